@@ -54,7 +54,9 @@ function nodeOfNpm(version: string): string {
 }
 
 function testFiles(folder: string): string[] {
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => /[a-z]_test\.ts$/.test(file));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    /[a-z]_test\.ts$/.test(file)
+  );
   return files.sort().map((file) => `./${folder}/${file.replaceAll("\\", "/")}`);
 }
 
