@@ -173,16 +173,19 @@ class Deadlines {
 
   #ring(): void {
     const now = performance.now();
-    // Timers may ring a little before the monotonic clock says so; what they were set for counts as reached.
-    const reached = Math.max(now, this.#until) + 1;
+    // A timer may ring a little before the monotonic clock says so; what it was set for counts as reached.
+    const reached = Math.max(now, this.#until);
     leaveTogether(this.#due(reached), (exit) => exit.timedOut());
     const [next] = this.#exits;
     if (next !== undefined) this.#start(next.deadline - now, now);
   }
 
+  /** Who is due, and with them those who would be within the same millisecond. */
   *#due(reached: number): Iterable<Exit> {
+    let horizon = reached;
     for (const exit of this.#exits) {
-      if (exit.deadline > reached) return;
+      if (exit.deadline > horizon) return;
+      horizon = reached + 1;
       yield exit;
     }
   }
