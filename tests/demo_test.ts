@@ -37,7 +37,7 @@ test("demo: a scenario by name ends with its row", async () => {
   const { code, out } = await demo("semaphore", "lock");
   assert.equal(code, 0);
   assert.match(out, /semaphore +9 at once +3 at once/);
-  assert.match(out, /lock +10 of 20 read their own value +20 of 20/);
+  assert.match(out, /lock +10 of 20 read their value +20 of 20/);
   assert.equal(out.includes("order 101"), false);
 });
 
