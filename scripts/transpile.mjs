@@ -20,6 +20,7 @@ export function load(url, context, nextLoad) {
     loader: "ts",
     format: "esm",
     target: `node${process.versions.node}`,
+    keepNames: true, // a function's name may be what it is known by
     sourcefile: file,
     sourcemap: "inline",
     keepNames: true, // a class keeps its name, which lockOnArguments goes by
