@@ -26,6 +26,8 @@ export interface NodeServerLike {
   emit(event: string, ...args: unknown[]): boolean;
   /** Stops listening. */
   close(callback?: (error?: Error) => void): unknown;
+  /** Closes those that are between two requests. Called by `close` itself, which is kept from it. */
+  closeIdleConnections?(): void;
   /** Closes what is open; for connections from before the server was attached. */
   closeAllConnections?(): void;
 }
@@ -64,10 +66,19 @@ export class NodeServer implements AttachedServer {
   async close(): Promise<void> {
     const until = performance.now() + this.#desk.idle;
     while (this.#sockets.size > 0 && performance.now() < until) await this.#desk.pause(SWEEP);
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // All that is left are refused newcomers; they get a bounded time.
+    const closed = this.#stopListening();
+    // All that is left are refused newcomers and silent connections; they get a bounded time.
     await Promise.race([closed, this.#desk.pause(LINGER)]);
     this.#end();
+  }
+
+  /** Node would destroy connections here that have been accepted and not been read from yet. */
+  #stopListening(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.closeIdleConnections = () => {};
+      this.#server.close(() => resolve());
+      delete this.#server.closeIdleConnections;
+    });
   }
 
   cut(): string[] {

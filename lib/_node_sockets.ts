@@ -19,8 +19,16 @@ interface State {
   requests: number;
   /** When it fell silent. */
   quietSince: number;
+  /** How many looks in a row found it silent. */
+  looks: number;
   bytesRead: number | undefined;
 }
+
+/**
+ * A busy process may find a connection silent only because it has not come to read from it. Between two looks it reads
+ * what has arrived.
+ */
+const LOOKS = 3;
 
 /** The open connections of one server. */
 export class NodeSockets {
@@ -41,7 +49,7 @@ export class NodeSockets {
   meet(socket: SocketLike): State {
     let state = this.#states.get(socket);
     if (state === undefined) {
-      state = { requests: 0, quietSince: performance.now(), bytesRead: socket.bytesRead };
+      state = { requests: 0, quietSince: performance.now(), looks: 0, bytesRead: socket.bytesRead };
       this.#states.set(socket, state);
       socket.once("close", () => this.#states.delete(socket));
       if (socket.destroyed) this.#states.delete(socket);
@@ -53,6 +61,7 @@ export class NodeSockets {
   begin(socket: SocketLike): () => void {
     const state = this.meet(socket);
     state.requests++;
+    state.looks = 0;
     return () => {
       state.requests--;
       state.quietSince = performance.now();
@@ -64,15 +73,20 @@ export class NodeSockets {
    * at this moment: what arrives later is read, and not answered.
    */
   endIdle(): void {
-    const now = performance.now();
     for (const [socket, state] of this.#states) {
-      if (state.bytesRead !== socket.bytesRead) {
-        // The head of a request may be on its way in.
-        state.bytesRead = socket.bytesRead;
-        if (state.requests === 0) state.quietSince = now;
-      }
-      if (state.requests === 0 && now - state.quietSince >= this.#idle && !socket.writableEnded) socket.end();
+      if (this.#isIdle(socket, state) && !socket.writableEnded) socket.end();
     }
+  }
+
+  #isIdle(socket: SocketLike, state: State): boolean {
+    if (state.requests > 0) return false;
+    if (state.bytesRead !== socket.bytesRead) {
+      // The head of a request is on its way in.
+      state.bytesRead = socket.bytesRead;
+      state.quietSince = performance.now();
+      state.looks = 0;
+    }
+    return ++state.looks >= LOOKS && performance.now() - state.quietSince >= this.#idle;
   }
 
   /** Closes all of them at once. */
