@@ -3,11 +3,10 @@
  * accepted.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import type { Tally } from "./load.ts";
 import { type RuntimeName, startOf } from "./runtimes.ts";
 import { seeded } from "./seeded.ts";
@@ -31,8 +30,7 @@ export interface Started {
 
 /** Starts a file of this repository in a run-time. */
 export async function start(runtime: RuntimeName, file: string, args: readonly string[]): Promise<Started> {
-  const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
-  const [command, before] = await startOf(runtime, path);
+  const [command, before] = await startOf(runtime, join(repository(), file));
   const child = spawn(command, [...before, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const output = { text: "" };
   for (const stream of [child.stdout, child.stderr]) {
@@ -42,6 +40,13 @@ export async function start(runtime: RuntimeName, file: string, args: readonly s
     child.on("close", (code, signal) => resolve({ code, signal }));
   });
   return { child, output, ended };
+}
+
+/** Above where the tests were started; the tests themselves may run from transpiled copies elsewhere. */
+function repository(): string {
+  let folder = process.cwd();
+  while (!existsSync(join(folder, "deno.json")) && folder !== dirname(folder)) folder = dirname(folder);
+  return folder;
 }
 
 /** Sends it a signal. (Deno's own `child.kill` reports a process that ends by itself later as killed.) */
