@@ -173,16 +173,17 @@ class Deadlines {
 
   #ring(): void {
     const now = performance.now();
-    // Timers may ring a little before the monotonic clock says so; what they were set for counts as reached.
-    const reached = Math.max(now, this.#until) + 1;
+    // A timer may ring a little before the monotonic clock says so; what it was set for counts as reached.
+    const reached = Math.max(now, this.#until);
     leaveTogether(this.#due(reached), (exit) => exit.timedOut());
     const [next] = this.#exits;
     if (next !== undefined) this.#start(next.deadline - now, now);
   }
 
-  *#due(reached: number): Iterable<Exit> {
+  /** Who is due at that time or less than a millisecond later, which is as exact as timers are. */
+  *#due(time: number): Iterable<Exit> {
     for (const exit of this.#exits) {
-      if (exit.deadline > reached) return;
+      if (exit.deadline >= time + 1) return;
       yield exit;
     }
   }
