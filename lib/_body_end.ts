@@ -8,7 +8,10 @@
  */
 import type { Entry } from "./_shutdown_desk.ts";
 
-/** How many turns of the microtask queue a complete body may need to show itself. Deno's Blob needs 4, all others less. */
+/**
+ * How many turns of the microtask queue a complete body may need to show itself. Text and bytes need 1, Deno's Blob 4;
+ * Node reads a Blob in the background, so there it counts as a stream.
+ */
 const TURNS = 8;
 
 /**
@@ -16,6 +19,9 @@ const TURNS = 8;
  * `entry` breaks the body off.
  */
 export async function withBodyEnd(response: Response, entry: Entry, ended: () => void): Promise<Response> {
+  const { status, statusText } = response;
+  // Bun forgets the type that it would have derived from the body, unless it is asked before.
+  const headers = new Headers(response.headers);
   const body = response.body;
   // One that was read already is the server's to complain about.
   if (body === null || response.bodyUsed || body.locked) {
@@ -26,7 +32,7 @@ export async function withBodyEnd(response: Response, entry: Entry, ended: () =>
   const reads: Read[] = [];
   const whole = await complete(reader, reads);
   if (whole !== undefined) ended();
-  return new Response(whole ?? passedThrough(reader, reads, entry, ended), response);
+  return new Response(whole ?? passedThrough(reader, reads, entry, ended), { status, statusText, headers });
 }
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
