@@ -1,6 +1,5 @@
 /**
- * The handler in real servers: Deno.serve, Bun.serve, and on Node an adapter that knows nothing of GracefulShutdown. They
- * are closed by `attach` on Deno and Bun.
+ * Real servers, attached: Deno.serve and Bun.serve with a counting handler, and node:http on Node.
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -39,10 +38,7 @@ async function serve(shutdown: GracefulShutdown, handler: Handler): Promise<numb
   if (runtime === "bun") {
     return shutdown.attach(Bun.serve({ port: 0, hostname, fetch: shutdown.handler(handler), error: failed })).port;
   }
-  const counted = shutdown.handler(handler);
-  const server = createServer(nodeListener((request) => counted(request).catch(failed)));
-  shutdown.defer(() => new Promise((closed) => server.close(closed)));
-  shutdown.forced.addEventListener("abort", () => server.closeAllConnections());
+  const server = shutdown.attach(createServer(nodeListener((request) => handler(request).catch(failed))));
   await new Promise<void>((listening) => server.listen(0, hostname, listening));
   return (server.address() as AddressInfo).port;
 }
@@ -66,12 +62,7 @@ class Wire {
   }
 
   send(...lines: string[]): void {
-    this.socket.write(
-      ["host: localhost", "", ""].reduce((text, line) => `${text}${line}\r\n`, `${lines.join("\r\n")}\r\n`).slice(
-        0,
-        -2,
-      ),
-    );
+    this.socket.write([...lines, "host: localhost", "", ""].join("\r\n"));
   }
 
   async until(pattern: RegExp): Promise<void> {
@@ -117,7 +108,7 @@ test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async 
   const shutdown = quiet();
   const port = await serve(shutdown, () => Promise.resolve(new Response("hello")));
   const wire = new Wire(port, "GET / HTTP/1.1");
-  await wire.until(/hello$/);
+  await wire.until(/hello(\r\n0\r\n\r\n)?$/);
   // The adapter on Node knows no lengths.
   if (runtime !== "node") assert.match(wire.text, /content-length: 5\r\n/i);
   wire.text = "";
@@ -194,26 +185,6 @@ test(`serve: an upload is in flight while it comes in, ${runtime}`, async () => 
   wire.socket.write("def");
   await wire.until(/got abcdef/);
   assert.equal((await shutdown.finished).drained, true);
-  await wire.end();
-});
-
-test(`serve: a large answer is in flight until a slow client has it, ${runtime}`, async () => {
-  const shutdown = quiet();
-  const port = await serve(shutdown, () => Promise.resolve(new Response(new Uint8Array(30_000_000).fill(97))));
-  const wire = new Wire(port);
-  let received = 0;
-  wire.socket.on("data", (data) => received += data.length);
-  wire.socket.pause();
-  wire.send("GET /large HTTP/1.1");
-  await until(() => shutdown.active === 1);
-  shutdown.request();
-  await nextTurn();
-  // On Node it has left the handler, and is the adapter's to send: its clean-up step waits for that.
-  if (runtime !== "node") assert.deepEqual(shutdown.labels, ["GET /large"]);
-  wire.socket.resume();
-  await until(() => received > 30_000_000);
-  const { drained, errors } = await shutdown.finished;
-  assert.deepEqual([drained, errors], [true, []]);
   await wire.end();
 });
 
