@@ -9,6 +9,7 @@ import type { Entry } from "./_shutdown_desk.ts";
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
+  /** Of a large body that is not a stream, the last part may still be on its way; closing the server waits for that. */
   readonly completed: Promise<void>;
 }
 
