@@ -38,3 +38,17 @@ export {
   lockOnArguments,
   type LockOnArgumentsOptions,
 } from "./lib/lock_on_arguments.ts";
+export { GracefulShutdown } from "./lib/graceful_shutdown.ts";
+export type {
+  AttachOptions,
+  BunServerLike,
+  DenoServerLike,
+  FetchHandler,
+  GracefulShutdownOptions,
+  HandlerOptions,
+  NodeRequestLike,
+  NodeServerLike,
+  ServerLike,
+  ShutdownReport,
+  WebSocketLike,
+} from "./lib/graceful_shutdown.ts";
