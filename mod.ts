@@ -52,3 +52,7 @@ export type {
   ShutdownReport,
   WebSocketLike,
 } from "./lib/graceful_shutdown.ts";
+export { Pool } from "./lib/pool.ts";
+export type { Task, TaskStatus } from "./lib/task.ts";
+export type { MapFunction, MapOptions } from "./lib/_pool_map.ts";
+export type { MapSource } from "./lib/_pool_source.ts";
