@@ -61,6 +61,17 @@ export class Desk {
     return Array.from(this.inFlight, (entry) => entry.label);
   }
 
+  /** Aborts {@linkcode forcing}. A listener's error about a server that is closed already is nobody's business. */
+  force(reason: unknown): void {
+    // Deno.serve throws it out of its listener, which would end the process.
+    const hush = (event: ErrorEvent) => {
+      if ((event.error as Error | undefined)?.name === "BadResource") event.preventDefault();
+    };
+    globalThis.addEventListener?.("error", hush);
+    this.forcing.abort(reason);
+    globalThis.removeEventListener?.("error", hush);
+  }
+
   /** Resolves after `ms`, or as soon as shutdown is forced. */
   async pause(ms: number): Promise<void> {
     if (ms <= 0) return;

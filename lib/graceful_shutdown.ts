@@ -242,12 +242,12 @@ export class GracefulShutdown implements AsyncDisposable {
     const reason = new DOMException(`Cannot go on: received ${name}`, "AbortError");
     if (++this.#heard === 1) return this.request(reason);
     this.#stopListening();
-    this.#desk.forcing.abort(reason);
+    this.#desk.force(reason);
   }
 
   async #run(started: number): Promise<void> {
     const { grace, delay } = this.#settings;
-    const late = () => this.#desk.forcing.abort(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
+    const late = () => this.#desk.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
     this.#over.wait({ timeout: grace }).catch(late);
     await this.#desk.pause(delay);
     this.#desk.phase = "draining";

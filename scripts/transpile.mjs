@@ -23,7 +23,6 @@ export function load(url, context, nextLoad) {
     keepNames: true, // a function's name may be what it is known by
     sourcefile: file,
     sourcemap: "inline",
-    keepNames: true, // a class keeps its name, which lockOnArguments goes by
   });
   return { format: "module", source: code, shortCircuit: true };
 }

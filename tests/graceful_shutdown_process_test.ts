@@ -41,6 +41,14 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
     assert.deepEqual([drained, remaining, reason], [true, [], "AbortError: Cannot go on: received SIGTERM"]);
   });
 
+  test(`GracefulShutdown: two signals with nothing in flight end it without a word, ${name}`, async () => {
+    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
+    signal(server, "SIGTERM");
+    signal(server, "SIGINT");
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.deepEqual(server.report().accepted, []);
+  });
+
   test(`GracefulShutdown: a request longer than the grace time is cut, ${name}`, async () => {
     const server = await startServer(name, KIND[name], ["--grace", "400"]);
     const end = await endless(server);
