@@ -1,0 +1,80 @@
+/**
+ * The adapter for npm:redis (node-redis 5 and 6): a client, a pool's client, a cluster or a sentinel-less single node.
+ *
+ * @module
+ */
+import type { Backend } from "./port.ts";
+
+/** What `nodeRedis` uses of a client. */
+export interface NodeRedisClient {
+  evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  duplicate(): object;
+  readonly isOpen: boolean;
+}
+
+interface Subscriber {
+  on(event: string, listener: (error?: unknown) => void): unknown;
+  off(event: string, listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  destroy(): void;
+  unref?(): void;
+  readonly isOpen: boolean;
+}
+
+const backends = new WeakMap<NodeRedisClient, Backend>();
+
+/**
+ * Makes a backend of a client of npm:redis. The same client gives the same backend.
+ *
+ * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener.
+ */
+export function nodeRedis(client: NodeRedisClient): Backend {
+  let backend = backends.get(client);
+  if (backend === undefined) backends.set(client, backend = make(client));
+  return backend;
+}
+
+function make(client: NodeRedisClient): Backend {
+  // Only a cluster has a list of masters.
+  const cluster = "masters" in client;
+  const events = client as unknown as Subscriber;
+  return {
+    evalsha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
+    eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
+    subscribe: (channel, onMessage, onGap) => subscribe(client, channel, onMessage, onGap),
+    cluster,
+    get closed() {
+      return !client.isOpen;
+    },
+    onClose: (listener) => void events.on("end", listener),
+  };
+}
+
+async function subscribe(
+  client: NodeRedisClient,
+  channel: string,
+  onMessage: (message: string) => void,
+  onGap: () => void,
+): Promise<() => void> {
+  const own = client.duplicate() as Subscriber;
+  const end = () => {
+    (client as unknown as Subscriber).off("end", end);
+    if (own.isOpen) own.destroy();
+  };
+  own.on("error", () => {}); // without a listener it would end the process; it reconnects by itself
+  (client as unknown as Subscriber).on("end", end);
+  try {
+    await own.connect();
+    own.unref?.();
+    await own.subscribe(channel, onMessage);
+  } catch (error) {
+    end();
+    throw error;
+  }
+  // It has subscribed again by then.
+  own.on("ready", onGap);
+  return end;
+}
