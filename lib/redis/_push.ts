@@ -21,7 +21,7 @@ export interface Listener {
 export type Reach = "p" | "u" | "h";
 
 /** Opening a connection for every short wait would cost more than keeping it for a while. */
-const LINGER = 5000;
+const LINGER = 1000;
 
 export class Push {
   readonly #session: Session;

@@ -6,8 +6,14 @@
  */
 export { LeaseLostError, NotHeldError, SyncError, TimeoutError } from "../errors.ts";
 export type { Acquirable, WaitOptions } from "../types.ts";
+export { bunRedis } from "./bun_redis.ts";
+export type { BunRedisClient } from "./bun_redis.ts";
+export { denoRedis } from "./deno_redis.ts";
+export type { DenoRedisClient, DenoRedisSubscriber, DenoRedisSubscription } from "./deno_redis.ts";
 export { RedisError } from "./errors.ts";
 export type { Holder, Inspection } from "./inspect.ts";
+export { ioRedis } from "./io_redis.ts";
+export type { IoRedisClient } from "./io_redis.ts";
 export { RedisKeyedMutex } from "./keyed_mutex.ts";
 export type { Lease } from "./lease.ts";
 export { RedisLock } from "./lock.ts";
