@@ -1,5 +1,15 @@
 /**
- * Concurrency primitives for one process.
+ * Concurrency primitives in asyncio's terms, for one process: everything waits in strict order, hands over directly, and
+ * gives up cleanly on an `AbortSignal` or a `timeout`.
+ *
+ * @example
+ * ```ts
+ * import { Lock } from "@interlock/interlock";
+ *
+ * const lock = new Lock();
+ * using _ = await lock.acquire({ timeout: 1000 });
+ * // One at a time here.
+ * ```
  *
  * @module
  */
@@ -12,3 +22,19 @@ export {
   SyncError,
   TimeoutError,
 } from "./lib/errors.ts";
+export { Lock } from "./lib/lock.ts";
+export { TimeoutLock } from "./lib/timeout_lock.ts";
+export { Event } from "./lib/event.ts";
+export { SetEvent } from "./lib/set_event.ts";
+export { Condition } from "./lib/condition.ts";
+export { BoundedSemaphore, Semaphore, type SemaphoreOptions } from "./lib/semaphore.ts";
+export { Barrier } from "./lib/barrier.ts";
+export { RwLock, type RwLockSide } from "./lib/rw_lock.ts";
+export { KeyedMutex } from "./lib/keyed_mutex.ts";
+export {
+  type ArgumentMutex,
+  type KeyPart,
+  type LockedOnArguments,
+  lockOnArguments,
+  type LockOnArgumentsOptions,
+} from "./lib/lock_on_arguments.ts";

@@ -1,0 +1,49 @@
+/**
+ * A number of permits and the line of those who want some: what Semaphore is made of, and RwLock, where a reader takes
+ * one permit and a writer takes all.
+ *
+ * @module
+ */
+import { settle, WaitQueue } from "./_wait_queue.ts";
+import type { Hold } from "./guard.ts";
+import type { WaitOptions } from "./types.ts";
+
+export class Permits {
+  // line.size > 0 implies that the first in line wants more than value
+  value: number;
+  readonly line: WaitQueue<Hold, Hold> = new WaitQueue(() => this.#pump());
+
+  constructor(value: number) {
+    this.value = value;
+  }
+
+  /** Whether a newcomer that wants so many need not wait. */
+  fit(permits: number): boolean {
+    return permits <= this.value && this.line.size === 0;
+  }
+
+  /** For a hold that fits. */
+  take(hold: Hold): Hold {
+    this.value -= hold.permits;
+    return hold.begin();
+  }
+
+  /** Takes or waits. */
+  acquire(hold: Hold, options?: WaitOptions): Promise<Hold> {
+    return this.fit(hold.permits) ? Promise.resolve(this.take(hold)) : this.line.wait(hold, options);
+  }
+
+  /** Gives permits back, or makes new ones, and lets in who fits now. */
+  give(permits: number): void {
+    this.value += permits;
+    this.#pump();
+  }
+
+  #pump(): void {
+    for (let next = this.line.peek(); next !== undefined; next = this.line.peek()) {
+      if (next.permits > this.value) break; // letting smaller ones pass would starve this one
+      this.line.take();
+      settle(this.take(next), next);
+    }
+  }
+}

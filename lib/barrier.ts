@@ -1,0 +1,125 @@
+/**
+ * A number of parties and a line of those who are here already.
+ *
+ * @module
+ */
+import { checkInteger, checkWaitOptions, promised } from "./_check.ts";
+import { Place, settle, WaitQueue } from "./_wait_queue.ts";
+import { BrokenBarrierError } from "./errors.ts";
+import type { WaitOptions } from "./types.ts";
+
+/** A place of somebody who can be sent away, too. */
+class Party extends Place<number> {
+  reject: ((reason: unknown) => void) | undefined = undefined;
+}
+
+/**
+ * A meeting point: nobody goes on before all parties are here. It can be used again at once, for the next round.
+ *
+ * Not for waiting until jobs have ended: that is {@linkcode SetEvent} or `Promise.all`.
+ *
+ * @example
+ * ```ts
+ * import { Barrier } from "@interlock/interlock";
+ *
+ * const barrier = new Barrier(3);
+ * const worker = async () => {
+ *   const index = await barrier.wait();
+ *   if (index === 0) console.log("everybody is here"); // once
+ * };
+ * await Promise.all([worker(), worker(), worker()]);
+ * ```
+ */
+export class Barrier {
+  // #line.size < #parties; #broken implies #line.size === 0
+  readonly #parties: number;
+  readonly #line = new WaitQueue<number, Party>();
+  #broken = false;
+
+  /**
+   * A barrier with nobody at it.
+   *
+   * @param parties How many have to be here, from 1 up.
+   * @throws {TypeError} when `parties` is not a number.
+   * @throws {RangeError} when it is not a whole number from 1 up.
+   */
+  constructor(parties: number) {
+    checkInteger(parties, "parties", 1);
+    this.#parties = parties;
+  }
+
+  /** How many have to be here. */
+  get parties(): number {
+    return this.#parties;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Whether it was aborted and not reset since. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /**
+   * Waits until all parties are here. Each is told another number, from 0 to `parties` - 1; the last to come gets the
+   * last one.
+   *
+   * **Fairness**: all go at once, and resume in the order in which they came; who comes after the last one belongs to the
+   * next round.
+   *
+   * **Cancellation**: who gives up is not counted any more, and the barrier is not broken by it (as in asyncio, unlike
+   * in Python's threading and in Java). `timeout: 0` passes only for the last party.
+   *
+   * @param options When to give up; `timeout` in milliseconds.
+   * @throws {BrokenBarrierError} when it is broken, or is reset or aborted meanwhile.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  wait(options?: WaitOptions): Promise<number> {
+    return promised(() => {
+      checkWaitOptions(options);
+      if (this.#broken) throw brokenBy("barrier is broken");
+      if (options?.signal?.aborted) throw options.signal.reason;
+      if (this.#line.size + 1 === this.#parties) return Promise.resolve(this.#trip());
+      const party = new Party("wait at barrier");
+      return new Promise((resolve, reject) => {
+        party.reject = reject;
+        this.#line.join(party, resolve, reject, options);
+      });
+    });
+  }
+
+  /** Sends away with a {@linkcode BrokenBarrierError} who waits, and starts anew: after `abort`, too. */
+  reset(): void {
+    this.#sendAway("barrier was reset");
+    this.#broken = false;
+  }
+
+  /** Sends away with a {@linkcode BrokenBarrierError} who waits and, until `reset`, who comes. */
+  abort(): void {
+    this.#sendAway("barrier was aborted");
+    this.#broken = true;
+  }
+
+  /** Lets everybody go who waits; returns the index of the one who came last. */
+  #trip(): number {
+    let index = 0;
+    for (const party of this.#line.drain()) settle(party, index++);
+    return index;
+  }
+
+  #sendAway(state: string): void {
+    for (const party of this.#line.drain()) {
+      party.resolve = undefined;
+      party.reject!(brokenBy(state));
+    }
+  }
+}
+
+function brokenBy(state: string): BrokenBarrierError {
+  return new BrokenBarrierError(`Cannot wait at barrier: ${state}`);
+}

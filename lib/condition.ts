@@ -1,0 +1,230 @@
+/**
+ * A lock, and a line of those who lent it to the others until something has changed.
+ *
+ * @module
+ */
+import { checkFunction, checkInteger, checkWaitOptions, promised, quote } from "./_check.ts";
+import { timedOut } from "./_exit.ts";
+import type { Mutex } from "./_mutex.ts";
+import { Place, WaitQueue } from "./_wait_queue.ts";
+import { NotHeldError, TimeoutError } from "./errors.ts";
+import { type Hold, runHolding } from "./guard.ts";
+import { Lock, mutexOf } from "./lock.ts";
+import type { Acquirable, Guard, WaitOptions } from "./types.ts";
+
+/**
+ * Waiting, while holding a lock, for something that others change while holding it.
+ *
+ * Not for a mere signal without state to check: that is {@linkcode Event}.
+ *
+ * `wait` gives up the hold and takes it back under the *same* guard before it settles; meanwhile `guard.held` is false.
+ * A guard that is released or disposed while its `wait` waits is given up for good: the `wait` rejects with
+ * {@linkcode NotHeldError} without taking the lock back, and a notification that had reached it goes on to the next.
+ * So leaving the scope of a guard never leaves a lock behind that nobody can release.
+ *
+ * @example
+ * ```ts
+ * import { Condition } from "@interlock/interlock";
+ *
+ * const condition = new Condition();
+ * const items: string[] = [];
+ * const consumer = condition.run(async () => {
+ *   await condition.waitFor(() => items.length > 0);
+ *   return items.shift();
+ * });
+ * await condition.run(() => {
+ *   items.push("first");
+ *   condition.notify();
+ * });
+ * console.log(await consumer); // first
+ * ```
+ */
+export class Condition implements Acquirable<Guard> {
+  readonly #lock: Lock;
+  readonly #mutex: Mutex;
+  readonly #line = new WaitQueue<void>();
+
+  /**
+   * A condition on a lock; on one of its own if none is given.
+   *
+   * @param lock The lock that protects what is waited for. Several conditions may share one.
+   * @throws {TypeError} when it is not a {@linkcode Lock}.
+   */
+  constructor(lock: Lock = new Lock()) {
+    if (!(lock instanceof Lock)) throw new TypeError(`lock must be a Lock, got ${quote(lock)}`);
+    this.#lock = lock;
+    this.#mutex = mutexOf(lock);
+  }
+
+  /** Whether somebody holds the lock. */
+  get locked(): boolean {
+    return this.#lock.locked;
+  }
+
+  /** How many wait for a notification. Those who wait for the lock are counted by `lock.waiting`. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /**
+   * Acquires the lock, as the lock itself does.
+   *
+   * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
+   *
+   * @throws What the lock's `acquire` throws.
+   */
+  acquire(options?: WaitOptions): Promise<Guard> {
+    return this.#lock.acquire(options);
+  }
+
+  /** The guard if the lock is free, else undefined. */
+  tryAcquire(): Guard | undefined {
+    return this.#lock.tryAcquire();
+  }
+
+  /**
+   * Calls `fn` while holding the lock, and releases it however `fn` ends.
+   *
+   * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
+   *
+   * @throws {TypeError} when `fn` is not a function, and what the lock's `acquire` and `fn` throw.
+   */
+  run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runHolding(() => this.acquire(options), fn);
+  }
+
+  /**
+   * Releases the lock, as the lock itself does.
+   *
+   * @throws {NotHeldError} when nobody holds it.
+   */
+  release(): void {
+    this.#lock.release();
+  }
+
+  /**
+   * Gives up the lock, waits for a notification, and takes the lock back before it settles, whichever way it settles.
+   * There are no spurious wake-ups, but somebody else may have held the lock in between: check again, or use
+   * {@linkcode Condition.waitFor}.
+   *
+   * **Fairness**: notifications go to those who wait in the order in which they came; taking the lock back means going
+   * to the end of the lock's line.
+   *
+   * **Cancellation**: an abort or time-out ends the waiting for the notification, not the taking back, which nothing
+   * bounds. A signal that is already aborted and `timeout: 0` reject without giving up the lock. An abort after the
+   * notification changes nothing.
+   *
+   * @param options When to give up; `timeout` in milliseconds.
+   * @throws {NotHeldError} when nobody holds the lock, or its guard was released meanwhile.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  wait(options?: WaitOptions): Promise<void> {
+    return promised(() => {
+      checkWaitOptions(options);
+      const hold = this.#hold(ACT);
+      refuseIfOver(options);
+      return this.#sleep(hold, options);
+    });
+  }
+
+  /**
+   * Waits until `predicate` returns something truthy, and returns that. It is asked at once and after every
+   * notification, always while the lock is held.
+   *
+   * **Fairness** and **Cancellation** as in {@linkcode Condition.wait}; `timeout` bounds the whole call.
+   *
+   * @param predicate What to wait for. A promise that it returns is awaited, while the lock is held.
+   * @param options When to give up; `timeout` in milliseconds.
+   * @throws {NotHeldError} when nobody holds the lock, or its guard was released meanwhile.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  async waitFor<T>(predicate: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    checkFunction(predicate, "predicate");
+    checkWaitOptions(options);
+    this.#hold(ACT);
+    if (options?.signal?.aborted) throw options.signal.reason;
+    const timeout = options?.timeout ?? Infinity;
+    const deadline = performance.now() + timeout;
+    for (let rest = timeout;; rest = Math.max(0, deadline - performance.now())) {
+      const asked = predicate();
+      const value = isThenable(asked) ? await asked : asked;
+      if (value) return value;
+      await this.wait({ signal: options?.signal, timeout: rest }).catch((error) => {
+        // That wait only knew the rest of the time.
+        throw error instanceof TimeoutError && !options?.signal?.aborted ? timedOut(ACT, timeout) : error;
+      });
+    }
+  }
+
+  /**
+   * Lets the first `n` of those who wait go on, as soon as they get the lock. Without effect where nobody waits. A
+   * notification is never spent on a waiter that gave up.
+   *
+   * @param n How many.
+   * @throws {NotHeldError} when nobody holds the lock.
+   * @throws {TypeError} when `n` is not a number.
+   * @throws {RangeError} when it is not a whole number from 0 up.
+   */
+  notify(n: number = 1): void {
+    checkInteger(n, "n", 0);
+    this.#hold("notify condition");
+    while (n-- > 0 && this.#line.wakeOne() !== undefined);
+  }
+
+  /**
+   * Lets everybody go on who waits now.
+   *
+   * @throws {NotHeldError} when nobody holds the lock.
+   */
+  notifyAll(): void {
+    this.#hold("notify condition");
+    while (this.#line.wakeOne() !== undefined);
+  }
+
+  #hold(act: string): Hold {
+    const hold = this.#mutex.holder;
+    if (hold === undefined) throw new NotHeldError(`Cannot ${act}: lock is not held`);
+    return hold;
+  }
+
+  /** Joins the line before the lock passes on, so that a notification by the very next holder is not missed. */
+  #sleep(hold: Hold, options: WaitOptions | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const place = new Place<void>(ACT);
+      let notified = false;
+      let refuse = () => reject(new NotHeldError("Cannot wait for condition: its guard was released meanwhile"));
+      const onNotified = () => {
+        notified = true;
+        this.#mutex.retake(hold, resolve);
+      };
+      const onGivenUp = (reason: unknown) => {
+        refuse = () => reject(reason);
+        this.#mutex.retake(hold, refuse);
+      };
+      const onDropped = () => {
+        if (place.resolve !== undefined) this.#line.leave(place);
+        else this.#mutex.line.leave(hold);
+        // What reached somebody who will not act on it belongs to the next one.
+        if (notified) this.#line.wakeOne();
+        refuse();
+      };
+      this.#line.join(place, onNotified, onGivenUp, options);
+      this.#mutex.lend(hold, onDropped);
+    });
+  }
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+}
+
+const ACT = "wait for condition";
+
+function refuseIfOver(options: WaitOptions | undefined): void {
+  if (options?.signal?.aborted) throw options.signal.reason;
+  if (options?.timeout === 0) throw timedOut(ACT, 0);
+}

@@ -1,0 +1,110 @@
+/**
+ * A mutex for each key that somebody holds or waits for, and for no other.
+ *
+ * @module
+ */
+import { quote } from "./_check.ts";
+import { refusal } from "./_exit.ts";
+import { Mutex } from "./_mutex.ts";
+import { runHolding } from "./guard.ts";
+import type { Guard, WaitOptions } from "./types.ts";
+
+/**
+ * Mutual exclusion per key: one queue for each user, order or file, instead of one queue for everybody.
+ *
+ * Keys are compared as in a `Map`: NaN equals itself, objects and symbols count by identity. An entry lives only while
+ * its key is held or waited for, so the number of keys ever seen does not matter. Not for limiting how many keys are
+ * worked on at once: that is {@linkcode Semaphore}.
+ *
+ * @typeParam K What the keys are.
+ * @example
+ * ```ts
+ * import { KeyedMutex } from "@interlock/interlock";
+ *
+ * const users = new KeyedMutex<number>();
+ * const order = (user: number, id: number) =>
+ *   users.run(user, () => console.log(`user ${user}: order ${id}`));
+ * await Promise.all([order(1, 101), order(1, 102), order(2, 201)]); // 101 before 102, 201 waits for neither
+ * console.log(users.size); // 0
+ * ```
+ */
+export class KeyedMutex<K = unknown> {
+  // The key of every entry is held
+  readonly #entries = new Map<K, Entry<K>>();
+
+  /** How many keys are held. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Whether somebody holds `key`. */
+  locked(key: K): boolean {
+    return this.#entries.has(key);
+  }
+
+  /** How many are in line for `key`. */
+  waiting(key: K): number {
+    return this.#entries.get(key)?.line.size ?? 0;
+  }
+
+  /**
+   * Waits for `key` and resolves to the guard that holds it.
+   *
+   * **Fairness**: strictly first come, first served, for each key by itself.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves the line in O(1) and nothing of it is left. An abort after
+   * the grant changes nothing.
+   *
+   * @param key What to hold.
+   * @param options When to give up; `timeout` in milliseconds.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  acquire(key: K, options?: WaitOptions): Promise<Guard> {
+    // Before there is an entry, which nobody would remove.
+    return refusal(options) ?? this.#entry(key).acquire(options);
+  }
+
+  /** The guard if `key` is free, else undefined. */
+  tryAcquire(key: K): Guard | undefined {
+    return this.#entries.has(key) ? undefined : this.#entry(key).tryAcquire();
+  }
+
+  /**
+   * Calls `fn` while holding `key`, and releases it however `fn` ends.
+   *
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}.
+   *
+   * @throws {TypeError} when `fn` is not a function, and what {@linkcode KeyedMutex.acquire} and `fn` throw.
+   */
+  run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runHolding(() => this.acquire(key, options), fn);
+  }
+
+  #entry(key: K): Entry<K> {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) this.#entries.set(key, entry = new Entry(this.#entries, key));
+    return entry;
+  }
+}
+
+/** A mutex that takes itself out of the map when nobody needs it any more. */
+class Entry<K> extends Mutex {
+  readonly #entries: Map<K, Entry<K>>;
+  readonly #key: K;
+
+  constructor(entries: Map<K, Entry<K>>, key: K) {
+    super();
+    this.#entries = entries;
+    this.#key = key;
+  }
+
+  override get act(): string {
+    return `acquire key ${quote(this.#key)}`;
+  }
+
+  protected override idle(): void {
+    this.#entries.delete(this.#key);
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * What the tests share: looking at promises without waiting for them, signals and timers that are counted, a clock that
+ * only moves when told, and randomness that can be repeated.
+ */
+import assert from "node:assert/strict";
+
+/** Lets everything run that only waits for microtasks. */
+export async function drain(): Promise<void> {
+  for (let i = 0; i < 30; i++) await Promise.resolve();
+}
+
+/** Lets timers and I/O have a turn, too. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** A promise and how it stands, which can be asked at any time. */
+export interface Watched<T> {
+  state: "pending" | "fulfilled" | "rejected";
+  value?: T;
+  reason?: unknown;
+  readonly promise: Promise<T>;
+}
+
+/** Watches a promise; its rejection counts as handled. */
+export function watch<T>(promise: Promise<T>): Watched<T> {
+  const watched: Watched<T> = { state: "pending", promise };
+  promise.then(
+    (value) => Object.assign(watched, { state: "fulfilled", value }),
+    (reason) => Object.assign(watched, { state: "rejected", reason }),
+  );
+  return watched;
+}
+
+/** The states of several, once microtasks are through. */
+export async function states(watched: readonly Watched<unknown>[]): Promise<string> {
+  await drain();
+  return watched.map((one) => one.state).join(" ");
+}
+
+/** Asserts that the promise rejects with exactly this reason, not a copy and not wrapped. */
+export async function rejectsWith(promise: Promise<unknown>, reason: unknown): Promise<void> {
+  const watched = watch(promise);
+  await promise.catch(() => {});
+  assert.equal(watched.state, "rejected");
+  assert.ok(Object.is(watched.reason, reason), `rejected with ${watched.reason} instead of ${reason}`);
+}
+
+/** An AbortController whose signal counts its listeners. */
+export class CountingController extends AbortController {
+  listeners = 0;
+  /** How often a listener was added, ever. */
+  added = 0;
+
+  constructor() {
+    super();
+    const { signal } = this;
+    const add = signal.addEventListener.bind(signal) as (...args: unknown[]) => void;
+    const remove = signal.removeEventListener.bind(signal) as (...args: unknown[]) => void;
+    signal.addEventListener = (...args: unknown[]) => {
+      this.listeners++;
+      this.added++;
+      add(...args);
+    };
+    signal.removeEventListener = (...args: unknown[]) => {
+      this.listeners--;
+      remove(...args);
+    };
+  }
+}
+
+/** A clock that moves only when told. It stands in for the timers and the monotonic clock until it is restored. */
+export class FakeTime {
+  #now = 0;
+  #next = 1;
+  readonly #timers = new Map<number, { at: number; fn: () => void }>();
+  readonly #real = { setTimeout, clearTimeout, now: performance.now };
+  /** How many timers were ever set. */
+  started = 0;
+
+  constructor() {
+    const fake = globalThis as unknown as Record<string, unknown>;
+    fake.setTimeout = (fn: () => void, delay = 0) => {
+      this.started++;
+      // As the platforms do: what does not fit into 31 bits fires at once.
+      const wait = delay >= 0 && delay < 2 ** 31 ? delay : 1;
+      this.#timers.set(this.#next, { at: this.#now + wait, fn });
+      return this.#next++;
+    };
+    fake.clearTimeout = (id: number) => this.#timers.delete(id);
+    performance.now = () => this.#now;
+  }
+
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves the clock, ringing what is due on the way, in order. */
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const [due] = [...this.#timers].filter(([, timer]) => timer.at <= end).sort(([, a], [, b]) => a.at - b.at);
+      if (due === undefined) break;
+      this.#timers.delete(due[0]);
+      this.#now = Math.max(this.#now, due[1].at);
+      due[1].fn();
+    }
+    this.#now = end;
+  }
+
+  restore(): void {
+    Object.assign(globalThis, { setTimeout: this.#real.setTimeout, clearTimeout: this.#real.clearTimeout });
+    performance.now = this.#real.now;
+  }
+}
+
+/** Calls `fn` with a fake clock, and asserts that it leaves no timer. */
+export async function withFakeTime(fn: (time: FakeTime) => Promise<void>): Promise<void> {
+  const time = new FakeTime();
+  try {
+    await fn(time);
+    assert.equal(time.timers, 0, "timers left");
+  } finally {
+    time.restore();
+  }
+}
+
+/** Whole numbers from 0 to `below` - 1, the same ones for the same seed (mulberry32, by Tommy Ettinger). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  below(below: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor(((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 * below);
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!;
+  }
+}
+
+/** Calls `fn` with a random source; a failure names the seed. SEED=n in the environment repeats a run. */
+export async function seeded(fn: (random: Random) => Promise<void>): Promise<void> {
+  const { env } = await import("node:process");
+  const seed = env.SEED === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(env.SEED);
+  try {
+    await fn(new Random(seed));
+  } catch (error) {
+    throw new Error(`failed with SEED=${seed}`, { cause: error });
+  }
+}
+
+/** Wrong values for `signal` and `timeout`, and the error that each has to give. */
+export const badWaitOptions: readonly (readonly [unknown, typeof TypeError | typeof RangeError, RegExp])[] = [
+  [null, TypeError, /options .*null/],
+  [5, TypeError, /options .*5/],
+  ["soon", TypeError, /options .*"soon"/],
+  [{ timeout: NaN }, RangeError, /timeout .*NaN/],
+  [{ timeout: -1 }, RangeError, /timeout .*-1/],
+  [{ timeout: -Infinity }, RangeError, /timeout .*-Infinity/],
+  [{ timeout: "5" }, TypeError, /timeout .*"5"/],
+  [{ timeout: null }, TypeError, /timeout .*null/],
+  [{ timeout: 5n }, TypeError, /timeout .*5n/],
+  [{ signal: null }, TypeError, /signal .*null/],
+  [{ signal: {} }, TypeError, /signal .*object/],
+  [{ signal: new AbortController() }, TypeError, /signal .*AbortController/],
+];
+
+/** Asserts that every wrong option gives its error, as a rejection, also when the signal is aborted. */
+export async function refusesBadOptions(call: (options: never) => Promise<unknown>): Promise<void> {
+  for (const [options, type, message] of badWaitOptions) {
+    const promise = call(options as never); // must not throw
+    await assert.rejects(promise, (error: Error) => {
+      assert.equal(error.constructor, type);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+  const aborted = AbortSignal.abort();
+  await assert.rejects(call({ signal: aborted, timeout: NaN } as never), RangeError);
+}

@@ -1,0 +1,333 @@
+/** Condition: lending the lock and taking it back under the same guard, whatever happens in between. */
+import assert from "node:assert/strict";
+import { Condition, Lock, NotHeldError, Semaphore, TimeoutError, TimeoutLock } from "../mod.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  drain,
+  refusesBadOptions,
+  rejectsWith,
+  states,
+  watch,
+  type Watched,
+  withFakeTime,
+} from "./_tools.ts";
+
+/** `count` tasks that hold in turn, wait, and release when they are through. */
+async function sleepers(condition: Condition, count: number, options: (i: number) => object = () => ({})) {
+  const all: Watched<number>[] = [];
+  for (let i = 0; i < count; i++) {
+    all.push(watch((async () => {
+      const guard = await condition.acquire();
+      try {
+        await condition.wait(options(i));
+        assert.equal(guard.held, true);
+        return i;
+      } finally {
+        assert.equal(guard.held, true, "the lock is back, whichever way wait ended");
+        guard.release();
+      }
+    })()));
+    await drain();
+  }
+  assert.equal(condition.waiting, count);
+  return all;
+}
+
+test("Condition: notify lets so many go, in order; notifyAll lets all go", async () => {
+  const condition = new Condition();
+  const all = await sleepers(condition, 6);
+  assert.equal(condition.locked, false);
+  await condition.run(() => condition.notify());
+  assert.equal(await states(all), "fulfilled pending pending pending pending pending");
+  await condition.run(() => condition.notify(2));
+  assert.equal(await states(all), "fulfilled fulfilled fulfilled pending pending pending");
+  await condition.run(() => condition.notify(0));
+  assert.equal(condition.waiting, 3);
+  await condition.run(() => condition.notifyAll());
+  assert.equal(await states(all), "fulfilled fulfilled fulfilled fulfilled fulfilled fulfilled");
+  await condition.run(() => {
+    condition.notify(10);
+    condition.notifyAll();
+  });
+  assert.deepEqual([condition.locked, condition.waiting], [false, 0]);
+});
+
+test("Condition: a notification is not stored", async () => {
+  const condition = new Condition();
+  await condition.run(() => condition.notify());
+  const all = await sleepers(condition, 1);
+  assert.equal(await states(all), "pending");
+  await condition.run(() => condition.notify());
+  await all[0]!.promise;
+});
+
+test("Condition: the lock passes on during wait, held is false meanwhile, and it comes back under the same guard", async () => {
+  const lock = new Lock();
+  const condition = new Condition(lock);
+  const guard = await lock.acquire();
+  const next = watch(lock.acquire());
+  const waiting = watch(condition.wait());
+  assert.equal(guard.held, false);
+  assert.equal(await states([next, waiting]), "fulfilled pending");
+  condition.notify();
+  assert.deepEqual([condition.waiting, lock.waiting], [0, 1]);
+  const newcomer = watch(lock.acquire());
+  assert.equal(await states([waiting]), "pending", "the notifier still holds");
+  next.value!.release();
+  assert.equal(await states([waiting, newcomer]), "fulfilled pending");
+  assert.equal(guard.held, true);
+  guard.release();
+  assert.equal(await states([newcomer]), "fulfilled");
+  newcomer.value!.release();
+  assert.equal(lock.locked, false);
+});
+
+test("Condition: who was notified stands in line at once, ahead of a newcomer in the same tick", async () => {
+  const condition = new Condition();
+  const [sleeper] = await sleepers(condition, 1);
+  const guard = condition.tryAcquire()!;
+  condition.notify();
+  guard.release();
+  assert.equal(condition.tryAcquire(), undefined);
+  await sleeper!.promise;
+});
+
+test("Condition: using it without holding the lock is an error, after bad arguments and before the signal", async () => {
+  const condition = new Condition();
+  const signal = AbortSignal.abort();
+  const notHeld = (act: string) => (error: Error) =>
+    error instanceof NotHeldError && error.message === `Cannot ${act} condition: lock is not held`;
+  await assert.rejects(condition.wait(), notHeld("wait for"));
+  await assert.rejects(condition.wait({ signal }), notHeld("wait for"));
+  await assert.rejects(condition.waitFor(() => true, { signal, timeout: 0 }), notHeld("wait for"));
+  assert.throws(() => condition.notify(), notHeld("notify"));
+  assert.throws(() => condition.notifyAll(), notHeld("notify"));
+  assert.throws(() => condition.release(), NotHeldError);
+  await refusesBadOptions((options) => condition.wait(options));
+  await refusesBadOptions((options) => condition.waitFor(() => true, options));
+  for (const predicate of [undefined, true, {}]) await assert.rejects(condition.waitFor(predicate as never), TypeError);
+  for (const n of [-1, 1.5, NaN, Infinity]) assert.throws(() => condition.notify(n), RangeError);
+  for (const n of ["1", null, 1n]) assert.throws(() => condition.notify(n as never), TypeError);
+  for (const lock of [null, {}, 5, new Semaphore()]) assert.throws(() => new Condition(lock as never), TypeError);
+});
+
+test("Condition: an aborted signal and timeout 0 reject without giving up the lock", async () => {
+  const lock = new Lock();
+  const condition = new Condition(lock);
+  const guard = await lock.acquire();
+  const next = watch(lock.acquire());
+  const reason = new Error("enough");
+  await rejectsWith(condition.wait({ signal: AbortSignal.abort(reason) }), reason);
+  await rejectsWith(condition.waitFor(() => true, { signal: AbortSignal.abort(reason) }), reason);
+  await assert.rejects(condition.wait({ timeout: 0 }), TimeoutError);
+  await assert.rejects(condition.waitFor(() => false, { timeout: 0 }), TimeoutError);
+  assert.equal(await condition.waitFor(() => "there", { timeout: 0 }), "there");
+  assert.equal(guard.held, true);
+  assert.equal(await states([next]), "pending");
+  guard.release();
+  (await next.promise).release();
+});
+
+test("Condition: giving up in the middle takes the lock back first and loses no notification", () =>
+  withFakeTime(async (time) => {
+    for (const how of ["abort", "timeout"]) {
+      const condition = new Condition();
+      const controller = new CountingController();
+      const all = await sleepers(
+        condition,
+        3,
+        (i) => i === 1 ? { signal: controller.signal, timeout: 10 } : {},
+      );
+      const holder = condition.tryAcquire()!;
+      if (how === "abort") controller.abort();
+      else time.advance(10);
+      assert.equal(await states(all), "pending pending pending", `${how}: the lock is not back yet`);
+      condition.notify(2);
+      holder.release();
+      assert.equal(await states(all), "fulfilled rejected fulfilled", how);
+      assert.deepEqual([controller.listeners, condition.locked, condition.waiting], [0, false, 0]);
+    }
+  }));
+
+test("Condition: an abort after the notification changes nothing", async () => {
+  const condition = new Condition();
+  const controller = new CountingController();
+  const all = await sleepers(condition, 2, () => ({ signal: controller.signal, timeout: 60_000 }));
+  const holder = condition.tryAcquire()!;
+  condition.notify();
+  controller.abort();
+  holder.release();
+  assert.equal(await states(all), "fulfilled rejected");
+  assert.equal(controller.listeners, 0);
+});
+
+test("Condition: a notification in the step of an abort goes to the next one", async () => {
+  const condition = new Condition();
+  const controller = new AbortController();
+  const holders: Disposable[] = [];
+  // This listener was there first: it notifies when the signal is aborted but has not told anybody else yet.
+  controller.signal.addEventListener("abort", () => {
+    holders.push(condition.tryAcquire()!);
+    condition.notify();
+  });
+  const all = await sleepers(condition, 2, (i) => i === 0 ? { signal: controller.signal } : {});
+  controller.abort();
+  holders[0]![Symbol.dispose]();
+  assert.equal(await states(all), "rejected fulfilled");
+  assert.equal(condition.locked, false);
+});
+
+test("Condition: waitFor asks at once and after every notification, and returns what the predicate returned", async () => {
+  const condition = new Condition();
+  let stock = 0, asked = 0;
+  const buyer = watch(condition.run(() => condition.waitFor(() => (asked++, stock >= 2 && `bought ${stock}`))));
+  assert.equal(await states([buyer]), "pending");
+  assert.equal(asked, 1);
+  for (let i = 0; i < 2; i++) {
+    await condition.run(() => {
+      stock++;
+      condition.notify();
+    });
+    await drain();
+  }
+  assert.equal(await buyer.promise, "bought 2");
+  assert.equal(asked, 3);
+  assert.equal(await condition.run(() => condition.waitFor(() => Promise.resolve(0 || "later"))), "later");
+  const error = new Error("predicate failed");
+  await rejectsWith(
+    condition.run(() =>
+      condition.waitFor(() => {
+        throw error;
+      })
+    ),
+    error,
+  );
+  assert.equal(condition.locked, false);
+});
+
+test("Condition: timeout bounds the whole waitFor, and the message names the whole time", () =>
+  withFakeTime(async (time) => {
+    const condition = new Condition();
+    const buyer = watch(condition.run(() => condition.waitFor(() => false, { timeout: 100 })));
+    for (let i = 0; i < 3; i++) {
+      await drain();
+      time.advance(30);
+      await condition.run(() => condition.notifyAll());
+    }
+    assert.equal(await states([buyer]), "pending");
+    time.advance(10);
+    assert.equal(await states([buyer]), "rejected");
+    assert.ok(buyer.reason instanceof TimeoutError);
+    assert.equal(buyer.reason.message, "Cannot wait for condition: timed out after 100 ms");
+    assert.equal(condition.locked, false);
+    const controller = new AbortController();
+    const own = new TimeoutError("Cannot wait any longer: the user left");
+    const other = watch(condition.run(() => condition.waitFor(() => false, { signal: controller.signal, timeout: 5 })));
+    await drain();
+    controller.abort(own);
+    await rejectsWith(other.promise, own);
+  }));
+
+test("Condition: taking the lock back is bounded by nothing, not even by a TimeoutLock's time", () =>
+  withFakeTime(async (time) => {
+    const lock = new TimeoutLock(10);
+    const condition = new Condition(lock);
+    const guard = await lock.acquire();
+    const waiting = watch(condition.wait({ timeout: 50 }));
+    const holder = await lock.acquire();
+    condition.notify();
+    time.advance(10_000);
+    assert.equal(await states([waiting]), "pending");
+    holder.release();
+    assert.equal(await states([waiting]), "fulfilled");
+    guard.release();
+  }));
+
+test("Condition: several conditions share one lock", async () => {
+  const lock = new Lock();
+  const notEmpty = new Condition(lock), notFull = new Condition(lock);
+  const buffer: number[] = [], seen: number[] = [];
+  const producer = async () => {
+    for (let i = 0; i < 20; i++) {
+      using _ = await lock.acquire();
+      await notFull.waitFor(() => buffer.length < 3);
+      buffer.push(i);
+      notEmpty.notify();
+    }
+  };
+  const consumer = async () => {
+    for (let i = 0; i < 20; i++) {
+      using _ = await lock.acquire();
+      await notEmpty.waitFor(() => buffer.length > 0);
+      seen.push(buffer.shift()!);
+      notFull.notify();
+    }
+  };
+  await Promise.all([producer(), consumer()]);
+  assert.deepEqual(seen, Array.from({ length: 20 }, (_, i) => i));
+});
+
+test("Condition: a guard that is released while its wait sleeps is given up for good", async () => {
+  const condition = new Condition();
+  const guard = await condition.acquire();
+  const controller = new CountingController();
+  const waiting = watch(condition.wait({ signal: controller.signal, timeout: 60_000 }));
+  guard.release();
+  assert.equal(await states([waiting]), "rejected");
+  assert.ok(waiting.reason instanceof NotHeldError);
+  assert.equal(
+    waiting.reason.message,
+    "Cannot wait for condition: its guard was released meanwhile",
+  );
+  assert.deepEqual([condition.waiting, condition.locked, controller.listeners], [0, false, 0]);
+  guard.release();
+  const other = condition.tryAcquire()!;
+  guard[Symbol.dispose]();
+  assert.equal(other.held, true);
+  other.release();
+});
+
+test("Condition: a guard that is released after its notification hands that on, and leaves the lock's line", async () => {
+  const lock = new Lock();
+  const condition = new Condition(lock);
+  const guard = await lock.acquire();
+  const dropped = watch(condition.wait());
+  const [other] = await (async () => {
+    const all: Watched<void>[] = [];
+    const second = await lock.acquire();
+    all.push(watch(condition.wait().finally(() => second.release())));
+    return all;
+  })();
+  const holder = await lock.acquire();
+  condition.notify();
+  assert.deepEqual([condition.waiting, lock.waiting], [1, 1]);
+  guard.release();
+  assert.deepEqual([condition.waiting, lock.waiting], [0, 1]);
+  holder.release();
+  assert.equal(await states([dropped, other!]), "rejected fulfilled");
+  assert.ok(dropped.reason instanceof NotHeldError);
+  assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
+});
+
+test("Condition: a guard that is released after its wait gave up keeps the reason, and wakes nobody", async () => {
+  const lock = new Lock();
+  const condition = new Condition(lock);
+  const controller = new AbortController();
+  const guard = await lock.acquire();
+  const dropped = watch(condition.wait({ signal: controller.signal }));
+  const sleeping = await lock.acquire();
+  const other = watch(condition.wait());
+  const holder = await lock.acquire();
+  controller.abort("left");
+  assert.equal(lock.waiting, 1);
+  guard.release();
+  assert.equal(lock.waiting, 0);
+  assert.equal(await states([dropped, other]), "rejected pending");
+  assert.equal(dropped.reason, "left");
+  condition.notify();
+  holder.release();
+  await other.promise;
+  sleeping.release();
+  assert.equal(lock.locked, false);
+});

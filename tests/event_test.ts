@@ -1,0 +1,78 @@
+/** Event: everybody goes on set, whatever else happens in the same tick. */
+import assert from "node:assert/strict";
+import { Event, TimeoutError } from "../mod.ts";
+import { test } from "./_test.ts";
+import { CountingController, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+
+test("Event: set lets everybody go who waits and everybody who comes, until clear", async () => {
+  const event = new Event();
+  assert.equal(event.isSet, false);
+  const waiters = [event.wait(), event.wait(), event.wait()].map(watch);
+  assert.equal(await states(waiters), "pending pending pending");
+  assert.equal(event.waiting, 3);
+  event.set();
+  assert.deepEqual([event.isSet, event.waiting], [true, 0]);
+  assert.equal(await states(waiters), "fulfilled fulfilled fulfilled");
+  assert.equal(await event.wait(), undefined);
+  event.set();
+  event.clear();
+  event.clear();
+  assert.equal(event.isSet, false);
+  const late = watch(event.wait());
+  assert.equal(await states([late]), "pending");
+  event.set();
+  await late.promise;
+});
+
+test("Event: who waited at set goes, also if it is cleared in the same tick; who comes after that waits", async () => {
+  const event = new Event();
+  const before = watch(event.wait());
+  event.set();
+  event.clear();
+  const after = watch(event.wait());
+  assert.equal(await states([before, after]), "fulfilled pending");
+  event.set();
+  await after.promise;
+});
+
+test("Event: waiters resume in the order in which they came", async () => {
+  const event = new Event();
+  const order: number[] = [];
+  const waiters = Array.from(
+    { length: 20 },
+    (_, i) => event.wait(i % 3 ? { timeout: 1e6 } : {}).then(() => order.push(i)),
+  );
+  event.set();
+  await Promise.all(waiters);
+  assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
+});
+
+test("Event: giving up in the middle, before and after set", () =>
+  withFakeTime(async (time) => {
+    const event = new Event();
+    const middle = new CountingController();
+    const waiters = [event.wait(), event.wait({ signal: middle.signal }), event.wait({ timeout: 10 })].map(watch);
+    middle.abort("no");
+    assert.equal(event.waiting, 2);
+    time.advance(10);
+    assert.equal(await states(waiters), "pending rejected rejected");
+    assert.equal(waiters[1]!.reason, "no");
+    assert.ok(waiters[2]!.reason instanceof TimeoutError);
+    assert.equal((waiters[2]!.reason as Error).message, "Cannot wait for event: timed out after 10 ms");
+    const late = new CountingController();
+    const granted = watch(event.wait({ signal: late.signal, timeout: 10 }));
+    event.set();
+    late.abort();
+    assert.equal(await states([waiters[0]!, granted]), "fulfilled fulfilled");
+    assert.deepEqual([middle.listeners, late.listeners], [0, 0]);
+  }));
+
+test("Event: an aborted signal rejects even where it is set; timeout 0 asks", async () => {
+  const event = new Event();
+  await assert.rejects(event.wait({ timeout: 0 }), TimeoutError);
+  event.set();
+  await event.wait({ timeout: 0 });
+  const reason = new Error("enough");
+  await rejectsWith(event.wait({ signal: AbortSignal.abort(reason) }), reason);
+  await refusesBadOptions((options) => event.wait(options));
+});

@@ -1,0 +1,122 @@
+/** Lock beyond the contract suite: misuse, release by hand, fairness under load. */
+import assert from "node:assert/strict";
+import { Lock, NotHeldError } from "../mod.ts";
+import { test } from "./_test.ts";
+import { drain, states, watch } from "./_tools.ts";
+
+test("Lock: locked and waiting tell how it stands", async () => {
+  const lock = new Lock();
+  assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
+  const guard = await lock.acquire();
+  const next = lock.acquire();
+  assert.deepEqual([lock.locked, lock.waiting], [true, 1]);
+  guard.release();
+  assert.deepEqual([lock.locked, lock.waiting], [true, 0]);
+  (await next).release();
+  assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
+});
+
+test("Lock: releasing what is not held is an error", async () => {
+  const lock = new Lock();
+  const notHeld = (error: Error) =>
+    error instanceof NotHeldError && error.message === "Cannot release lock: lock is not held";
+  assert.throws(() => lock.release(), notHeld);
+  (await lock.acquire()).release();
+  assert.throws(() => lock.release(), notHeld);
+});
+
+test("Lock: release by hand spends the holder's guard", async () => {
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const next = lock.acquire();
+  lock.release();
+  assert.equal(guard.held, false);
+  const nextGuard = await next;
+  guard.release();
+  assert.equal(nextGuard.held, true);
+  assert.equal(lock.locked, true);
+  lock.release();
+  assert.equal(lock.locked, false);
+});
+
+test("Lock: the hold is passed on in the step of the release, and a microtask later the waiter goes on", async () => {
+  const lock = new Lock();
+  const guard = lock.tryAcquire()!;
+  let hops = -1;
+  const waiter = lock.acquire().then(() => hops = counter);
+  let counter = 0;
+  guard.release();
+  assert.equal(lock.locked, true);
+  assert.equal(lock.tryAcquire(), undefined);
+  for (; counter < 5 && hops < 0; counter++) await Promise.resolve();
+  await waiter;
+  assert.equal(hops, 0, "one hop");
+  lock.release();
+});
+
+test("Lock: a release in an abort listener that runs first does not grant to who gave up by the same abort", async () => {
+  const lock = new Lock();
+  const controller = new AbortController();
+  const guard = await lock.acquire();
+  controller.signal.addEventListener("abort", () => guard.release());
+  const aborted = [0, 1].map(() => watch(lock.acquire({ signal: controller.signal })));
+  const last = watch(lock.acquire());
+  controller.abort();
+  assert.equal(await states([...aborted, last]), "rejected rejected fulfilled");
+  lock.release();
+  assert.equal(lock.locked, false);
+});
+
+test("Lock: 10 pairs of tasks read back what they wrote (and do not without it)", async () => {
+  const intact = async (enter: () => Promise<Disposable>) => {
+    const cells = new Map<number, number>();
+    let good = 0;
+    const task = async (key: number, value: number) => {
+      const guard = await enter();
+      cells.set(key, value);
+      await Promise.resolve();
+      if (cells.get(key) === value) good++;
+      guard[Symbol.dispose]();
+    };
+    await Promise.all(Array.from({ length: 20 }, (_, i) => task(i >> 1, (i >> 1) + (i & 1))));
+    return good;
+  };
+  const lock = new Lock();
+  assert.equal(await intact(() => lock.acquire()), 20);
+  assert.equal(await intact(() => Promise.resolve({ [Symbol.dispose]() {} })), 10);
+});
+
+test("Lock: 1,000 tasks x 100 acquisitions, every one in its turn", async () => {
+  const tasks = 1000, rounds = 100;
+  const lock = new Lock();
+  let turn = 0, inside = 0;
+  const task = async (id: number) => {
+    for (let round = 0; round < rounds; round++) {
+      const guard = await lock.acquire();
+      assert.equal(++inside, 1);
+      // Strict order: everybody once a round, always in the same sequence, so nobody waits more than 1,000 turns.
+      assert.equal(turn++, round * tasks + id);
+      await Promise.resolve();
+      inside--;
+      guard.release();
+    }
+  };
+  await Promise.all(Array.from({ length: tasks }, (_, id) => task(id)));
+  assert.equal(turn, tasks * rounds);
+  assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
+});
+
+test("Lock: a waiter may release within the same tick in which it was granted, down a long line", async () => {
+  const lock = new Lock();
+  const order: number[] = [];
+  const guard = await lock.acquire();
+  const waiters = Array.from({ length: 50 }, (_, i) =>
+    lock.acquire().then((mine) => {
+      order.push(i);
+      mine.release();
+    }));
+  guard.release();
+  await Promise.all(waiters);
+  await drain();
+  assert.deepEqual(order, Array.from({ length: 50 }, (_, i) => i));
+});

@@ -1,0 +1,201 @@
+/** Semaphore and BoundedSemaphore beyond the contract suite: permits, weights, release by hand. */
+import assert from "node:assert/strict";
+import { BoundedSemaphore, Semaphore, TimeoutError } from "../mod.ts";
+import { test } from "./_test.ts";
+import { CountingController, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+
+test("Semaphore: value, locked and waiting tell how it stands", async () => {
+  const semaphore = new Semaphore(2);
+  const [a, b] = [await semaphore.acquire(), await semaphore.acquire()];
+  assert.deepEqual([semaphore.value, semaphore.locked, semaphore.waiting], [0, true, 0]);
+  const c = watch(semaphore.acquire());
+  assert.equal(semaphore.waiting, 1);
+  a.release();
+  assert.deepEqual([semaphore.value, semaphore.waiting], [0, 0]);
+  assert.equal(await states([c]), "fulfilled");
+  b.release();
+  assert.deepEqual([semaphore.value, semaphore.locked], [1, false]);
+  c.value!.release();
+  assert.equal(semaphore.value, 2);
+  assert.equal(new Semaphore().value, 1);
+  assert.equal(new Semaphore(0).locked, true);
+});
+
+test("Semaphore: limits how many are inside", async () => {
+  const semaphore = new Semaphore(3);
+  let inside = 0, most = 0;
+  await Promise.all(Array.from({ length: 50 }, () =>
+    semaphore.run(async () => {
+      most = Math.max(most, ++inside);
+      await Promise.resolve();
+      inside--;
+    })));
+  assert.equal(most, 3);
+  assert.equal(semaphore.value, 3);
+});
+
+test("Semaphore: a woken waiter and a newcomer do not both take the last permit", async () => {
+  const semaphore = new Semaphore(1);
+  const guard = await semaphore.acquire();
+  const woken = watch(semaphore.acquire());
+  guard.release();
+  assert.equal(semaphore.tryAcquire(), undefined);
+  const newcomer = watch(semaphore.acquire());
+  assert.equal(await states([woken, newcomer]), "fulfilled pending");
+  woken.value!.release();
+  (await newcomer.promise).release();
+  assert.equal(semaphore.value, 1);
+});
+
+test("Semaphore: who wants many is not starved by those who want few", async () => {
+  const semaphore = new Semaphore(3);
+  const held = [await semaphore.acquire(), await semaphore.acquire()];
+  const large = watch(semaphore.acquire({ permits: 3 }));
+  const small = watch(semaphore.acquire());
+  assert.equal(semaphore.tryAcquire(), undefined, "one is free, but somebody waits");
+  assert.equal(semaphore.locked, true);
+  held[0]!.release();
+  assert.equal(await states([large, small]), "pending pending");
+  held[1]!.release();
+  assert.equal(await states([large, small]), "fulfilled pending");
+  assert.equal(semaphore.value, 0);
+  large.value!.release();
+  assert.equal(await states([small]), "fulfilled");
+  assert.equal(semaphore.value, 2);
+  small.value!.release();
+});
+
+test("Semaphore: when the head gives up, those behind it who fit go in, in order", () =>
+  withFakeTime(async (time) => {
+    for (const how of ["abort", "timeout"]) {
+      const semaphore = new Semaphore(3);
+      const guard = await semaphore.acquire();
+      const head = new CountingController();
+      const waiters = [
+        semaphore.acquire({ permits: 3, signal: head.signal, timeout: 10 }),
+        semaphore.acquire({ permits: 1 }),
+        semaphore.acquire({ permits: 2 }),
+        semaphore.acquire({ permits: 1 }),
+      ].map(watch);
+      if (how === "abort") head.abort();
+      else time.advance(10);
+      assert.equal(semaphore.waiting, 2, how);
+      assert.equal(await states(waiters), "rejected fulfilled pending pending", how);
+      guard.release();
+      assert.equal(await states(waiters), "rejected fulfilled fulfilled pending", how);
+      waiters[1]!.value!.release();
+      assert.equal(await states(waiters), "rejected fulfilled fulfilled fulfilled", how);
+      for (const waiter of waiters.slice(2)) waiter.value!.release();
+      assert.deepEqual([semaphore.value, head.listeners], [3, 0]);
+    }
+  }));
+
+test("Semaphore: one abort takes head and follower out before anybody is let in", () =>
+  withFakeTime(async (time) => {
+    for (const how of ["abort", "timeout"]) {
+      const semaphore = new Semaphore(2);
+      const guard = await semaphore.acquire();
+      const shared = new CountingController();
+      const options = { signal: shared.signal, timeout: 10 };
+      const waiters = [
+        semaphore.acquire({ permits: 2, ...options }),
+        semaphore.acquire({ permits: 1, ...options }),
+        semaphore.acquire(),
+      ].map(watch);
+      if (how === "abort") shared.abort();
+      else time.advance(10);
+      assert.equal(await states(waiters), "rejected rejected fulfilled", how);
+      guard.release();
+      waiters[2]!.value!.release();
+      assert.equal(semaphore.value, 2);
+    }
+  }));
+
+test("Semaphore: release by hand adds permits and lets in all who fit", async () => {
+  const semaphore = new Semaphore(0);
+  const waiters = [semaphore.acquire(), semaphore.acquire({ permits: 2 }), semaphore.acquire()].map(watch);
+  semaphore.release();
+  assert.equal(await states(waiters), "fulfilled pending pending");
+  semaphore.release(3);
+  assert.equal(await states(waiters), "fulfilled fulfilled fulfilled");
+  assert.equal(semaphore.value, 0);
+  waiters[1]!.value!.release();
+  assert.equal(semaphore.value, 2);
+});
+
+test("Semaphore: the guard knows nothing of a release by hand", async () => {
+  const semaphore = new Semaphore(1);
+  const guard = await semaphore.acquire();
+  semaphore.release();
+  assert.equal(guard.held, true);
+  guard.release();
+  guard.release();
+  assert.equal(semaphore.value, 2);
+});
+
+test("Semaphore: run takes permits, too", async () => {
+  const semaphore = new Semaphore(5);
+  await semaphore.run(() => assert.equal(semaphore.value, 1), { permits: 4 });
+  assert.equal(semaphore.value, 5);
+});
+
+const wrongPermits: readonly [unknown, typeof RangeError | typeof TypeError][] = [
+  [0, RangeError],
+  [-1, RangeError],
+  [1.5, RangeError],
+  [NaN, RangeError],
+  [Infinity, RangeError],
+  [2 ** 53, RangeError],
+  ["1", TypeError],
+  [null, TypeError],
+  [1n, TypeError],
+];
+
+test("Semaphore: wrong numbers are refused before anything happens", async () => {
+  const semaphore = new Semaphore(1);
+  for (const [permits, type] of wrongPermits) {
+    await assert.rejects(semaphore.acquire({ permits } as never), type);
+    await assert.rejects(semaphore.run(() => assert.fail("called"), { permits } as never), type);
+    assert.throws(() => semaphore.tryAcquire(permits as never), type);
+    assert.throws(() => semaphore.release(permits as never), type);
+    if (permits !== 0) assert.throws(() => new Semaphore(permits as never), type);
+    assert.throws(() => new BoundedSemaphore(permits as never), type);
+  }
+  assert.deepEqual([semaphore.value, semaphore.waiting], [1, 0]);
+  const aborted = AbortSignal.abort();
+  await assert.rejects(semaphore.acquire({ permits: 0, signal: aborted }), RangeError);
+  await rejectsWith(semaphore.acquire({ permits: 1, signal: aborted }), aborted.reason);
+});
+
+test("Semaphore: there is an end to counting", () => {
+  const semaphore = new Semaphore(Number.MAX_SAFE_INTEGER);
+  assert.throws(() => semaphore.release(), RangeError);
+  assert.equal(semaphore.value, Number.MAX_SAFE_INTEGER);
+});
+
+test("BoundedSemaphore: a release too many is an error and changes nothing", async () => {
+  const seats = new BoundedSemaphore(2);
+  assert.ok(seats instanceof Semaphore);
+  assert.throws(() => seats.release(), RangeError);
+  const guard = await seats.acquire();
+  assert.throws(() => seats.release(2), RangeError);
+  assert.equal(seats.value, 1);
+  seats.release();
+  assert.throws(() => guard.release(), RangeError); // somebody gave its permit back already
+  assert.equal(guard.held, false);
+  guard.release();
+  assert.equal(seats.value, 2);
+});
+
+test("BoundedSemaphore: asking for more than there can ever be is an error, not a wait without end", async () => {
+  const seats = new BoundedSemaphore(2);
+  await assert.rejects(seats.acquire({ permits: 3 }), /permits must be a whole number from 1 to 2, got 3/);
+  assert.throws(() => seats.tryAcquire(3), RangeError);
+  await assert.rejects(seats.acquire({ permits: 3, timeout: 5 }), RangeError);
+  assert.equal(seats.waiting, 0);
+  const plain = new Semaphore(2);
+  await assert.rejects(plain.acquire({ permits: 3, timeout: 0 }), TimeoutError);
+  const waiter = watch(plain.acquire({ permits: 3 }));
+  plain.release();
+  assert.equal(await states([waiter]), "fulfilled");
+});

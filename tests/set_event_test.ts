@@ -1,0 +1,102 @@
+/** SetEvent: the tie between the set and the event cannot be broken. */
+import assert from "node:assert/strict";
+import { SetEvent, TimeoutError } from "../mod.ts";
+import { test } from "./_test.ts";
+import { CountingController, drain, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+
+test("SetEvent: a new one is open, one with members is not", async () => {
+  const empty = new SetEvent<string>();
+  assert.deepEqual([empty.isSet, empty.size], [true, 0]);
+  await empty.wait({ timeout: 0 });
+  const full = new SetEvent(["a", "b", "a"]);
+  assert.deepEqual([full.isSet, full.size, full.has("a"), full.has("c")], [false, 2, true, false]);
+  assert.deepEqual([...full], ["a", "b"]);
+  await assert.rejects(full.wait({ timeout: 0 }), TimeoutError);
+  assert.equal("set" in full, false);
+  assert.equal("clear" in full, false);
+});
+
+test("SetEvent: opens with the last member's removal, and tells whether it was one", async () => {
+  const set = new SetEvent<number>([1]);
+  set.add(2).add(2);
+  assert.equal(set.size, 2);
+  const waiters = [set.wait(), set.wait()].map(watch);
+  assert.equal(set.delete(7), false);
+  assert.equal(set.delete(1), true);
+  assert.equal(set.delete(1), false);
+  assert.equal(await states(waiters), "pending pending");
+  assert.equal(set.waiting, 2);
+  assert.equal(set.delete(2), true);
+  assert.equal(set.waiting, 0);
+  assert.equal(await states(waiters), "fulfilled fulfilled");
+});
+
+test("SetEvent: waiters go at that moment, also where it is filled again in the same tick", async () => {
+  const set = new SetEvent(["a"]);
+  const before = watch(set.wait());
+  set.delete("a");
+  set.add("b");
+  const after = watch(set.wait());
+  assert.equal(await states([before, after]), "fulfilled pending");
+  set.delete("b");
+  await after.promise;
+});
+
+test("SetEvent: undefined and NaN are members like others", () => {
+  const set = new SetEvent<unknown>([undefined, NaN]);
+  assert.equal(set.size, 2);
+  assert.equal(set.delete(NaN), true);
+  assert.equal(set.isSet, false);
+  assert.equal(set.delete(undefined), true);
+  assert.equal(set.isSet, true);
+});
+
+test("SetEvent: track keeps a promise until it settles, either way, and returns it", async () => {
+  const set = new SetEvent<Promise<unknown>>();
+  let finish = () => {}, fail = (_: Error) => {};
+  const fine = new Promise<void>((resolve) => finish = resolve);
+  const failing = new Promise<void>((_, reject) => fail = reject);
+  assert.equal(set.track(fine), fine);
+  assert.equal(set.track(failing), failing);
+  assert.equal(set.track(fine), fine);
+  assert.equal(set.size, 2);
+  const empty = watch(set.wait());
+  finish();
+  assert.equal(await states([empty]), "pending");
+  fail(new Error("broken connection"));
+  await assert.rejects(failing, /broken connection/);
+  assert.equal(await states([empty]), "fulfilled");
+  for (const wrong of [undefined, null, 5, {}, () => {}]) {
+    assert.throws(() => set.track(wrong as never), TypeError);
+  }
+  assert.equal(set.size, 0);
+});
+
+test("SetEvent: shutdown waits until it is empty or the time is over", () =>
+  withFakeTime(async (time) => {
+    const set = new SetEvent(["slow connection"]);
+    const patient = watch(set.wait({ timeout: 100 }));
+    time.advance(100);
+    assert.equal(await states([patient]), "rejected");
+    assert.equal((patient.reason as Error).message, "Cannot wait for empty set: timed out after 100 ms");
+    assert.deepEqual([...set], ["slow connection"]);
+  }));
+
+test("SetEvent: giving up in the middle leaves nothing", async () => {
+  const set = new SetEvent(["a"]);
+  const middle = new CountingController();
+  const waiters = [set.wait(), set.wait({ signal: middle.signal }), set.wait()].map(watch);
+  middle.abort();
+  assert.equal(await states(waiters), "pending rejected pending");
+  assert.deepEqual([set.waiting, middle.listeners], [2, 0]);
+  set.delete("a");
+  assert.equal(await states(waiters), "fulfilled rejected fulfilled");
+  await rejectsWith(set.wait({ signal: middle.signal }), middle.signal.reason);
+  await refusesBadOptions((options) => set.wait(options));
+  await drain();
+});
+
+test("SetEvent: members must be iterable", () => {
+  for (const wrong of [null, 5, {}]) assert.throws(() => new SetEvent(wrong as never), TypeError);
+  assert.equal(new SetEvent(undefined).size, 0);
+});
