@@ -11,7 +11,7 @@ import { codeOf, explain, RedisError } from "./errors.ts";
 import { forgetInBackground } from "./_forget.ts";
 import { HeldLease, trusted } from "./_held_lease.ts";
 import type { Lease } from "./lease.ts";
-import type { Listener } from "./_push.ts";
+import type { Listener, Reach } from "./_push.ts";
 import type { Session } from "./_session.ts";
 import type { Target } from "./_target.ts";
 import { Alarm, now } from "./_time.ts";
@@ -61,6 +61,8 @@ class Claim implements Listener {
   #told: { fence: number; deadline: number } | undefined;
   /** Ends the pause between two commands; undefined while a command is under way. */
   #wake: (() => void) | undefined;
+  /** How the last command said that we are told. */
+  #reach: Reach | "t" = "t";
   #asked = false;
   #refusals = 0;
   #failingSince: number | undefined;
@@ -116,7 +118,8 @@ class Claim implements Listener {
       this.#asked = false;
       this.#told = undefined;
       try {
-        await this.#session.ready(this.#limit());
+        const { release } = this.#target.family;
+        if (!this.#session.isReady(release)) await this.#session.ready(release, this.#limit());
         if (this.#settled) break;
         await this.#attempt();
         failures = 0;
@@ -127,7 +130,7 @@ class Claim implements Listener {
       }
       if (!this.#settled && !this.#asked) await this.#pause();
     }
-    if (this.#left) this.#forget();
+    this.#forget();
   }
 
   async #attempt(): Promise<void> {
@@ -151,6 +154,7 @@ class Claim implements Listener {
   #args(latest: number): string[] {
     const { settings: { ttl, retention }, weight, limit } = this.#target;
     const reach = this.#waits ? this.#session.push.reach : "t";
+    this.#reach = reach;
     const beat = this.#beat();
     // Who has to ask whether it was granted must find its lease still running.
     const lease = reach === "h" ? Math.max(ttl, Math.ceil(2.5 * beat)) : ttl;
@@ -192,6 +196,8 @@ class Claim implements Listener {
     if (this.#settled) return;
     this.#session.push.add(this.#id, this);
     if (this.#told && this.#told.deadline > now()) return this.#grant(this.#told.fence, this.#told.deadline);
+    // We can be told now, and could not when the command was sent.
+    if (this.#reach === "h" && this.#session.push.reach !== "h") return this.ask();
     const beat = this.#beat();
     const untilEnd = (nextEnd - place.serverTime) / 1000 + 5;
     const wait = untilEnd > beat && untilEnd < 2 * beat ? untilEnd : beat;
@@ -273,11 +279,15 @@ class Claim implements Listener {
     this.#end.clear();
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#session.push.delete(this.#id);
+    // Before anybody is told, so that no later command of this process finds a trace.
+    if (this.#wake) this.#forget();
     settle();
     this.#wake?.();
   }
 
   #forget(): void {
+    if (!this.#left) return;
+    this.#left = false;
     const { ttl } = this.#target.settings;
     forgetInBackground(this.#session, this.#target, this.#id, {
       act: `give back ${this.#target.what}`,

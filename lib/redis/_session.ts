@@ -9,7 +9,6 @@ import { codeOf, isPassing, NoAnswerError, RedisError } from "./errors.ts";
 import { Keeper } from "./_keeper.ts";
 import type { Backend } from "./port.ts";
 import { Push } from "./_push.ts";
-import { hello } from "./scripts.ts";
 import type { Script } from "./scripts.ts";
 import { now } from "./_time.ts";
 
@@ -31,7 +30,8 @@ export class Session {
   #ids = 0;
   /** Microseconds of server time at local time 0, at the earliest; undefined before the first answer. */
   #serverZero: number | undefined;
-  #greeting: Promise<unknown> | undefined;
+  readonly #greetings = new Map<Script, Promise<void>>();
+  readonly #greeted = new WeakSet<Script>();
   readonly #closing = new Set<() => void>();
 
   constructor(backend: Backend) {
@@ -62,13 +62,24 @@ export class Session {
     return this.process + (this.#ids++).toString(36).padStart(8, "0");
   }
 
-  /** Learns the server's time where nothing has told it yet: one short command in the life of a process. */
-  async ready(limit: number): Promise<void> {
-    if (this.#serverZero !== undefined) return;
-    this.#greeting ??= this.run(hello, [], [], 5000)
-      .then((time) => this.sawTime(Number(time)))
-      .finally(() => this.#greeting = undefined);
-    await within(this.#greeting, limit);
+  /** Whether the server's time is known, and this script to the server. */
+  isReady(release: Script): boolean {
+    return this.#greeted.has(release);
+  }
+
+  /** Sees to that: one short command in the life of a process. */
+  async ready(release: Script, limit: number): Promise<void> {
+    let greeting = this.#greetings.get(release);
+    if (greeting === undefined) {
+      greeting = this.#greet(release).finally(() => this.#greetings.delete(release));
+      this.#greetings.set(release, greeting);
+    }
+    await within(greeting, limit);
+  }
+
+  async #greet(release: Script): Promise<void> {
+    this.sawTime(Number(await this.run(release, [], [], 5000)));
+    this.#greeted.add(release);
   }
 
   /** Takes over the server's time from an answer that has just come in. */

@@ -7,12 +7,19 @@ import type { Backend } from "./port.ts";
 
 /** What `bunRedis` uses of a client. */
 export interface BunRedisClient {
+  /** Runs any command. */
   send(command: string, args: string[]): Promise<unknown>;
+  /** A second connection with the same settings. */
   duplicate(): Promise<BunRedisClient>;
+  /** Listens on a channel. */
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
+  /** Ends the connection for good. */
   close(): void;
+  /** Whether there is a connection now. */
   readonly connected: boolean;
+  /** Called after each connection that was made. */
   onconnect: unknown;
+  /** Called when it was closed for good. */
   onclose: unknown;
 }
 

@@ -8,22 +8,33 @@ import type { Backend } from "./port.ts";
 
 /** What `denoRedis` uses of a client. */
 export interface DenoRedisClient {
+  /** Runs a script by its digest. */
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Whether it was closed. */
   readonly isClosed?: boolean;
+  /** Tells when it was closed. */
+  addEventListener?(type: "close" | "end", listener: () => void): unknown;
 }
 
 /** What `denoRedis` uses of the connection that listens. */
 export interface DenoRedisSubscriber {
+  /** Listens on a channel. */
   subscribe(channel: string): Promise<DenoRedisSubscription>;
+  /** Tells of each new connection. */
   addEventListener?(type: "connect", listener: () => void): unknown;
+  /** Ends that. */
   removeEventListener?(type: "connect", listener: () => void): unknown;
 }
 
 /** What such a connection answers. */
 export interface DenoRedisSubscription {
+  /** All messages, for as long as the connection lasts. */
   receive(): AsyncIterable<{ readonly channel: string; readonly message: string | string[] }>;
+  /** Listens on one more channel. */
   subscribe(channel: string): Promise<unknown>;
+  /** Listens on one channel less. */
   unsubscribe(channel: string): Promise<unknown>;
 }
 
@@ -52,6 +63,13 @@ function make(client: DenoRedisClient, subscriber: DenoRedisSubscriber | undefin
     ...ears && { subscribe: ears.subscribe.bind(ears) },
     get closed() {
       return client.isClosed === true;
+    },
+    onClose: (listener) => {
+      const closed = () => {
+        if (client.isClosed === true) listener();
+      };
+      client.addEventListener?.("close", closed);
+      client.addEventListener?.("end", closed);
     },
   };
 }

@@ -11,6 +11,7 @@ import type { Target } from "./_target.ts";
 export interface Holder {
   /** The `id` of its lease. */
   readonly id: string;
+  /** The token of its lease. */
   readonly fencingToken: number;
   /** Permits that it holds. */
   readonly permits: number;
@@ -20,6 +21,7 @@ export interface Holder {
 
 /** What Redis knows of a name, at one moment. */
 export interface Inspection {
+  /** Those whose lease has not ended. */
   readonly holders: Holder[];
   /** Ids of those in line, the first one first. */
   readonly waiters: string[];

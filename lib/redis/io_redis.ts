@@ -7,9 +7,13 @@ import type { Backend } from "./port.ts";
 
 /** What `ioRedis` uses of a client. */
 export interface IoRedisClient {
+  /** Runs a script by its digest. */
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** A second connection with the same settings. */
   duplicate(): object;
+  /** Where the connection is in its life; "end" means for good. */
   readonly status: string;
 }
 

@@ -46,6 +46,8 @@ export class RedisKeyedMutex {
   readonly #settings: Settings;
 
   /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param options Length and renewal of the leases. The `prefix` tells one keyed mutex from another: two with the same
    * one share their keys.

@@ -52,6 +52,8 @@ export class RedisLock implements Acquirable<Lease> {
   readonly #target: Target;
 
   /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one. The same name means the same lock, wherever the `prefix` is the same.
    * @param options Length and renewal of the leases, and where keys live.

@@ -7,9 +7,13 @@ import type { Backend } from "./port.ts";
 
 /** What `nodeRedis` uses of a client. */
 export interface NodeRedisClient {
+  /** Runs a script by its digest. */
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  /** Runs a script by its text. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  /** A second connection with the same settings. */
   duplicate(): object;
+  /** Whether it was connected, and not closed since. */
   readonly isOpen: boolean;
 }
 

@@ -54,6 +54,8 @@ export class RedisRwLock {
   readonly #target: Target;
 
   /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one.
    * @param options Length and renewal of the leases, and where keys live.

@@ -32,6 +32,12 @@ local function n16(n) return format('%016.0f', n) end
 local function atLeast(ms) return ms < 1 and 1 or ms end
 `;
 
+/**
+ * Without keys a script only tells the time: the first command of a process, so that later ones can carry a latest
+ * time. Releasing does it, so that it is known to the server before anybody can have something to give back.
+ */
+export const greeting = `if #KEYS == 0 then return now end`;
+
 /** Standing in line: KEYS[2] is a sorted set of ids by arrival, KEYS[3] a hash of what is known of each. */
 export const line = `
 local function keep(key, ms)
@@ -158,7 +164,7 @@ return { 0, now, seq, ends }
  * Gives back a hold or a place in line by id. KEYS as above. ARGV: id, retention, "force" (whoever holds) or "".
  * Answers code now more; code 1: was held, 2: stood in line, 0: neither, or over already.
  */
-export const releaseMutex: Script = script(`${prelude}
+export const releaseMutex: Script = script(`${prelude}${greeting}
 local v = call('GET', KEYS[1])
 local id = ARGV[1]
 local RETENTION = ARGV[2] + 0
@@ -202,9 +208,6 @@ for _, id in ipairs(call('ZRANGE', KEYS[2], 0, -1)) do
 end
 return { now, call('PTTL', KEYS[1]), v and tonumber(sub(v, 1, 16)) or 0, 1, holders, waiters }
 `);
-
-/** Asks for the time only: what the first command of a process needs before it can set a latest time. */
-export const hello: Script = script(`${prelude}return now`);
 
 /**
  * Renews many holds at once. KEYS: states. ARGV: latest server time, then for each: m or w (M or W: set the end, even

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { line, prelude, script } from "./scripts.ts";
+import { greeting, line, prelude, script } from "./scripts.ts";
 import type { Script } from "./scripts.ts";
 
 /** More grants than this are left to the next run, so that no run blocks the server for long. */
@@ -129,7 +129,8 @@ return { 0, now, seq, first }
 `);
 
 /** As {@linkcode releaseMutex}; `more` is 1 when those in line are to be served by another run. */
-export const releaseWeighted: Script = script(`${prelude}${weighted}
+export const releaseWeighted: Script = script(`${prelude}${greeting}
+${weighted}
 local id, retention = ARGV[1], ARGV[2] + 0
 local own = load(id)
 local code = 0

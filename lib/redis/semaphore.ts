@@ -53,6 +53,8 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   readonly #target: Target;
 
   /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one.
    * @param permits How many there are, 1 or more. Everybody has to say the same number for as long as anybody holds or
