@@ -9,6 +9,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { findServer } from "./_find_server.ts";
 import { Wire } from "./_wire.ts";
 
@@ -89,18 +90,24 @@ export class Server implements AsyncDisposable {
 
   /** Stops it in its tracks, connections open. */
   pause(): void {
-    this.#child?.kill("SIGSTOP");
+    this.#signal("SIGSTOP");
   }
 
   resume(): void {
-    this.#child?.kill("SIGCONT");
+    this.#signal("SIGCONT");
+  }
+
+  // Not by child.kill(), which not every run-time allows a second time.
+  #signal(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) process.kill(pid, signal);
   }
 
   /** Ends it at once, as a crash does. What it had in memory is gone. */
   async kill(): Promise<void> {
     await this.#wire?.close();
     this.#wire = undefined;
-    this.#child?.kill("SIGKILL");
+    this.#signal("SIGKILL");
     await this.#exited;
     this.#child = undefined;
   }
