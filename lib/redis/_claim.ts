@@ -7,7 +7,7 @@
  */
 import { TimeoutError } from "../errors.ts";
 import type { WaitOptions } from "../types.ts";
-import { codeOf, explain, RedisError } from "./errors.ts";
+import { codeOf, explain, NoAnswerError, RedisError } from "./errors.ts";
 import { forgetInBackground } from "./_forget.ts";
 import { HeldLease, trusted } from "./_held_lease.ts";
 import type { Lease } from "./lease.ts";
@@ -227,7 +227,8 @@ class Claim implements Listener {
   #failed(error: unknown, failures: number): void {
     const time = now();
     if (this.#told && this.#told.deadline > time) return this.#grant(this.#told.fence, this.#told.deadline);
-    this.#failure = error;
+    // No answer to a last, short attempt tells less than what the server or the connection said before.
+    if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
     this.#failingSince ??= time;
     const act = `acquire ${this.#target.what}`;
     const again = this.#waits && this.#session.mayPass(error);
@@ -235,7 +236,7 @@ class Claim implements Listener {
       if (this.#stray === 0 && this.#place === undefined) this.#left = false;
       // What stood in its way may pass, but its time is over.
       if (this.#timeout === 0 && this.#session.mayPass(error)) return this.#timeOut();
-      return this.#settle(() => this.#reject(explain(act, error)));
+      return this.#settle(() => this.#reject(explain(act, this.#failure)));
     }
     const wait = Math.min(25 * 2 ** failures, 1000) * (0.5 + Math.random());
     this.#next.set(Math.min(time + wait, this.#failsAt(time)));

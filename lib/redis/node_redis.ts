@@ -48,12 +48,28 @@ function make(client: NodeRedisClient): Backend {
   return {
     evalsha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
-    subscribe: (channel, onMessage, onGap) => subscribe(client, channel, onMessage, onGap),
+    subscribe: (channel, onMessage, onGap) =>
+      cluster ? subscribeCluster(events, channel, onMessage, onGap) : subscribe(client, channel, onMessage, onGap),
     cluster,
     get closed() {
       return !client.isOpen;
     },
-    onClose: (listener) => void events.on("end", listener),
+    onClose: (listener) => void events.on(cluster ? "disconnect" : "end", listener),
+  };
+}
+
+/** A cluster client opens a connection for subscriptions by itself, and closes it. */
+async function subscribeCluster(
+  cluster: Subscriber,
+  channel: string,
+  onMessage: (message: string) => void,
+  onGap: () => void,
+): Promise<() => Promise<void>> {
+  await cluster.subscribe(channel, onMessage);
+  cluster.on("node-ready", onGap);
+  return async () => {
+    cluster.off("node-ready", onGap);
+    await cluster.unsubscribe(channel);
   };
 }
 
