@@ -9,7 +9,9 @@ import { clients, redisTest } from "./_clients.ts";
 for (const { name } of clients) {
   redisTest(`${name}: the process ends`, async ({ server }) => {
     const script = fileURLToPath(new URL("./_leaver.ts", import.meta.url));
-    const flags = runtime === "deno" ? ["run", "-A", "--no-check"] : [];
+    const flags = runtime === "deno"
+      ? ["run", "-A", "--no-check"]
+      : process.execArgv.filter((flag) => flag.startsWith("--import"));
     const child = spawn(process.execPath, [...flags, script, server.url, name], {
       stdio: ["ignore", "ignore", "inherit"],
     });

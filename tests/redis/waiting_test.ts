@@ -105,7 +105,9 @@ redisTest("a killed holder and a killed waiter are passed over", async ({ server
 /** Another process that takes the lock "a", and keeps it until it is killed. */
 function otherProcess(url: string): { kill(): Promise<void> } {
   const script = fileURLToPath(new URL("./_holder.ts", import.meta.url));
-  const flags = runtime === "deno" ? ["run", "-A", "--no-check"] : [];
+  const flags = runtime === "deno"
+    ? ["run", "-A", "--no-check"]
+    : process.execArgv.filter((flag) => flag.startsWith("--import"));
   const child = spawn(process.execPath, [...flags, script, url], { stdio: ["ignore", "ignore", "inherit"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {
