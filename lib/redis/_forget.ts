@@ -6,7 +6,7 @@
  * @module
  */
 import { explain } from "./errors.ts";
-import type { Session } from "./_session.ts";
+import type { Link } from "./_link.ts";
 import type { Target } from "./_target.ts";
 import { Alarm, now } from "./_time.ts";
 
@@ -23,43 +23,43 @@ export interface ForgetOptions {
 }
 
 /** Tells Redis to forget an id. "unknown" also where nobody could say in time; rejects where Redis refuses. */
-export async function forget(session: Session, target: Target, id: string, options: ForgetOptions): Promise<Was> {
+export async function forget(link: Link, target: Target, id: string, options: ForgetOptions): Promise<Was> {
   for (let attempt = 0;; attempt++) {
     const limit = limitOf(target, options.until);
     try {
-      const was = await release(session, target, id, limit);
-      const left = options.stray - session.serverTime(now());
-      if (left >= 0) void forgetStray(session, target, id, left / 1000, options);
+      const was = await release(link, target, id, limit);
+      const left = options.stray - link.serverTime(now());
+      if (left >= 0) void forgetStray(link, target, id, left / 1000, options);
       return was;
     } catch (error) {
-      if (!session.mayPass(error)) throw explain(options.act, error);
+      if (!link.mayPass(error)) throw explain(options.act, error);
       if (now() >= options.until) return "unknown";
-      await pause(session, Math.min(25 * 2 ** attempt, 1000, Math.max(1, options.until - now())));
+      await pause(link, Math.min(25 * 2 ** attempt, 1000, Math.max(1, options.until - now())));
     }
   }
 }
 
 /** The same, for nobody who waits for the answer. */
-export function forgetInBackground(session: Session, target: Target, id: string, options: ForgetOptions): void {
-  forget(session, target, id, options).catch(() => {
+export function forgetInBackground(link: Link, target: Target, id: string, options: ForgetOptions): void {
+  forget(link, target, id, options).catch(() => {
     // Refused for good, or the client is closed: what there was ends with its time.
   });
 }
 
 /** Once more, when a command that nobody has an answer to would be refused as too late. */
-async function forgetStray(session: Session, target: Target, id: string, ms: number, options: ForgetOptions) {
-  await pause(session, ms + 50);
-  forgetInBackground(session, target, id, { ...options, until: now() + target.settings.ttl });
+async function forgetStray(link: Link, target: Target, id: string, ms: number, options: ForgetOptions) {
+  await pause(link, ms + 50);
+  forgetInBackground(link, target, id, { ...options, until: now() + target.settings.ttl });
 }
 
-async function release(session: Session, target: Target, id: string, limit: number): Promise<Was> {
+async function release(link: Link, target: Target, id: string, limit: number): Promise<Was> {
   const { family, keys, settings } = target;
   let mode = "";
   let first: Was | undefined;
   for (;;) {
     const args = [id, String(settings.retention), mode];
-    const [code, time, more] = await session.run(family.release, keys, args, limit) as [unknown, unknown, unknown];
-    session.sawTime(Number(time));
+    const [code, time, more] = await link.run(family.release, keys, args, limit) as [unknown, unknown, unknown];
+    link.sawTime(Number(time));
     first ??= Number(code) === 1 ? "held" : Number(code) === 2 ? "waiting" : "unknown";
     if (Number(more) !== 1) return first;
     mode = "serve"; // so many were granted that the rest is left to another run
@@ -72,7 +72,7 @@ function limitOf(target: Target, until: number): number {
 }
 
 /** Does not keep the process alive, and ends early when the client is closed. */
-function pause(session: Session, ms: number): Promise<void> {
+function pause(link: Link, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       alarm.clear();
@@ -80,7 +80,7 @@ function pause(session: Session, ms: number): Promise<void> {
       resolve();
     };
     const alarm = new Alarm(end);
-    const off = session.onClose(end);
+    const off = link.onClose(end);
     alarm.set(now() + ms);
   });
 }

@@ -8,6 +8,7 @@ import { promised } from "../_check.ts";
 import { LeaseLostError, NotHeldError } from "../errors.ts";
 import { explain } from "./errors.ts";
 import { forget } from "./_forget.ts";
+import type { Kept } from "./_keeper.ts";
 import type { Lease } from "./lease.ts";
 import { checkTtl } from "./options.ts";
 import { renew } from "./scripts.ts";
@@ -20,7 +21,7 @@ export function trusted(ttl: number): number {
   return ttl - Math.min(ttl / 100 + 1, 1000);
 }
 
-export class HeldLease implements Lease {
+export class HeldLease implements Lease, Kept {
   readonly id: string;
   readonly fencingToken: number;
   /** A renewal that is under way, and how its end is told. The keeper's. */

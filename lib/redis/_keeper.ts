@@ -5,8 +5,7 @@
  * @module
  */
 import { codeOf } from "./errors.ts";
-import type { HeldLease } from "./_held_lease.ts";
-import type { Session } from "./_session.ts";
+import type { Link } from "./_link.ts";
 import { renew } from "./scripts.ts";
 import { Alarm, now } from "./_time.ts";
 
@@ -16,34 +15,55 @@ const BATCH = 100;
 /** Batches under way at a time, so that others get their turn in between. */
 const LANES = 4;
 
+/** A lease, as its keeper sees it. */
+export interface Kept {
+  readonly key: string;
+  readonly ttl: number;
+  /** When it has to be looked at again, on the local clock. */
+  readonly nextLook: number;
+  /** How many milliseconds a renewal may take. */
+  readonly renewalLimit: number;
+  /** A renewal that is under way, and how its end is told. */
+  renewal: Promise<void> | undefined;
+  renewed: (() => void) | undefined;
+  isDue(time: number): boolean;
+  /** Ends it if its time is over. */
+  outOfTime(time: number): boolean;
+  pushRenewal(args: string[], ttl: number, exact: boolean): void;
+  prolong(sentAt: number): void;
+  retryRenewal(error: unknown): void;
+  lose(state: string): void;
+}
+
 export class Keeper {
-  readonly #session: Session;
-  readonly #leases = new Set<HeldLease>();
+  readonly #link: Link;
+  readonly #leases = new Set<Kept>();
   readonly #alarm = new Alarm(() => this.#look());
   /** Learnt from the server's refusal where the client cannot tell: keys of two names never fit into one command. */
   #single = false;
 
-  constructor(session: Session) {
-    this.#session = session;
+  constructor(link: Link) {
+    this.#link = link;
+    link.onClose(() => this.#close());
   }
 
-  add(lease: HeldLease): void {
+  add(lease: Kept): void {
     this.#leases.add(lease);
     this.#alarm.advance(lease.nextLook);
   }
 
-  delete(lease: HeldLease): void {
+  delete(lease: Kept): void {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#alarm.clear();
   }
 
   /** The client is closed: what nothing can renew or give back any more cannot be trusted to be there. */
-  close(): void {
+  #close(): void {
     for (const lease of [...this.#leases]) lease.lose("the client was closed");
   }
 
   #look(): void {
     const time = now();
-    const due: HeldLease[] = [];
+    const due: Kept[] = [];
     let next = Infinity;
     for (const lease of this.#leases) {
       if (lease.outOfTime(time)) continue; // this took it off the set
@@ -58,8 +78,8 @@ export class Keeper {
     if (due.length > 0) void this.#renewAll(due);
   }
 
-  async #renewAll(due: HeldLease[]): Promise<void> {
-    const size = this.#single || this.#session.backend.cluster ? 1 : BATCH;
+  async #renewAll(due: Kept[]): Promise<void> {
+    const size = this.#single || this.#link.backend.cluster ? 1 : BATCH;
     let taken = 0;
     const lane = async () => {
       while (taken < due.length) {
@@ -75,14 +95,14 @@ export class Keeper {
     await Promise.all(Array.from({ length: LANES }, lane));
   }
 
-  async #renew(batch: HeldLease[]): Promise<void> {
+  async #renew(batch: Kept[]): Promise<void> {
     const sentAt = now();
     const limit = Math.max(...batch.map((lease) => lease.renewalLimit));
-    const args = [String(this.#session.serverTime(sentAt + limit))];
+    const args = [String(this.#link.serverTime(sentAt + limit))];
     for (const lease of batch) lease.pushRenewal(args, lease.ttl, false);
     try {
-      const answer = await this.#session.run(renew, batch.map((lease) => lease.key), args, limit) as unknown[];
-      this.#session.sawTime(Number(answer[0] === -2 ? answer[1] : answer[0]));
+      const answer = await this.#link.run(renew, batch.map((lease) => lease.key), args, limit) as unknown[];
+      this.#link.sawTime(Number(answer[0] === -2 ? answer[1] : answer[0]));
       if (answer[0] === -2) throw new Error("the renewal came too late");
       batch.forEach((lease, i) => {
         if (Number(answer[i + 1]) === 1) lease.prolong(sentAt);

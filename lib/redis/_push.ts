@@ -5,7 +5,7 @@
  * @module
  */
 import { codeOf, messageOf } from "./errors.ts";
-import type { Session } from "./_session.ts";
+import type { Link } from "./_link.ts";
 import { CHANNEL } from "./scripts.ts";
 import { Alarm, now } from "./_time.ts";
 
@@ -24,21 +24,22 @@ export type Reach = "p" | "u" | "h";
 const LINGER = 1000;
 
 export class Push {
-  readonly #session: Session;
+  readonly #link: Link;
   readonly #listeners = new Map<string, Listener>();
   /** off → starting → on → off; "never" where the server or the client does not allow it. */
   #state: "off" | "starting" | "on" | "never" = "off";
   #stop: (() => void | Promise<void>) | undefined;
   readonly #linger = new Alarm(() => this.#end());
 
-  constructor(session: Session) {
-    this.#session = session;
-    if (session.backend.subscribe === undefined) this.#state = "never";
+  constructor(link: Link) {
+    this.#link = link;
+    if (link.backend.subscribe === undefined) this.#state = "never";
+    link.onClose(() => this.#close());
   }
 
   get reach(): Reach {
     if (this.#state !== "on") return "h";
-    return this.#session.backend.cluster ? "u" : "p";
+    return this.#link.backend.cluster ? "u" : "p";
   }
 
   add(id: string, listener: Listener): void {
@@ -53,7 +54,7 @@ export class Push {
   }
 
   /** The client is closed: nothing more will come. What was opened for us is closed by the adapter. */
-  close(): void {
+  #close(): void {
     this.#linger.clear();
     this.#stop = undefined;
     if (this.#state !== "never") this.#state = "off";
@@ -62,9 +63,9 @@ export class Push {
 
   #start(): void {
     this.#state = "starting";
-    const channel = CHANNEL + this.#session.process;
+    const channel = CHANNEL + this.#link.process;
     const subscribe = async () =>
-      await this.#session.backend.subscribe?.(channel, (message) => this.#receive(message), () => this.#askAll());
+      await this.#link.backend.subscribe?.(channel, (message) => this.#receive(message), () => this.#askAll());
     subscribe().then((stop) => this.#started(stop), (error) => this.#failed(error));
   }
 
@@ -78,9 +79,9 @@ export class Push {
 
   #failed(error: unknown): void {
     if (this.#state !== "starting") return;
-    const refused = codeOf(error) !== "" && !this.#session.mayPass(error);
+    const refused = codeOf(error) !== "" && !this.#link.mayPass(error);
     this.#state = refused ? "never" : "off"; // off: the next one who stands in line tries again
-    if (!refused || this.#session.closed) return;
+    if (!refused || this.#link.closed) return;
     console.warn(
       `Cannot listen for messages from Redis: ${messageOf(error)}. ` +
         "Waiting for locks goes on by asking, which takes longer.",

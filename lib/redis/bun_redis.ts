@@ -32,6 +32,14 @@ const backends = new WeakMap<BunRedisClient, Backend>();
  * calls the one that was there before.
  *
  * @param client Of `new RedisClient(url)` or `Bun.redis`, closed by you.
+ *
+ * @example
+ * ```ts
+ * import { bunRedis, type BunRedisClient, RedisLock } from "@interlock/interlock/redis";
+ *
+ * // With `import { redis } from "bun"`: ordersOf(redis)
+ * export const ordersOf = (client: BunRedisClient) => new RedisLock(bunRedis(client), "orders");
+ * ```
  */
 export function bunRedis(client: BunRedisClient): Backend {
   let backend = backends.get(client);

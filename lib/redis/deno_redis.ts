@@ -46,6 +46,15 @@ const backends = new WeakMap<DenoRedisClient, { backend: Backend; subscriber: De
  * @param client For commands; connected and closed by you.
  * @param subscriber A second connection, for nothing but messages; connected and closed by you. Without it waiting goes
  * by heartbeats: nobody is passed over, but a hand-over may take a third of the `ttl`, or a second if that is more.
+ *
+ * @example
+ * ```ts
+ * import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "@interlock/interlock/redis";
+ *
+ * // With `import { connect } from "@db/redis"`: ordersOf(await connect(options), await connect(options))
+ * export const ordersOf = (client: DenoRedisClient, subscriber: DenoRedisSubscriber) =>
+ *   new RedisLock(denoRedis(client, subscriber), "orders");
+ * ```
  */
 export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
   const known = backends.get(client);

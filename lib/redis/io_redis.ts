@@ -36,6 +36,15 @@ const backends = new WeakMap<IoRedisClient, Backend>();
  * Makes a backend of a client of npm:ioredis. The same client gives the same backend.
  *
  * @param client A `Redis` (Sentinel included) or a `Cluster`, closed by you, with an `error` listener.
+ *
+ * @example
+ * ```ts
+ * import { ioRedis, RedisLock } from "@interlock/interlock/redis";
+ * import { Redis } from "ioredis";
+ *
+ * const client = new Redis("redis://127.0.0.1:6379", { lazyConnect: true });
+ * export const lock = new RedisLock(ioRedis(client), "orders");
+ * ```
  */
 export function ioRedis(client: IoRedisClient): Backend {
   let backend = backends.get(client);

@@ -33,12 +33,12 @@ import type { Target } from "./_target.ts";
  * import { nodeRedis, RedisKeyedMutex } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379" });
- * client.on("error", () => {}); // calls report errors themselves
- * await client.connect();
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
  * const users = new RedisKeyedMutex(nodeRedis(client), { prefix: "shop:" });
- * await users.run("user 1", (lease) => console.log(lease.held), { timeout: 5000 });
- * await client.close();
+ *
+ * export async function order(user: string, place: () => Promise<void>) {
+ *   await users.run(`user ${user}`, place, { timeout: 5000 });
+ * }
  * ```
  */
 export class RedisKeyedMutex {

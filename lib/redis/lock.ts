@@ -37,14 +37,12 @@ import { quote } from "../_check.ts";
  * import { nodeRedis, RedisLock } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379" });
- * client.on("error", () => {}); // calls report errors themselves
- * await client.connect();
- * const lock = new RedisLock(nodeRedis(client), "orders");
- * await lock.run(async (lease) => {
- *   await fetch("data:,", { signal: lease.signal, headers: { fence: String(lease.fencingToken) } });
- * }, { timeout: 5000 });
- * await client.close();
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * const orders = new RedisLock(nodeRedis(client), "orders");
+ *
+ * export async function ship(send: (fence: number, signal: AbortSignal) => Promise<void>) {
+ *   await orders.run((lease) => send(lease.fencingToken, lease.signal), { timeout: 5000 });
+ * }
  * ```
  */
 export class RedisLock implements Acquirable<Lease> {

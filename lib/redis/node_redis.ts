@@ -34,6 +34,15 @@ const backends = new WeakMap<NodeRedisClient, Backend>();
  * Makes a backend of a client of npm:redis. The same client gives the same backend.
  *
  * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener.
+ *
+ * @example
+ * ```ts
+ * import { nodeRedis, RedisLock } from "@interlock/interlock/redis";
+ * import { createClient } from "redis";
+ *
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * export const lock = new RedisLock(nodeRedis(client), "orders");
+ * ```
  */
 export function nodeRedis(client: NodeRedisClient): Backend {
   let backend = backends.get(client);

@@ -36,13 +36,11 @@ const EVERYTHING = 1_000_000_000;
  * import { nodeRedis, RedisRwLock } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379" });
- * client.on("error", () => {}); // calls report errors themselves
- * await client.connect();
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
  * const config = new RedisRwLock(nodeRedis(client), "config");
- * await config.reader.run(() => "read", { timeout: 5000 });
- * await config.writer.run(() => "write", { timeout: 5000 });
- * await client.close();
+ *
+ * export const read = (load: () => Promise<string>) => config.reader.run(load, { timeout: 5000 });
+ * export const write = (save: () => Promise<void>) => config.writer.run(save, { timeout: 5000 });
  * ```
  */
 export class RedisRwLock {

@@ -39,13 +39,12 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * import { nodeRedis, RedisSemaphore } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379" });
- * client.on("error", () => {}); // calls report errors themselves
- * await client.connect();
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
  * const crawlers = new RedisSemaphore(nodeRedis(client), "details", 3);
- * const lease = await crawlers.acquire({ timeout: 5000 });
- * await lease.release();
- * await client.close();
+ *
+ * export async function crawl(url: string) {
+ *   return await crawlers.run((lease) => fetch(url, { signal: lease.signal }), { timeout: 60_000 });
+ * }
  * ```
  */
 export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptions> {

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
-import { type Lease, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { lockOnArguments } from "../../mod.ts";
+import { RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { runtime } from "../_test.ts";
 import { deaf, eachClient, redisTest, until } from "./_clients.ts";
 
@@ -155,76 +154,4 @@ redisTest("nothing is left after the retention", async ({ server, backend }) => 
     await (await waiting).release();
   }
   await until(async () => await server.send("DBSIZE") === 0);
-});
-
-redisTest("a large request is not starved, and those behind a leaver go on", async ({ backend }) => {
-  const semaphore = new RedisSemaphore(backend, "a", 3);
-  const lease = await semaphore.acquire({ permits: 2 });
-  const controller = new AbortController();
-  const large = semaphore.acquire({ permits: 3, signal: controller.signal });
-  await until(async () => (await semaphore.inspect()).waiters.length === 1);
-  assert.equal(await semaphore.tryAcquire(), undefined); // one is free, but somebody is first
-  const small = semaphore.acquire();
-  await until(async () => (await semaphore.inspect()).waiters.length === 2);
-  controller.abort();
-  await assert.rejects(large);
-  await (await small).release();
-  await lease.release();
-  for (const bad of [0, 4, 1.5, NaN]) await assert.rejects(semaphore.acquire({ permits: bad }), RangeError);
-  await assert.rejects(semaphore.tryAcquire(4), RangeError);
-  await assert.rejects(semaphore.acquire({ permits: "1" as never }), TypeError);
-});
-
-redisTest("permits never exceed the limit, whatever the mix", async ({ backend, connect }) => {
-  const semaphores = [new RedisSemaphore(backend, "a", 5), new RedisSemaphore(await connect(), "a", 5)];
-  let inUse = 0, most = 0;
-  await Promise.all(Array.from({ length: 40 }, (_, i) => {
-    const permits = i % 5 + 1;
-    return semaphores[i % 2]!.run(async () => {
-      most = Math.max(most, inUse += permits);
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      inUse -= permits;
-    }, { permits });
-  }));
-  assert.ok(most <= 5, `${most} of 5`);
-});
-
-redisTest("readers share, a writer is alone, and neither starves", async ({ backend }) => {
-  const lock = new RedisRwLock(backend, "a");
-  const readers: Lease[] = [await lock.reader.acquire(), await lock.reader.acquire()];
-  assert.equal(await lock.writer.tryAcquire(), undefined);
-  const writer = lock.writer.acquire();
-  await until(async () => (await lock.inspect()).waiters.length === 1);
-  assert.equal(await lock.reader.tryAcquire(), undefined);
-  const late = [lock.reader.acquire(), lock.reader.acquire()];
-  await until(async () => (await lock.inspect()).waiters.length === 3);
-  for (const lease of readers) await lease.release();
-  const alone = await writer;
-  assert.equal((await lock.inspect()).holders.length, 1);
-  await alone.release();
-  for (const lease of await Promise.all(late)) await lease.release();
-});
-
-redisTest("who disagrees about the permits is told so", async ({ backend }) => {
-  const lease = await new RedisSemaphore(backend, "a", 2).acquire();
-  const other = new RedisSemaphore(backend, "a", 3);
-  for (const call of [() => other.acquire(), () => other.tryAcquire()]) {
-    await assert.rejects(call(), { name: "RedisError", message: /2 permits elsewhere, with 3 permits here/ });
-  }
-  await lease.release();
-  await (await other.acquire()).release(); // nobody is there to disagree with
-});
-
-redisTest("calls with equal arguments take turns across processes", async ({ backend, connect }) => {
-  let inside = 0, most = 0;
-  async function withdraw(_card: string, _amount: number): Promise<void> {
-    most = Math.max(most, ++inside);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-    inside--;
-  }
-  const here = lockOnArguments(new RedisKeyedMutex(backend), [0])(withdraw);
-  const there = lockOnArguments(new RedisKeyedMutex(await connect()), [0])(withdraw);
-  await Promise.all([here("a:b", 1), there("a:b", 2), here("a:b", 3), there("a:b", 4)]);
-  assert.equal(most, 1);
-  await Promise.all([here("a", 1), there("b", 2)]);
 });
