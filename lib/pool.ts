@@ -28,7 +28,7 @@ import type { WaitOptions } from "./types.ts";
  *
  * await using pool = new Pool(2);
  * const double = async (n: number) => await Promise.resolve(2 * n);
- * for await (const n of pool.map([1, 2, 3], double)) console.log(n); // 2 4 6
+ * for await (const n of pool.map([1, 2, 3], double)) console.log(n); // 2, then 4, then 6
  * console.log(await pool.run(() => double(4))); // 8
  * const task = await pool.createTask(() => double(5)); // waits while the pool is full
  * console.log(await task.result); // 10
