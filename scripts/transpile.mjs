@@ -1,0 +1,31 @@
+/**
+ * `node --import ./scripts/transpile.mjs`: what this Node cannot run of a `.ts` file goes through esbuild as it is
+ * loaded. That is everything on a Node that strips no types, and files with decorators on one that does; types are then
+ * stripped by Node itself, so that running the source unbuilt is really tested.
+ */
+import { readFileSync } from "node:fs";
+import * as module from "node:module";
+import { fileURLToPath } from "node:url";
+import { transformSync } from "esbuild";
+
+const stripsTypes = Boolean(process.features.typescript);
+const DECORATOR = /^\s*@[a-z]\w*.*[^*]$/im; // also in a comment without asterisks: then it takes the way round for nothing
+
+export function load(url, context, nextLoad) {
+  if (!url.startsWith("file:") || !url.endsWith(".ts")) return nextLoad(url, context);
+  const file = fileURLToPath(url);
+  const source = readFileSync(file, "utf8");
+  if (stripsTypes && !DECORATOR.test(source)) return nextLoad(url, context);
+  const { code } = transformSync(source, {
+    loader: "ts",
+    format: "esm",
+    target: `node${process.versions.node}`,
+    sourcefile: file,
+    sourcemap: "inline",
+  });
+  return { format: "module", source: code, shortCircuit: true };
+}
+
+// Where hooks run in a thread of their own, this file is loaded a second time, there.
+if (module.registerHooks) module.registerHooks({ load });
+else if (!import.meta.url.endsWith("?hooks")) module.register(`${import.meta.url}?hooks`);

@@ -1,0 +1,122 @@
+/** Every example in the doc comments and every snippet of the Markdown files compiles, runs, and prints what it says. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { format } from "node:util";
+import { brokenPromises, instrumented, mapped, type Print, runs, type Snippet, snippetsOf } from "./_snippets.ts";
+import { runtime, test } from "./_test.ts";
+
+interface Exception {
+  /** The snippet: its file, and a piece of its code that no other snippet there has. */
+  readonly file: string;
+  readonly has: string;
+  /** The run-times that it can run in. */
+  readonly runsIn: readonly (typeof runtime)[];
+  /** False where not even its types can be looked up. */
+  readonly checked?: false;
+  readonly reason: string;
+}
+
+/** What cannot run everywhere. Everything else does. */
+const EXCEPTIONS: readonly Exception[] = [];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const exported = (JSON.parse(read("deno.json")) as { exports: Record<string, string> }).exports;
+/** Inside the tree, so that npm packages are found; every process has its own. */
+const folder = `${root}.docs/${runtime}-${process.pid}`;
+
+const HOOK = "printedByDocs";
+const prints = new Map<string, Print[]>();
+Object.assign(globalThis, {
+  [HOOK]: (name: string, line: number, ...what: unknown[]) => prints.get(name)?.push([line, format(...what)]),
+});
+
+const snippets = documents().flatMap((file) => snippetsOf(file, read(file))).filter(runs);
+
+for (const snippet of snippets) {
+  const exception = EXCEPTIONS.find((one) => isAbout(one, snippet));
+  if (exception === undefined || exception.runsIn.includes(runtime)) test(snippet.name, () => run(snippet));
+}
+
+test("every exception is about one snippet, and says why", () => {
+  for (const one of EXCEPTIONS) {
+    assert.equal(snippets.filter((snippet) => isAbout(one, snippet)).length, 1, `${one.file} with ${one.has}`);
+    assert.ok(one.reason.length > 20);
+  }
+});
+
+test("every @example is among them", () => {
+  const examples = documents().filter((file) => file.endsWith(".ts"))
+    .flatMap((file) => [...read(file).matchAll(/^ *\* @example/gm)].map(() => file));
+  assert.ok(examples.length > 0);
+  for (const file of new Set(examples)) {
+    const found = snippets.filter((snippet) => snippet.file === file).length;
+    const expected = examples.filter((one) => one === file).length;
+    assert.ok(found >= expected, `${file} has ${expected} @example, ${found} of them with code`);
+  }
+});
+
+if (runtime === "deno") {
+  test("the examples type-check", () => {
+    const checked = snippets.filter((snippet) => EXCEPTIONS.find((one) => isAbout(one, snippet))?.checked !== false);
+    const files = checked.map((snippet) => write(snippet, "types", mapped(snippet, resolve)));
+    try {
+      const { status, stderr } = spawnSync(process.execPath, ["check", "--quiet", ...files], {
+        cwd: root,
+        encoding: "utf8",
+        env: { ...process.env, NO_COLOR: "1" },
+      });
+      assert.equal(status, 0, stderr);
+    } finally {
+      remove(files);
+    }
+  });
+}
+
+async function run(snippet: Snippet): Promise<void> {
+  const printed: Print[] = [];
+  prints.set(snippet.name, printed);
+  const file = write(snippet, "run", instrumented(snippet.name, mapped(snippet, resolve), HOOK));
+  try {
+    await import(pathToFileURL(file).href);
+    assert.deepEqual(brokenPromises(snippet, printed), []);
+  } finally {
+    remove([file]);
+  }
+}
+
+function write(snippet: Snippet, kind: string, code: string): string {
+  const file = `${folder}/${kind}_${snippet.name.replaceAll(/[^a-z0-9]+/gi, "_")}.ts`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, code);
+  return file;
+}
+
+function remove(files: readonly string[]): void {
+  for (const file of files) rmSync(file);
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
+}
+
+/** The file of this tree that a user's import leads to. */
+function resolve(specifier: string): string {
+  const target = exported[`.${specifier.slice("@interlock/interlock".length)}`];
+  assert.ok(target !== undefined, `${specifier} is not exported`);
+  return new URL(`../${target}`, import.meta.url).href;
+}
+
+function documents(): string[] {
+  const inside = (folder: string, end: string) =>
+    (existsSync(root + folder) ? readdirSync(root + folder, { recursive: true, encoding: "utf8" }) : [])
+      .filter((file) => file.endsWith(end)).sort().map((file) => `${folder}/${file.replaceAll("\\", "/")}`);
+  return ["mod.ts", ...inside("lib", ".ts"), "README.md", "CHANGELOG.md", ...inside("docs", ".md")];
+}
+
+function isAbout(exception: Exception, snippet: Snippet): boolean {
+  return snippet.file === exception.file && snippet.code.includes(exception.has);
+}
+
+function read(file: string): string {
+  return readFileSync(root + file, "utf8");
+}
