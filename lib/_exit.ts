@@ -180,12 +180,10 @@ class Deadlines {
     if (next !== undefined) this.#start(next.deadline - now, now);
   }
 
-  /** Who is due, and with them those who would be within the same millisecond. */
-  *#due(reached: number): Iterable<Exit> {
-    let horizon = reached;
+  /** Who is due at that time or less than a millisecond later, which is as exact as timers are. */
+  *#due(time: number): Iterable<Exit> {
     for (const exit of this.#exits) {
-      if (exit.deadline > horizon) return;
-      horizon = reached + 1;
+      if (exit.deadline >= time + 1) return;
       yield exit;
     }
   }

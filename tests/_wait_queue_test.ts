@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Place, WaitQueue } from "../lib/_wait_queue.ts";
 import { test } from "./_test.ts";
-import { Random, seeded } from "./_tools.ts";
+import { type Random, seeded } from "./_tools.ts";
 
 class Numbered extends Place<void> {
   readonly id: number;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Lock, TimeoutError, TimeoutLock } from "../mod.ts";
 import { test } from "./_test.ts";
-import { drain, Random, refusesBadOptions, seeded, states, watch, withFakeTime } from "./_tools.ts";
+import { drain, type Random, refusesBadOptions, seeded, states, watch, withFakeTime } from "./_tools.ts";
 
 test("TimeoutLock: it is a Lock", () => {
   assert.ok(new TimeoutLock(1) instanceof Lock);

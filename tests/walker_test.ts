@@ -1,0 +1,381 @@
+/**
+ * Seeded random walks: operations are applied one at a time to the real thing and to a plain model of what the contract
+ * says, and both are compared after each. SEED=n repeats a walk.
+ */
+import assert from "node:assert/strict";
+import { BoundedSemaphore, Condition, type Guard, KeyedMutex, Lock, RwLock, Semaphore, TimeoutLock } from "../mod.ts";
+import type { WaitOptions } from "../mod.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  drain,
+  type FakeTime,
+  type Random,
+  seeded,
+  watch,
+  type Watched,
+  withFakeTime,
+} from "./_tools.ts";
+
+const STEPS = 4000;
+
+/** What everything with permits looks like to a walk; a mutex has one permit. */
+interface Weighted {
+  acquire(permits: number, options: WaitOptions | undefined): Promise<Guard>;
+  tryAcquire(permits: number): Guard | undefined;
+  /** How many wait, and how many permits are free, where it tells. */
+  waiting(): number;
+  free?(): number;
+}
+
+/** One acquisition, in the model. */
+interface Claim {
+  readonly permits: number;
+  readonly watched: Watched<Guard>;
+  readonly controller: CountingController | undefined;
+  readonly deadline: number;
+  state: "waiting" | "granted" | "gone" | "released";
+}
+
+/** Strict FIFO with weights: the contract in a few lines. */
+class Model {
+  line: Claim[] = [];
+  holders: Claim[] = [];
+  free: number;
+
+  constructor(permits: number) {
+    this.free = permits;
+  }
+
+  fits(permits: number): boolean {
+    return this.line.length === 0 && permits <= this.free;
+  }
+
+  grant(claim: Claim): void {
+    this.free -= claim.permits;
+    claim.state = "granted";
+    this.holders.push(claim);
+  }
+
+  pump(): void {
+    while (this.line.length > 0 && this.line[0]!.permits <= this.free) this.grant(this.line.shift()!);
+  }
+
+  giveUp(claims: Claim[]): void {
+    for (const claim of claims) claim.state = "gone";
+    this.line = this.line.filter((claim) => claim.state === "waiting");
+    this.pump();
+  }
+
+  release(claim: Claim): void {
+    if (claim.state !== "granted") return;
+    claim.state = "released";
+    this.holders = this.holders.filter((holder) => holder !== claim);
+    this.free += claim.permits;
+    this.pump();
+  }
+}
+
+/** A thing, its model, and everything that was ever asked of it. */
+class Walk {
+  readonly #thing: Weighted;
+  readonly #model: Model;
+  readonly #most: readonly number[];
+  readonly #random: Random;
+  readonly #time: FakeTime;
+  readonly #shared: CountingController[] = [new CountingController(), new CountingController()];
+  #now = 0;
+  #claims: Claim[] = [];
+
+  constructor(thing: Weighted, permits: number, sizes: readonly number[], random: Random, time: FakeTime) {
+    this.#thing = thing;
+    this.#model = new Model(permits);
+    this.#most = sizes;
+    this.#random = random;
+    this.#time = time;
+  }
+
+  step(): void {
+    const random = this.#random;
+    const acts = [
+      () => this.#acquire(undefined, Infinity),
+      () => this.#acquire(new CountingController(), Infinity),
+      () => this.#acquire(random.pick(this.#shared), random.pick([53, 97, Infinity])),
+      () => this.#acquire(undefined, random.pick([0, 31, 53, 97])),
+      () => this.#tryAcquire(),
+      () => this.#release(),
+      () => this.#release(),
+      () => this.#release(),
+      () => this.#releaseStale(),
+      () => this.#abort(),
+      () => this.#advance(random.below(5)),
+    ];
+    random.pick(acts)();
+  }
+
+  #acquire(controller: CountingController | undefined, timeout: number): void {
+    const permits = this.#random.pick(this.#most);
+    const options = controller || timeout < Infinity ? { signal: controller?.signal, timeout } : undefined;
+    const watched = watch(this.#thing.acquire(permits, options));
+    const claim: Claim = { permits, watched, controller, deadline: this.#now + timeout, state: "waiting" };
+    this.#claims.push(claim);
+    if (controller?.signal.aborted) claim.state = "gone";
+    else if (this.#model.fits(permits)) this.#model.grant(claim);
+    else if (timeout === 0) claim.state = "gone";
+    else this.#model.line.push(claim);
+  }
+
+  #tryAcquire(): void {
+    const permits = this.#random.pick(this.#most);
+    const guard = this.#thing.tryAcquire(permits);
+    assert.equal(guard !== undefined, this.#model.fits(permits), "tryAcquire");
+    if (guard === undefined) return;
+    const watched = watch(Promise.resolve(guard));
+    watched.value = guard; // known already, so that it can be released within this tick
+    const claim: Claim = { permits, watched, controller: undefined, deadline: Infinity, state: "waiting" };
+    this.#claims.push(claim);
+    this.#model.grant(claim);
+  }
+
+  #release(): void {
+    const known = this.#model.holders.filter((claim) => claim.watched.value !== undefined);
+    if (known.length === 0) return;
+    const claim = this.#random.pick(known);
+    claim.watched.value!.release();
+    this.#model.release(claim);
+  }
+
+  #releaseStale(): void {
+    const stale = this.#claims.filter((claim) => claim.state === "released");
+    if (stale.length > 0) this.#random.pick(stale).watched.value![Symbol.dispose]();
+  }
+
+  #abort(): void {
+    const controllers = this.#model.line.map((claim) => claim.controller).filter((one) => one !== undefined);
+    if (controllers.length === 0) return;
+    const controller = this.#random.pick(controllers);
+    controller.abort();
+    assert.equal(controller.listeners, 0);
+    this.#model.giveUp(this.#model.line.filter((claim) => claim.controller === controller));
+    const place = this.#shared.indexOf(controller);
+    if (place >= 0) this.#shared[place] = new CountingController();
+  }
+
+  /** Time goes in steps of 10 ms and nobody waits for a multiple of that, so that only equal waits end together. */
+  #advance(steps: number): void {
+    this.#time.advance(10 * steps);
+    this.#now += 10 * steps;
+    const due = this.#model.line.map((claim) => claim.deadline).filter((deadline) => deadline <= this.#now);
+    for (const deadline of [...new Set(due)].sort((a, b) => a - b)) {
+      this.#model.giveUp(this.#model.line.filter((claim) => claim.deadline === deadline));
+    }
+  }
+
+  /** The counts agree at any time. */
+  checkCounts(): void {
+    assert.equal(this.#thing.waiting(), this.#model.line.length, "waiting");
+    if (this.#thing.free) assert.equal(this.#thing.free(), this.#model.free, "free");
+    for (const controller of this.#shared) {
+      const waits = this.#model.line.some((claim) => claim.controller === controller);
+      assert.equal(controller.listeners, waits ? 1 : 0, "one listener while somebody waits");
+    }
+  }
+
+  /** Once microtasks are through, so does what every single caller has seen. */
+  async checkOutcomes(): Promise<void> {
+    await drain();
+    const seen = { waiting: "pending", granted: "fulfilled", gone: "rejected", released: "fulfilled" };
+    for (const claim of this.#claims) {
+      assert.equal(claim.watched.state, seen[claim.state]);
+      if (claim.watched.value) assert.equal(claim.watched.value.held, claim.state === "granted", "held");
+    }
+    this.#claims = this.#claims.filter((claim) => claim.state !== "gone").slice(-200).concat(
+      this.#claims.slice(0, -200).filter((claim) => claim.state === "waiting" || claim.state === "granted"),
+    );
+  }
+
+  async end(): Promise<void> {
+    this.#advance(20);
+    await this.checkOutcomes();
+    while (this.#model.holders.length > 0) {
+      this.#release();
+      await drain();
+    }
+    this.checkCounts();
+    assert.deepEqual([this.#model.line.length, this.#thing.waiting()], [0, 0]);
+  }
+}
+
+function walk(
+  name: string,
+  make: () => { thing: Weighted; permits: number; sizes: readonly number[]; check?: () => void },
+): void {
+  test(`walk: ${name}`, () =>
+    seeded((random) =>
+      withFakeTime(async (time) => {
+        const { thing, permits, sizes, check } = make();
+        const line = new Walk(thing, permits, sizes, random, time);
+        for (let step = 0; step < STEPS; step++) {
+          line.step();
+          line.checkCounts();
+          check?.();
+          if (random.below(3) > 0) await line.checkOutcomes();
+        }
+        await line.end();
+        check?.();
+      })
+    ));
+}
+
+function ofLock(lock: Lock | Condition, waiting: () => number): Weighted {
+  return { acquire: (_, options) => lock.acquire(options), tryAcquire: () => lock.tryAcquire(), waiting };
+}
+
+function ofSemaphore(semaphore: Semaphore): Weighted {
+  return {
+    acquire: (permits, options) =>
+      options || permits > 1 ? semaphore.acquire({ permits, ...options }) : semaphore.acquire(),
+    tryAcquire: (permits) => semaphore.tryAcquire(permits),
+    waiting: () => semaphore.waiting,
+    free: () => semaphore.value,
+  };
+}
+
+const one = { permits: 1, sizes: [1] };
+
+walk("Lock", () => {
+  const lock = new Lock();
+  return { thing: ofLock(lock, () => lock.waiting), ...one };
+});
+
+walk("TimeoutLock", () => {
+  const lock = new TimeoutLock(Infinity);
+  return { thing: ofLock(lock, () => lock.waiting), ...one };
+});
+
+walk("Condition's lock", () => {
+  const lock = new Lock();
+  return { thing: ofLock(new Condition(lock), () => lock.waiting), ...one };
+});
+
+walk("Semaphore", () => ({ thing: ofSemaphore(new Semaphore(5)), permits: 5, sizes: [1, 1, 2, 5, 3] }));
+
+walk("BoundedSemaphore", () => ({ thing: ofSemaphore(new BoundedSemaphore(3)), permits: 3, sizes: [1, 1, 2, 3] }));
+
+walk("RwLock", () => {
+  const lock = new RwLock();
+  const most = 1_000_000; // more readers than a walk has
+  const side = (permits: number) => permits === 1 ? lock.reader : lock.writer;
+  let free = most;
+  return {
+    thing: {
+      acquire: (permits, options) => side(permits).acquire(options),
+      tryAcquire: (permits) => side(permits).tryAcquire(),
+      waiting: () => lock.reader.waiting + lock.writer.waiting,
+    },
+    permits: free = most,
+    sizes: [1, 1, 1, free],
+    check: () => assert.ok(!(lock.reader.locked && lock.writer.locked), "readers xor a writer"),
+  };
+});
+
+walk("KeyedMutex, one key", () => {
+  const keys = new KeyedMutex<number>();
+  return {
+    thing: {
+      acquire: (_, options) => keys.acquire(NaN, options),
+      tryAcquire: () => keys.tryAcquire(NaN),
+      waiting: () => keys.waiting(NaN),
+      free: () => keys.locked(NaN) ? 0 : 1,
+    },
+    ...one,
+    check: () => assert.equal(keys.size, keys.locked(NaN) ? 1 : 0),
+  };
+});
+
+test("walk: KeyedMutex, many keys, holders that fail, wait and give up", () =>
+  seeded((random) =>
+    withFakeTime(async (time) => {
+      const keys = new KeyedMutex<unknown>();
+      const names = [NaN, "a", "b", {}, Symbol("s"), 0];
+      const inside = new Map<unknown, number>();
+      const open: (() => void)[] = [];
+      const all: Promise<unknown>[] = [];
+      for (let step = 0; step < STEPS; step++) {
+        const key = random.pick(names);
+        const controller = random.below(3) === 0 ? new AbortController() : undefined;
+        const timeout = random.pick([0, 4, Infinity, Infinity]);
+        const fails = random.below(4) === 0;
+        const work = async () => {
+          assert.equal(inside.get(key) ?? 0, 0, "two holders of one key");
+          inside.set(key, 1);
+          await new Promise<void>((resolve) => open.push(resolve));
+          inside.set(key, 0);
+          if (fails) throw new Error("work failed");
+        };
+        all.push(keys.run(key, work, { signal: controller?.signal, timeout }).catch(() => {}));
+        if (random.below(2) === 0) controller?.abort();
+        if (random.below(3) === 0) time.advance(1);
+        if (random.below(2) === 0) open.splice(random.below(open.length + 1), 1)[0]?.();
+        await drain();
+        const held = names.filter((name) => keys.locked(name));
+        assert.equal(keys.size, held.length);
+        for (const name of names) assert.ok(keys.locked(name) || keys.waiting(name) === 0);
+      }
+      time.advance(10);
+      while (keys.size > 0) {
+        open.splice(0).forEach((finish) => finish());
+        await drain();
+      }
+      await Promise.all(all);
+    })
+  ));
+
+test("walk: Condition with notifications, aborts, time-outs and guards that are dropped", () =>
+  seeded((random) =>
+    withFakeTime(async (time) => {
+      const lock = new Lock();
+      const condition = new Condition(lock);
+      let sleeping = 0, owed = 0, inside = 0;
+      const outcomes = { woken: 0, gaveUp: 0, dropped: 0 };
+      const all: Promise<void>[] = [];
+      const sleeper = async () => {
+        const guard = await lock.acquire();
+        const controller = new AbortController();
+        const how = random.below(5);
+        const waiting = condition.wait({ signal: controller.signal, timeout: random.pick([3, 7, Infinity]) });
+        sleeping++;
+        if (how === 0) time.advance(1);
+        if (how === 1) guard.release();
+        if (how === 2) queueMicrotask(() => controller.abort());
+        await waiting.then(() => (owed--, outcomes.woken++), () => how === 1 ? outcomes.dropped++ : outcomes.gaveUp++);
+        sleeping--;
+        assert.equal(guard.held, how !== 1);
+        if (how === 1) return;
+        assert.equal(++inside, 1, "two holders");
+        await Promise.resolve();
+        inside--;
+        guard.release();
+      };
+      for (let step = 0; step < STEPS / 4; step++) {
+        if (sleeping < 20) all.push(sleeper());
+        await drain();
+        if (random.below(3) === 0) time.advance(1);
+        using _ = lock.tryAcquire() ?? await lock.acquire();
+        const before = condition.waiting;
+        const n = random.below(3);
+        condition.notify(n);
+        owed += before - condition.waiting;
+        assert.equal(before - condition.waiting, Math.min(n, before));
+      }
+      await drain();
+      using _ = lock.tryAcquire() ?? await lock.acquire();
+      owed += condition.waiting;
+      condition.notifyAll();
+      _.release();
+      await Promise.all(all);
+      assert.equal(owed, 0, "every notification woke exactly one");
+      assert.deepEqual([lock.locked, lock.waiting, condition.waiting, sleeping], [false, 0, 0, 0]);
+      assert.ok(Object.values(outcomes).every((count) => count > 0), JSON.stringify(outcomes));
+    })
+  ));
