@@ -60,6 +60,11 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return this.#size;
   }
 
+  /** How much room the line takes up, gaps included. */
+  get slots(): number {
+    return this.#ring.length;
+  }
+
   /** How many of those who wait are such, by a walk along the line. */
   count(such: (waiter: W) => boolean): number {
     return this.#living().filter(such).length;

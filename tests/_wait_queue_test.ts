@@ -62,5 +62,19 @@ test("WaitQueue: is empty in every respect after a long line is gone", () => {
     else if (round === 1) line.wakeAll();
     else line.drain().forEach((waiter) => waiter.resolve = undefined);
     assert.deepEqual([line.size, line.peek(), line.take(), line.wakeOne()], [0, undefined, undefined, undefined]);
+    assert.equal(line.slots, 0);
   }
+});
+
+test("WaitQueue: who gave up takes up no more room than who waits", () => {
+  const line = new WaitQueue<void, Numbered>();
+  const patient = join(line, 0);
+  for (let round = 0; round < 2000; round++) line.leave(join(line, 1));
+  assert.deepEqual([line.size, line.peek()], [1, patient]);
+  assert.ok(line.slots <= 32, `${line.slots} slots`);
+  // A crowd that leaves takes its room along.
+  const crowd = Array.from({ length: 5000 }, (_, i) => join(line, i));
+  assert.ok(line.slots >= 5000);
+  for (const waiter of crowd) line.leave(waiter);
+  assert.ok(line.slots <= 32, `${line.slots} slots`);
 });
