@@ -39,7 +39,8 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
  * and, as a standard decorator, for methods.
  *
  * With a {@linkcode KeyedMutex}, two functions never share keys unless both are given the same `name`. With a mutex
- * across machines the function's name (Class.method for a method) or the given `name` is its identity everywhere.
+ * across machines the function's name (Class.method for a method) or the given `name` is its identity everywhere. Give
+ * a `name` there if a minifier may rename functions and classes.
  *
  * Not for caching or for dropping repeated calls: every call runs. A function that calls itself with the same arguments
  * waits for itself.

@@ -21,9 +21,9 @@ export function load(url, context, nextLoad) {
     loader: "ts",
     format: "esm",
     target: `node${process.versions.node}`,
-    keepNames: true,
     sourcefile: file,
     sourcemap: "inline",
+    keepNames: true, // a class keeps its name, which lockOnArguments goes by
   });
   return { format: "module", source: code, shortCircuit: true };
 }

@@ -1,0 +1,66 @@
+/** `deno task demo [SCENARIO…]`: tasks take turns, before your eyes. No network beyond loopback. */
+import process from "node:process";
+import { Stage } from "./lanes.ts";
+import { orders, type Row } from "./orders.ts";
+import * as primitives from "./primitives.ts";
+
+const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
+  orders,
+  lock: primitives.lock,
+  timeout_lock: primitives.timeoutLock,
+  event: primitives.event,
+  set_event: primitives.setEvent,
+  condition: primitives.condition,
+  semaphore: primitives.semaphore,
+  barrier: primitives.barrier,
+  rw_lock: primitives.rwLock,
+};
+
+const HELP = `Shows tasks that take turns: who waits (░ on a terminal), who holds (█), who left (x).
+
+Usage: deno task demo [SCENARIO…]
+
+Without a name all are shown, in less than 15 seconds. The scenarios:
+  orders        an HTTP order service: one lock for all, then a queue per user
+${Object.keys(scenarios).slice(1).map((name) => `  ${name}`).join("\n")}
+`;
+
+function table(rows: readonly Row[]): string {
+  const lines = [{ scenario: "scenario", without: "without", with: "with" }, ...rows];
+  const width = (column: keyof Row) => Math.max(...lines.map((line) => line[column].length));
+  const [first, second] = [width("scenario"), width("without")];
+  return lines.map((line) => `${line.scenario.padEnd(first)}  ${line.without.padEnd(second)}  ${line.with}`.trimEnd())
+    .join("\n");
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const unknown = args.filter((name) => !Object.hasOwn(scenarios, name));
+  if (unknown.length > 0) {
+    process.stderr.write(
+      `There is no scenario ${unknown.join(", ")}. There are: ${Object.keys(scenarios).join(", ")}\n`,
+    );
+    return 2;
+  }
+  const moving = process.stdout.isTTY === true && !process.env.NO_COLOR;
+  const stage = new Stage(moving, (text) => void process.stdout.write(text));
+  process.once("SIGINT", () => {
+    stage.restore();
+    process.exit(130);
+  });
+  const rows: Row[] = [];
+  for (const name of args.length > 0 ? args : Object.keys(scenarios)) {
+    stage.heading(name);
+    rows.push(...await scenarios[name]!(stage));
+  }
+  stage.heading("what it came to");
+  stage.say(table(rows));
+  return 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));
+// The listener for Ctrl-C would keep some run-times alive.
+process.exit();

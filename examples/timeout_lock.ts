@@ -1,0 +1,23 @@
+/** Giving up on a lock: a race against a timer leaves it locked for ever, a TimeoutLock does not. */
+import { Lock, TimeoutLock } from "@interlock/interlock";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** One holds, one gives up, then the holder releases. Says whether the lock is stuck after that. */
+export async function isStuck(lock: Lock, giveUp: () => Promise<unknown>): Promise<boolean> {
+  const holder = await lock.acquire();
+  await giveUp().catch(() => "gave up");
+  holder.release();
+  await Promise.resolve();
+  return lock.locked;
+}
+
+export async function main(print: (line: string) => void = console.log) {
+  const raced = new Lock();
+  // The race is lost, but the waiter is still in line: the lock is handed to nobody.
+  const race = () => Promise.race([raced.acquire(), sleep(5).then(() => Promise.reject(new Error("too late")))]);
+  print(`Promise.race against a timer: stuck for ever? ${await isStuck(raced, race)}`);
+  const patient = new TimeoutLock(5);
+  print(`TimeoutLock: stuck for ever? ${await isStuck(patient, () => patient.acquire())}`);
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,51 @@
+/** The demo as a program: what it prints without a terminal, and what it says to wrong names. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { runtime, test } from "./_test.ts";
+
+const main = fileURLToPath(new URL("../examples/demo/main.ts", import.meta.url));
+const before = runtime === "deno" ? ["run", "-A"] : runtime === "node" ? process.execArgv.filter(isLoader) : [];
+
+function isLoader(argument: string): boolean {
+  return argument.startsWith("--import");
+}
+
+function demo(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...before, main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    let out = "", err = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, out, err }));
+  });
+}
+
+test("demo: orders of two users wait for each other behind one lock only", async () => {
+  const { code, out, err } = await demo("orders");
+  assert.equal(code, 0, err);
+  assert.equal(out.includes("\x1b"), false, "no escape codes without a terminal");
+  assert.match(out, /order 101 +holds/);
+  const [together, each] = /([\d.]+) s against ([\d.]+) s/.exec(out)!.slice(1).map(Number);
+  assert.ok(together! > each! * 1.3, `${together} against ${each}`);
+  assert.match(out, /10000 locks kept +0 entries left/);
+});
+
+test("demo: a scenario by name ends with its row", async () => {
+  const { code, out } = await demo("semaphore", "lock");
+  assert.equal(code, 0);
+  assert.match(out, /semaphore +9 at once +3 at once/);
+  assert.match(out, /lock +10 of 20 read their value +20 of 20/);
+  assert.equal(out.includes("order 101"), false);
+});
+
+test("demo: --help tells, and a wrong name gets the list", async () => {
+  const help = await demo("--help");
+  assert.equal(help.code, 0);
+  for (const name of ["orders", "lock", "timeout_lock", "barrier"]) assert.ok(help.out.includes(name));
+  const wrong = await demo("lok");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /no scenario lok.*orders, lock, timeout_lock/);
+});

@@ -1,0 +1,52 @@
+/** Every example runs and prints what it is there to show. An example without an entry here fails. */
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "./_test.ts";
+
+/** What each example prints; those with a test of their own say where. */
+const expected: Record<string, string[] | { testedBy: string }> = {
+  one_queue_per_user: [
+    "one lock for all: 1 order at a time",
+    "one queue per user: 2 orders at a time, 1 of each user",
+    "entries left: 0",
+  ],
+  lock: ["without a lock: 10 of 20 read back what they wrote", "with a lock: 20 of 20 read back what they wrote"],
+  timeout_lock: ["Promise.race against a timer: stuck for ever? true", "TimeoutLock: stuck for ever? false"],
+  event: [
+    "three that poll asked more than three times: true",
+    "three that wait for an event were woken 3 times in all",
+  ],
+  set_event: [
+    "no connection yet: 0 left, at once",
+    "three short ones: 0 left",
+    "one that takes too long: 1 left after the grace time",
+  ],
+  condition: [
+    "an array: a consumer that comes too early misses 20 of 20",
+    "a buffer: nothing missed, in order: true, never more than 3 inside: true",
+  ],
+  semaphore: ["without a limit: 9 requests at once", "with a semaphore: 3 requests at once"],
+  barrier: ["without a barrier somebody began too early: true", "with a barrier: 0 times"],
+  rw_lock: ["3 readers at once, 0 saw a table that was half changed"],
+  lock_on_arguments: [
+    "without lockOnArguments: 80 left on card 1, 95 on card 2",
+    "with lockOnArguments: 70 left on card 1, 95 on card 2",
+  ],
+};
+
+const folder = new URL("../examples/", import.meta.url);
+
+test("examples: every file is run by a test", () => {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".ts")).map((name) => name.replace(/\.ts$/, ""));
+  assert.deepEqual(files.sort(), Object.keys(expected).sort());
+});
+
+for (const [name, lines] of Object.entries(expected)) {
+  if (!Array.isArray(lines)) continue;
+  test(`examples: ${name} prints what it shows`, async () => {
+    const { main } = await import(new URL(`${name}.ts`, folder).href);
+    const printed: string[] = [];
+    await main((line: string) => printed.push(line));
+    assert.deepEqual(printed, lines);
+  });
+}

@@ -1,0 +1,157 @@
+/** The rules of the house. Each takes the tree and returns where it is broken; none means that it is kept. */
+import ts from "typescript";
+import type { Export, Tree } from "./tree.ts";
+
+export type Rule = (tree: Tree) => string[];
+
+/** From the bottom up: a file imports from lower rows only. What is in no row is a primitive or its helper, on top. */
+const LAYERS = [["types", "errors"], ["_check"], ["_exit"], ["_wait_queue"], ["guard"], ["_mutex", "_permits"]];
+/** What lib/redis may use of the local part: types, errors and pure helpers. */
+const SHARED = ["types", "errors", "_check"];
+
+const isLocal = (path: string): boolean => /^lib\/[^/]+\.ts$/.test(path);
+const isRemote = (path: string): boolean => path.startsWith("lib/redis/");
+const isShared = (path: string): boolean => SHARED.some((name) => path === `lib/${name}.ts`);
+
+function layer(path: string): number {
+  const index = LAYERS.findIndex((names) => names.some((name) => path === `lib/${name}.ts`));
+  return index < 0 ? LAYERS.length : index;
+}
+
+function library(tree: Tree): string[] {
+  return tree.paths.filter((path) => path.startsWith("lib/"));
+}
+
+/** Imports point down: primitives → queue and guard → errors, types. lib/redis takes types, errors, pure helpers. */
+export const importsPointDown: Rule = (tree) =>
+  library(tree).flatMap((path) =>
+    tree.imports(path).flatMap(({ target, line }) => {
+      if (target === undefined) return []; // onlyRelativeImports is about these
+      // Primitives may be built on each other, and the two at the bottom are one: cycles are found elsewhere.
+      const isDown = layer(target) < layer(path) ||
+        (layer(target) === layer(path) && [0, LAYERS.length].includes(layer(path)));
+      const isFine = isLocal(path) ? isLocal(target) && isDown : isRemote(target) || isShared(target);
+      return isFine ? [] : [`${path}:${line} imports ${target}`];
+    })
+  );
+
+/** Nothing imports itself, by whatever way. */
+export const noCycles: Rule = (tree) =>
+  library(tree).filter((path) => tree.reachable(path).has(path)).map((path) => `${path} leads to itself`);
+
+/** Who imports the local part gets nothing of the remote one. */
+export const localIsFreeOfRedis: Rule = (tree) =>
+  [...tree.reachable("mod.ts")].filter(isRemote).map((path) => `mod.ts leads to ${path}`);
+
+/** No driver, no run-time, no registry: only files of this tree, with their endings. */
+export const onlyRelativeImports: Rule = (tree) =>
+  ["mod.ts", ...library(tree)].flatMap((path) =>
+    tree.imports(path)
+      .filter(({ specifier }) => !/^\.\.?\/.*\.ts$/.test(specifier))
+      .map(({ specifier, line }) => `${path}:${line} imports ${specifier}`)
+  );
+
+/** No file of lib/ touches `Deno`. */
+export const noDeno: Rule = (tree) =>
+  library(tree).flatMap((path) =>
+    [...tree.nodes(path)].filter((node) => ts.isIdentifier(node) && node.text === "Deno" && !isInType(node))
+      .map((node) => `${tree.at(path, node)} uses Deno`)
+  );
+
+function isInType(node: ts.Node): boolean {
+  return ts.isTypeNode(node.parent) || ts.isPropertySignature(node.parent);
+}
+
+/** No `using` in lib/: older engines don't know it. */
+export const noUsing: Rule = (tree) =>
+  library(tree).flatMap((path) =>
+    // Using is Let and Const together, AwaitUsing is that and Await.
+    [...tree.nodes(path)].filter((node) =>
+      ts.isVariableDeclarationList(node) && (node.flags & ts.NodeFlags.Using) === ts.NodeFlags.Using
+    ).map((node) => `${tree.at(path, node)} has a using declaration`)
+  );
+
+/** Only types that can be erased, so that the source runs unbuilt; and no decorators, for the same reason. */
+export const erasable: Rule = (tree) =>
+  ["mod.ts", ...library(tree)].flatMap((path) =>
+    [...tree.nodes(path)].filter(isNotErasable).map((node) =>
+      `${tree.at(path, node)} can't be erased: ${ts.SyntaxKind[node.kind]}`
+    )
+  );
+
+function isNotErasable(node: ts.Node): boolean {
+  return ts.isEnumDeclaration(node) || ts.isModuleDeclaration(node) || ts.isImportEqualsDeclaration(node) ||
+    ts.isExportAssignment(node) || ts.isTypeAssertionExpression(node) || ts.isDecorator(node) ||
+    (ts.isParameter(node) && (ts.getModifiers(node)?.length ?? 0) > 0);
+}
+
+/** No file of lib/ is longer than a reader's patience. */
+export const shortFiles: Rule = (tree) =>
+  library(tree).flatMap((path) => {
+    const lines = tree.source(path).text.split("\n").length - 1;
+    return lines <= 300 ? [] : [`${path} has ${lines} lines`];
+  });
+
+/** Every file of lib/ begins with what it is about. */
+export const filesSayTheirJob: Rule = (tree) =>
+  library(tree).filter((path) => !/^\/\*\*[^]*?\*\//.test(tree.source(path).text)).map((path) =>
+    `${path} says nothing`
+  );
+
+/** Every public name has a doc comment, a public class (errors apart) or function also an example. */
+export const documented = (entry: string): Rule => (tree) =>
+  tree.exports(entry).flatMap(({ name, file, node }) => {
+    const comment = commentOf(node);
+    if (comment === "") return [`${tree.at(file, node)} ${name} is not documented`];
+    const isExplained = comment.includes("@example") || isError({ name, file, node });
+    return (ts.isClassDeclaration(node) || ts.isFunctionDeclaration(node)) && !isExplained
+      ? [`${tree.at(file, node)} ${name} has no @example`]
+      : [];
+  });
+
+/** Every public method that waits says how fair it is and how it is given up. */
+export const waitingIsExplained = (entry: string): Rule => (tree) =>
+  tree.exports(entry).flatMap(({ name, file, node }) => {
+    if (!ts.isClassDeclaration(node)) return [];
+    return node.members.filter(waits).flatMap((member) =>
+      ["**Fairness**", "**Cancellation**"].filter((word) => !commentOf(member).includes(word)).map((word) =>
+        `${tree.at(file, member)} ${name}.${member.name?.getText()} has no ${word}`
+      )
+    );
+  });
+
+/** A public method that takes options and returns a promise is one that waits. */
+function waits(member: ts.ClassElement): member is ts.MethodDeclaration {
+  return ts.isMethodDeclaration(member) && !ts.isPrivateIdentifier(member.name) &&
+    (member.type?.getText() ?? "").startsWith("Promise<") &&
+    member.parameters.some(({ type }) => /Options\b/.test(type?.getText() ?? ""));
+}
+
+/** Every public class (errors apart) and function has a file of tests with the name of its own file. */
+export const tested = (entry: string, testFiles: ReadonlySet<string>): Rule => (tree) =>
+  tree.exports(entry).flatMap((one) => {
+    if (!(ts.isClassDeclaration(one.node) || ts.isFunctionDeclaration(one.node)) || isError(one)) return [];
+    const expected = one.file.replace(/^lib/, "tests").replace(/\.ts$/, "_test.ts");
+    return testFiles.has(expected) ? [] : [`${one.file} with ${one.name} has no ${expected}`];
+  });
+
+/** Every class of the contract is there, with its members. */
+export const keepsContract = (entry: string, contract: Readonly<Record<string, string>>): Rule => (tree) => {
+  const exported = tree.exports(entry);
+  return Object.entries(contract).flatMap(([name, members]) => {
+    const found = exported.find((one) => one.name === name);
+    if (found === undefined) return [`${entry} has no ${name}`];
+    const there = tree.members(found);
+    return members.split(" ").filter((member) => member !== "" && !there.has(member)).map((member) =>
+      `${name} has no ${member}`
+    );
+  });
+};
+
+function isError({ name }: Export): boolean {
+  return name.endsWith("Error");
+}
+
+function commentOf(node: ts.Node): string {
+  return ts.getJSDocCommentsAndTags(node).map((one) => one.getFullText()).join("\n");
+}

@@ -1,0 +1,38 @@
+/** The rules for files that are not source: what they name exists, and they name nothing that they should not. */
+
+export interface DenoJson {
+  readonly exports: Readonly<Record<string, string>>;
+  readonly tasks: Readonly<Record<string, unknown>>;
+}
+
+/** Tasks that a document tells its reader to run, and that there are not. */
+export function unknownTasks(path: string, text: string, { tasks }: DenoJson): string[] {
+  const named = [...text.matchAll(/\bdeno(?:@[\w.]+)? task ([\w:-]+)/g)].map(([, task]) => task!);
+  return named.filter((task) => !(task in tasks)).map((task) => `${path} names the task ${task}`);
+}
+
+/** Versions of Deno as a package of npm that are not the pinned one. */
+export function otherVersions(path: string, text: string, pinned: string): string[] {
+  const named = [...text.matchAll(/\bdeno@(\d[\w.]*\w)/g)].map(([, version]) => version!);
+  return named.filter((version) => version !== pinned).map((version) => `${path} names Deno ${version}`);
+}
+
+/** What a user of the package would have to install. */
+export function dependencies(packageJson: object): string[] {
+  return ["dependencies", "peerDependencies", "optionalDependencies"].filter((kind) => kind in packageJson);
+}
+
+/** Paths and hosts that mean something on one machine only. Put together here, so that this file has none of them. */
+const MACHINE_WORDS = [
+  ["/", "work/"],
+  ["/tmp", "/wt"],
+  ["/", "root/"],
+  ["/", "home/"],
+  ["/", "Users/"],
+  ["registry.", "npmjs"],
+  ["localhost:", "4873"],
+].map((parts) => parts.join(""));
+
+export function machineWords(path: string, text: string): string[] {
+  return MACHINE_WORDS.filter((word) => text.includes(word)).map((word) => `${path} has ${word}`);
+}

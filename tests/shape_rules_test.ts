@@ -1,0 +1,146 @@
+/** The rules of shape_test.ts can fail: each finds its planted violation, and nothing where there is none. */
+import assert from "node:assert/strict";
+import { test } from "./_test.ts";
+import * as rules from "./shape/rules.ts";
+import * as texts from "./shape/texts.ts";
+import { Tree } from "./shape/tree.ts";
+
+/** A small tree that keeps every rule. */
+const SOUND: Record<string, string> = {
+  "mod.ts": `export type { Guard } from "./lib/types.ts";\nexport { Lock } from "./lib/lock.ts";`,
+  "lib/types.ts": "/** Types. */\n/** Proof. */\nexport interface Guard { held: boolean }",
+  "lib/errors.ts": "/** Errors. */\nexport class SyncError extends Error {}",
+  "lib/_check.ts": `/** Checks. */\nimport type { Guard } from "./types.ts";`,
+  "lib/_wait_queue.ts": `/** The line. */\nimport { SyncError } from "./errors.ts";`,
+  "lib/base.ts": `/** Base. */\nexport class Base { #secret = 1; release(): void {} }`,
+  "lib/lock.ts": `/** Lock. */
+import type { Guard } from "./types.ts";
+import {} from "./_wait_queue.ts";
+import { Base } from "./base.ts";
+/** A lock. @example x */
+export class Lock extends Base {
+  get locked(): boolean { return false; }
+  /** **Fairness**: a line. **Cancellation**: clean. */
+  acquire(options?: WaitOptions): Promise<Guard> { using(options); }
+  [Symbol.dispose](): void {}
+}`,
+  "lib/redis/mod.ts":
+    `/** Redis. */\nimport {} from "../types.ts";\nimport {} from "../_check.ts";\nimport {} from "./port.ts";`,
+  "lib/redis/port.ts": "/** Port. */\nexport interface Port { Deno: string }",
+};
+
+function check(rule: rules.Rule, planted: Record<string, string>): number {
+  assert.deepEqual(rule(new Tree(Object.entries(SOUND))), [], "the sound tree is sound");
+  return rule(new Tree(Object.entries({ ...SOUND, ...planted }))).length;
+}
+
+/** Appends to a sound file. */
+function with_(path: string, more: string): Record<string, string> {
+  return { [path]: `${SOUND[path]}\n${more}` };
+}
+
+test("rules: imports point down", () => {
+  const cases: [path: string, target: string][] = [
+    ["lib/_wait_queue.ts", "./lock.ts"],
+    ["lib/_check.ts", "./_wait_queue.ts"],
+    ["lib/types.ts", "./_check.ts"],
+    ["lib/lock.ts", "./redis/port.ts"],
+    ["lib/lock.ts", "../mod.ts"],
+    ["lib/redis/mod.ts", "../lock.ts"],
+    ["lib/redis/mod.ts", "../_wait_queue.ts"],
+    ["lib/redis/mod.ts", "../../mod.ts"],
+  ];
+  for (const [path, target] of cases) {
+    assert.equal(check(rules.importsPointDown, with_(path, `import {} from "${target}";`)), 1, `${path} → ${target}`);
+    assert.equal(check(rules.importsPointDown, with_(path, `export type { A } from "${target}";`)), 1);
+  }
+});
+
+test("rules: no cycles, mod.ts free of redis", () => {
+  assert.equal(check(rules.noCycles, with_("lib/base.ts", `import type { Lock } from "./lock.ts";`)), 2);
+  assert.equal(check(rules.noCycles, with_("lib/types.ts", `import {} from "./types.ts";`)), 1);
+  assert.equal(check(rules.localIsFreeOfRedis, with_("lib/errors.ts", `import {} from "./redis/port.ts";`)), 1);
+  assert.equal(check(rules.localIsFreeOfRedis, with_("mod.ts", `export {} from "./lib/redis/mod.ts";`)), 2);
+});
+
+test("rules: only relative imports, with their endings", () => {
+  for (
+    const specifier of [
+      "npm:redis",
+      "jsr:@db/redis",
+      "node:process",
+      "redis",
+      "https://a.b/c.ts",
+      "./types",
+      "./types.js",
+    ]
+  ) {
+    assert.equal(
+      check(rules.onlyRelativeImports, with_("lib/redis/mod.ts", `import {} from "${specifier}";`)),
+      1,
+      specifier,
+    );
+  }
+});
+
+test("rules: no Deno, no using, nothing that can't be erased", () => {
+  assert.equal(check(rules.noDeno, with_("lib/lock.ts", "Deno.exit();")), 1);
+  assert.equal(check(rules.noDeno, with_("lib/lock.ts", "globalThis.Deno?.exit();")), 1);
+  assert.equal(check(rules.noDeno, with_("lib/lock.ts", "// Deno.exit() is not for us: 'Deno'")), 0);
+  assert.equal(check(rules.noUsing, with_("lib/lock.ts", "function a() { using _ = b(); }")), 1);
+  assert.equal(check(rules.noUsing, with_("lib/lock.ts", "async function a() { await using _ = b(); }")), 1);
+  assert.equal(check(rules.noUsing, with_("lib/lock.ts", "let a; const b = 1;")), 0);
+  const notErasable = [
+    "enum A { B }",
+    "namespace A { export const b = 1; }",
+    "class A { constructor(readonly b: string) {} }",
+  ];
+  for (const code of [...notErasable, "const a = <string> b;", 'import a = require("a");', "class A { @b c() {} }"]) {
+    assert.equal(check(rules.erasable, with_("lib/lock.ts", code)), 1, code);
+  }
+});
+
+test("rules: short files that say their job", () => {
+  assert.equal(check(rules.shortFiles, with_("lib/lock.ts", "\n".repeat(300))), 1);
+  assert.equal(check(rules.shortFiles, { "lib/lock.ts": `${"\n".repeat(300)}` }), 0);
+  assert.equal(check(rules.filesSayTheirJob, { "lib/lock.ts": "export const a = 1;\n/** Late. */" }), 1);
+});
+
+test("rules: public names are documented, by example", () => {
+  const documented = rules.documented("mod.ts");
+  assert.equal(check(documented, { "lib/lock.ts": "/** Lock. */\n\n/** No case. */\nexport class Lock {}" }), 1);
+  assert.equal(check(documented, { "lib/types.ts": "import {} from './errors.ts';\nexport interface Guard {}" }), 1);
+  assert.equal(check(documented, with_("mod.ts", "export function a() {}")), 1);
+});
+
+test("rules: what waits is explained", () => {
+  const explained = rules.waitingIsExplained("mod.ts");
+  const lock = SOUND["lib/lock.ts"]!;
+  assert.equal(check(explained, { "lib/lock.ts": lock.replace("**Fairness**", "") }), 1);
+  assert.equal(check(explained, { "lib/lock.ts": lock.replace("**Cancellation**", "") }), 1);
+  assert.equal(check(explained, { "lib/lock.ts": lock.replace(/\/\*\* \*\*Fair.*/, "") }), 2);
+});
+
+test("rules: public classes have tests", () => {
+  const tree = new Tree(Object.entries(SOUND));
+  assert.deepEqual(rules.tested("mod.ts", new Set(["tests/lock_test.ts"]))(tree), []);
+  assert.equal(rules.tested("mod.ts", new Set(["tests/locks_test.ts"]))(tree).length, 1);
+});
+
+test("rules: the contract's names and members, inherited ones included", () => {
+  const tree = new Tree(Object.entries(SOUND));
+  const broken = (contract: Record<string, string>) => rules.keepsContract("mod.ts", contract)(tree);
+  assert.deepEqual(broken({ Guard: "held", Lock: "acquire locked release Symbol.dispose" }), []);
+  assert.deepEqual(broken({ Base: "" }), ["mod.ts has no Base"], "there, but not exported");
+  assert.deepEqual(broken({ Lock: "run #secret locked" }), ["Lock has no run", "Lock has no #secret"]);
+});
+
+test("rules: the other files", () => {
+  const denoJson = { exports: {}, tasks: { test: "" } };
+  assert.deepEqual(texts.unknownTasks("a", "npx --yes deno@2.9.6 task test", denoJson), []);
+  assert.equal(texts.unknownTasks("a", "deno task tests and `deno@2.9.6 task demo`", denoJson).length, 2);
+  assert.deepEqual(texts.otherVersions("a", `npx deno@${"1.2.3"} task`, "1.2.3"), []);
+  assert.equal(texts.otherVersions("a", `npx deno@${"1.2.30"} task`, "1.2.3").length, 1);
+  assert.equal(texts.dependencies({ devDependencies: {}, dependencies: {} }).length, 1);
+  assert.equal(texts.machineWords("a", `cd ${["/tmp", "wt", "a"].join("/")}`).length, 1);
+});

@@ -1,0 +1,93 @@
+/** The repository keeps its own rules. That the rules can fail is shown in shape_rules_test.ts. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { test } from "./_test.ts";
+import { LOCAL, POOL, REDIS, SHUTDOWN } from "./shape/contract.ts";
+import * as rules from "./shape/rules.ts";
+import * as texts from "./shape/texts.ts";
+import { Tree } from "./shape/tree.ts";
+
+/** Promised, and still being built. Whoever brings one takes it out of here. */
+const NOT_YET: ReadonlySet<string> = new Set(["Pool", "Task", "GracefulShutdown", "./redis"]);
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+/** What is no part of the repository: built, installed, or another's. */
+const FOREIGN = /^(\..*|node_modules|package-lock\.json)$/;
+const KEPT_HIDDEN = new Set([".ci", ".github", ".gitignore", ".dvmrc"]);
+
+const paths = [...walk("")];
+const tree = new Tree(paths.filter((path) => /^(mod|lib\/.*)\.ts$/.test(path)).map((path) => [path, read(path)]));
+const denoJson = JSON.parse(read("deno.json")) as texts.DenoJson;
+const files = new Set(paths);
+
+const structure = {
+  importsPointDown: rules.importsPointDown,
+  noCycles: rules.noCycles,
+  localIsFreeOfRedis: rules.localIsFreeOfRedis,
+  onlyRelativeImports: rules.onlyRelativeImports,
+  noDeno: rules.noDeno,
+  noUsing: rules.noUsing,
+  erasable: rules.erasable,
+  shortFiles: rules.shortFiles,
+  filesSayTheirJob: rules.filesSayTheirJob,
+};
+for (const [name, rule] of Object.entries(structure)) {
+  test(`shape: ${name}`, () => assert.deepEqual(rule(tree), []));
+}
+
+const entries = Object.entries(denoJson.exports).map(([name, path]) => [name, path.replace(/^\.\//, "")] as const);
+for (const [name, entry] of entries) {
+  const promised = name === "." ? { ...LOCAL, ...POOL, ...SHUTDOWN } : REDIS;
+  const contract = Object.fromEntries(Object.entries(promised).filter(([one]) => !NOT_YET.has(one)));
+
+  test(`shape: ${entry} documents every public name`, () => assert.deepEqual(rules.documented(entry)(tree), []));
+  test(`shape: ${entry} explains everything that waits`, () =>
+    assert.deepEqual(rules.waitingIsExplained(entry)(tree), []));
+  test(`shape: ${entry} is tested file by file`, () => assert.deepEqual(rules.tested(entry, files)(tree), []));
+  test(`shape: ${entry} keeps the contract`, () => assert.deepEqual(rules.keepsContract(entry, contract)(tree), []));
+}
+
+test("shape: nothing that is there is called missing", () => {
+  const there = [...entries.map(([name]) => name), ...tree.exports("mod.ts").map(({ name }) => name)];
+  assert.deepEqual(there.filter((name) => NOT_YET.has(name)), [], "take it out of NOT_YET");
+  assert.ok(NOT_YET.has("./redis") || denoJson.exports["./redis"] !== undefined, "./redis is not exported");
+});
+
+test("shape: everything at the top is there", () => {
+  const expected = ["mod.ts", "deno.json", "README.md", "CHANGELOG.md", "LICENSE", ".ci/run", ".dvmrc"];
+  assert.deepEqual(expected.filter((path) => !files.has(path)), []);
+  assert.match(read("CHANGELOG.md"), /## \[Unreleased\]/);
+});
+
+test("shape: every command in the Markdown files is a task", () => {
+  const documents = paths.filter((path) => path.endsWith(".md"));
+  assert.deepEqual(documents.flatMap((path) => texts.unknownTasks(path, read(path), denoJson)), []);
+  assert.match(read("README.md"), /deno@\S+ task test\b/);
+});
+
+test("shape: Deno's version is the same wherever it is named", () => {
+  const pinned = read(".dvmrc").trim();
+  assert.deepEqual(paths.flatMap((path) => texts.otherVersions(path, read(path), pinned)), []);
+});
+
+test("shape: no run-time dependency", () => {
+  assert.deepEqual(texts.dependencies(JSON.parse(read("package.json")) as object), []);
+});
+
+test("shape: nothing knows the machine that it was written on", () => {
+  assert.deepEqual(paths.flatMap((path) => texts.machineWords(path, read(path))), []);
+});
+
+function* walk(folder: string): Iterable<string> {
+  for (const entry of readdirSync(root + folder, { withFileTypes: true })) {
+    if (FOREIGN.test(entry.name) && !KEPT_HIDDEN.has(entry.name)) continue;
+    if (entry.isDirectory()) yield* walk(`${folder}${entry.name}/`);
+    else yield folder + entry.name;
+  }
+}
+
+function read(path: string): string {
+  assert.ok(existsSync(root + path), `${path} is missing`);
+  return readFileSync(root + path, "utf8");
+}
