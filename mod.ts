@@ -38,3 +38,21 @@ export {
   lockOnArguments,
   type LockOnArgumentsOptions,
 } from "./lib/lock_on_arguments.ts";
+export { GracefulShutdown } from "./lib/graceful_shutdown.ts";
+export type {
+  AttachOptions,
+  BunServerLike,
+  DenoServerLike,
+  FetchHandler,
+  GracefulShutdownOptions,
+  HandlerOptions,
+  NodeRequestLike,
+  NodeServerLike,
+  ServerLike,
+  ShutdownReport,
+  WebSocketLike,
+} from "./lib/graceful_shutdown.ts";
+export { Pool } from "./lib/pool.ts";
+export type { Task, TaskStatus } from "./lib/task.ts";
+export type { MapFunction, MapOptions } from "./lib/_pool_map.ts";
+export type { MapSource } from "./lib/_pool_source.ts";

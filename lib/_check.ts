@@ -82,3 +82,8 @@ export function promised<T>(fn: () => Promise<T>): Promise<T> {
     return Promise.reject(error);
   }
 }
+
+/** Whether it has to be awaited. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+}

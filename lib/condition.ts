@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkWaitOptions, promised, quote } from "./_check.ts";
+import { checkFunction, checkInteger, checkWaitOptions, isThenable, promised, quote } from "./_check.ts";
 import { timedOut } from "./_exit.ts";
 import type { Mutex } from "./_mutex.ts";
 import { Place, WaitQueue } from "./_wait_queue.ts";
@@ -216,10 +216,6 @@ export class Condition implements Acquirable<Guard> {
       this.#mutex.lend(hold, onDropped);
     });
   }
-}
-
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
 }
 
 const ACT = "wait for condition";

@@ -23,7 +23,6 @@ export function load(url, context, nextLoad) {
     target: `node${process.versions.node}`,
     sourcefile: file,
     sourcemap: "inline",
-    keepNames: true, // a class keeps its name, which lockOnArguments goes by
   });
   return { format: "module", source: code, shortCircuit: true };
 }

@@ -27,7 +27,14 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   ],
   semaphore: ["without a limit: 9 requests at once", "with a semaphore: 3 requests at once"],
   barrier: ["without a barrier somebody began too early: true", "with a barrier: 0 times"],
+  pool: [
+    "at most 3 fetches at once, never more than a few URLs ahead: true",
+    "a failure that nobody looked at: page not found",
+  ],
   rw_lock: ["3 readers at once, 0 saw a table that was half changed"],
+  graceful_server: { testedBy: "graceful_shutdown_load_test.ts" },
+  graceful_server_bun: { testedBy: "graceful_shutdown_load_test.ts" },
+  graceful_server_node: { testedBy: "graceful_shutdown_load_test.ts" },
   lock_on_arguments: [
     "without lockOnArguments: 80 left on card 1, 95 on card 2",
     "with lockOnArguments: 70 left on card 1, 95 on card 2",

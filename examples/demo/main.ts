@@ -14,6 +14,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
   semaphore: primitives.semaphore,
   barrier: primitives.barrier,
   rw_lock: primitives.rwLock,
+  pool: primitives.pool,
 };
 
 const HELP = `Shows tasks that take turns: who waits (░ on a terminal), who holds (█), who left (x).

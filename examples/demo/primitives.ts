@@ -1,5 +1,5 @@
 /** Scenario B: each of asyncio's primitives at work, next to what goes wrong without it. */
-import { Barrier, Event, Lock, RwLock, Semaphore, SetEvent, TimeoutLock } from "@interlock/interlock";
+import { Barrier, Event, Lock, Pool, RwLock, Semaphore, SetEvent, TimeoutLock } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tooEarly } from "../barrier.ts";
 import { Buffer } from "../condition.ts";
@@ -181,4 +181,35 @@ async function readAndWrite(stage: Stage, reader: () => Promise<Disposable>, wri
     (lanes) => Promise.all(lanes.map((lane) => visit(lane, lane.name === "writer" ? writer : counted, 120))),
   );
   return { most };
+}
+
+export async function pool(stage: Stage): Promise<Row[]> {
+  stage.say("A pool of 3; ten tasks that take 0, 1, 2 … 9 units. Who waits is the producer.");
+  const [places, unit] = [3, 60];
+  const starts: number[] = [];
+  let inside = 0, most = 0;
+  await stage.picture(["producer", ...named("task", 10)], async ([producer, ...lanes]) => {
+    await using pool = new Pool(places);
+    const begun = performance.now();
+    for (const [units, lane] of lanes.entries()) {
+      producer!.is("waits");
+      await pool.createTask(async () => {
+        starts.push(Math.round((performance.now() - begun) / unit));
+        most = Math.max(most, ++inside);
+        lane.is("holds");
+        await sleep(units * unit);
+        lane.is("idle");
+        inside--;
+      });
+    }
+    producer!.is("idle");
+  });
+  stage.say(`started at ${starts.join(", ")} units`);
+  let unlimited = 0, mostUnlimited = 0;
+  await Promise.all(Array.from({ length: 10 }, async () => {
+    mostUnlimited = Math.max(mostUnlimited, ++unlimited);
+    await sleep(1);
+    unlimited--;
+  }));
+  return [{ scenario: "pool", without: `${mostUnlimited} at once`, with: `${most} at once` }];
 }

@@ -1,0 +1,93 @@
+/**
+ * A small service: a quick route, a slow one, a streaming one, an upload, readiness, and a page that shows what is in
+ * flight. It is a fetch-style handler; the three servers next to this folder run it.
+ */
+import type { GracefulShutdown } from "../../mod.ts";
+import { events } from "./events.ts";
+import { PAGE } from "./page.ts";
+
+type Route = (query: URLSearchParams, request: Request) => Response | Promise<Response>;
+
+/** Makes the service. It needs to know the shutdown for `/ready` and for what the page shows; nothing else does. */
+export function service(shutdown: GracefulShutdown): (request: Request) => Promise<Response> {
+  const routes: Record<string, Route> = {
+    "GET /": () => new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8" } }),
+    "GET /ready": () => text(shutdown.ready ? "ready\n" : "shutting down\n", shutdown.ready ? 200 : 503),
+    "GET /quick": (query) => text(quickBody(query.get("id") ?? "you", count(query, "bytes", 0, 1e6))),
+    "GET /slow": slow,
+    "GET /stream": stream,
+    "POST /upload": upload,
+    "GET /events": events(shutdown),
+    "POST /shutdown": () => {
+      shutdown.request("the page asked for it");
+      return text("shutting down\n", 202);
+    },
+  };
+  return async (request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const route = routes[`${request.method === "HEAD" ? "GET" : request.method} ${pathname}`];
+    if (route === undefined) return text(`No such route; there are ${Object.keys(routes).join(", ")}\n`, 404);
+    try {
+      return await route(searchParams, request);
+    } catch (error) {
+      if (error instanceof RangeError) return text(`${error.message}\n`, 400);
+      throw error;
+    }
+  };
+}
+
+/** What `/quick` answers. */
+export function quickBody(id: string, bytes: number): string {
+  return `hello ${id}\n`.padEnd(bytes, `${id} `);
+}
+
+/** What `/slow` answers. */
+export function slowBody(id: string, ms: number): string {
+  return `${id} waited ${ms} ms\n`;
+}
+
+/** One piece of what `/stream` answers. */
+export function streamPiece(id: string, i: number, chunks: number): string {
+  return `${id} ${i + 1}/${chunks}\n`;
+}
+
+async function slow(query: URLSearchParams): Promise<Response> {
+  const ms = count(query, "ms", 2000, 60_000);
+  await pause(ms);
+  return text(slowBody(query.get("id") ?? "you", ms));
+}
+
+function stream(query: URLSearchParams): Response {
+  const chunks = count(query, "chunks", 20, 1000);
+  const ms = count(query, "ms", 200, 10_000);
+  let i = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (i === chunks) return controller.close();
+      await pause(ms);
+      controller.enqueue(new TextEncoder().encode(streamPiece(query.get("id") ?? "you", i++, chunks)));
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/plain; charset=utf-8" } });
+}
+
+async function upload(_: URLSearchParams, request: Request): Promise<Response> {
+  const bytes = await request.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Response.json({ bytes: bytes.byteLength, sha256 });
+}
+
+function count(query: URLSearchParams, name: string, otherwise: number, max: number): number {
+  const value = Number(query.get(name) ?? otherwise);
+  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw new RangeError(`${name} must be a whole number from 0 to ${max}, got ${JSON.stringify(query.get(name))}`);
+}
+
+function text(body: string, status = 200): Response {
+  return new Response(body, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

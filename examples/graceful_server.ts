@@ -1,0 +1,26 @@
+/**
+ * A service on Deno that loses no request when it goes down.
+ *
+ *     deno run --allow-net examples/graceful_server.ts --port 8000
+ */
+import { GracefulShutdown } from "../mod.ts";
+import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
+import { service } from "./graceful/service.ts";
+
+const { port, hostname, grace, delay } = argumentsOrExit(Deno.args, Deno.exit);
+const shutdown = new GracefulShutdown({ grace, delay });
+
+shutdown.attach(Deno.serve({
+  port,
+  hostname,
+  // Deno's server can be closed by force only through its signal.
+  signal: shutdown.forced,
+  onListen: ({ port }) => console.log(welcome(`http://${hostname}:${port}/`, Deno.pid)),
+}, shutdown.handler(service(shutdown))));
+
+// Something that has to be closed after the last request, such as a database.
+shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
+
+const { drained, remaining, elapsed, errors } = await shutdown.finished;
+console.log(`${drained ? "drained" : "forced"} after ${Math.round(elapsed)} ms`, { remaining, errors });
+Deno.exit(drained ? 0 : 1);

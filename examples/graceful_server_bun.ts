@@ -1,0 +1,30 @@
+/**
+ * A service on Bun that loses no request when it goes down.
+ *
+ *     bun examples/graceful_server_bun.ts --port 8000
+ */
+import process from "node:process";
+import { type BunServerLike, GracefulShutdown } from "../mod.ts";
+import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
+import { service } from "./graceful/service.ts";
+
+// Where Bun's own types are installed, this line is not needed.
+declare const Bun: { serve(options: object): BunServerLike & { port: number } };
+
+const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
+const shutdown = new GracefulShutdown({ grace, delay });
+
+const server = shutdown.attach(Bun.serve({
+  port,
+  hostname,
+  idleTimeout: 0, // the page's events may be silent for longer than Bun allows otherwise
+  fetch: shutdown.handler(service(shutdown)),
+}));
+console.log(welcome(`http://${hostname}:${server.port}/`, process.pid));
+
+// Something that has to be closed after the last request, such as a database.
+shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
+
+const { drained, remaining, elapsed, errors } = await shutdown.finished;
+console.log(`${drained ? "drained" : "forced"} after ${Math.round(elapsed)} ms`, { remaining, errors });
+process.exit(drained ? 0 : 1);

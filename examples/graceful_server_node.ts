@@ -1,0 +1,28 @@
+/**
+ * A service on Node that loses no request when it goes down. Node runs it as it is, from version 23.6 on.
+ *
+ *     node examples/graceful_server_node.ts --port 8000
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+import { GracefulShutdown } from "../mod.ts";
+import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
+import { nodeListener } from "./graceful/node_adapter.ts";
+import { service } from "./graceful/service.ts";
+
+const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
+const shutdown = new GracefulShutdown({ grace, delay });
+
+const server = shutdown.attach(createServer(nodeListener(service(shutdown))));
+server.listen(port, hostname, () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(welcome(`http://${hostname}:${port}/`, process.pid));
+});
+
+// Something that has to be closed after the last request, such as a database.
+shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
+
+const { drained, remaining, elapsed, errors } = await shutdown.finished;
+console.log(`${drained ? "drained" : "forced"} after ${Math.round(elapsed)} ms`, { remaining, errors });
+process.exit(drained ? 0 : 1);

@@ -1,0 +1,41 @@
+/**
+ * Which kind of server is it? Told by structure, so that no run-time's own types or modules are needed.
+ *
+ * @module
+ */
+import { checkFunction, checkOptions, quote } from "./_check.ts";
+import { type BunServerLike, type DenoServerLike, FetchServer } from "./_fetch_server.ts";
+import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./_node_server.ts";
+import type { AttachedServer, Desk } from "./_shutdown_desk.ts";
+
+/** A server that {@linkcode GracefulShutdown.attach} takes: of node:http(s), of Deno.serve or of Bun.serve. */
+export type ServerLike = NodeServerLike | DenoServerLike | BunServerLike;
+
+/** How {@linkcode GracefulShutdown.attach} treats the server. */
+export interface AttachOptions {
+  /**
+   * How a request is called in {@linkcode ShutdownReport.remaining}; method and path unless said. For node:http(s) only:
+   * for the others it is said to {@linkcode GracefulShutdown.handler}.
+   */
+  readonly label?: ((request: NodeRequestLike) => string) | undefined;
+}
+
+/** Arguments of attach, checked. */
+export function checkAttach(server: unknown, options: AttachOptions | undefined): void {
+  const kind = server as Partial<NodeServerLike & DenoServerLike & BunServerLike> | null | undefined;
+  const known = typeof kind?.shutdown === "function" || typeof kind?.stop === "function" ||
+    (typeof kind?.close === "function" && typeof kind.emit === "function");
+  if (!known) {
+    throw new TypeError(`server must be a server of node:http, Deno.serve or Bun.serve, got ${quote(server)}`);
+  }
+  checkOptions(options);
+  if (options?.label !== undefined) checkFunction(options.label, "label");
+}
+
+/** The body that treats such a server. */
+export function attached(desk: Desk, server: ServerLike, options: AttachOptions | undefined): AttachedServer {
+  if ("emit" in server) return new NodeServer(desk, server, options?.label);
+  // A Deno server cannot be closed by force; its `signal` option does that.
+  if ("shutdown" in server) return new FetchServer(desk, (force) => force ? undefined : server.shutdown());
+  return new FetchServer(desk, (force) => server.stop(force));
+}

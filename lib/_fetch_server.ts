@@ -1,0 +1,50 @@
+/**
+ * What Deno.serve and Bun.serve return, as far as the drain needs it: to stop listening in the end. What is in flight
+ * there is counted by the handler.
+ *
+ * @module
+ */
+import type { AttachedServer, Desk } from "./_shutdown_desk.ts";
+
+/** The part of Deno.serve's server that is used. */
+export interface DenoServerLike {
+  /** Stops listening; resolves when the last connection is closed. */
+  shutdown(): Promise<void>;
+}
+
+/** The part of Bun.serve's server that is used. */
+export interface BunServerLike {
+  /** Stops listening; resolves when the last connection is closed, which can be brought about. */
+  stop(closeActiveConnections?: boolean): Promise<void> | void;
+}
+
+/** One attached server. */
+export class FetchServer implements AttachedServer {
+  readonly #desk: Desk;
+  readonly #stop: (force: boolean) => Promise<void> | void;
+  #closing = false;
+
+  constructor(desk: Desk, stop: (force: boolean) => Promise<void> | void) {
+    this.#desk = desk;
+    this.#stop = stop;
+  }
+
+  refuse(): void {
+    // Newcomers are refused by the handler. Neither server can close its idle connections alone without a race.
+  }
+
+  async close(): Promise<void> {
+    // Clients that have heard "Connection: close" send no more; those that have not are silent since then.
+    const { idle, keptAliveAt } = this.#desk;
+    await this.#desk.pause(keptAliveAt + idle - performance.now());
+    this.#closing = true;
+    await this.#stop(false);
+    this.#closing = false;
+  }
+
+  cut(): string[] {
+    void this.#stop(true);
+    // Connections of routes that don't go through the handler.
+    return this.#closing ? ["connections that were not counted"] : [];
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The node:http(s) side of GracefulShutdown. It stands between the server and its listeners, however many there are and
+ * whenever they were added, by taking the place of the server's `emit` until the end.
+ *
+ * @module
+ */
+import {
+  afterUpload,
+  closeAfter,
+  type Incoming,
+  LINGER,
+  type NodeRequestLike,
+  once,
+  type Outgoing,
+  refuse,
+  refuseUpgrade,
+} from "./_node_messages.ts";
+import { NodeSockets, type SocketLike } from "./_node_sockets.ts";
+import { type AttachedServer, type Desk, type Entry, requestLabel } from "./_shutdown_desk.ts";
+
+export type { NodeRequestLike };
+
+/** The part of a node:http(s) server that is used. */
+export interface NodeServerLike {
+  /** Tells the listeners. Taken over until the shutdown is finished. */
+  emit(event: string, ...args: unknown[]): boolean;
+  /** Stops listening. */
+  close(callback?: (error?: Error) => void): unknown;
+  /** Closes those that are between two requests. Called by `close` itself, which is kept from it. */
+  closeIdleConnections?(): void;
+  /** Closes what is open; for connections from before the server was attached. */
+  closeAllConnections?(): void;
+}
+
+/** How often idle connections are looked for, in ms. */
+const SWEEP = 10;
+
+/** One attached server. */
+export class NodeServer implements AttachedServer {
+  readonly #desk: Desk;
+  readonly #server: NodeServerLike;
+  readonly #labelOf: (request: NodeRequestLike) => string;
+  readonly #sockets: NodeSockets;
+  readonly #unanswered = new Set<Outgoing>();
+  readonly #detach: () => void;
+  #sweeper: ReturnType<typeof setInterval> | undefined;
+
+  constructor(
+    desk: Desk,
+    server: NodeServerLike,
+    labelOf: (request: NodeRequestLike) => string = ({ method = "?", url = "?" }) => requestLabel(method, url),
+  ) {
+    this.#desk = desk;
+    this.#server = server;
+    this.#labelOf = labelOf;
+    this.#sockets = new NodeSockets(desk.idle);
+    this.#detach = interpose(server, (event, args) => this.#intercept(event, args));
+    desk.ending.signal.addEventListener("abort", () => this.#unanswered.forEach(closeAfter), { once: true });
+  }
+
+  refuse(): void {
+    this.#sockets.endIdle();
+    this.#sweeper = setInterval(() => this.#sockets.endIdle(), SWEEP);
+  }
+
+  async close(): Promise<void> {
+    const until = performance.now() + this.#desk.idle;
+    while (this.#sockets.size > 0 && performance.now() < until) await this.#desk.pause(SWEEP);
+    const closed = this.#stopListening();
+    // All that is left are refused newcomers and silent connections; they get a bounded time.
+    await Promise.race([closed, this.#desk.pause(LINGER)]);
+    this.#end();
+  }
+
+  /** Node would destroy connections here that have been accepted and not been read from yet. */
+  #stopListening(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.closeIdleConnections = () => {};
+      this.#server.close(() => resolve());
+      delete this.#server.closeIdleConnections;
+    });
+  }
+
+  cut(): string[] {
+    this.#server.close(() => {});
+    this.#end();
+    return []; // everything that had been accepted is in flight
+  }
+
+  #end(): void {
+    clearInterval(this.#sweeper);
+    this.#sockets.destroy();
+    // Those too that were open, and silent, before the server was attached.
+    this.#server.closeAllConnections?.();
+    this.#detach();
+  }
+
+  /** Returns true for an event that the server's own listeners must not see. */
+  #intercept(event: string, args: unknown[]): boolean {
+    switch (event) {
+      case "connection":
+        // Under TLS, requests come on the "secureConnection" instead.
+        if (!("setSecureContext" in this.#server)) this.#sockets.meet(args[0] as SocketLike);
+        return false;
+      case "secureConnection":
+        this.#sockets.meet(args[0] as SocketLike);
+        return false;
+      case "request":
+      case "checkContinue":
+      case "checkExpectation":
+        return this.#request(args[0] as Incoming, args[1] as Outgoing);
+      case "upgrade":
+      case "connect":
+        return this.#upgrade(args[0] as Incoming, args[1] as SocketLike);
+      default:
+        return false;
+    }
+  }
+
+  #request(request: Incoming, response: Outgoing): boolean {
+    const { socket } = request;
+    // It came after we had said goodbye: it counts as not received.
+    if (socket.writableEnded) return true;
+    const answered = this.#sockets.begin(socket);
+    if (this.#desk.refuses) {
+      refuse(request, response, this.#desk.retryAfter);
+      response.once("close", answered);
+      return true;
+    }
+    const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
+    this.#desk.inFlight.add(entry);
+    this.#unanswered.add(response);
+    if (this.#desk.phase !== "serving") closeAfter(response);
+    const ended = once(() => {
+      answered();
+      this.#desk.inFlight.delete(entry);
+    });
+    response.once("close", () => {
+      this.#unanswered.delete(response);
+      afterUpload(request, ended);
+    });
+    return false;
+  }
+
+  #upgrade(request: Incoming, socket: SocketLike): boolean {
+    if (socket.writableEnded) return true;
+    if (this.#desk.refuses) {
+      refuseUpgrade(socket, this.#desk.retryAfter);
+      return true;
+    }
+    this.#sockets.begin(socket);
+    const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
+    this.#desk.inFlight.add(entry);
+    socket.once("close", () => this.#desk.inFlight.delete(entry));
+    return false;
+  }
+}
+
+/** Lets `intercept` see each event of `server` first. Returns what undoes it. */
+function interpose(server: NodeServerLike, intercept: (event: string, args: unknown[]) => boolean): () => void {
+  const emit = server.emit;
+  const own = Object.hasOwn(server, "emit");
+  const ours = function (this: NodeServerLike, event: string, ...args: unknown[]): boolean {
+    return intercept(event, args) || emit.call(this, event, ...args);
+  };
+  server.emit = ours;
+  return () => {
+    // Who took its place after us, keeps it.
+    if (server.emit !== ours) return;
+    if (own) server.emit = emit;
+    else delete (server as Partial<NodeServerLike>).emit;
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * The connections of a node:http server, and which of them are idle.
+ *
+ * @module
+ */
+
+/** The part of a node:net socket that is used. */
+export interface SocketLike {
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly bytesRead?: number;
+  once(event: string, listener: () => void): unknown;
+  end(data?: string): unknown;
+  destroy(): unknown;
+}
+
+interface State {
+  /** Requests that have come and whose answer has not been sent; an upgraded connection stays at one. */
+  requests: number;
+  /** When it fell silent. */
+  quietSince: number;
+  /** How many looks in a row found it silent. */
+  looks: number;
+  bytesRead: number | undefined;
+}
+
+/**
+ * A busy process may find a connection silent only because it has not come to read from it. Between two looks it reads
+ * what has arrived.
+ */
+const LOOKS = 3;
+
+/** The open connections of one server. */
+export class NodeSockets {
+  readonly #states = new Map<SocketLike, State>();
+  readonly #idle: number;
+
+  /** @param idle ms that a connection has to be silent in order to count as idle. */
+  constructor(idle: number) {
+    this.#idle = idle;
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#states.size;
+  }
+
+  /** Takes note of a connection. */
+  meet(socket: SocketLike): State {
+    let state = this.#states.get(socket);
+    if (state === undefined) {
+      state = { requests: 0, quietSince: performance.now(), looks: 0, bytesRead: socket.bytesRead };
+      this.#states.set(socket, state);
+      socket.once("close", () => this.#states.delete(socket));
+      if (socket.destroyed) this.#states.delete(socket);
+    }
+    return state;
+  }
+
+  /** A request has come on it. Returns what to call, once, when its answer has been sent. */
+  begin(socket: SocketLike): () => void {
+    const state = this.meet(socket);
+    state.requests++;
+    state.looks = 0;
+    return () => {
+      state.requests--;
+      state.quietSince = performance.now();
+    };
+  }
+
+  /**
+   * Says goodbye on those that are idle. The client sees the end of the stream rather than a reset, also if it is sending
+   * at this moment: what arrives later is read, and not answered.
+   */
+  endIdle(): void {
+    for (const [socket, state] of this.#states) {
+      if (this.#isIdle(socket, state) && !socket.writableEnded) socket.end();
+    }
+  }
+
+  #isIdle(socket: SocketLike, state: State): boolean {
+    if (state.requests > 0) return false;
+    if (state.bytesRead !== socket.bytesRead) {
+      // The head of a request is on its way in.
+      state.bytesRead = socket.bytesRead;
+      state.quietSince = performance.now();
+      state.looks = 0;
+    }
+    return ++state.looks >= LOOKS && performance.now() - state.quietSince >= this.#idle;
+  }
+
+  /** Closes all of them at once. */
+  destroy(): void {
+    for (const socket of [...this.#states.keys()]) socket.destroy();
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * The operating system's signals, on every run-time that has them. Where there is no `process` (a browser), nothing is
+ * listened to.
+ *
+ * @module
+ */
+import { quote } from "./_check.ts";
+
+/** The part of `process` that Deno, Node and Bun have in common. */
+interface SignalSource {
+  on(name: string, listener: () => void): unknown;
+  off(name: string, listener: () => void): unknown;
+}
+
+/** No process can catch these. */
+const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
+
+/** Names of signals, as an option. */
+export function checkSignalNames(value: unknown): asserts value is readonly string[] {
+  if (!Array.isArray(value)) throw new TypeError(`signals must be an array, got ${quote(value)}`);
+  for (const name of value) {
+    if (typeof name !== "string") throw new TypeError(`signals must hold strings, got ${quote(name)}`);
+    if (!/^SIG[A-Z0-9]+$/.test(name)) {
+      throw new RangeError(`signals must hold names like "SIGTERM", got ${quote(name)}`);
+    }
+    if (UNCATCHABLE.has(name)) throw new RangeError(`signals must hold signals that can be caught, got ${quote(name)}`);
+  }
+}
+
+/**
+ * Calls `listener` at each of these signals instead of the system's default effect, until the returned function is
+ * called; then they have their default effect again. Listening does not keep the process alive.
+ */
+export function listenToSignals(names: readonly string[], listener: (name: string) => void): () => void {
+  const source = (globalThis as { process?: Partial<SignalSource> }).process;
+  if (typeof source?.on !== "function" || typeof source.off !== "function") return () => {};
+  const { on, off } = source as SignalSource;
+  const stops: (() => void)[] = [];
+  const stop = () => stops.splice(0).forEach((each) => each());
+  try {
+    for (const name of new Set(names)) {
+      const heard = () => listener(name);
+      on.call(source, name, heard);
+      stops.push(() => off.call(source, name, heard));
+    }
+  } catch (error) {
+    // A name that this system doesn't know: none of them stays behind.
+    stop();
+    throw error;
+  }
+  return stop;
+}

@@ -1,0 +1,41 @@
+/**
+ * WebSockets in flight: from being opened until they are closed, by whichever side.
+ *
+ * @module
+ */
+import { checkFunction, quote } from "./_check.ts";
+import type { Desk, Entry } from "./_shutdown_desk.ts";
+
+/** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of a package. */
+export interface WebSocketLike {
+  /** Closes with a goodbye. */
+  close(code?: number, reason?: string): unknown;
+  /** Closes without a goodbye, where there is such a thing. */
+  terminate?(): unknown;
+  /** Announces the end, where there are events. */
+  // A method's parameters are compared loosely, which lets every run-time's own listener types through.
+  addEventListener?(type: "close", listener: () => void, options?: { once?: boolean }): unknown;
+}
+
+/** Arguments, checked. */
+export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
+  if (typeof value !== "object" || value === null) {
+    throw new TypeError(`socket must be a WebSocket, got ${quote(value)}`);
+  }
+  checkFunction((value as Partial<WebSocketLike>).close, "the close of socket");
+}
+
+/** Counts it. Returns what ends the counting, for sockets that don't announce their end by an event. */
+export function countWebSocket(desk: Desk, socket: WebSocketLike, label: string): () => void {
+  const entry: Entry = {
+    label,
+    // 1001 is "going away": the client is to connect anew, elsewhere.
+    tell: () => void socket.close(1001, "shutting down"),
+    cut: () => void (socket.terminate === undefined ? socket.close(1001) : socket.terminate()),
+  };
+  const closed = () => void desk.inFlight.delete(entry);
+  desk.inFlight.add(entry);
+  socket.addEventListener?.("close", closed, { once: true });
+  if (desk.phase !== "serving") entry.tell?.();
+  return closed;
+}

@@ -1,0 +1,299 @@
+/**
+ * One call that wants a hold, from its first command to its lease or its end. Invariants: the commands of one id run
+ * one after the other, never side by side; the call settles in one synchronous step, granted or given up; after giving
+ * up, whatever Redis may know of the id is given back in the background.
+ *
+ * @module
+ */
+import { TimeoutError } from "../errors.ts";
+import type { WaitOptions } from "../types.ts";
+import { codeOf, explain, NoAnswerError, RedisError } from "./errors.ts";
+import { forgetInBackground } from "./_forget.ts";
+import { HeldLease, trusted } from "./_held_lease.ts";
+import type { Lease } from "./lease.ts";
+import type { Listener, Reach } from "./_push.ts";
+import type { Session } from "./_session.ts";
+import type { Target } from "./_target.ts";
+import { Alarm, now } from "./_time.ts";
+
+/** Waits in line. */
+export function claim(session: Session, target: Target, options: WaitOptions = {}): Promise<Lease> {
+  const { signal, timeout = Infinity } = options;
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  if (timeout !== 0) return new Claim(session, target, true, timeout, signal).lease as Promise<Lease>;
+  // One attempt: the trip to Redis is not waiting, but is not without end either.
+  return new Claim(session, target, false, 0, signal).lease.then((lease) => {
+    if (lease) return lease;
+    throw new TimeoutError(`Cannot acquire ${target.what}: it is not free, and the timeout is 0 ms`);
+  });
+}
+
+/** One attempt, without standing in line. */
+export function tryClaim(session: Session, target: Target): Promise<Lease | undefined> {
+  return new Claim(session, target, false, Infinity, undefined).lease;
+}
+
+/** Milliseconds that the only trip of a call with `timeout: 0` may take. */
+const ONE_ATTEMPT = 1000;
+
+/** Where a command sent at `sentAt` got which server time as its answer. */
+interface Place {
+  readonly seq: number;
+  readonly sentAt: number;
+  readonly serverTime: number;
+}
+
+class Claim implements Listener {
+  readonly lease: Promise<Lease | undefined>;
+  readonly #session: Session;
+  readonly #target: Target;
+  readonly #waits: boolean;
+  readonly #timeout: number;
+  readonly #endsAt: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #id: string;
+  readonly #startedAt = now();
+  #resolve!: (lease: Lease | undefined) => void;
+  #reject!: (error: unknown) => void;
+  #settled = false;
+  #place: Place | undefined;
+  /** A hand-over that was told of while a command was under way. */
+  #told: { fence: number; deadline: number } | undefined;
+  /** Ends the pause between two commands; undefined while a command is under way. */
+  #wake: (() => void) | undefined;
+  /** How the last command said that we are told. */
+  #reach: Reach | "t" = "t";
+  #asked = false;
+  #refusals = 0;
+  #failingSince: number | undefined;
+  #failure: unknown;
+  /** Server time until when a command whose answer never came may still run. */
+  #stray = 0;
+  /** Whether Redis may know of this id. */
+  #left = false;
+  readonly #next = new Alarm(() => this.#wake?.(), true);
+  readonly #end = new Alarm(() => this.#timeOut(), true);
+  readonly #onAbort = () => this.#giveUp(this.#signal?.reason);
+
+  constructor(session: Session, target: Target, waits: boolean, timeout: number, signal: AbortSignal | undefined) {
+    this.#session = session;
+    this.#target = target;
+    this.#waits = waits;
+    this.#timeout = timeout;
+    this.#endsAt = this.#startedAt + (timeout === 0 ? ONE_ATTEMPT : timeout);
+    this.#signal = signal;
+    this.#id = session.newId();
+    this.lease = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#end.set(this.#endsAt);
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    void this.#run();
+  }
+
+  // As a listener.
+
+  granted(fence: number, serverTime: number): void {
+    const place = this.#place;
+    if (this.#settled || place === undefined) return;
+    // The lease began when it was handed over: as long after our last command as the server's clock says, and in any
+    // case before now.
+    const began = Math.min(place.sentAt + (serverTime - place.serverTime) / 1000, now());
+    const deadline = began + trusted(this.#target.settings.ttl);
+    if (this.#wake === undefined) this.#told = { fence, deadline }; // the answer under way decides
+    else if (deadline <= now()) this.ask(); // we were asleep for too long: perhaps it is still ours
+    else this.#grant(fence, deadline);
+  }
+
+  ask(): void {
+    this.#asked = true;
+    this.#wake?.();
+  }
+
+  // The course of it.
+
+  async #run(): Promise<void> {
+    for (let failures = 0; !this.#settled;) {
+      this.#asked = false;
+      this.#told = undefined;
+      try {
+        const { release } = this.#target.family;
+        if (!this.#session.isReady(release)) await this.#session.ready(release, this.#limit());
+        if (this.#settled) break;
+        await this.#attempt();
+        failures = 0;
+        this.#failingSince = this.#failure = undefined;
+      } catch (error) {
+        if (this.#settled) break;
+        this.#failed(error, failures++);
+      }
+      if (!this.#settled && !this.#asked) await this.#pause();
+    }
+    this.#forget();
+  }
+
+  async #attempt(): Promise<void> {
+    const sentAt = now();
+    const limit = this.#limit();
+    const latest = this.#session.serverTime(sentAt + limit);
+    const { family, keys } = this.#target;
+    this.#left = true;
+    const stray = this.#stray;
+    this.#stray = Math.max(stray, latest);
+    try {
+      const answer = await this.#session.run(family.acquire, keys, this.#args(latest), limit) as unknown[];
+      this.#stray = stray;
+      this.#take(answer.map(Number), sentAt);
+    } catch (error) {
+      if (codeOf(error) !== "") this.#stray = stray; // refused, so it did not run
+      throw error;
+    }
+  }
+
+  #args(latest: number): string[] {
+    const { settings: { ttl, retention }, weight, limit } = this.#target;
+    const reach = this.#waits ? this.#session.push.reach : "t";
+    this.#reach = reach;
+    const beat = this.#beat();
+    // Who has to ask whether it was granted must find its lease still running.
+    const lease = reach === "h" ? Math.max(ttl, Math.ceil(2.5 * beat)) : ttl;
+    const args = [this.#id, String(ttl), String(retention), String(latest), reach, String(Math.ceil(4 * beat))];
+    args.push(String(lease), String(this.#place?.seq ?? 0));
+    if (this.#target.family.code === "w") args.push(String(weight), String(limit));
+    return args;
+  }
+
+  #take([code = NaN, first = 0, second = 0, third = 0]: number[], sentAt: number): void {
+    if (code === -3) {
+      const { what, limit } = this.#target;
+      throw new RedisError(
+        `Cannot acquire ${what}: it is in use with ${first} permits elsewhere, with ${limit} permits here`,
+      );
+    }
+    this.#session.sawTime(code === 1 ? second : code === -2 ? first : code === 0 ? first : NaN);
+    if (code === -2) {
+      // Too late by the server's clock, which we now know better.
+      if (this.#refusals++ < 3) return this.ask();
+      throw new Error("the command came too late by the server's clock");
+    }
+    this.#refusals = 0;
+    if (code === 1) {
+      const deadline = sentAt + trusted(this.#target.settings.ttl);
+      if (this.#settled) return;
+      if (deadline <= now()) throw new Error("the answer came after the lease had ended");
+      return this.#grant(first, deadline);
+    }
+    if (!this.#waits) {
+      this.#left = false;
+      return this.#settle(() => this.#resolve(undefined));
+    }
+    this.#queued({ seq: second, sentAt, serverTime: first }, third);
+  }
+
+  #queued(place: Place, nextEnd: number): void {
+    this.#place = place;
+    if (this.#settled) return;
+    this.#session.push.add(this.#id, this);
+    if (this.#told && this.#told.deadline > now()) return this.#grant(this.#told.fence, this.#told.deadline);
+    // We can be told now, and could not when the command was sent.
+    if (this.#reach === "h" && this.#session.push.reach !== "h") return this.ask();
+    const beat = this.#beat();
+    const untilEnd = (nextEnd - place.serverTime) / 1000 + 5;
+    const wait = untilEnd > beat && untilEnd < 2 * beat ? untilEnd : beat;
+    // A little apart from the others in line.
+    this.#next.set(place.sentAt + wait + Math.random() * Math.min(beat / 10, 100));
+  }
+
+  /** Milliseconds between two heartbeats, at least. */
+  #beat(): number {
+    return Math.max(1000, this.#target.settings.ttl / 3);
+  }
+
+  /** How long the next command may take. */
+  #limit(): number {
+    const { ttl } = this.#target.settings;
+    const usual = Math.min(Math.max(ttl / 3, 1000), 5000);
+    const end = Math.min(this.#endsAt, this.#failsAt(now()));
+    return Math.max(1, Math.min(usual, end - now()));
+  }
+
+  /** With nothing else to end it, a call fails when Redis could not be reached for one ttl. */
+  #failsAt(since: number): number {
+    if (this.#timeout !== Infinity || this.#signal !== undefined) return Infinity;
+    return (this.#failingSince ?? since) + Math.max(this.#target.settings.ttl, 250);
+  }
+
+  #failed(error: unknown, failures: number): void {
+    const time = now();
+    if (this.#told && this.#told.deadline > time) return this.#grant(this.#told.fence, this.#told.deadline);
+    // No answer to a last, short attempt tells less than what the server or the connection said before.
+    if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
+    this.#failingSince ??= time;
+    const act = `acquire ${this.#target.what}`;
+    const again = this.#waits && this.#session.mayPass(error);
+    if (!again || time >= this.#failsAt(time)) {
+      if (this.#stray === 0 && this.#place === undefined) this.#left = false;
+      // What stood in its way may pass, but its time is over.
+      if (this.#timeout === 0 && this.#session.mayPass(error)) return this.#timeOut();
+      return this.#settle(() => this.#reject(explain(act, this.#failure)));
+    }
+    const wait = Math.min(25 * 2 ** failures, 1000) * (0.5 + Math.random());
+    this.#next.set(Math.min(time + wait, this.#failsAt(time)));
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined;
+        this.#next.clear();
+        resolve();
+      };
+    });
+  }
+
+  // The end of it.
+
+  #grant(fence: number, deadline: number): void {
+    this.#left = false;
+    const lease = new HeldLease(this.#session, this.#target, this.#id, fence, deadline, this.#stray);
+    this.#settle(() => this.#resolve(lease));
+  }
+
+  #timeOut(): void {
+    const failure = this.#failure ?? (this.#place ? undefined : new RedisError("Redis gave no answer in time"));
+    this.#giveUp(
+      new TimeoutError(
+        `Cannot acquire ${this.#target.what}: timed out after ${this.#timeout} ms`,
+        failure === undefined ? undefined : { cause: failure },
+      ),
+    );
+  }
+
+  #giveUp(reason: unknown): void {
+    if (!this.#settled) this.#settle(() => this.#reject(reason));
+  }
+
+  #settle(settle: () => void): void {
+    this.#settled = true;
+    this.#next.clear();
+    this.#end.clear();
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#session.push.delete(this.#id);
+    // Before anybody is told, so that no later command of this process finds a trace.
+    if (this.#wake) this.#forget();
+    settle();
+    this.#wake?.();
+  }
+
+  #forget(): void {
+    if (!this.#left) return;
+    this.#left = false;
+    const { ttl } = this.#target.settings;
+    forgetInBackground(this.#session, this.#target, this.#id, {
+      act: `give back ${this.#target.what}`,
+      until: now() + Math.max(ttl, 4 * this.#beat()),
+      stray: this.#stray,
+    });
+  }
+}

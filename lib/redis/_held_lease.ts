@@ -1,0 +1,210 @@
+/**
+ * One hold. Invariants: held implies that the local deadline lies ahead, and that deadline is never later than the end
+ * that the server keeps; it goes from held to lost or to released, once, and never back.
+ *
+ * @module
+ */
+import { promised } from "../_check.ts";
+import { LeaseLostError, NotHeldError } from "../errors.ts";
+import { explain } from "./errors.ts";
+import { forget } from "./_forget.ts";
+import type { Kept } from "./_keeper.ts";
+import type { Lease } from "./lease.ts";
+import { checkTtl } from "./options.ts";
+import { renew } from "./scripts.ts";
+import type { Session } from "./_session.ts";
+import type { Target } from "./_target.ts";
+import { now, sleep } from "./_time.ts";
+
+/** Two clocks may run a little differently: so much is taken off every lease on this side. */
+export function trusted(ttl: number): number {
+  return ttl - Math.min(ttl / 100 + 1, 1000);
+}
+
+export class HeldLease implements Lease, Kept {
+  readonly id: string;
+  readonly fencingToken: number;
+  /** A renewal that is under way, and how its end is told. The keeper's. */
+  renewal: Promise<void> | undefined;
+  renewed: (() => void) | undefined;
+  readonly #session: Session;
+  readonly #target: Target;
+  #state: "held" | "lost" | "released" = "held";
+  #ttl: number;
+  #deadline: number;
+  #expiresAt = 0;
+  #renewAt = Infinity;
+  #failure: unknown;
+  #controller: AbortController | undefined;
+  #lostError: LeaseLostError | undefined;
+  #release: Promise<boolean> | undefined;
+  /** Server time until when a command of this id, whose answer never came, may still run. */
+  readonly #stray: number;
+
+  constructor(session: Session, target: Target, id: string, fence: number, deadline: number, stray: number) {
+    this.#session = session;
+    this.#target = target;
+    this.id = id;
+    this.fencingToken = fence;
+    this.#ttl = target.settings.ttl;
+    this.#deadline = 0;
+    this.#stray = stray;
+    this.#setDeadline(deadline);
+    session.keeper.add(this);
+  }
+
+  get held(): boolean {
+    return this.#state === "held" && !this.outOfTime(now());
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#lostError) this.#controller.abort(this.#lostError);
+    }
+    if (this.#state === "held") this.outOfTime(now());
+    return this.#controller.signal;
+  }
+
+  get expiresAt(): number {
+    return this.#expiresAt;
+  }
+
+  get ttl(): number {
+    return this.#ttl;
+  }
+
+  extend(ttl: number = this.#ttl): Promise<void> {
+    return promised(() => {
+      checkTtl(ttl);
+      return this.#extend(ttl);
+    });
+  }
+
+  release(): Promise<boolean> {
+    return this.#release ??= this.#giveBack();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  // What the keeper uses.
+
+  get key(): string {
+    return this.#target.keys[0];
+  }
+
+  /** When the keeper has to look at it again. */
+  get nextLook(): number {
+    return this.renewal === undefined ? Math.min(this.#renewAt, this.#deadline) : this.#deadline;
+  }
+
+  /** How long a renewal may take: two more must fit in before the end. */
+  get renewalLimit(): number {
+    return Math.min(Math.max(this.#ttl / 3, 100), 5000);
+  }
+
+  /** Due a little early as well, so that leases of about the same age are renewed by one command. */
+  isDue(time: number): boolean {
+    return this.renewal === undefined && time >= this.#renewAt - this.#ttl / 12;
+  }
+
+  /** Ends the lease if its time is over, before anybody can act as if it was not. */
+  outOfTime(time: number): boolean {
+    if (time < this.#deadline) return false;
+    this.lose("it could not be renewed in time", this.#failure);
+    return true;
+  }
+
+  pushRenewal(args: string[], ttl: number, exact: boolean): void {
+    const { family, settings } = this.#target;
+    args.push(exact ? family.code.toUpperCase() : family.code, this.id, String(ttl), String(settings.retention));
+  }
+
+  /** Renewed by a command that was sent at `sentAt`. */
+  prolong(sentAt: number): void {
+    this.#failure = undefined;
+    if (this.#state === "held") this.#setDeadline(sentAt + trusted(this.#ttl));
+  }
+
+  retryRenewal(error: unknown): void {
+    this.#failure = error;
+    this.#renewAt = now() + Math.min(Math.max(this.#ttl / 20, 25), 1000);
+  }
+
+  lose(state: string, cause?: unknown): void {
+    if (this.#state !== "held") return;
+    this.#state = "lost";
+    this.#session.keeper.delete(this);
+    this.#lostError = new LeaseLostError(
+      `Cannot keep ${this.#target.what}: ${state}`,
+      cause === undefined ? undefined : { cause },
+    );
+    this.#controller?.abort(this.#lostError);
+  }
+
+  #setDeadline(deadline: number): void {
+    this.#deadline = deadline;
+    const left = deadline - now();
+    this.#expiresAt = Math.round(Date.now() + left);
+    this.#renewAt = this.#target.settings.renew ? deadline - this.#ttl * 2 / 3 : Infinity;
+  }
+
+  #check(): void {
+    if (this.#state === "held") this.outOfTime(now());
+    if (this.#lostError) {
+      throw new LeaseLostError(`Cannot extend ${this.#target.what}: the lease is lost`, { cause: this.#lostError });
+    }
+    if (this.#state === "released") throw new NotHeldError(`Cannot extend ${this.#target.what}: it was given back`);
+  }
+
+  async #extend(ttl: number): Promise<void> {
+    this.#check();
+    while (this.renewal) await this.renewal; // its end would be set over ours
+    let renewed = () => {};
+    this.renewal = new Promise((resolve) => renewed = resolve);
+    try {
+      while (!await this.#tryExtend(ttl)) await sleep(Math.min(this.#ttl / 20, 1000));
+    } finally {
+      this.renewal = undefined;
+      renewed();
+      if (this.#state === "held") this.#session.keeper.add(this);
+    }
+  }
+
+  async #tryExtend(ttl: number): Promise<boolean> {
+    this.#check();
+    const sentAt = now();
+    const limit = Math.min(this.renewalLimit, Math.max(1, this.#deadline - sentAt));
+    const args = [String(this.#session.serverTime(sentAt + limit))];
+    this.pushRenewal(args, ttl, true);
+    try {
+      const [time, result] = await this.#session.run(renew, [this.key], args, limit) as [unknown, unknown];
+      this.#session.sawTime(Number(time === -2 ? result : time));
+      if (time === -2) return false;
+      if (Number(result) !== 1) {
+        this.lose("Redis no longer knows this hold: its data is gone, or somebody else holds now");
+      }
+    } catch (error) {
+      this.#failure = error;
+      if (this.#session.mayPass(error)) return false;
+      throw explain(`extend ${this.#target.what}`, error);
+    }
+    this.#check();
+    this.#ttl = ttl;
+    this.prolong(sentAt);
+    return true;
+  }
+
+  async #giveBack(): Promise<boolean> {
+    if (this.#state === "held") this.outOfTime(now());
+    if (this.#state !== "held") return false;
+    this.#state = "released";
+    this.#session.keeper.delete(this);
+    if (this.renewal) await this.renewal;
+    const act = `release ${this.#target.what}`;
+    const was = await forget(this.#session, this.#target, this.id, { act, until: this.#deadline, stray: this.#stray });
+    return was === "held";
+  }
+}

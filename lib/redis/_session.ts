@@ -1,0 +1,23 @@
+/**
+ * The session of a client: its link, its subscription and its leases. Invariant: one for each backend, whoever uses it.
+ *
+ * @module
+ */
+import { Keeper } from "./_keeper.ts";
+import { Link } from "./_link.ts";
+import type { Backend } from "./port.ts";
+import { Push } from "./_push.ts";
+
+export class Session extends Link {
+  readonly push: Push = new Push(this);
+  readonly keeper: Keeper = new Keeper(this);
+}
+
+const sessions = new WeakMap<Backend, Session>();
+
+/** The session of a backend: one for all that use it. */
+export function sessionOf(backend: Backend): Session {
+  let session = sessions.get(backend);
+  if (session === undefined) sessions.set(backend, session = new Session(backend));
+  return session;
+}

@@ -1,0 +1,124 @@
+/**
+ * The adapter for jsr:@db/redis. That client runs one command after the other and cannot do anything else on a
+ * connection that listens, so push needs a second one.
+ *
+ * @module
+ */
+import type { Backend } from "./port.ts";
+
+/** What `denoRedis` uses of a client. */
+export interface DenoRedisClient {
+  /** Runs a script by its digest. */
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Whether it was closed. */
+  readonly isClosed?: boolean;
+  /** Tells when it was closed. */
+  addEventListener?(type: "close" | "end", listener: () => void): unknown;
+}
+
+/** What `denoRedis` uses of the connection that listens. */
+export interface DenoRedisSubscriber {
+  /** Listens on a channel. */
+  subscribe(channel: string): Promise<DenoRedisSubscription>;
+  /** Tells of each new connection. */
+  addEventListener?(type: "connect", listener: () => void): unknown;
+  /** Ends that. */
+  removeEventListener?(type: "connect", listener: () => void): unknown;
+}
+
+/** What such a connection answers. */
+export interface DenoRedisSubscription {
+  /** All messages, for as long as the connection lasts. */
+  receive(): AsyncIterable<{ readonly channel: string; readonly message: string | string[] }>;
+  /** Listens on one more channel. */
+  subscribe(channel: string): Promise<unknown>;
+  /** Listens on one channel less. */
+  unsubscribe(channel: string): Promise<unknown>;
+}
+
+const backends = new WeakMap<DenoRedisClient, { backend: Backend; subscriber: DenoRedisSubscriber | undefined }>();
+
+/**
+ * Makes a backend of clients of jsr:@db/redis. The same pair gives the same backend.
+ *
+ * @param client For commands; connected and closed by you.
+ * @param subscriber A second connection, for nothing but messages; connected and closed by you. Without it waiting goes
+ * by heartbeats: nobody is passed over, but a hand-over may take a third of the `ttl`, or a second if that is more.
+ *
+ * @example
+ * ```ts
+ * import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "@interlock/interlock/redis";
+ *
+ * // With `import { connect } from "@db/redis"`: ordersOf(await connect(options), await connect(options))
+ * export const ordersOf = (client: DenoRedisClient, subscriber: DenoRedisSubscriber) =>
+ *   new RedisLock(denoRedis(client, subscriber), "orders");
+ * ```
+ */
+export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
+  const known = backends.get(client);
+  if (known !== undefined && known.subscriber === subscriber) return known.backend;
+  const backend = make(client, subscriber);
+  backends.set(client, { backend, subscriber });
+  return backend;
+}
+
+function make(client: DenoRedisClient, subscriber: DenoRedisSubscriber | undefined): Backend {
+  const ears = subscriber && new Ears(subscriber);
+  return {
+    evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
+    eval: (script, keys, args) => client.eval(script, keys, args),
+    ...ears && { subscribe: ears.subscribe.bind(ears) },
+    get closed() {
+      return client.isClosed === true;
+    },
+    onClose: (listener) => {
+      const closed = () => {
+        if (client.isClosed === true) listener();
+      };
+      client.addEventListener?.("close", closed);
+      client.addEventListener?.("end", closed);
+    },
+  };
+}
+
+/** One loop that receives for as long as the connection lasts: a second one would take half of the messages. */
+class Ears {
+  readonly #subscriber: DenoRedisSubscriber;
+  #subscription: DenoRedisSubscription | undefined;
+  readonly #channels = new Map<string, (message: string) => void>();
+
+  constructor(subscriber: DenoRedisSubscriber) {
+    this.#subscriber = subscriber;
+  }
+
+  async subscribe(
+    channel: string,
+    onMessage: (message: string) => void,
+    onGap: () => void,
+  ): Promise<() => Promise<void>> {
+    this.#channels.set(channel, onMessage);
+    if (this.#subscription === undefined) {
+      this.#subscription = await this.#subscriber.subscribe(channel);
+      void this.#receive(this.#subscription);
+    } else {
+      await this.#subscription.subscribe(channel);
+    }
+    this.#subscriber.addEventListener?.("connect", onGap);
+    return async () => {
+      this.#subscriber.removeEventListener?.("connect", onGap);
+      this.#channels.delete(channel);
+      await this.#subscription?.unsubscribe(channel);
+    };
+  }
+
+  async #receive(subscription: DenoRedisSubscription): Promise<void> {
+    try {
+      for await (const { channel, message } of subscription.receive()) {
+        this.#channels.get(channel)?.(String(message));
+      }
+    } catch { /* The connection is gone: heartbeats go on, and the next subscription starts afresh. */ }
+    this.#subscription = undefined;
+  }
+}

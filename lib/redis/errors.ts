@@ -1,0 +1,84 @@
+/**
+ * What can go wrong at the server's end, told apart. Invariant: an error that Redis answered with is never taken for a
+ * lost lease, and one that may pass by itself is never taken for a final one.
+ *
+ * @module
+ */
+import { SyncError } from "../errors.ts";
+
+/** Redis refused a command or could not be reached. `cause` is the client's own error. */
+export class RedisError extends SyncError {
+  static {
+    this.prototype.name = "RedisError";
+  }
+}
+
+/** Nothing came back within the time that one command gets: it may or may not have run. Internal. */
+export class NoAnswerError extends RedisError {
+  static {
+    this.prototype.name = "NoAnswerError";
+  }
+}
+
+/** The error code in front of a reply, without the dash that one client leaves there; "" when there is none. */
+export function codeOf(error: unknown): string {
+  const code = /^-?([A-Z][A-Z]+)\b/.exec(messageOf(error))?.[1] ?? "";
+  // Codes of the operating system, such as ECONNREFUSED, are about the connection.
+  return /^E[A-Z]{4,}$/.test(code) && code !== "EXECABORT" ? "" : code;
+}
+
+/** An error's message, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return String((error as { message?: unknown } | null | undefined)?.message ?? error);
+}
+
+const explanations: Readonly<Record<string, string>> = {
+  OOM: "Redis is out of memory (maxmemory) and takes no new entries",
+  NOAUTH: "Redis asks for a password",
+  WRONGPASS: "Redis does not accept the password",
+  NOPERM: "this Redis user may not do that",
+  READONLY: "this Redis is a read-only replica",
+  LOADING: "Redis is still loading its data",
+  BUSY: "Redis is busy with a script",
+  CROSSSLOT: "the keys of one name are not in one cluster slot",
+  WRONGTYPE: "something else uses this key in Redis",
+  MISCONF: "Redis cannot save its data and refuses writes",
+};
+
+/** Answers that may be different in a moment: a failover, a restart or a script that takes long. */
+const passing = new Set([
+  "LOADING",
+  "BUSY",
+  "READONLY",
+  "TRYAGAIN",
+  "CLUSTERDOWN",
+  "MASTERDOWN",
+  "MOVED",
+  "ASK",
+  "UNBLOCKED",
+]);
+
+/** Whether trying again can help: the server did not refuse, or only refuses for now. */
+export function isPassing(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "" || passing.has(code);
+}
+
+/** The same failure in words, with the client's error as its cause. */
+export function explain(act: string, error: unknown): RedisError {
+  if (error instanceof RedisError && !(error instanceof NoAnswerError)) return error;
+  const known = explanations[codeOf(error)];
+  const state = error instanceof NoAnswerError
+    ? messageOf(error)
+    : known === undefined
+    ? describe(error)
+    : `${known} (${messageOf(error).replace(/^-/, "")})`;
+  return new RedisError(`Cannot ${act}: ${state}`, { cause: error });
+}
+
+function describe(error: unknown): string {
+  // What Node throws when several addresses were tried has an empty message.
+  const inner = (error as { errors?: unknown[] } | null)?.errors?.[0];
+  const message = messageOf(error) || (inner === undefined ? "" : messageOf(inner));
+  return codeOf(error) === "" ? `the connection failed (${message})` : message;
+}

@@ -1,0 +1,118 @@
+/**
+ * The adapter for npm:ioredis (5 and 6): a single server, Sentinel or Cluster.
+ *
+ * @module
+ */
+import type { Backend } from "./port.ts";
+
+/** What `ioRedis` uses of a client. */
+export interface IoRedisClient {
+  /** Runs a script by its digest. */
+  evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
+  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** A second connection with the same settings. */
+  duplicate(): object;
+  /** Where the connection is in its life; "end" means for good. */
+  readonly status: string;
+}
+
+/** What the adapter uses beyond that, of clients and their duplicates. */
+interface Connection {
+  readonly isCluster?: boolean;
+  readonly stream?: { unref?(): void };
+  on(event: string, listener: (...args: string[]) => void): unknown;
+  off(event: string, listener: (...args: string[]) => void): unknown;
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  disconnect(): void;
+}
+
+type Stop = () => void | Promise<void>;
+
+const backends = new WeakMap<IoRedisClient, Backend>();
+
+/**
+ * Makes a backend of a client of npm:ioredis. The same client gives the same backend.
+ *
+ * @param client A `Redis` (Sentinel included) or a `Cluster`, closed by you, with an `error` listener.
+ *
+ * @example
+ * ```ts
+ * import { ioRedis, RedisLock } from "@interlock/interlock/redis";
+ * import { Redis } from "ioredis";
+ *
+ * const client = new Redis("redis://127.0.0.1:6379", { lazyConnect: true });
+ * export const lock = new RedisLock(ioRedis(client), "orders");
+ * ```
+ */
+export function ioRedis(client: IoRedisClient): Backend {
+  let backend = backends.get(client);
+  if (backend === undefined) backends.set(client, backend = make(client));
+  return backend;
+}
+
+function make(client: IoRedisClient): Backend {
+  const connection = client as unknown as Connection;
+  const cluster = connection.isCluster === true;
+  return {
+    evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    subscribe: (channel, onMessage, onGap) =>
+      cluster
+        ? listen(connection, ["+node", "-node", "ready"], channel, onMessage, onGap)
+        : subscribe(client, channel, onMessage, onGap),
+    cluster,
+    get closed() {
+      return client.status === "end";
+    },
+    onClose: (listener) => void connection.on("end", listener),
+  };
+}
+
+async function subscribe(
+  client: IoRedisClient,
+  channel: string,
+  onMessage: (message: string) => void,
+  onGap: () => void,
+): Promise<Stop> {
+  const main = client as unknown as Connection;
+  const own = client.duplicate() as Connection;
+  const end = () => {
+    main.off("end", end);
+    own.disconnect();
+  };
+  own.on("error", () => {}); // it reconnects by itself
+  own.on("connect", () => own.stream?.unref?.());
+  main.on("end", end);
+  try {
+    await listen(own, ["ready"], channel, onMessage, onGap);
+  } catch (error) {
+    end();
+    throw error;
+  }
+  return end;
+}
+
+/** A cluster has a connection for its subscriptions already, and listens by itself. */
+async function listen(
+  connection: Connection,
+  gaps: string[],
+  channel: string,
+  onMessage: (message: string) => void,
+  onGap: () => void,
+): Promise<Stop> {
+  const receive = (from: string, message: string) => {
+    if (from === channel) onMessage(message);
+  };
+  // "ready" comes before it has subscribed again: subscribing once more tells when that is done.
+  const gap = () => void connection.subscribe(channel).then(onGap, () => {});
+  connection.on("message", receive as (...args: string[]) => void);
+  await connection.subscribe(channel);
+  for (const event of gaps) connection.on(event, gap);
+  return async () => {
+    for (const event of gaps) connection.off(event, gap);
+    connection.off("message", receive as (...args: string[]) => void);
+    await connection.unsubscribe(channel);
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * One lock for each key, across machines. Invariant: keys never wait for each other, and a key that nobody uses is
+ * dropped by Redis after the retention.
+ *
+ * @module
+ */
+import { checkWaitOptions, promised, quote } from "../_check.ts";
+import type { WaitOptions } from "../types.ts";
+import { claim, tryClaim } from "./_claim.ts";
+import { forceRelease, inspect } from "./inspect.ts";
+import type { Inspection } from "./inspect.ts";
+import type { Lease } from "./lease.ts";
+import { checkBackend, checkName, keysOf, settingsOf } from "./options.ts";
+import type { RedisOptions, Settings } from "./options.ts";
+import type { Backend } from "./port.ts";
+import { runWith } from "./_run.ts";
+import { sessionOf } from "./_session.ts";
+import type { Session } from "./_session.ts";
+import { mutex } from "./_target.ts";
+import type { Target } from "./_target.ts";
+
+/**
+ * Mutual exclusion per key, across processes and machines: the orders of one user run one after the other, those of
+ * different users side by side. There is nothing to create or to drop for a key.
+ *
+ * Not for one lock with a fixed name: that is `RedisLock`. Keys are strings, since they have to mean the same on all
+ * machines.
+ *
+ * **Fairness**: first come, first served within a key. **Cancellation**: a call that gave up leaves nothing in Redis.
+ *
+ * @example
+ * ```ts
+ * import { nodeRedis, RedisKeyedMutex } from "@interlock/interlock/redis";
+ * import { createClient } from "redis";
+ *
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * const users = new RedisKeyedMutex(nodeRedis(client), { prefix: "shop:" });
+ *
+ * export async function order(user: string, place: () => Promise<void>) {
+ *   await users.run(`user ${user}`, place, { timeout: 5000 });
+ * }
+ * ```
+ */
+export class RedisKeyedMutex {
+  readonly #session: Session;
+  readonly #settings: Settings;
+
+  /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
+   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
+   * @param options Length and renewal of the leases. The `prefix` tells one keyed mutex from another: two with the same
+   * one share their keys.
+   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   */
+  constructor(backend: Backend, options?: RedisOptions) {
+    checkBackend(backend);
+    this.#settings = settingsOf(options);
+    this.#session = sessionOf(backend);
+  }
+
+  /**
+   * Waits in line for a key.
+   *
+   * **Fairness**: strictly first come, first served within the key. **Cancellation**: by `signal` or `timeout`, at any
+   * moment.
+   *
+   * @param key Any text but the empty one.
+   * @param options `timeout` in milliseconds bounds the whole call, whatever Redis does.
+   * @throws {TimeoutError} The time is over; `cause` tells if Redis could not be reached.
+   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
+   */
+  acquire(key: string, options?: WaitOptions): Promise<Lease> {
+    return promised(() => {
+      const target = this.#target(key);
+      checkWaitOptions(options);
+      return claim(this.#session, target, options);
+    });
+  }
+
+  /**
+   * One trip to Redis: the key if it is free and nobody is in line for it.
+   *
+   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   *
+   * @param key Any text but the empty one.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   */
+  tryAcquire(key: string): Promise<Lease | undefined> {
+    return promised(() => tryClaim(this.#session, this.#target(key)));
+  }
+
+  /**
+   * Calls `fn` while holding the key, and gives it back however it ends.
+   *
+   * **Fairness** and **Cancellation**: as `acquire`.
+   *
+   * @param key Any text but the empty one.
+   * @param fn Called with the lease.
+   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @throws What `acquire` or `fn` throws.
+   */
+  run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runWith(() => this.acquire(key, options), fn);
+  }
+
+  /** Who holds a key and who waits for it, at one moment. */
+  inspect(key: string): Promise<Inspection> {
+    return promised(() => inspect(this.#session, this.#target(key)));
+  }
+
+  /** Takes a key from its holder and hands it to the next in line; see `RedisLock`. */
+  forceRelease(key: string): Promise<boolean> {
+    return promised(() => forceRelease(this.#session, this.#target(key)));
+  }
+
+  #target(key: string): Target {
+    checkName(key, "key");
+    const settings = this.#settings;
+    const keys = keysOf(settings.prefix, "keyed", key);
+    return { family: mutex, keys, settings, what: `key ${quote(key)}`, weight: 1, limit: 1 };
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * A lock across machines. Invariant: at any moment at most one lease of a name is trusted by its holder, as far as
+ * clocks run alike.
+ *
+ * @module
+ */
+import { checkWaitOptions, promised } from "../_check.ts";
+import type { Acquirable, WaitOptions } from "../types.ts";
+import { claim, tryClaim } from "./_claim.ts";
+import { forceRelease, inspect } from "./inspect.ts";
+import type { Inspection } from "./inspect.ts";
+import type { Lease } from "./lease.ts";
+import { checkBackend, checkName, keysOf, settingsOf } from "./options.ts";
+import type { RedisOptions } from "./options.ts";
+import type { Backend } from "./port.ts";
+import { runWith } from "./_run.ts";
+import { sessionOf } from "./_session.ts";
+import type { Session } from "./_session.ts";
+import { mutex } from "./_target.ts";
+import type { Target } from "./_target.ts";
+import { quote } from "../_check.ts";
+
+/**
+ * Mutual exclusion across processes and machines: of all who ask for one name, one holds. One object serves any number
+ * of callers; every `acquire` gives a lease of its own.
+ *
+ * Not for what must never happen twice on its own authority: a lease ends when its holder is paused for too long, and a
+ * single Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one process
+ * `Lock` is a thousand times cheaper.
+ *
+ * **Fairness**: first come, first served, by arrival at the server; whoever gives back hands over to the next who is
+ * alive, and a newcomer never overtakes. **Cancellation**: a call that gave up leaves nothing in Redis, and is never
+ * granted anything.
+ *
+ * @example
+ * ```ts
+ * import { nodeRedis, RedisLock } from "@interlock/interlock/redis";
+ * import { createClient } from "redis";
+ *
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * const orders = new RedisLock(nodeRedis(client), "orders");
+ *
+ * export async function ship(send: (fence: number, signal: AbortSignal) => Promise<void>) {
+ *   await orders.run((lease) => send(lease.fencingToken, lease.signal), { timeout: 5000 });
+ * }
+ * ```
+ */
+export class RedisLock implements Acquirable<Lease> {
+  readonly #session: Session;
+  readonly #target: Target;
+
+  /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
+   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
+   * @param name Any text but the empty one. The same name means the same lock, wherever the `prefix` is the same.
+   * @param options Length and renewal of the leases, and where keys live.
+   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   */
+  constructor(backend: Backend, name: string, options?: RedisOptions) {
+    checkBackend(backend);
+    checkName(name);
+    const settings = settingsOf(options);
+    this.#session = sessionOf(backend);
+    const what = `lock ${quote(name)}`;
+    this.#target = { family: mutex, keys: keysOf(settings.prefix, "lock", name), settings, what, weight: 1, limit: 1 };
+  }
+
+  /**
+   * Waits in line for the lock.
+   *
+   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any moment; what
+   * Redis knows of the call is taken back in the background.
+   *
+   * @param options `timeout` in milliseconds bounds the whole call, whatever Redis does.
+   * @throws {TimeoutError} The time is over; `cause` tells if Redis could not be reached.
+   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
+   */
+  acquire(options?: WaitOptions): Promise<Lease> {
+    return promised(() => {
+      checkWaitOptions(options);
+      return claim(this.#session, this.#target, options);
+    });
+  }
+
+  /**
+   * One trip to Redis: the lock if it is free and nobody is in line.
+   *
+   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   *
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   */
+  tryAcquire(): Promise<Lease | undefined> {
+    return tryClaim(this.#session, this.#target);
+  }
+
+  /**
+   * Calls `fn` while holding, and gives the lock back however it ends. A lease lost on the way aborts `lease.signal`;
+   * it is up to `fn` to stop then.
+   *
+   * **Fairness** and **Cancellation**: as `acquire`.
+   *
+   * @param fn Called with the lease.
+   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @throws What `acquire` or `fn` throws.
+   */
+  run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runWith(() => this.acquire(options), fn);
+  }
+
+  /** Who holds and who waits, at one moment. For people and dashboards: it is out of date when it arrives. */
+  inspect(): Promise<Inspection> {
+    return inspect(this.#session, this.#target);
+  }
+
+  /**
+   * Takes the lock from its holder and hands it to the next in line. The holder finds out with its next renewal; until
+   * then only fencing tokens keep it out.
+   *
+   * @returns Whether somebody held it.
+   */
+  forceRelease(): Promise<boolean> {
+    return forceRelease(this.#session, this.#target);
+  }
+}

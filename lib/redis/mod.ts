@@ -1,0 +1,26 @@
+/**
+ * The same primitives across processes and machines, through Redis: leases that are renewed while they are held, given
+ * first come, first served, with a fencing token for the resource behind.
+ *
+ * @module
+ */
+export { LeaseLostError, NotHeldError, SyncError, TimeoutError } from "../errors.ts";
+export type { Acquirable, WaitOptions } from "../types.ts";
+export { bunRedis } from "./bun_redis.ts";
+export type { BunRedisClient } from "./bun_redis.ts";
+export { denoRedis } from "./deno_redis.ts";
+export type { DenoRedisClient, DenoRedisSubscriber, DenoRedisSubscription } from "./deno_redis.ts";
+export { RedisError } from "./errors.ts";
+export type { Holder, Inspection } from "./inspect.ts";
+export { ioRedis } from "./io_redis.ts";
+export type { IoRedisClient } from "./io_redis.ts";
+export { RedisKeyedMutex } from "./keyed_mutex.ts";
+export type { Lease } from "./lease.ts";
+export { RedisLock } from "./lock.ts";
+export { nodeRedis } from "./node_redis.ts";
+export type { NodeRedisClient } from "./node_redis.ts";
+export type { RedisOptions } from "./options.ts";
+export type { Backend } from "./port.ts";
+export { RedisRwLock } from "./rw_lock.ts";
+export { RedisSemaphore } from "./semaphore.ts";
+export type { RedisSemaphoreWaitOptions } from "./semaphore.ts";

@@ -1,0 +1,108 @@
+/**
+ * A read-write lock across machines. Invariant: many readers or one writer; it is a semaphore in which a reader weighs
+ * 1 and a writer everything.
+ *
+ * @module
+ */
+import { checkWaitOptions, promised, quote } from "../_check.ts";
+import type { Acquirable, WaitOptions } from "../types.ts";
+import { claim, tryClaim } from "./_claim.ts";
+import { forceRelease, inspect } from "./inspect.ts";
+import type { Inspection } from "./inspect.ts";
+import type { Lease } from "./lease.ts";
+import { checkBackend, checkName, keysOf, settingsOf } from "./options.ts";
+import type { RedisOptions } from "./options.ts";
+import type { Backend } from "./port.ts";
+import { runWith } from "./_run.ts";
+import { sessionOf } from "./_session.ts";
+import type { Session } from "./_session.ts";
+import { weighted } from "./_target.ts";
+import type { Target } from "./_target.ts";
+
+/** More readers than there will ever be. */
+const EVERYTHING = 1_000_000_000;
+
+/**
+ * Many readers or one writer, across processes and machines.
+ *
+ * Not for short reads: each costs two trips to Redis. A reader's hold is a lease like any other, with a fencing token of
+ * its own.
+ *
+ * **Fairness**: first come, first served between both sides: readers behind a waiting writer wait for it, so neither
+ * side starves. **Cancellation**: a call that gave up leaves nothing in Redis, and lets those behind it through.
+ *
+ * @example
+ * ```ts
+ * import { nodeRedis, RedisRwLock } from "@interlock/interlock/redis";
+ * import { createClient } from "redis";
+ *
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * const config = new RedisRwLock(nodeRedis(client), "config");
+ *
+ * export const read = (load: () => Promise<string>) => config.reader.run(load, { timeout: 5000 });
+ * export const write = (save: () => Promise<void>) => config.writer.run(save, { timeout: 5000 });
+ * ```
+ */
+export class RedisRwLock {
+  /** The side that many share. */
+  readonly reader: Acquirable<Lease>;
+  /** The side that is alone. */
+  readonly writer: Acquirable<Lease>;
+  readonly #session: Session;
+  readonly #target: Target;
+
+  /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
+   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
+   * @param name Any text but the empty one.
+   * @param options Length and renewal of the leases, and where keys live.
+   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   */
+  constructor(backend: Backend, name: string, options?: RedisOptions) {
+    checkBackend(backend);
+    checkName(name);
+    const settings = settingsOf(options);
+    this.#session = sessionOf(backend);
+    const what = `read-write lock ${quote(name)}`;
+    const shared = { family: weighted, keys: keysOf(settings.prefix, "rw", name), settings, limit: EVERYTHING };
+    this.#target = { ...shared, what, weight: EVERYTHING };
+    this.reader = new Side(this.#session, { ...shared, what: `reader of ${what}`, weight: 1 });
+    this.writer = new Side(this.#session, { ...shared, what: `writer of ${what}`, weight: EVERYTHING });
+  }
+
+  /** Who holds and who waits, at one moment. A writer's `permits` is 1,000,000,000. */
+  inspect(): Promise<Inspection> {
+    return inspect(this.#session, this.#target);
+  }
+
+  /** Takes the hold from all holders and serves those in line; see `RedisLock`. */
+  forceRelease(): Promise<boolean> {
+    return forceRelease(this.#session, this.#target);
+  }
+}
+
+class Side implements Acquirable<Lease> {
+  readonly #session: Session;
+  readonly #target: Target;
+
+  constructor(session: Session, target: Target) {
+    this.#session = session;
+    this.#target = target;
+  }
+
+  acquire(options?: WaitOptions): Promise<Lease> {
+    return promised(() => {
+      checkWaitOptions(options);
+      return claim(this.#session, this.#target, options);
+    });
+  }
+
+  tryAcquire(): Promise<Lease | undefined> {
+    return tryClaim(this.#session, this.#target);
+  }
+
+  run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runWith(() => this.acquire(options), fn);
+  }
+}

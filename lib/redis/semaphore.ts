@@ -1,0 +1,147 @@
+/**
+ * A counting semaphore across machines. Invariant: the permits of all trusted leases of a name never add up to more
+ * than its limit, and a crashed holder gives its permits back with the end of its lease.
+ *
+ * @module
+ */
+import { checkInteger, checkWaitOptions, promised, quote } from "../_check.ts";
+import type { Acquirable, WaitOptions } from "../types.ts";
+import { claim, tryClaim } from "./_claim.ts";
+import { forceRelease, inspect } from "./inspect.ts";
+import type { Inspection } from "./inspect.ts";
+import type { Lease } from "./lease.ts";
+import { checkBackend, checkName, keysOf, settingsOf } from "./options.ts";
+import type { RedisOptions } from "./options.ts";
+import type { Backend } from "./port.ts";
+import { runWith } from "./_run.ts";
+import { sessionOf } from "./_session.ts";
+import type { Session } from "./_session.ts";
+import { weighted } from "./_target.ts";
+import type { Target } from "./_target.ts";
+
+/** What waiting for permits takes. */
+export interface RedisSemaphoreWaitOptions extends WaitOptions {
+  /** How many permits, all in one lease; 1 unless said. */
+  readonly permits?: number | undefined;
+}
+
+/**
+ * Limits how many are inside at once, across processes and machines. Each lease holds one or more permits, and gives
+ * them back when it is released or ends.
+ *
+ * Not for limiting a rate (so many a second), nor for exclusion: `RedisLock` is leaner than a semaphore of 1.
+ *
+ * **Fairness**: first come, first served; a large request at the head of the line is not starved by small ones behind.
+ * **Cancellation**: a call that gave up leaves nothing in Redis, and lets those behind it through.
+ *
+ * @example
+ * ```ts
+ * import { nodeRedis, RedisSemaphore } from "@interlock/interlock/redis";
+ * import { createClient } from "redis";
+ *
+ * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * const crawlers = new RedisSemaphore(nodeRedis(client), "details", 3);
+ *
+ * export async function crawl(url: string) {
+ *   return await crawlers.run((lease) => fetch(url, { signal: lease.signal }), { timeout: 60_000 });
+ * }
+ * ```
+ */
+export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptions> {
+  readonly #session: Session;
+  readonly #target: Target;
+
+  /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
+   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
+   * @param name Any text but the empty one.
+   * @param permits How many there are, 1 or more. Everybody has to say the same number for as long as anybody holds or
+   * waits; while nobody does, it may change.
+   * @param options Length and renewal of the leases, and where keys live.
+   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   */
+  constructor(backend: Backend, name: string, permits: number, options?: RedisOptions) {
+    checkBackend(backend);
+    checkName(name);
+    checkInteger(permits, "permits", 1, 2 ** 31 - 1);
+    const settings = settingsOf(options);
+    this.#session = sessionOf(backend);
+    const keys = keysOf(settings.prefix, "semaphore", name);
+    this.#target = { family: weighted, keys, settings, what: `semaphore ${quote(name)}`, weight: 1, limit: permits };
+  }
+
+  /** How many permits there are, taken or not. */
+  get permits(): number {
+    return this.#target.limit;
+  }
+
+  /**
+   * Waits in line for permits.
+   *
+   * **Fairness**: strictly first come, first served, whatever number is asked for. **Cancellation**: by `signal` or
+   * `timeout`, at any moment.
+   *
+   * @param options `permits` (1 unless said), `signal`, and `timeout` in milliseconds for the whole call.
+   * @throws {RangeError} More permits than there are.
+   * @throws {TimeoutError} The time is over; `cause` tells if Redis could not be reached.
+   * @throws {RedisError} Redis refuses, others count with another limit, or Redis could not be reached for one `ttl`
+   * and neither `signal` nor `timeout` is given.
+   */
+  acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
+    return promised(() => {
+      checkWaitOptions(options);
+      return claim(this.#session, this.#weighing(options?.permits), options);
+    });
+  }
+
+  /**
+   * One trip to Redis: the permits if they are free and nobody is in line.
+   *
+   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   *
+   * @param permits How many, 1 unless said.
+   * @throws {RangeError} More permits than there are.
+   * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
+   */
+  tryAcquire(permits = 1): Promise<Lease | undefined> {
+    return promised(() => tryClaim(this.#session, this.#weighing(permits)));
+  }
+
+  /**
+   * Calls `fn` while holding, and gives the permits back however it ends.
+   *
+   * **Fairness** and **Cancellation**: as `acquire`.
+   *
+   * @param fn Called with the lease.
+   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @throws What `acquire` or `fn` throws.
+   */
+  run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
+    return runWith(() => this.acquire(options), fn);
+  }
+
+  /** Who holds and who waits, at one moment. */
+  inspect(): Promise<Inspection> {
+    return inspect(this.#session, this.#target);
+  }
+
+  /**
+   * Takes the permits from all holders and serves those in line. Holders find out with their next renewal; until then
+   * only fencing tokens keep them out.
+   *
+   * @returns Whether somebody held any.
+   */
+  forceRelease(): Promise<boolean> {
+    return forceRelease(this.#session, this.#target);
+  }
+
+  #weighing(permits = 1): Target {
+    checkInteger(permits, "permits", 1);
+    const { limit, what } = this.#target;
+    if (permits > limit) {
+      throw new RangeError(`permits must not be more than the ${limit} of ${what}, got ${quote(permits)}`);
+    }
+    return permits === 1 ? this.#target : { ...this.#target, weight: permits };
+  }
+}

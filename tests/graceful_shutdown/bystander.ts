@@ -1,0 +1,20 @@
+/**
+ * A process of the tests. `idle`: makes a GracefulShutdown and has nothing else to do. `deaf`: goes on after the shutdown.
+ * `stuck`: what it tracks never settles.
+ */
+import process from "node:process";
+import { GracefulShutdown } from "../../mod.ts";
+
+const [mode = ""] = process.argv.slice(2);
+const shutdown = new GracefulShutdown({ grace: mode === "stuck" ? 300 : 10_000 });
+if (mode === "deaf") {
+  setInterval(() => {}, 1000);
+  shutdown.forced.addEventListener("abort", () => console.log("forced"));
+}
+if (mode !== "idle") {
+  shutdown.track(new Promise(() => {}), "the endless one");
+  shutdown.signal.addEventListener("abort", () => console.log("asked"));
+  shutdown.finished.then(({ remaining }) => console.log(`finished without ${remaining}`));
+}
+if (mode === "stuck") shutdown.request();
+console.log("ready");

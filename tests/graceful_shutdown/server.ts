@@ -1,0 +1,52 @@
+/**
+ * A server process of the tests: the example's service on any of the three run-times, either on their own server or on
+ * node:http. It writes down the id of every request that reached the service, for comparing with what clients saw.
+ *
+ *     server.ts (fetch|node) REPORT_FILE [--port N] [--grace MS] [--delay MS]
+ */
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+import { serverArguments } from "../../examples/graceful/arguments.ts";
+import { nodeListener } from "../../examples/graceful/node_adapter.ts";
+import { service } from "../../examples/graceful/service.ts";
+import { type BunServerLike, type DenoServerLike, GracefulShutdown } from "../../mod.ts";
+
+interface Globals {
+  Deno?: { serve(options: object, handler: (request: Request) => Promise<Response>): DenoServerLike };
+  Bun?: { serve(options: object): BunServerLike & { port: number } };
+}
+
+const [kind = "", file = "", ...rest] = process.argv.slice(2);
+const { port, hostname, grace, delay } = serverArguments(rest);
+const shutdown = new GracefulShutdown({ grace, delay });
+const serve = service(shutdown);
+const accepted: string[] = [];
+
+function handler(request: Request): Promise<Response> {
+  accepted.push(new URL(request.url).searchParams.get("id") ?? "");
+  return serve(request);
+}
+
+function say(port: number): void {
+  console.log(`listening on ${port}`);
+}
+
+const { Deno, Bun } = globalThis as Globals;
+if (kind === "node") {
+  const server = shutdown.attach(createServer(nodeListener(handler)));
+  server.listen({ port, host: hostname, backlog: 511 }, () => say((server.address() as AddressInfo).port));
+} else if (Deno !== undefined) {
+  const onListen = ({ port }: { port: number }) => say(port);
+  shutdown.attach(Deno.serve({ port, hostname, signal: shutdown.forced, onListen }, shutdown.handler(handler)));
+} else if (Bun !== undefined) {
+  say(shutdown.attach(Bun.serve({ port, hostname, idleTimeout: 0, fetch: shutdown.handler(handler) })).port);
+} else {
+  throw new Error(`Cannot serve ${kind}: Node has no fetch-style server`);
+}
+
+const report = await shutdown.finished;
+const reason = String(report.reason);
+writeFileSync(file, JSON.stringify({ ...report, reason, errors: report.errors.map(String), accepted }));
+process.exit(0);

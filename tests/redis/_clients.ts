@@ -1,0 +1,153 @@
+/** Every client adapter that this run-time supports, ready to be used by the tests. */
+import { Redis as IoRedis6 } from "ioredis";
+import { Redis as IoRedis5 } from "ioredis5";
+import { createClient as createClient6 } from "redis";
+import { createClient as createClient5 } from "redis5";
+import {
+  type Backend,
+  bunRedis,
+  type BunRedisClient,
+  denoRedis,
+  ioRedis,
+  type IoRedisClient,
+  nodeRedis,
+} from "../../lib/redis/mod.ts";
+import { runtime, test } from "../_test.ts";
+import { DenoRedisDouble } from "./_deno_redis_double.ts";
+import { Server } from "./_server.ts";
+
+/** A connected client. */
+export interface Connected {
+  readonly backend: Backend;
+  close(): Promise<void>;
+}
+
+/** How to get one. */
+export interface Client {
+  readonly name: string;
+  connect(url: string): Promise<Connected>;
+}
+
+/** A client of the newest node-redis. It reports its errors through its calls. */
+export async function connectNode(url: string): Promise<Connected> {
+  const client = createClient6({ url });
+  client.on("error", () => {});
+  await client.connect();
+  return { backend: nodeRedis(client), close: () => end(client) };
+}
+
+async function connectNode5(url: string): Promise<Connected> {
+  const client = createClient5({ url });
+  client.on("error", () => {});
+  await client.connect();
+  return { backend: nodeRedis(client), close: () => end(client) };
+}
+
+// destroy() throws where it is closed already.
+function end(client: { readonly isOpen: boolean; destroy(): void }): Promise<void> {
+  if (client.isOpen) client.destroy();
+  return Promise.resolve();
+}
+
+/** What the two versions have in common. */
+type IoClient = InstanceType<typeof IoRedis6> | InstanceType<typeof IoRedis5>;
+
+async function connectIo(client: IoClient): Promise<Connected> {
+  client.on("error", () => {});
+  await client.connect();
+  return { backend: ioRedis(client), close: () => closeIo(client) };
+}
+
+/** Closes a client of ioredis and waits until it is. */
+export async function closeIo(
+  client: Pick<IoRedisClient, "status"> & { once(event: "end", fn: () => void): unknown; disconnect(): void },
+): Promise<void> {
+  if (client.status === "end") return;
+  const ended = new Promise<void>((resolve) => client.once("end", resolve));
+  client.disconnect();
+  await ended;
+}
+
+async function connectBun(url: string): Promise<Connected> {
+  const bun = "bun"; // a variable, so that no other run-time looks for it
+  const { RedisClient } = await import(bun) as { RedisClient: new (url: string) => BunRedisClient };
+  const client = new RedisClient(url);
+  await client.send("PING", []);
+  return {
+    backend: bunRedis(client),
+    close: () => {
+      client.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+async function connectDouble(url: string, push: boolean): Promise<Connected> {
+  const port = Number(new URL(url).port);
+  const client = await DenoRedisDouble.connect(port);
+  const subscriber = push ? await DenoRedisDouble.connect(port) : undefined;
+  return {
+    backend: denoRedis(client, subscriber),
+    close: async () => {
+      await client.close();
+      await subscriber?.close();
+    },
+  };
+}
+
+/** All of them. The first one is the one that tests use which are not about clients. */
+export const clients: readonly Client[] = [
+  { name: "redis 6", connect: connectNode },
+  { name: "redis 5", connect: connectNode5 },
+  { name: "ioredis 6", connect: (url) => connectIo(new IoRedis6(url, { lazyConnect: true })) },
+  { name: "ioredis 5", connect: (url) => connectIo(new IoRedis5(url, { lazyConnect: true })) },
+  { name: "@db/redis (double)", connect: (url) => connectDouble(url, true) },
+  ...(runtime === "bun" ? [{ name: "Bun", connect: connectBun }] : []),
+];
+
+/** The one that cannot listen. */
+export const deaf: Client = { name: "@db/redis without push", connect: (url) => connectDouble(url, false) };
+
+/** What a test with a server of its own has. */
+export interface Bench {
+  readonly server: Server;
+  readonly backend: Backend;
+  /** One more client, as another process has; closed with the test. */
+  connect(client?: Client): Promise<Backend>;
+}
+
+/** Registers a test that has a server and a client of its own. */
+export function redisTest(
+  name: string,
+  fn: (bench: Bench) => Promise<void>,
+  { client = clients[0]!, args = [] }: { client?: Client; args?: string[] } = {},
+): void {
+  test(name, async () => {
+    const server = await Server.start(...args);
+    const connected: Connected[] = [];
+    const connect = async (other: Client = client) => {
+      const one = await other.connect(server.url);
+      connected.push(one);
+      return one.backend;
+    };
+    try {
+      await fn({ server, backend: await connect(), connect });
+    } finally {
+      for (const one of connected) await one.close();
+      await server[Symbol.asyncDispose]();
+    }
+  });
+}
+
+/** Registers the same test for each client of this run-time. */
+export function eachClient(name: string, fn: (bench: Bench) => Promise<void>): void {
+  for (const client of clients) redisTest(`${client.name}: ${name}`, fn, { client });
+}
+
+/** Waits until something is so. */
+export async function until(condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+  for (const end = performance.now() + ms; !await condition();) {
+    if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Real Redis servers for the tests: each on a free loopback port, in a temporary folder of its own, ended by the test
+ * that started it.
+ */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { findServer } from "./_find_server.ts";
+import { Wire } from "./_wire.ts";
+
+/** A port of the loopback interface that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
+}
+
+export class Server implements AsyncDisposable {
+  readonly port: number;
+  readonly #args: readonly string[];
+  readonly #folder = mkdtempSync(join(tmpdir(), "interlock-redis-"));
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #wire: Wire | undefined;
+
+  private constructor(port: number, args: readonly string[]) {
+    this.port = port;
+    this.#args = args;
+  }
+
+  static async start(...args: string[]): Promise<Server> {
+    const server = new Server(await freePort(), args);
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const path = findServer();
+    if (path === undefined) throw new Error("no Redis server here: run tests/redis/ensure_server.ts first");
+    const args = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder, "--save", ""];
+    const child = spawn(path, [...args, ...this.#args], { stdio: "ignore" });
+    this.#child = child;
+    this.#exited = new Promise((resolve) => child.once("exit", () => resolve()));
+    await this.#answers();
+  }
+
+  async #answers(): Promise<void> {
+    for (const end = Date.now() + 20_000;;) {
+      try {
+        this.#wire = await Wire.connect(this.port);
+        // NOAUTH is an answer too.
+        await this.#wire.send("PING").catch((error: Error) => {
+          if (!error.message.startsWith("-NOAUTH")) throw error;
+        });
+        return;
+      } catch (error) {
+        await this.#wire?.close();
+        this.#wire = undefined;
+        if (Date.now() > end) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+  }
+
+  /** Sends a command over the fixture's own connection. */
+  async send(...parts: (string | number)[]): Promise<unknown> {
+    if (this.#wire === undefined || this.#wire.closed) this.#wire = await Wire.connect(this.port);
+    return await this.#wire.send(...parts);
+  }
+
+  /** How many commands of these names the server has run so far. */
+  async calls(...names: string[]): Promise<number> {
+    const info = String(await this.send("INFO", "commandstats"));
+    return names.reduce(
+      (sum, name) => sum + Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(info)?.[1] ?? 0),
+      0,
+    );
+  }
+
+  /** Stops it in its tracks, connections open. */
+  pause(): void {
+    this.#signal("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#signal("SIGCONT");
+  }
+
+  // Not by child.kill(), which not every run-time allows a second time.
+  #signal(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+    const pid = this.#child?.pid;
+    if (pid !== undefined) process.kill(pid, signal);
+  }
+
+  /** Ends it at once, as a crash does. What it had in memory is gone. */
+  async kill(): Promise<void> {
+    await this.#wire?.close();
+    this.#wire = undefined;
+    this.#signal("SIGKILL");
+    await this.#exited;
+    this.#child = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,68 @@
+/** Bad arguments are refused at once; names of any text never collide. */
+import assert from "node:assert/strict";
+import { RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { redisTest } from "./_clients.ts";
+import { test } from "../_test.ts";
+
+const silent = { evalsha: () => Promise.reject(new Error("called")), eval: () => Promise.reject(new Error("called")) };
+
+test("constructors refuse bad arguments", () => {
+  const makers: ((...args: never[]) => unknown)[] = [
+    (backend, name, options) => new RedisLock(backend, name, options),
+    (backend, name, options) => new RedisSemaphore(backend, name, 1, options),
+    (backend, name, options) => new RedisRwLock(backend, name, options),
+  ];
+  const [any] = [silent as never];
+  for (const make of makers) {
+    assert.throws(() => make(undefined as never, "a" as never), /backend must be a Backend/);
+    assert.throws(() => make({} as never, "a" as never), TypeError);
+    assert.throws(() => make(any, 5 as never), /name must be a string, got 5/);
+    assert.throws(() => make(any, "" as never), RangeError);
+    for (const ttl of [0, -1, NaN, Infinity, 0.5, 9, 2 ** 31]) {
+      assert.throws(() => make(any, "a" as never, { ttl } as never), /ttl must be a whole number/);
+    }
+    assert.throws(() => make(any, "a" as never, { ttl: "5" } as never), TypeError);
+    assert.throws(() => make(any, "a" as never, { retention: -1 } as never), RangeError);
+    assert.throws(() => make(any, "a" as never, { renew: 1 } as never), TypeError);
+    assert.throws(() => make(any, "a" as never, { prefix: 1 } as never), TypeError);
+    assert.throws(() => make(any, "a" as never, { prefix: "a{" } as never), RangeError);
+    assert.throws(() => make(any, "a" as never, 5 as never), TypeError);
+  }
+  for (const permits of [0, -1, 1.5, NaN, Infinity]) {
+    assert.throws(() => new RedisSemaphore(silent, "a", permits), RangeError);
+  }
+  assert.throws(() => new RedisSemaphore(silent, "a", "1" as never), TypeError);
+});
+
+test("keys of a keyed mutex are refused as rejections", async () => {
+  const mutex = new RedisKeyedMutex(silent);
+  for (const key of ["", 5, null, undefined]) {
+    const type = key === "" ? RangeError : TypeError;
+    await assert.rejects(mutex.acquire(key as never), type);
+    await assert.rejects(mutex.tryAcquire(key as never), type);
+    await assert.rejects(mutex.run(key as never, () => {}), type);
+    await assert.rejects(mutex.inspect(key as never), type);
+  }
+});
+
+redisTest("names of any text, kinds and prefixes never collide", async ({ server, backend }) => {
+  const long = "x".repeat(10_000);
+  const names = ["a", "a ", "a b", "a\tb", "{a}", "}a{", "{}", "%7b.", "%7b", "{", "a|b", "a:order", "ä", "a\u0308"];
+  names.push("\ud800", "\ud801", "\ufffd", "\0", "🔒", "\u200b", "a:b", "a}:order", long, `${long}y`);
+  const held = [
+    ...names.map((name) => new RedisLock(backend, name)),
+    ...names.map((name) => new RedisSemaphore(backend, name, 1)),
+    ...names.map((name) => new RedisRwLock(backend, name).writer),
+    new RedisLock(backend, "a", { prefix: "" }),
+    new RedisLock(backend, "a", { prefix: "other:" }),
+  ];
+  const mutex = new RedisKeyedMutex(backend);
+  const leases = await Promise.all([
+    ...held.map((one) => one.tryAcquire()),
+    ...names.map((name) => mutex.tryAcquire(name)),
+  ]);
+  assert.ok(leases.every((lease) => lease?.held));
+  assert.equal(await server.send("DBSIZE"), leases.length);
+  assert.equal((await Promise.all(held.map((one) => one.tryAcquire()))).filter((lease) => lease).length, 0);
+  await Promise.all(leases.map((lease) => lease!.release()));
+});

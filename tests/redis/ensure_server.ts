@@ -1,0 +1,35 @@
+/**
+ * Makes sure that a Redis server can be started here: finds one, installs one where that is possible without asking
+ * (Debian or Ubuntu as root, Homebrew), or stops with the one line to type. `deno task test` runs it first.
+ */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { findServer } from "./_find_server.ts";
+
+const installers: readonly (readonly [probe: string, needsRoot: boolean, lines: readonly string[]])[] = [
+  ["apt-get", true, ["apt-get update", "apt-get install -y redis-server"]],
+  ["brew", false, ["brew install redis"]],
+];
+
+function run(line: string): boolean {
+  const [command = "", ...args] = line.split(" ");
+  return spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+}
+
+function install(): boolean {
+  for (const [probe, needsRoot, lines] of installers) {
+    if (spawnSync(probe, ["--version"], { stdio: "ignore" }).status !== 0) continue;
+    if (needsRoot && process.getuid?.() !== 0) continue;
+    console.log(`No redis-server found, installing one: ${lines.join(" && ")}`);
+    if (lines.every(run)) return true;
+  }
+  return false;
+}
+
+if (findServer() === undefined && !(install() && findServer() !== undefined)) {
+  console.error(
+    "The Redis tests need a server. Type: sudo apt-get install -y redis-server (or brew install redis), " +
+      "or set REDIS_SERVER to the path of redis-server or valkey-server.",
+  );
+  process.exit(1);
+}

@@ -1,0 +1,19 @@
+/** The adapter for ioredis, beyond what all clients are tested for. */
+import assert from "node:assert/strict";
+import { Redis } from "ioredis";
+import { ioRedis } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { closeIo } from "./_clients.ts";
+
+test("ioRedis: the same client gives the same backend, which knows when it is closed", async () => {
+  const client = new Redis({ lazyConnect: true });
+  const backend = ioRedis(client);
+  let told = 0;
+  backend.onClose!(() => told++);
+  assert.equal(ioRedis(client), backend);
+  assert.equal(backend.closed, false);
+  assert.equal(backend.cluster, false);
+  await closeIo(client);
+  assert.equal(backend.closed, true);
+  assert.equal(told, 1);
+});

@@ -1,0 +1,30 @@
+/** One lock for each key, across machines. */
+import assert from "node:assert/strict";
+import { RedisKeyedMutex } from "../../lib/redis/mod.ts";
+import { lockOnArguments } from "../../mod.ts";
+import { redisTest } from "./_clients.ts";
+
+redisTest("calls with equal arguments take turns across processes", async ({ backend, connect }) => {
+  let inside = 0, most = 0;
+  async function withdraw(_card: string, _amount: number): Promise<void> {
+    most = Math.max(most, ++inside);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    inside--;
+  }
+  const here = lockOnArguments(new RedisKeyedMutex(backend), [0])(withdraw);
+  const there = lockOnArguments(new RedisKeyedMutex(await connect()), [0])(withdraw);
+  await Promise.all([here("a:b", 1), there("a:b", 2), here("a:b", 3), there("a:b", 4)]);
+  assert.equal(most, 1);
+  await Promise.all([here("a", 1), there("b", 2)]);
+});
+
+redisTest("keys do not wait for each other", async ({ backend }) => {
+  const mutex = new RedisKeyedMutex(backend);
+  const one = await mutex.acquire("user 1");
+  assert.equal(await mutex.tryAcquire("user 1"), undefined);
+  const two = await mutex.acquire("user 2");
+  assert.equal((await mutex.inspect("user 1")).holders[0]!.id, one.id);
+  assert.equal(await mutex.forceRelease("user 2"), true);
+  assert.equal(await one.release(), true);
+  assert.equal(await two.release(), false);
+});

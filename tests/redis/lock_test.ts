@@ -1,0 +1,164 @@
+/** A lease: tokens, renewal, loss and giving back. */
+import assert from "node:assert/strict";
+import { LeaseLostError, NotHeldError, RedisError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { connectNode, eachClient, redisTest, until } from "./_clients.ts";
+
+/** Keeps the event loop busy. */
+function block(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+eachClient("a lease is renewed while it is held, and says so", async ({ backend, connect }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 300 });
+  const lease = await lock.acquire();
+  const { expiresAt } = lease;
+  assert.equal(lease.ttl, 300);
+  assert.ok(Number.isSafeInteger(lease.fencingToken));
+  await until(() => lease.expiresAt > expiresAt + 300);
+  assert.equal(lease.held, true);
+  assert.equal(lease.signal.aborted, false);
+  assert.equal(await new RedisLock(await connect(), "a").tryAcquire(), undefined);
+  const [holder] = (await lock.inspect()).holders;
+  assert.equal(holder!.id, lease.id);
+  assert.equal(holder!.fencingToken, lease.fencingToken);
+  assert.equal(await lease.release(), true);
+  assert.equal(lease.held, false);
+  assert.equal(lease.signal.aborted, false);
+});
+
+redisTest("release gives the same promise, and extend is refused after it", async ({ backend }) => {
+  const lease = await new RedisLock(backend, "a").acquire();
+  const released = lease.release();
+  assert.equal(lease.held, false);
+  assert.equal(lease.release(), released);
+  await lease[Symbol.asyncDispose]();
+  assert.equal(await released, true);
+  await assert.rejects(lease.extend(), NotHeldError);
+});
+
+redisTest("extend sets the rest of the time, and never adds", async ({ backend }) => {
+  for (const lock of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 2)]) {
+    const lease = await lock.acquire();
+    for (const ttl of [60_000, 5000, 90_000]) {
+      await lease.extend(ttl);
+      const [holder] = (await lock.inspect()).holders;
+      assert.ok(holder!.expiresIn <= ttl && holder!.expiresIn > ttl - 4000, `${holder!.expiresIn} of ${ttl}`);
+      assert.equal(lease.ttl, ttl);
+      assert.ok(Math.abs(lease.expiresAt - Date.now() - ttl) < 4000);
+    }
+    for (const bad of [0, -1, NaN, Infinity, 1.5, 2 ** 31]) await assert.rejects(lease.extend(bad), RangeError);
+    await assert.rejects(lease.extend("5" as never), TypeError);
+    await lease.release();
+  }
+});
+
+redisTest("tokens grow with every grant, across a flush and an empty restart", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a");
+  const semaphore = new RedisSemaphore(backend, "a", 3);
+  let last = 0;
+  for (const disaster of [() => {}, () => server.send("FLUSHALL"), () => server.kill().then(() => server.start())]) {
+    await disaster();
+    for (let i = 0; i < 3; i++) {
+      const lease = await lock.acquire({ timeout: 10_000 });
+      assert.ok(lease.fencingToken > last);
+      last = lease.fencingToken;
+      await lease.release();
+    }
+    const leases = await Promise.all([1, 2, 3].map(() => semaphore.acquire({ timeout: 10_000 })));
+    assert.equal(new Set(leases.map((lease) => lease.fencingToken)).size, 3);
+    for (const lease of leases) await lease.release();
+  }
+});
+
+redisTest("a hold whose data is gone is lost, and never taken again silently", async ({ server, backend }) => {
+  for (const lock of [new RedisLock(backend, "a", { ttl: 600 }), new RedisSemaphore(backend, "a", 1, { ttl: 600 })]) {
+    const lease = await lock.acquire();
+    let aborts = 0;
+    lease.signal.addEventListener("abort", () => aborts++);
+    await server.send("FLUSHALL");
+    await until(() => lease.signal.aborted);
+    assert.equal(lease.held, false);
+    assert.ok(lease.signal.reason instanceof LeaseLostError);
+    assert.match(lease.signal.reason.message, /^Cannot keep .*: Redis no longer knows/);
+    assert.equal(await lease.release(), false);
+    await assert.rejects(lease.extend(), LeaseLostError);
+    assert.equal(aborts, 1);
+    assert.equal(await server.send("DBSIZE"), 0);
+  }
+});
+
+redisTest("a lease that cannot be renewed is lost by the local clock", async ({ server, backend }) => {
+  const lease = await new RedisLock(backend, "a", { ttl: 500 }).acquire();
+  const { signal } = lease;
+  server.pause();
+  try {
+    const extended = lease.extend(5000);
+    extended.catch(() => {});
+    await until(() => signal.aborted, 3000);
+    assert.ok(signal.reason instanceof LeaseLostError);
+    await assert.rejects(extended, LeaseLostError);
+    assert.equal(await lease.release(), false);
+  } finally {
+    server.resume();
+  }
+});
+
+redisTest("a blocked event loop is noticed by the next look at the lease", async ({ backend, connect }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 100 });
+  const lease = await lock.acquire();
+  const other = await lock.acquire({ timeout: 0 }).catch((error) => error.name);
+  assert.equal(other, "TimeoutError");
+  block(150);
+  assert.equal(lease.held, false); // no timer can have run
+  assert.equal(lease.signal.aborted, true);
+  assert.equal(await lease.release(), false);
+  await (await new RedisLock(await connect(), "a").acquire({ timeout: 5000 })).release();
+});
+
+redisTest("without renewal a lease ends with its time, and the next one gets it", async ({ backend, connect }) => {
+  const lease = await new RedisLock(backend, "a", { ttl: 200, renew: false }).acquire();
+  const next = await new RedisLock(await connect(), "a", { ttl: 200 }).acquire({ timeout: 10_000 });
+  assert.equal(lease.held, false);
+  assert.equal(lease.signal.aborted, true);
+  assert.ok(next.fencingToken > lease.fencingToken);
+  assert.equal(await lease.release(), false);
+  assert.equal(next.held, true);
+  await next.release();
+});
+
+redisTest("forceRelease hands over, and the old holder hears of it", async ({ backend }) => {
+  for (const lock of [new RedisLock(backend, "a", { ttl: 600 }), new RedisSemaphore(backend, "a", 1, { ttl: 600 })]) {
+    assert.equal(await lock.forceRelease(), false);
+    const lease = await lock.acquire();
+    const waiting = lock.acquire();
+    await until(async () => (await lock.inspect()).waiters.length === 1);
+    assert.equal(await lock.forceRelease(), true);
+    const next = await waiting;
+    await until(() => lease.signal.aborted);
+    assert.equal(await lease.release(), false);
+    assert.equal(next.held, true);
+    assert.equal(await next.release(), true);
+  }
+});
+
+redisTest("many leases are renewed by few commands", async ({ server, backend }) => {
+  const leases = await Promise.all(
+    Array.from({ length: 2000 }, (_, i) => new RedisLock(backend, `lock ${i}`, { ttl: 3000 }).acquire()),
+  );
+  const before = await server.calls("evalsha", "eval");
+  const ends = leases.map((lease) => lease.expiresAt);
+  await until(() => leases.every((lease, i) => lease.expiresAt > ends[i]! + 500));
+  const used = await server.calls("evalsha", "eval") - before;
+  assert.ok(used <= 60, `${used} commands for 2000 renewals`);
+  assert.ok(leases.every((lease) => lease.held));
+  await Promise.all(leases.map((lease) => lease.release()));
+});
+
+redisTest("closing the client ends its leases at once", async ({ backend, server }) => {
+  const own = await connectNode(server.url);
+  const lease = await new RedisLock(own.backend, "a", { ttl: 300 }).acquire();
+  await own.close();
+  await until(() => lease.signal.aborted);
+  await assert.rejects(new RedisLock(own.backend, "a").acquire(), RedisError);
+  await (await new RedisLock(backend, "a", { ttl: 300 }).acquire({ timeout: 10_000 })).release();
+});

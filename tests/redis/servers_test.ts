@@ -1,0 +1,173 @@
+/** Servers that refuse, are not there, or do not answer: clear errors with a cause, within the time-out. */
+import assert from "node:assert/strict";
+import { createServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import { Redis as IoRedis } from "ioredis";
+import { createClient } from "redis";
+import {
+  type Backend,
+  ioRedis,
+  type Lease,
+  nodeRedis,
+  RedisError,
+  RedisLock,
+  RedisSemaphore,
+  TimeoutError,
+} from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { closeIo, connectNode, deaf, redisTest, until } from "./_clients.ts";
+import { freePort } from "./_server.ts";
+
+/** Asserts that the call fails with this error, which has a cause, within a time. */
+async function fails(call: Promise<unknown>, type: typeof RedisError | typeof TimeoutError, text: RegExp, ms = 5000) {
+  const startedAt = performance.now();
+  await assert.rejects(call, (error: Error) => {
+    assert.ok(error instanceof type, String(error));
+    assert.match(error.message, text);
+    assert.ok(error.cause, "no cause");
+    return true;
+  });
+  assert.ok(performance.now() - startedAt < ms, `took ${performance.now() - startedAt} ms`);
+}
+
+/** All ways of asking, of a server that cannot be reached. */
+async function unreachable(backend: Backend): Promise<void> {
+  const lock = new RedisLock(backend, "a", { ttl: 400 });
+  await fails(lock.acquire({ timeout: 300 }), TimeoutError, /^Cannot acquire lock "a": timed out after 300 ms/);
+  await fails(lock.acquire({ timeout: 0 }), TimeoutError, /0 ms/);
+  await fails(lock.acquire(), RedisError, /^Cannot acquire lock "a": /);
+  await fails(lock.tryAcquire(), RedisError, /^Cannot acquire lock "a": /);
+  const controller = new AbortController();
+  const waiting = lock.acquire({ signal: controller.signal });
+  waiting.catch(() => {});
+  await lock.acquire({ timeout: 500 }).catch(() => {}); // longer than a ttl
+  controller.abort();
+  await assert.rejects(waiting, (error) => error === controller.signal.reason);
+}
+
+test("node-redis and a port nobody listens on", async () => {
+  const client = createClient({ url: `redis://127.0.0.1:${await freePort()}` });
+  client.on("error", () => {});
+  const connecting = client.connect().catch(() => {});
+  await unreachable(nodeRedis(client));
+  client.destroy();
+  await connecting;
+});
+
+test("ioredis and a port nobody listens on", async () => {
+  let wanted = true;
+  const retryStrategy = () => wanted ? 20 : null;
+  const client = new IoRedis(await freePort(), "127.0.0.1", { maxRetriesPerRequest: 1, retryStrategy });
+  client.on("error", () => {});
+  await unreachable(ioRedis(client));
+  wanted = false; // it never says that it is closed where disconnect() finds it between two attempts
+  await until(() => client.status === "end");
+});
+
+test("a server that takes everything and answers nothing", async () => {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket.on("error", () => {}).resume()));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const client = new IoRedis((server.address() as AddressInfo).port, "127.0.0.1", { enableReadyCheck: false });
+  client.on("error", () => {});
+  await unreachable(ioRedis(client));
+  await closeIo(client);
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+redisTest("a stopped server: the call ends in time, and what it may have left is taken back", async (bench) => {
+  const { server, backend } = bench;
+  const lock = new RedisLock(backend, "a");
+  await (await lock.acquire()).release();
+  server.pause();
+  await fails(lock.acquire({ timeout: 200 }), TimeoutError, /timed out after 200 ms/, 2000);
+  server.resume();
+  await until(async () => (await lock.inspect()).holders.length === 0);
+  await (await lock.acquire({ timeout: 5000 })).release();
+});
+
+redisTest("NOAUTH", async ({ server, connect }) => {
+  await server.send("CONFIG", "SET", "requirepass", "secret");
+  const backend = await connect(deaf);
+  const lock = new RedisLock(backend, "a");
+  await fails(lock.acquire({ timeout: 3000 }), RedisError, /Redis asks for a password \(NOAUTH/);
+  await fails(lock.tryAcquire(), RedisError, /NOAUTH/);
+});
+
+redisTest("NOPERM", async ({ server }) => {
+  await server.send("ACL", "SETUSER", "weak", "on", ">weak", "+@all", "resetkeys", "~other:*", "resetchannels");
+  const { backend, close } = await connectNode(server.url.replace("//", "//weak:weak@"));
+  await fails(new RedisLock(backend, "a").acquire(), RedisError, /this Redis user may not do that/);
+  await close();
+});
+
+redisTest("no right to listen: heartbeats, said once", async ({ server }) => {
+  await server.send("ACL", "SETUSER", "weak", "on", ">weak", "+@all", "allkeys", "resetchannels");
+  const { backend, close } = await connectNode(server.url.replace("//", "//weak:weak@"));
+  const { warn } = console;
+  const warnings: string[] = [];
+  console.warn = (text: string) => void warnings.push(text);
+  try {
+    const lock = new RedisLock(backend, "a", { ttl: 600 });
+    const holding = [await lock.acquire()];
+    const waiting = [lock.acquire(), lock.acquire()];
+    await until(async () => (await lock.inspect()).waiters.length === 2);
+    for (const next of waiting) {
+      await holding.pop()!.release();
+      holding.push(await next);
+    }
+    await holding.pop()!.release();
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!, /^Cannot listen for messages from Redis: NOPERM/);
+  } finally {
+    console.warn = warn;
+    await close();
+  }
+});
+
+redisTest("out of memory: held leases are renewed and handed over, new ones refused", async ({ server, backend }) => {
+  const bodies = [new RedisLock(backend, "a", { ttl: 900 }), new RedisSemaphore(backend, "a", 1, { ttl: 900 })];
+  const held: { lease: Lease; next: Promise<Lease> }[] = [];
+  for (const body of bodies) {
+    held.push({ lease: await body.acquire(), next: body.acquire() });
+    await until(async () => (await body.inspect()).waiters.length === 1);
+  }
+  const lonely = await new RedisLock(backend, "lonely").acquire();
+  await server.send("CONFIG", "SET", "maxmemory", "1");
+  await fails(new RedisLock(backend, "b").acquire(), RedisError, /out of memory \(maxmemory\).*OOM/);
+  await fails(new RedisSemaphore(backend, "b", 2).tryAcquire(), RedisError, /out of memory/);
+  await lonely.extend(5000);
+  assert.equal(await lonely.release(), true);
+  for (const { lease, next } of held) {
+    const { expiresAt } = lease;
+    await until(() => lease.expiresAt > expiresAt + 1000); // heartbeats of those in line go on, too
+    assert.equal(await lease.release(), true);
+    assert.equal(await (await next).release(), true);
+  }
+});
+
+redisTest("READONLY", async ({ server, backend }) => {
+  await server.send("REPLICAOF", "127.0.0.1", await freePort());
+  const lock = new RedisLock(backend, "a", { ttl: 500 });
+  await fails(lock.tryAcquire(), RedisError, /read-only replica \(READONLY/);
+  await fails(lock.acquire(), RedisError, /read-only replica/);
+  const waiting = lock.acquire({ timeout: 10_000 });
+  await fails(lock.acquire({ timeout: 300 }), TimeoutError, /300 ms/);
+  await server.send("REPLICAOF", "NO", "ONE");
+  await (await waiting).release();
+});
+
+redisTest("a key that belongs to something else", async ({ server, backend }) => {
+  await server.send("RPUSH", "interlock:lock:{a}", "x");
+  await fails(new RedisLock(backend, "a").acquire(), RedisError, /something else uses this key/);
+});
+
+redisTest("a server that comes back within the time-out", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a");
+  await (await lock.acquire()).release();
+  await server.kill();
+  const waiting = lock.acquire({ timeout: 20_000 });
+  await server.start();
+  assert.equal(await (await waiting).release(), true);
+});

@@ -1,0 +1,126 @@
+/** Calls whose outcome nobody knows: replies lost, commands run twice or late, scripts forgotten, messages lost. */
+import assert from "node:assert/strict";
+import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { drain } from "../_tools.ts";
+import { redisTest, until } from "./_clients.ts";
+
+type Run = (keys: string[], args: string[]) => Promise<unknown>;
+
+/** The same backend with something in front of each command. */
+function altered(backend: Backend, alter: (run: () => Promise<unknown>, keys: string[]) => Promise<unknown>): Backend {
+  const wrap = (make: (keys: string[], args: string[]) => Promise<unknown>): Run => (keys, args) =>
+    alter(() => make(keys, args), keys);
+  return {
+    evalsha: (sha, keys, args) => wrap((k, a) => backend.evalsha(sha, k, a))(keys, args),
+    eval: (script, keys, args) => wrap((k, a) => backend.eval(script, k, a))(keys, args),
+    subscribe: (channel, onMessage, onGap) => backend.subscribe!(channel, onMessage, onGap),
+    get closed() {
+      return backend.closed!;
+    },
+    onClose: (listener) => backend.onClose!(listener),
+  };
+}
+
+redisTest("a reply lost after the command ran: the same hold is found again by id", async ({ backend }) => {
+  let lose = 0;
+  const lock = new RedisLock(
+    altered(backend, async (run) => {
+      const reply = await run();
+      if (lose > 0 && lose-- > 0) throw new Error("Socket closed unexpectedly");
+      return reply;
+    }),
+    "a",
+  );
+  for (let i = 0; i < 3; i++) {
+    await drain();
+    lose = i;
+    const lease = await lock.acquire({ timeout: 10_000 });
+    assert.deepEqual((await lock.inspect()).holders.map(({ id }) => id), [lease.id]);
+    lose = i;
+    assert.equal(await lease.release(), true); // it still held, though the first answer was lost
+    assert.deepEqual((await lock.inspect()).holders, []);
+  }
+});
+
+redisTest("every command runs twice: nothing changes", async ({ backend }) => {
+  const lock = new RedisLock(
+    altered(backend, async (run) => {
+      await run();
+      return await run();
+    }),
+    "a",
+  );
+  const order: number[] = [];
+  const first = await lock.acquire();
+  const waiters: Promise<unknown>[] = [];
+  for (let i = 0; i < 3; i++) {
+    waiters.push(lock.run(() => void order.push(i)));
+    await until(async () => (await lock.inspect()).waiters.length === i + 1);
+  }
+  await first.extend(5000);
+  await first.release();
+  await Promise.all(waiters);
+  assert.deepEqual(order, [0, 1, 2]);
+  const { holders, waiters: left } = await lock.inspect();
+  assert.deepEqual([holders, left], [[], []]);
+});
+
+redisTest("a command that comes late is refused, or taken back", async ({ server, backend }) => {
+  let hold: Promise<void> | undefined;
+  let late = Promise.resolve<unknown>(undefined);
+  const lock = new RedisLock(
+    altered(backend, (run) => {
+      if (hold === undefined) return run();
+      const result = hold.then(run);
+      late = result.catch(() => {});
+      return result;
+    }),
+    "a",
+  );
+  await (await lock.acquire()).release();
+  for (const scripts of ["known", "forgotten"]) {
+    let letGo = () => {};
+    hold = new Promise((resolve) => letGo = resolve);
+    const call = lock.acquire({ timeout: 50 });
+    await assert.rejects(call, { name: "TimeoutError" });
+    if (scripts === "forgotten") await server.send("SCRIPT", "FLUSH");
+    hold = undefined;
+    letGo();
+    await late;
+    await until(async () => (await lock.inspect()).holders.length === 0);
+    await (await lock.acquire({ timeout: 5000 })).release();
+  }
+});
+
+redisTest("given up while the script is being sent again in full: nothing stays granted", async (bench) => {
+  const { server, backend } = bench;
+  const lock = new RedisLock(backend, "a");
+  await (await lock.acquire()).release();
+  for (let i = 0; i < 20; i++) {
+    await server.send("SCRIPT", "FLUSH");
+    const controller = new AbortController();
+    const call = lock.acquire({ signal: controller.signal });
+    for (let k = 0; k < i; k++) await Promise.resolve();
+    controller.abort();
+    await assert.rejects(call, (error) => error === controller.signal.reason);
+    await until(async () => (await lock.inspect()).holders.length === 0);
+  }
+});
+
+redisTest("a lost message costs time only", async ({ backend }) => {
+  const deafened: Backend = {
+    evalsha: (sha, keys, args) => backend.evalsha(sha, keys, args),
+    eval: (script, keys, args) => backend.eval(script, keys, args),
+    // The server counts it as listening, but nothing is ever heard.
+    subscribe: (channel, _onMessage, onGap) => backend.subscribe!(channel, () => {}, onGap),
+    onClose: (listener) => backend.onClose!(listener),
+  };
+  const lock = new RedisLock(deafened, "a", { ttl: 3000 });
+  for (let i = 0; i < 2; i++) { // the second time the subscription stands, and only heartbeats help
+    const first = await lock.acquire();
+    const second = lock.acquire({ timeout: 20_000 });
+    await until(async () => (await lock.inspect()).waiters.length === 1);
+    await first.release();
+    assert.equal(await (await second).release(), true);
+  }
+});

@@ -1,0 +1,157 @@
+/** Standing in line: order, hand-over, and what happens to the dead, the deaf and the impatient. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import process from "node:process";
+import { RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { runtime } from "../_test.ts";
+import { deaf, eachClient, redisTest, until } from "./_clients.ts";
+
+eachClient(
+  "two processes take turns in the order of arrival, two commands each",
+  async ({ server, backend, connect }) => {
+    const locks = [new RedisLock(backend, "a"), new RedisLock(await connect(), "a")];
+    const order: number[] = [];
+    const round = async (count: number) => {
+      const first = await locks[0]!.acquire();
+      const waiters: Promise<unknown>[] = [];
+      for (let i = 0; i < count; i++) {
+        waiters.push(locks[i % 2]!.run(() => void order.push(i)));
+        await until(async () => Number(await server.send("ZCARD", "interlock:lock:{a}:order")) === i + 1);
+      }
+      await first.release();
+      await Promise.all(waiters);
+    };
+    await round(4); // both subscriptions are there now
+    order.length = 0;
+    const before = await server.calls("evalsha", "eval");
+    await round(20);
+    assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
+    assert.equal(await server.calls("evalsha", "eval") - before, 42);
+  },
+);
+
+redisTest("without push, waiting goes on by heartbeats", async ({ backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 600 });
+  const first = await lock.acquire();
+  const second = lock.acquire({ timeout: 10_000 });
+  await until(async () => (await lock.inspect()).waiters.length === 1);
+  await first.release();
+  const lease = await second;
+  assert.equal(lease.held, true);
+  assert.equal(await lease.release(), true);
+}, { client: deaf });
+
+for (
+  const [what, disaster] of [
+    ["forgotten scripts", ["SCRIPT", "FLUSH"]],
+    ["killed listeners", ["CLIENT", "KILL", "TYPE", "pubsub"]],
+    ["killed connections", ["CLIENT", "KILL", "TYPE", "normal"]],
+  ] as const
+) {
+  redisTest(`waiters live through ${what}, in order`, async ({ server, backend }) => {
+    const lock = new RedisLock(backend, "a", { ttl: 3000 });
+    const first = await lock.acquire();
+    const order: number[] = [];
+    const waiters: Promise<unknown>[] = [];
+    for (let i = 0; i < 3; i++) {
+      waiters.push(lock.run(() => void order.push(i), { timeout: 20_000 }));
+      await until(async () => (await lock.inspect()).waiters.length === i + 1);
+    }
+    await server.send(...disaster);
+    // Those who could not be told stand in line again as soon as they can.
+    await until(async () => (await lock.inspect().catch(() => ({ waiters: [] }))).waiters.length === 3);
+    await first.release();
+    await Promise.all(waiters);
+    assert.deepEqual(order, [0, 1, 2]);
+  });
+}
+
+redisTest("waiters live through a flush, one at a time", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 600 });
+  const first = await lock.acquire();
+  let last = first.fencingToken, inside = 0;
+  const waiters = [0, 1, 2].map(() =>
+    lock.run((lease) => {
+      assert.equal(++inside, 1);
+      assert.ok(lease.fencingToken > last);
+      last = lease.fencingToken;
+      inside--;
+    }, { timeout: 20_000 })
+  );
+  await until(async () => (await lock.inspect()).waiters.length === 3);
+  await server.send("FLUSHALL");
+  await Promise.all(waiters);
+  assert.equal(await first.release(), false);
+});
+
+redisTest("a killed holder and a killed waiter are passed over", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 1000 });
+  const holder = otherProcess(server.url);
+  await until(async () => (await lock.inspect()).holders.length === 1);
+  const waiter = otherProcess(server.url);
+  await until(async () => (await lock.inspect()).waiters.length === 1);
+  const ours = lock.acquire({ timeout: 20_000 });
+  await until(async () => (await lock.inspect()).waiters.length === 2);
+  await waiter.kill();
+  await holder.kill();
+  const lease = await ours;
+  assert.equal(lease.held, true);
+  await lease.release();
+  await until(async () => (await lock.inspect()).waiters.length === 0);
+});
+
+/** Another process that takes the lock "a", and keeps it until it is killed. */
+function otherProcess(url: string): { kill(): Promise<void> } {
+  const script = fileURLToPath(new URL("./_holder.ts", import.meta.url));
+  const flags = runtime === "deno"
+    ? ["run", "-A", "--no-check"]
+    : process.execArgv.filter((flag) => flag.startsWith("--import"));
+  const child = spawn(process.execPath, [...flags, script, url], { stdio: ["ignore", "ignore", "inherit"] });
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  return {
+    kill: () => {
+      child.kill("SIGKILL");
+      return exited;
+    },
+  };
+}
+
+redisTest("who gave up leaves nothing in Redis, and is granted nothing", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a");
+  const semaphore = new RedisSemaphore(backend, "a", 2);
+  for (const held of [lock, semaphore]) {
+    const leases = [await held.acquire()];
+    if (held === semaphore) leases.push(await held.acquire());
+    const controller = new AbortController();
+    // Aborted while the first command is still under way, too.
+    const early = held.acquire({ signal: controller.signal });
+    controller.abort();
+    await assert.rejects(early, (error) => error === controller.signal.reason);
+    await assert.rejects(held.acquire({ timeout: 30 }), { name: "TimeoutError" });
+    await until(async () => (await held.inspect()).waiters.length === 0);
+    for (const lease of leases) await lease.release();
+    await until(async () => (await held.inspect()).holders.length === 0);
+  }
+  for (const key of await server.send("KEYS", "*") as string[]) {
+    assert.doesNotMatch(key, /:(order|waiters)$/);
+    assert.ok(Number(await server.send("PTTL", key)) > 0, `${key} has no time to live`);
+  }
+});
+
+redisTest("nothing is left after the retention", async ({ server, backend }) => {
+  const options = { ttl: 200, retention: 50 };
+  for (
+    const held of [
+      new RedisLock(backend, "a", options),
+      new RedisSemaphore(backend, "a", 2, options),
+      new RedisRwLock(backend, "a", options).writer,
+    ]
+  ) {
+    const lease = await held.acquire();
+    const waiting = held.acquire();
+    await lease.release();
+    await (await waiting).release();
+  }
+  await until(async () => await server.send("DBSIZE") === 0);
+});
