@@ -1,10 +1,13 @@
 /**
- * Runs the test files in other run-times: `deno run -A scripts/test_in.ts node20 node bun [--junit=DIR] [FILE…]`.
+ * Runs the test files in other run-times:
+ * `deno run -A scripts/test_in.ts node20 node bun [--junit=DIR] [--package] [FILE…]`.
  *
  * - node20: Node 20, which strips no types: scripts/transpile.mjs hands every file to esbuild as it is loaded.
+ * - node22, node24: the same.
  * - node: the newest Node, which strips types itself; only what it cannot run (decorators) goes through esbuild.
  * - bun: as it is.
  *
+ * With --package, the tests get the built npm package instead of the source.
  * What is not on this machine comes from npm.
  */
 import { spawnSync } from "node:child_process";
@@ -13,6 +16,8 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 
 const NODE_20 = "20.20.2";
+const NODE_22 = "22.23.3";
+const NODE_24 = "24.21.0";
 const NEWEST_NODE = "26.10.0";
 const BUN = "1.4.5";
 
@@ -21,10 +26,13 @@ const NODE_PACKAGES: Record<string, string> = { "darwin-arm64": "node-bin-darwin
 
 const runners: Record<string, (junit: string | undefined, files: string[]) => string[]> = {
   node20: (junit, files) => nodeTest(onPath("node", "v20.") ?? nodeOfNpm(NODE_20), junit, files),
+  node22: (junit, files) => nodeTest(nodeOfNpm(NODE_22), junit, files),
+  node24: (junit, files) => nodeTest(nodeOfNpm(NODE_24), junit, files),
   node: (junit, files) => nodeTest(nodeOfNpm(NEWEST_NODE), junit, files),
   bun: (junit, files) => [
     ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
     ...["test", "--timeout=60000"],
+    ...(values.package ? ["--preload=./scripts/built.mjs"] : []),
     ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}`]),
     ...files,
   ],
@@ -34,7 +42,8 @@ function nodeTest(node: string, junit: string | undefined, files: string[]): str
   const reporters = junit === undefined ? [] : ["spec", "stdout", "junit", junit].map(
     (value, i) => `--test-reporter${i % 2 === 0 ? "" : "-destination"}=${value}`,
   );
-  return [node, "--import=./scripts/transpile.mjs", "--test", ...reporters, ...files];
+  const hooks = values.package ? ["--import=./scripts/built.mjs"] : [];
+  return [node, "--import=./scripts/transpile.mjs", ...hooks, "--test", ...reporters, ...files];
 }
 
 function onPath(command: string, version: string): string | undefined {
@@ -60,7 +69,10 @@ function testFiles(folder: string): string[] {
   return files.sort().map((file) => `./${folder}/${file.replaceAll("\\", "/")}`);
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { junit: { type: "string" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { junit: { type: "string" }, package: { type: "boolean" } },
+});
 const names = positionals.filter((one) => one in runners);
 const chosen = positionals.filter((one) => !(one in runners));
 const files = chosen.length > 0 ? chosen : testFiles("tests");

@@ -8,7 +8,8 @@ import * as module from "node:module";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 
-const stripsTypes = Boolean(process.features.typescript);
+/** Whether this Node runs the files as they are: types, and `using`, which 22 does not know yet. */
+const stripsTypes = Boolean(process.features.typescript) && knowsUsing();
 const DECORATOR = /^\s*@[a-z]\w*.*[^*]$/im; // also in a comment without asterisks: then it takes the way round for nothing
 
 export function load(url, context, nextLoad) {
@@ -20,11 +21,18 @@ export function load(url, context, nextLoad) {
     loader: "ts",
     format: "esm",
     target: `node${process.versions.node}`,
-    keepNames: true, // a function's name may be what it is known by
     sourcefile: file,
     sourcemap: "inline",
   });
   return { format: "module", source: code, shortCircuit: true };
+}
+
+function knowsUsing() {
+  try {
+    return Boolean(new Function("{ using nothing = null; }"));
+  } catch {
+    return false;
+  }
 }
 
 // Where hooks run in a thread of their own, this file is loaded a second time, there.

@@ -1,0 +1,55 @@
+/**
+ * `deno task build:npm`: makes the npm package in npm/ out of the same sources: ES modules and declarations file by file,
+ * by tsc. Nothing is bundled, so that a bundler of its user drops what is not imported.
+ */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+
+const OUT = "npm";
+const { name, version, license } = JSON.parse(readFileSync("deno.json", "utf8"));
+
+/** Entry points by their name in `exports`; the Redis part is there when its source is. */
+const entries = Object.entries({ ".": "mod.ts", "./redis": "lib/redis/mod.ts" }).filter(([, file]) => existsSync(file));
+
+function compile(): void {
+  execFileSync(Deno.execPath(), ["run", "-A", "npm:typescript/tsc", "-p", "scripts/tsconfig.npm.json"], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+}
+
+/** What tsc does to the imports of JavaScript it leaves undone in declarations. */
+function rewriteDeclarations(): void {
+  for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
+    if (!file.endsWith(".d.ts")) continue;
+    const text = readFileSync(`${OUT}/${file}`, "utf8");
+    writeFileSync(`${OUT}/${file}`, text.replace(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"'));
+  }
+}
+
+function manifest(): object {
+  const js = (file: string) => `./${file.replace(/\.ts$/, ".js")}`;
+  const exports = entries.map(([path, file]) => [
+    path,
+    { types: js(file).replace(/js$/, "d.ts"), default: js(file) },
+  ]);
+  return {
+    name,
+    version,
+    description: "Concurrency primitives in asyncio's terms: in one process, or across machines through Redis",
+    keywords: ["lock", "mutex", "semaphore", "condition", "barrier", "rwlock", "pool", "redis", "graceful-shutdown"],
+    license,
+    type: "module",
+    sideEffects: false,
+    engines: { node: ">=20.4" },
+    exports: { ...Object.fromEntries(exports), "./package.json": "./package.json" },
+    files: ["mod.*", "lib"],
+  };
+}
+
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(OUT);
+compile();
+rewriteDeclarations();
+for (const file of ["LICENSE", "README.md", "CHANGELOG.md"]) copyFileSync(file, `${OUT}/${file}`);
+writeFileSync(`${OUT}/package.json`, JSON.stringify(manifest(), null, 2) + "\n");
+console.log(`${name} ${version} is in ${OUT}/`);

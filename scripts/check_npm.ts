@@ -1,0 +1,68 @@
+/**
+ * `deno task check:npm`: whether the built package is one that npm's users get on with. publint and attw look at its
+ * shape; then the packed tarball is installed into an empty project, and the files of tests/consumer are type-checked
+ * there, in every TypeScript from 5.6 on and with both ways of resolving modules.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+
+const TYPESCRIPTS = ["5.6.3", "5.7.3", "5.8.3", "5.9.3", "6.0.3", "7.0.2"];
+const shell = process.platform === "win32"; // where npm is a script
+
+let failed = 0;
+function check(what: string, cwd: string, command: string, ...args: string[]): void {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: "utf8", shell });
+  console.log(`${status === 0 ? "ok    " : "FAILED"} ${what}`);
+  if (status !== 0) console.log(stdout + stderr, ++failed);
+}
+
+/** A project that depends on the tarball and on nothing else. */
+function install(): string {
+  const project = mkdtempSync(join(tmpdir(), "interlock-consumer-"));
+  const packed = execFileSync("npm", ["pack", "--json", "--pack-destination", project], {
+    cwd: "npm",
+    encoding: "utf8",
+    shell,
+  });
+  const [{ filename }] = Object.values(JSON.parse(packed)) as [{ filename: string }];
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  execFileSync("npm", ["install", `./${filename}`], { cwd: project, shell, stdio: ["ignore", "ignore", "inherit"] });
+  cpSync("tests/consumer", project, { recursive: true });
+  return project;
+}
+
+/** The strictest settings that a user may have. */
+function config(module: string, moduleResolution: string): string {
+  return JSON.stringify({
+    compilerOptions: {
+      ...{ target: "es2022", lib: ["es2022", "esnext.disposable", "dom"], types: [] },
+      ...{ module, moduleResolution, noEmit: true, skipLibCheck: false },
+      ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+      ...{ noPropertyAccessFromIndexSignature: true, isolatedModules: true },
+    },
+    include: existsSync("npm/lib/redis") ? ["local.ts", "redis.ts"] : ["local.ts"],
+  });
+}
+
+const deno = Deno.execPath();
+check("publint", ".", deno, "run", "-A", "npm:publint", "--strict", resolve("npm"));
+check("attw", ".", deno, "run", "-A", "npm:@arethetypeswrong/cli", "--pack", resolve("npm"), "--profile", "esm-only");
+const project = install();
+for (const typescript of TYPESCRIPTS) {
+  for (const [module, resolution] of [["nodenext", "nodenext"], ["esnext", "bundler"]] as const) {
+    writeFileSync(join(project, "tsconfig.json"), config(module, resolution));
+    check(
+      `TypeScript ${typescript}, ${resolution}`,
+      project,
+      "npx",
+      "--yes",
+      `--package=typescript@${typescript}`,
+      "tsc",
+    );
+  }
+}
+rmSync(project, { recursive: true });
+process.exit(failed === 0 ? 0 : 1);

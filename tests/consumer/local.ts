@@ -1,0 +1,55 @@
+/** What somebody who installed the package from npm writes. It is only type-checked, by scripts/check_npm.ts. */
+import {
+  type Acquirable,
+  Barrier,
+  BoundedSemaphore,
+  Condition,
+  Event,
+  type Guard,
+  KeyedMutex,
+  Lock,
+  lockOnArguments,
+  RwLock,
+  Semaphore,
+  SetEvent,
+  SyncError,
+  TimeoutError,
+  TimeoutLock,
+  type WaitOptions,
+} from "@interlock/interlock";
+
+const { signal } = new AbortController();
+const patient: WaitOptions = { signal, timeout: undefined };
+
+/** Written once, for everything that can be held. */
+async function twice<G extends AsyncDisposable>(thing: Acquirable<G>): Promise<number> {
+  await using _guard = (await thing.tryAcquire()) ?? (await thing.acquire(patient));
+  return thing.run(() => 2);
+}
+
+export async function main(): Promise<string[]> {
+  const lock = new Lock();
+  {
+    using guard = lock.tryAcquire() ?? await lock.acquire({ timeout: 100 });
+    guard.held satisfies boolean;
+  }
+  const rw = new RwLock();
+  await Promise.all([
+    lock,
+    new TimeoutLock(10),
+    new Condition(lock),
+    new Semaphore(2),
+    new BoundedSemaphore(2),
+    rw.reader,
+    rw.writer,
+  ].map((thing: Acquirable<Guard>) => twice(thing)));
+
+  const users = new KeyedMutex<string>();
+  const load = lockOnArguments(users, [0])((user: string, page: number) => [user, page] as const);
+  const [name]: readonly [string, number] = await load("ada", 1);
+  new Event().wait({ signal }).catch((error: unknown) => error instanceof TimeoutError && error.message);
+  const open = new SetEvent<Promise<string>>();
+  const same: Promise<string> = open.track(Promise.resolve("x"));
+  const index: number = await new Barrier(1).wait();
+  return [name, await same, String(index), new SyncError("x").name];
+}

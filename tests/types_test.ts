@@ -1,0 +1,179 @@
+/**
+ * What the types promise. The lines below are checked by `deno check`, most of them are never called; `@ts-expect-error`
+ * marks what must not compile.
+ */
+import assert from "node:assert/strict";
+import {
+  type Acquirable,
+  type ArgumentMutex,
+  Barrier,
+  BoundedSemaphore,
+  BrokenBarrierError,
+  ClosedError,
+  Condition,
+  Event,
+  type Guard,
+  KeyedMutex,
+  LeaseLostError,
+  Lock,
+  lockOnArguments,
+  NotHeldError,
+  RwLock,
+  Semaphore,
+  type SemaphoreOptions,
+  SetEvent,
+  type SyncError,
+  TimeoutError,
+  TimeoutLock,
+  type WaitOptions,
+} from "../mod.ts";
+import { test } from "./_test.ts";
+
+/** Exactly the same type, in both directions; `any` is the same as nothing but itself. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
+/** Compiles only for a type that is the same as that of `value`. */
+function is<Expected>() {
+  return <Actual>(_value: Actual, ..._proof: Same<Actual, Expected> extends true ? [] : ["is", Actual]): void => {};
+}
+
+/** The same for several. */
+function are<Expected extends unknown[]>() {
+  return <Actual extends unknown[]>(
+    _values: [...Actual],
+    ..._proof: Same<Actual, Expected> extends true ? [] : ["are", Actual]
+  ): void => {};
+}
+
+const options: WaitOptions = { signal: undefined, timeout: undefined };
+const lock = new Lock();
+
+/** One body for everything that can be held: what moves from one process to many. */
+async function locked<G extends AsyncDisposable>(thing: Acquirable<G>): Promise<string> {
+  await using guard = (await thing.tryAcquire()) ?? (await thing.acquire(options));
+  is<G>()(guard);
+  return "held";
+}
+
+test("types: every local body is an Acquirable", async () => {
+  const { reader, writer } = new RwLock();
+  const bodies: Acquirable<Guard>[] = [
+    new Lock(),
+    new TimeoutLock(10),
+    new Condition(),
+    new Semaphore(),
+    new BoundedSemaphore(),
+    reader,
+    writer,
+  ];
+  for (const body of bodies) assert.equal(await locked(body), "held");
+  const weighted: Acquirable<Guard, SemaphoreOptions> = new Semaphore(2);
+  assert.equal(await weighted.run(() => 5, { permits: 2 }), 5);
+});
+
+test("types: tryAcquire without a promise, using and await using", async () => {
+  {
+    using guard = lock.tryAcquire() ?? await lock.acquire();
+    is<Guard>()(guard);
+    assert.equal(guard.held, true);
+  }
+  {
+    await using guard = await lock.acquire(options);
+    is<boolean>()(guard.held);
+  }
+  assert.equal(lock.locked, false);
+});
+
+test("types: lockOnArguments wraps and decorates, and keeps what it wraps", async () => {
+  const mutex = new KeyedMutex<string>();
+  const pay = lockOnArguments(mutex, [0])((user: string, cents: number) => ({ user, cents }));
+  is<Promise<{ user: string; cents: number }>>()(pay("ada", 5));
+  const byId = lockOnArguments(mutex, (user: { id: string }) => user.id)((user: { id: string }) =>
+    Promise.resolve(user.id)
+  );
+  is<Promise<string>>()(byId({ id: "ada" }));
+  class Till {
+    total = 0;
+    @lockOnArguments(mutex, [0])
+    async add(_user: string, cents: number): Promise<number> {
+      await Promise.resolve();
+      return this.total += cents;
+    }
+  }
+  assert.equal(await new Till().add("ada", 5), 5);
+  mutex satisfies ArgumentMutex;
+});
+
+/** Never called: what every member takes and gives. */
+export async function signatures(): Promise<void> {
+  is<Promise<Guard>>()(lock.acquire(options));
+  is<Guard | undefined>()(lock.tryAcquire());
+  is<Promise<number>>()(lock.run(() => 1, options));
+  is<Promise<number>>()(lock.run(() => Promise.resolve(1)));
+  is<Promise<boolean>>()(lock.run((guard) => guard.held));
+  are<[boolean, number, void]>()([lock.locked, lock.waiting, lock.release()]);
+  are<[void, void]>()([(await lock.acquire()).release(), (await lock.acquire())[Symbol.dispose]()]);
+
+  const event = new Event();
+  are<[boolean, number, void, void]>()([event.isSet, event.waiting, event.set(), event.clear()]);
+  is<Promise<void>>()(event.wait(options));
+
+  const set = new SetEvent<string>(["a"]);
+  is<SetEvent<string>>()(set.add("b"));
+  are<[boolean, boolean, number, boolean]>()([set.delete("a"), set.has("a"), set.size, set.isSet]);
+  is<string[]>()([...set]);
+  is<Promise<void>>()(set.wait(options));
+  is<Promise<7>>()(new SetEvent<Promise<unknown>>().track(Promise.resolve(7 as const)));
+
+  const condition = new Condition(new TimeoutLock(5));
+  is<Promise<void>>()(condition.wait(options));
+  is<Promise<string>>()(condition.waitFor(() => "x", options));
+  are<[void, void, boolean, number, void]>()(
+    [condition.notify(2), condition.notifyAll(), condition.locked, condition.waiting, condition.release()],
+  );
+
+  const semaphore = new BoundedSemaphore(2);
+  are<[number, boolean, number]>()([semaphore.value, semaphore.locked, semaphore.waiting]);
+  is<Promise<Guard>>()(semaphore.acquire({ permits: undefined, signal: undefined, timeout: undefined }));
+  are<[Guard | undefined, void]>()([semaphore.tryAcquire(2), semaphore.release(2)]);
+
+  const barrier = new Barrier(2);
+  is<Promise<number>>()(barrier.wait(options));
+  are<[void, void, number, number, boolean]>()(
+    [barrier.reset(), barrier.abort(), barrier.parties, barrier.waiting, barrier.broken],
+  );
+
+  const rw = new RwLock();
+  are<[boolean, number, Guard | undefined]>()([rw.reader.locked, rw.writer.waiting, rw.reader.tryAcquire()]);
+
+  const keyed = new KeyedMutex<"a" | 1>();
+  is<Promise<Guard>>()(keyed.acquire("a", options));
+  are<[Guard | undefined, boolean, number, number]>()(
+    [keyed.tryAcquire(1), keyed.locked(1), keyed.waiting("a"), keyed.size],
+  );
+  is<Promise<string>>()(keyed.run(1, () => "x", options));
+
+  for (const Own of [TimeoutError, NotHeldError, ClosedError, BrokenBarrierError, LeaseLostError]) {
+    new Own("Cannot", { cause: 1 }) satisfies SyncError;
+  }
+}
+
+/** Never called: what must not compile. */
+export function mistakes(): void {
+  // @ts-expect-error: a key of another type
+  new KeyedMutex<string>().acquire(1);
+  // @ts-expect-error: no set() on a set that opens by itself
+  new SetEvent().set();
+  // @ts-expect-error: only promises can be tracked
+  new SetEvent<unknown>().track(5);
+  // @ts-expect-error: permits belong to semaphores
+  lock.acquire({ permits: 2 });
+  // @ts-expect-error: milliseconds, not text
+  lock.acquire({ timeout: "5" });
+  // @ts-expect-error: the time is not optional
+  new TimeoutLock();
+  // @ts-expect-error: read-only
+  lock.locked = true;
+  // @ts-expect-error: a condition is built on a Lock
+  new Condition(new Semaphore());
+}
