@@ -6,9 +6,15 @@ import { createClient } from "redis";
 /** Connects to `url`, REDIS_URL unless given. */
 export async function connect(url = process.env.REDIS_URL): Promise<{ backend: Backend; close: () => void }> {
   if (!url) throw new Error("Cannot connect to Redis: set REDIS_URL, such as redis://127.0.0.1:6379");
-  const client = createClient({ url });
+  // About a second of trying; left out, it tries for ever.
+  const reconnectStrategy = (tries: number, cause: Error) => tries < 20 ? 50 : cause;
+  const client = createClient({ url, socket: { reconnectStrategy } });
   client.on("error", () => {}); // its calls report them
-  await client.connect();
+  try {
+    await client.connect();
+  } catch (cause) {
+    throw new Error(`Cannot connect to Redis at ${url}: ${(cause as Error).message}`, { cause });
+  }
   return { backend: nodeRedis(client), close: () => client.destroy() };
 }
 
