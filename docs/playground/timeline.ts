@@ -87,7 +87,7 @@ export interface Drawing {
 export function draw({ title, lanes, now, width, span = 1000 }: Drawing): string {
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
   const longest = Math.max(now, span);
-  const scale = (width - left - 24) / longest;
+  const scale = (width - left - right(lanes)) / longest;
   const x = (at: number) => round(left + at * scale);
   const height = TOP + lanes.length * ROW + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
@@ -95,11 +95,16 @@ export function draw({ title, lanes, now, width, span = 1000 }: Drawing): string
     escape(summary(title, lanes))
   }" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(longest, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, left, height - 8) + "</svg>";
+    drawAxis(longest, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
+}
+
+/** Room for the longest of the words that stand behind a bar, so that none is cut off. */
+function right(lanes: readonly Lane[]): number {
+  return Math.max(40, ...lanes.flatMap((lane) => lane.marks.map(({ text }) => 28 + 8 * text.length)));
 }
 
 function drawLane(lane: Lane, y: number, x: (at: number) => number, now: number): string {
-  const bars = lane.spans.filter(({ from, to = now }) => to > from).map(({ state, from, to = now }) =>
+  const bars = lane.spans.filter(({ from, to = now }) => x(to) - x(from) >= 1).map(({ state, from, to = now }) =>
     `<rect class="${state}" x="${x(from)}" y="${y}" width="${round(x(to) - x(from))}" height="${BAR}" rx="3"/>`
   );
   const signs = lane.marks.map(({ sign, at, text }) =>
@@ -126,11 +131,11 @@ const LEGEND_TEXTS: Record<State, string> = {
   shares: "runs with others",
 };
 
-function drawLegend(lanes: readonly Lane[], left: number, y: number): string {
+function drawLegend(lanes: readonly Lane[], y: number): string {
   const states = (Object.keys(LEGEND_TEXTS) as State[]).filter((state) =>
     lanes.some((lane) => lane.spans.some((one) => one.state === state))
   );
-  let at = Math.round(left);
+  let at = 8;
   let legend = "";
   for (const state of states) {
     legend += `<rect class="${state}" x="${at}" y="${y - 10}" width="14" height="11" rx="2"/>` +
