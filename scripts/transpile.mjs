@@ -23,6 +23,7 @@ export function load(url, context, nextLoad) {
     target: `node${process.versions.node}`,
     sourcefile: file,
     sourcemap: "inline",
+    keepNames: true, // a function or class keeps its name, which lockOnArguments goes by
   });
   return { format: "module", source: code, shortCircuit: true };
 }

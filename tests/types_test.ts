@@ -12,21 +12,34 @@ import {
   ClosedError,
   Condition,
   Event,
+  type GracefulShutdown,
   type Guard,
   KeyedMutex,
   LeaseLostError,
   Lock,
   lockOnArguments,
   NotHeldError,
+  type Pool,
   RwLock,
   Semaphore,
   type SemaphoreOptions,
   SetEvent,
+  type ShutdownReport,
   type SyncError,
+  type Task,
   TimeoutError,
   TimeoutLock,
   type WaitOptions,
 } from "../mod.ts";
+import {
+  type Backend,
+  type Lease,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+  type RedisSemaphoreWaitOptions,
+} from "../lib/redis/mod.ts";
 import { test } from "./_test.ts";
 
 /** Exactly the same type, in both directions; `any` is the same as nothing but itself. */
@@ -156,6 +169,50 @@ export async function signatures(): Promise<void> {
   for (const Own of [TimeoutError, NotHeldError, ClosedError, BrokenBarrierError, LeaseLostError]) {
     new Own("Cannot", { cause: 1 }) satisfies SyncError;
   }
+}
+
+/** Never called: the same for what runs functions. */
+export async function running(pool: Pool, shutdown: GracefulShutdown): Promise<void> {
+  is<Task<number>>()(await pool.createTask((signal) => String(signal.aborted).length, options));
+  is<Promise<string>>()(pool.run(() => Promise.resolve("x"), options));
+  for await (const value of pool.map([1, 2], (item, index) => `${item + index}`, { ordered: false })) {
+    is<string>()(value);
+  }
+  for await (const value of pool.map(pool.map([1], (item) => item), (item) => item > 1)) is<boolean>()(value);
+  are<[number, number, void, void]>()([pool.active, pool.waiting, pool.close(), pool.cancel("enough")]);
+  is<Promise<void>>()(pool.join(options));
+  await using _pool: AsyncDisposable = pool;
+
+  are<[AbortSignal, AbortSignal]>()([shutdown.signal, shutdown.forced]);
+  is<void>()(shutdown.request("over"));
+  is<Promise<ShutdownReport>>()(shutdown.finished);
+  const { reason, drained, remaining, elapsed } = await shutdown.finished;
+  is<unknown>()(reason);
+  are<[boolean, number]>()([drained, elapsed]);
+  remaining satisfies readonly string[];
+}
+
+/** Never called: the same words over Redis. */
+export async function remote(backend: Backend): Promise<void> {
+  const { reader, writer } = new RedisRwLock(backend, "x");
+  const bodies: Acquirable<Lease>[] = [
+    new RedisLock(backend, "x"),
+    new RedisSemaphore(backend, "x", 2),
+    reader,
+    writer,
+  ];
+  for (const body of bodies) await locked(body);
+  new RedisSemaphore(backend, "x", 2) satisfies Acquirable<Lease, RedisSemaphoreWaitOptions>;
+  const keyed = new RedisKeyedMutex(backend);
+  keyed satisfies ArgumentMutex;
+  is<Promise<Lease | undefined>>()(keyed.tryAcquire("ada"));
+  await using lease = await keyed.acquire("ada", options);
+  are<[boolean, AbortSignal, number, number, number]>()(
+    [lease.held, lease.signal, lease.fencingToken, lease.expiresAt, lease.ttl],
+  );
+  is<Promise<boolean>>()(lease.release());
+  // @ts-expect-error: giving a lease back takes a round trip, so it can't be disposed synchronously
+  using _ = lease;
 }
 
 /** Never called: what must not compile. */

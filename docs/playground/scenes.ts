@@ -1,0 +1,212 @@
+/** One scene for each primitive: what its tasks do, and how to say so in a sentence and a line of code. */
+import {
+  Barrier,
+  BoundedSemaphore,
+  Condition,
+  Event,
+  GracefulShutdown,
+  KeyedMutex,
+  Lock,
+  lockOnArguments,
+  Pool,
+  RwLock,
+  Semaphore,
+  SetEvent,
+  TimeoutLock,
+} from "../../mod.ts";
+import type { Stage } from "./stage.ts";
+
+/** What the page and the README show of a primitive. */
+export interface Scene {
+  readonly about: string;
+  readonly code: string;
+  /** What the limit means here, if anything. */
+  readonly limit?: string;
+  play(stage: Stage): Promise<unknown>;
+}
+
+const letter = (i: number) => "ABC"[i % 3]!;
+
+export const scenes: Readonly<Record<string, Scene>> = {
+  Lock: {
+    about: "One at a time, in the order in which they came. The one that leaves hands the lock to the next.",
+    code: "using _ = await lock.acquire({ signal });",
+    play(stage) {
+      const lock = new Lock();
+      return stage.each((lane, i) => stage.part(lane, i, (signal, inside) => lock.run(inside, { signal })));
+    },
+  },
+  TimeoutLock: {
+    about: "A lock whose waiters give up after a time (here two and a half pieces of work). A holder never expires.",
+    code: "const lock = new TimeoutLock(1500);",
+    play(stage) {
+      const lock = new TimeoutLock(2.5 * stage.settings.work);
+      return stage.each((lane, i) => stage.part(lane, i, (signal, inside) => lock.run(inside, { signal })));
+    },
+  },
+  Semaphore: {
+    about: "So many at a time. Whoever leaves lets the first in line in.",
+    code: "using _ = await semaphore.acquire({ signal });",
+    limit: "permits",
+    play(stage) {
+      const semaphore = new Semaphore(stage.settings.limit);
+      return stage.each((lane, i) =>
+        stage.part(lane, i, (signal, inside) => semaphore.run(inside, { signal }), "shares")
+      );
+    },
+  },
+  BoundedSemaphore: {
+    about: "A semaphore that notices a release too many: the last lane gives back what it never took.",
+    code: "seats.release(); // RangeError when nothing was taken",
+    limit: "permits",
+    async play(stage) {
+      const seats = new BoundedSemaphore(stage.settings.limit);
+      await stage.each((lane, i) => stage.part(lane, i, (signal, inside) => seats.run(inside, { signal }), "shares"));
+      await stage.part(stage.lane("one more"), 0, () => Promise.resolve().then(() => seats.release()));
+    },
+  },
+  RwLock: {
+    about: "Readers together, a writer alone, all in the order in which they came: neither side starves.",
+    code: "using _ = await rw.reader.acquire(); // or rw.writer",
+    play(stage) {
+      const rw = new RwLock();
+      const writes = (i: number) => i % 4 === 2;
+      return stage.each(
+        (lane, i) =>
+          writes(i)
+            ? stage.part(lane, i + 1, (signal, inside) => rw.writer.run(inside, { signal }))
+            : stage.part(lane, i, (signal, inside) => rw.reader.run(inside, { signal }), "shares"),
+        (i) => writes(i) ? `writer ${i + 1}` : `reader ${i + 1}`,
+      );
+    },
+  },
+  KeyedMutex: {
+    about:
+      "One at a time for each key. Different keys don't wait for each other, and an idle key leaves nothing behind.",
+    code: 'using _ = await users.acquire("A", { signal });',
+    play(stage) {
+      const users = new KeyedMutex<string>();
+      return stage.each(
+        (lane, i) => stage.part(lane, i, (signal, inside) => users.run(letter(i), inside, { signal })),
+        (i) => `${i + 1}: key ${letter(i)}`,
+      );
+    },
+  },
+  lockOnArguments: {
+    about: "Calls of one function with equal arguments run one at a time; the others don't wait.",
+    code: "const pay = lockOnArguments(mutex, [0])(async (user, cents) => …);",
+    play(stage) {
+      const pay = lockOnArguments(new KeyedMutex<string>(), [0])((_user: string, inside: () => Promise<void>) =>
+        inside()
+      );
+      return stage.each(
+        (lane, i) => stage.part(lane, i, (_signal, inside) => pay(letter(i), inside)),
+        (i) => `pay("${letter(i)}")`,
+      );
+    },
+  },
+  Event: {
+    about: "All wait until something has happened, then all go at once. Who comes later does not wait.",
+    code: "await event.wait({ signal });",
+    async play(stage) {
+      const event = new Event();
+      const setter = stage.lane("setter");
+      const all = stage.each((lane, i) =>
+        stage.part(lane, i, (signal, inside) => event.wait({ signal }).then(inside), "shares")
+      );
+      await stage.sleep(stage.settings.work * 1.4);
+      setter.mark("●", "set()");
+      event.set();
+      await all;
+    },
+  },
+  SetEvent: {
+    about: "Open while the set is empty: the last lane waits until nobody is in it any more.",
+    code: "busy.track(promise); await busy.wait({ signal });",
+    async play(stage) {
+      const busy = new SetEvent<Promise<unknown>>();
+      const all = stage.each((lane, i) => stage.part(lane, i, (_signal, inside) => busy.track(inside()), "shares"));
+      await stage.sleep(stage.settings.work / 3);
+      await stage.part(stage.lane("closes"), 0, async (signal) => await busy.wait({ signal }));
+      await all;
+    },
+  },
+  Condition: {
+    about:
+      "Consumers sleep until there is something to take. Each notification wakes one; it takes the lock back first.",
+    code: "await condition.waitFor(() => items.length > 0, { signal });",
+    async play(stage) {
+      const condition = new Condition();
+      let items = 0;
+      const producer = stage.lane("producer");
+      const all = stage.each(
+        (lane, i) =>
+          stage.part(lane, i, (signal, inside) =>
+            condition.run(async () => {
+              await condition.waitFor(() => items > 0, { signal });
+              items--;
+              await inside();
+            }, { signal })),
+        (i) => `consumer ${i + 1}`,
+      );
+      for (let i = 0; i < stage.settings.tasks; i++) {
+        await stage.sleep(stage.settings.work);
+        await condition.run(() => {
+          items++;
+          condition.notify();
+          producer.mark("●");
+        });
+      }
+      await all;
+    },
+  },
+  Barrier: {
+    about: "Nobody goes on until so many are there; then all of them go at once.",
+    code: "const index = await barrier.wait({ signal });",
+    limit: "parties",
+    async play(stage) {
+      const { limit, tasks } = stage.settings;
+      const barrier = new Barrier(limit);
+      const late = stage.sleep(stage.settings.work * 2 + tasks * 200).then(() => barrier.abort());
+      await stage.each(async (lane, i) => {
+        await stage.sleep(i * 160);
+        await stage.part(lane, i, (signal, inside) => barrier.wait({ signal }).then(inside), "shares");
+      });
+      await late;
+    },
+  },
+  Pool: {
+    about: "Functions run, so many at a time. What they do can be cancelled while it runs, too.",
+    code: "const result = await pool.run((signal) => work(signal));",
+    limit: "places",
+    async play(stage) {
+      const pool = new Pool(stage.settings.limit);
+      await stage.each((lane, i) => stage.part(lane, i, (signal, inside) => pool.run(inside, { signal }), "shares"));
+      await pool.join();
+    },
+  },
+  GracefulShutdown: {
+    about: "Shutdown is asked for: newcomers are refused, what is in flight is finished, within the time of grace.",
+    code: "const report = await shutdown.finished;",
+    async play(stage) {
+      const shutdown = new GracefulShutdown({ grace: 3 * stage.settings.work, signals: [] });
+      const asker = stage.lane("shutdown");
+      const serve = shutdown.handler(() => new Response("hello"));
+      const all = stage.each(async (lane, i) => {
+        await stage.sleep(i * stage.settings.work / 4);
+        const answer = await serve(new Request("http://localhost/"));
+        if (answer.status === 503) return lane.mark("✕", "503");
+        await stage.part(lane, i, (_signal, inside) => shutdown.track(inside()), "shares");
+        await answer.text();
+      }, (i) => `request ${i + 1}`);
+      await stage.sleep(stage.settings.work * 1.2);
+      asker.enter("waits");
+      asker.mark("●");
+      shutdown.request("demo");
+      await shutdown.finished;
+      asker.rest();
+      asker.mark("✓", "finished");
+      await all;
+    },
+  },
+};

@@ -1,0 +1,93 @@
+/** What a scene plays on: lanes, a clock that can be waited for, and ways to make tasks give up. */
+import { TimeoutError } from "../../mod.ts";
+import { Lane, type State } from "./timeline.ts";
+
+/** What can be chosen. Times are in milliseconds. */
+export interface Settings {
+  readonly tasks: number;
+  /** How long a task works, more or less. */
+  readonly work: number;
+  /** How many may be inside, where a primitive has such a number. */
+  readonly limit: number;
+  /** Whether every third task gives up if it has to wait for long. */
+  readonly impatient: boolean;
+}
+
+/** One run of one scene. */
+export class Stage {
+  readonly settings: Settings;
+  readonly lanes: Lane[] = [];
+  /** For each lane that can be made to give up. */
+  readonly controllers = new Map<Lane, AbortController>();
+  readonly #start = performance.now();
+  #closed = false;
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+  }
+
+  now(): number {
+    return performance.now() - this.#start;
+  }
+
+  /** Ends everything, because somebody chose another scene: who waits gives up, who works never gets to its end. */
+  close(): void {
+    this.#closed = true;
+    for (const controller of this.controllers.values()) controller.abort();
+  }
+
+  lane(label: string): Lane {
+    const lane = new Lane(label, () => this.now());
+    this.lanes.push(lane);
+    this.controllers.set(lane, new AbortController());
+    return lane;
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(() => this.#closed || resolve(), ms));
+  }
+
+  /** How long task `i` works: different for each, the same every time. */
+  work(i: number): number {
+    return this.settings.work * (0.7 + 0.6 * ((i * 0.618) % 1));
+  }
+
+  /** The tasks come one shortly after the other, and each plays its part. */
+  async each(play: (lane: Lane, i: number) => Promise<unknown>, label = (i: number) => `task ${i + 1}`): Promise<void> {
+    const lanes = Array.from({ length: this.settings.tasks }, (_, i) => this.lane(label(i)));
+    await Promise.all(lanes.map(async (lane, i) => {
+      await this.sleep(i * Math.min(90, this.settings.work / 5));
+      await play(lane, i);
+    }));
+  }
+
+  /** `lane` waits by `wait` and then works inside of it: what scenes have in common. */
+  async part<T>(
+    lane: Lane,
+    i: number,
+    wait: (signal: AbortSignal, inside: () => Promise<void>) => Promise<T>,
+    state: State = "holds",
+  ) {
+    const controller = this.controllers.get(lane)!;
+    const impatience = setTimeout(
+      () => this.settings.impatient && i % 3 === 2 && controller.abort(),
+      this.settings.work,
+    );
+    lane.enter("waits");
+    try {
+      await wait(controller.signal, async () => {
+        clearTimeout(impatience);
+        lane.enter(state);
+        await this.sleep(this.work(i));
+      });
+      lane.rest();
+      lane.mark("✓");
+    } catch (error) {
+      lane.rest();
+      lane.mark("✕", error instanceof TimeoutError ? "TimeoutError" : (error as Error).name);
+    } finally {
+      clearTimeout(impatience);
+      this.controllers.delete(lane);
+    }
+  }
+}

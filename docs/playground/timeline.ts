@@ -1,0 +1,169 @@
+/**
+ * Who waits and who holds, over time: a record of lanes, and its drawing as SVG. It only knows the clock it is given, so
+ * the same code draws live in a page and by a fake clock for the README.
+ */
+
+/** What a task does at a time. */
+export type State = "waits" | "holds" | "shares";
+
+/** One stretch of a lane; without an end, it is still going on. */
+interface Span {
+  readonly state: State;
+  readonly from: number;
+  to?: number;
+}
+
+/** A moment of a lane that is worth a sign. */
+interface Mark {
+  readonly sign: "✓" | "✕" | "●";
+  readonly at: number;
+  readonly text: string;
+}
+
+/** One task. */
+export class Lane {
+  readonly spans: Span[] = [];
+  readonly marks: Mark[] = [];
+  readonly label: string;
+  readonly #now: () => number;
+
+  constructor(label: string, now: () => number) {
+    this.label = label;
+    this.#now = now;
+  }
+
+  /** What it does now, if anything. */
+  get state(): State | undefined {
+    const last = this.spans.at(-1);
+    return last?.to === undefined ? last?.state : undefined;
+  }
+
+  /** From now on it does this. */
+  enter(state: State): void {
+    this.rest();
+    this.spans.push({ state, from: this.#now() });
+  }
+
+  /** From now on it does nothing. */
+  rest(): void {
+    const last = this.spans.at(-1);
+    if (last !== undefined) last.to ??= this.#now();
+  }
+
+  mark(sign: Mark["sign"], text = ""): void {
+    this.marks.push({ sign, at: this.#now(), text });
+  }
+}
+
+const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
+
+/** Colours for a bright and a dark page; hatching and signs say the same without them. */
+const STYLE = `
+.tl{--ink:#1d2733;--soft:#5b6875;--line:#d9dfe6;--wait:#e9a23b;--hold:#2563c9;--share:#0f8a75;--bad:#c8322b;
+font:13px system-ui,-apple-system,"Segoe UI",sans-serif}
+@media(prefers-color-scheme:dark){.tl{--ink:#e6ebf1;--soft:#9aa7b4;--line:#38434f;--wait:#f0b45a;--hold:#6fa2ff;
+--share:#3cc7ad;--bad:#ff7a70}}
+.tl text{fill:var(--ink)}.tl .soft{fill:var(--soft);font-size:11px}.tl .grid{stroke:var(--line)}
+.tl .waits{fill:url(#hatch);stroke:var(--wait)}.tl .hatch{stroke:var(--wait);stroke-width:2.5}
+.tl .holds{fill:var(--hold)}.tl .shares{fill:var(--share)}.tl text.bad{fill:var(--bad);font-weight:700}
+.tl text.dot{fill:var(--hold)}`.replaceAll("\n", "");
+
+const HATCH = '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
+  '<path class="hatch" d="M0 0V6"/></pattern>';
+
+/** What a drawing shows. */
+export interface Drawing {
+  readonly title: string;
+  readonly lanes: readonly Lane[];
+  /** Milliseconds that have passed. */
+  readonly now: number;
+  /** Pixels. */
+  readonly width: number;
+  /** Milliseconds from left to right, at least. */
+  readonly span?: number;
+}
+
+/** The drawing as a complete SVG. */
+export function draw({ title, lanes, now, width, span = 1000 }: Drawing): string {
+  const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
+  const longest = Math.max(now, span);
+  const scale = (width - left - right(lanes)) / longest;
+  const x = (at: number) => round(left + at * scale);
+  const height = TOP + lanes.length * ROW + AXIS + LEGEND;
+  const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${
+    escape(summary(title, lanes))
+  }" ` +
+    `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
+    drawAxis(longest, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
+}
+
+/** Room for the longest of the words that stand behind a bar, so that none is cut off. */
+function right(lanes: readonly Lane[]): number {
+  return Math.max(40, ...lanes.flatMap((lane) => lane.marks.map(({ text }) => 28 + 8 * text.length)));
+}
+
+function drawLane(lane: Lane, y: number, x: (at: number) => number, now: number): string {
+  const bars = lane.spans.filter(({ from, to = now }) => x(to) - x(from) >= 1).map(({ state, from, to = now }) =>
+    `<rect class="${state}" x="${x(from)}" y="${y}" width="${round(x(to) - x(from))}" height="${BAR}" rx="3"/>`
+  );
+  const signs = lane.marks.map(({ sign, at, text }) =>
+    `<text class="${sign === "✕" ? "bad" : sign === "●" ? "dot" : ""}" x="${round(x(at) + 4)}" y="${y + 14}">` +
+    `${escape(`${sign} ${text}`.trim())}</text>`
+  );
+  return `<text x="8" y="${y + 14}">${escape(lane.label)}</text>${bars.join("")}${signs.join("")}`;
+}
+
+/** A line at every second, half second or more, so that there are few. */
+function drawAxis(longest: number, bottom: number, x: (at: number) => number): string {
+  const step = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000].find((one) => longest / one <= 6) ?? 60_000;
+  let axis = "";
+  for (let at = 0; at <= longest; at += step) {
+    axis += `<path class="grid" d="M${x(at)} 4V${bottom}"/>` +
+      `<text class="soft" text-anchor="middle" x="${x(at)}" y="${bottom + 14}">${at / 1000} s</text>`;
+  }
+  return axis;
+}
+
+const LEGEND_TEXTS: Record<State, string> = {
+  waits: "waits",
+  holds: "runs alone or holds",
+  shares: "runs with others",
+};
+
+function drawLegend(lanes: readonly Lane[], y: number): string {
+  const states = (Object.keys(LEGEND_TEXTS) as State[]).filter((state) =>
+    lanes.some((lane) => lane.spans.some((one) => one.state === state))
+  );
+  let at = 8;
+  let legend = "";
+  for (const state of states) {
+    legend += `<rect class="${state}" x="${at}" y="${y - 10}" width="14" height="11" rx="2"/>` +
+      `<text class="soft" x="${at + 19}" y="${y}">${LEGEND_TEXTS[state]}</text>`;
+    at += 34 + Math.round(LEGEND_TEXTS[state].length * 6);
+  }
+  const gaveUp = lanes.some((lane) => lane.marks.some(({ sign }) => sign === "✕"));
+  return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ gives up</text>` : legend;
+}
+
+/** In words, for those who can't see it. */
+export function summary(title: string, lanes: readonly Lane[]): string {
+  const those = (state: State) => lanes.filter((lane) => lane.state === state).map((lane) => lane.label).join(", ");
+  const gaveUp = lanes.filter((lane) => lane.marks.some(({ sign }) => sign === "✕")).map((lane) => lane.label).join(
+    ", ",
+  );
+  const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], [
+    "gave up",
+    gaveUp,
+  ]] as const;
+  const facts = parts.filter(([, names]) => names !== "").map(([what, names]) => `${what}: ${names}`);
+  return `${title}. ${facts.join("; ") || (lanes.length > 0 ? "All have finished" : "Nothing yet")}.`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}

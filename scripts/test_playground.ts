@@ -1,0 +1,101 @@
+/**
+ * `deno task test:playground`: the page in a real browser, from a file and by keyboard, on a phone's width and in the
+ * dark. With a folder as argument, screenshots of it go there.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import type { Page } from "playwright-core";
+import { scenes } from "../docs/playground/scenes.ts";
+import { launch } from "./_chromium.ts";
+
+const ADDRESS = pathToFileURL(resolve("docs/playground/index.html")).href;
+const [, , pictures] = process.argv;
+
+/** Nobody is inside and nobody waits. */
+const done = (page: Page) =>
+  page.waitForFunction("!/inside|waiting|Nothing/.test(document.getElementById('status').textContent)");
+
+const setFast = (page: Page) =>
+  page.evaluate("document.getElementById('work').value = 200; document.getElementById('work').onchange()");
+
+const checks: Record<string, (page: Page) => Promise<void>> = {
+  "every primitive plays to its end": async (page) => {
+    for (const name of Object.keys(scenes)) {
+      await page.getByLabel(name, { exact: true }).check({ force: true });
+      await setFast(page);
+      await page.waitForTimeout(50); // so that the picture is of a run under way
+      await done(page);
+      assert.ok(await page.locator("#chart rect").count() > 3, name);
+      assert.equal(await page.evaluate("location.hash"), `#${name}`);
+    }
+  },
+  "nothing is wider than the page": async (page) => {
+    for (const name of Object.keys(scenes)) {
+      await page.getByLabel(name, { exact: true }).check({ force: true });
+      const [content, window] = await page.evaluate<[number, number]>("[document.body.scrollWidth, innerWidth]");
+      assert.ok(content <= window, `${name}: ${content} of ${window} pixels`);
+    }
+  },
+  "a waiting task gives up at the press of its button": async (page) => {
+    await page.getByLabel("Lock", { exact: true }).check({ force: true });
+    await page.getByRole("button", { name: "✕ task 4" }).click();
+    await page.waitForFunction("document.getElementById('status').textContent.includes('gave up: task 4')");
+    assert.ok((await page.locator("#chart").textContent())!.includes("✕ AbortError"));
+  },
+  "it can be used by keyboard": async (page) => {
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate("location.hash"), "#TimeoutLock");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate("document.activeElement.id"), "play");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate("document.activeElement.id"), "save");
+    await page.getByRole("button", { name: /✕/ }).first().focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction("document.getElementById('status').textContent.includes('gave up')");
+  },
+  "the timeline can be saved": async (page) => {
+    await page.getByLabel("Semaphore", { exact: true }).check({ force: true });
+    await page.waitForTimeout(500);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Save as SVG").click()]);
+    assert.equal(download.suggestedFilename(), "Semaphore.svg");
+    const svg = readFileSync(await download.path(), "utf8");
+    assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg".*<rect class="shares".*<\/svg>$/s);
+  },
+};
+
+const views = {
+  desktop: { viewport: { width: 1000, height: 900 }, colorScheme: "light" },
+  phone: { viewport: { width: 360, height: 780 }, colorScheme: "dark", hasTouch: true },
+} as const;
+
+let failed = 0, passed = 0;
+const browser = await launch();
+for (const [view, options] of Object.entries(views)) {
+  for (const [what, check] of Object.entries(checks)) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const errors: Error[] = [];
+    page.on("pageerror", (error) => errors.push(error));
+    page.setDefaultTimeout(20_000);
+    await page.goto(ADDRESS);
+    try {
+      await check(page);
+      assert.deepEqual(errors, []);
+      console.log(`ok     ${view}: ${what}`, ++passed);
+    } catch (error) {
+      console.log(`FAILED ${view}: ${what}\n`, error, ++failed);
+    }
+    if (pictures) {
+      await page.screenshot({ path: `${pictures}/${view}-${what.replaceAll(" ", "_")}.png`, fullPage: true });
+    }
+    await context.close();
+  }
+}
+await browser.close();
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

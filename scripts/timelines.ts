@@ -1,0 +1,43 @@
+/**
+ * `deno task timelines`: the playground's scenes as pictures for the README, in docs/timelines/. The real module runs,
+ * by a clock that is moved by hand, so the same code gives the same pictures.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { setImmediate } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { scenes } from "../docs/playground/scenes.ts";
+import { Stage } from "../docs/playground/stage.ts";
+import { draw } from "../docs/playground/timeline.ts";
+import { FakeTime } from "../tests/_tools.ts";
+
+/** Where the picture of a primitive is. */
+export function pictureOf(name: string): string {
+  return `docs/timelines/${name.replace(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase()}.svg`;
+}
+
+/** The picture of one scene. */
+export async function picture(name: string): Promise<string> {
+  const time = new FakeTime();
+  try {
+    const impatient = ["Lock", "Semaphore", "Pool"].includes(name);
+    const stage = new Stage({ tasks: 6, work: 600, limit: name === "Barrier" ? 3 : 2, impatient });
+    let over = false;
+    const playing = scenes[name]!.play(stage).finally(() => over = true);
+    for (let i = 0; !over && i < 2000; i++) {
+      // Bodies of answers travel through streams, which take turns of the event loop.
+      for (let turn = 0; turn < 3; turn++) await setImmediate();
+      time.advance(5);
+    }
+    await playing;
+    const end = Math.max(...stage.lanes.flatMap((lane) => lane.marks.map(({ at }) => at)));
+    return draw({ title: name, lanes: stage.lanes, now: end, width: 720 }) + "\n";
+  } finally {
+    time.restore();
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  mkdirSync("docs/timelines", { recursive: true });
+  for (const name of Object.keys(scenes)) writeFileSync(pictureOf(name), await picture(name));
+}

@@ -1,0 +1,38 @@
+/** The same for the Redis part, with clients of any driver: here shapes of them, for nothing else is installed. */
+import type { Acquirable, Guard } from "@interlock/interlock";
+import {
+  bunRedis,
+  type BunRedisClient,
+  denoRedis,
+  type DenoRedisClient,
+  ioRedis,
+  type IoRedisClient,
+  type Lease,
+  LeaseLostError,
+  nodeRedis,
+  type NodeRedisClient,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisSemaphore,
+} from "@interlock/interlock/redis";
+
+async function once<G extends AsyncDisposable>(thing: Acquirable<G>): Promise<void> {
+  await using _guard = (await thing.tryAcquire()) ?? (await thing.acquire({ timeout: 1000 }));
+}
+
+export async function main(
+  node: NodeRedisClient,
+  io: IoRedisClient,
+  bun: BunRedisClient,
+  deno: DenoRedisClient,
+): Promise<boolean> {
+  const lock = new RedisLock(nodeRedis(node), "orders", { ttl: 10_000, renew: false });
+  await once(lock);
+  await once(new RedisSemaphore(ioRedis(io), "gateway", 3));
+  const held: Acquirable<Lease> | Acquirable<Guard> = lock;
+  await new RedisKeyedMutex(bunRedis(bun)).run("ada", (lease) => lease.fencingToken);
+  denoRedis(deno, undefined);
+  await using lease = await lock.acquire();
+  lease.signal.addEventListener("abort", () => lease.signal.reason instanceof LeaseLostError);
+  return held === lock && await lease.release();
+}

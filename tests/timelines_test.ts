@@ -1,0 +1,13 @@
+/** The README's pictures are what the module does now: `deno task timelines` draws them anew. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { scenes } from "../docs/playground/scenes.ts";
+import { picture, pictureOf } from "../scripts/timelines.ts";
+import { test } from "./_test.ts";
+
+for (const name of Object.keys(scenes)) {
+  test(`timelines: ${name}'s picture is what happens`, async () => {
+    const kept = readFileSync(new URL(`../${pictureOf(name)}`, import.meta.url), "utf8");
+    assert.equal(await picture(name), kept.replaceAll("\r\n", "\n"));
+  });
+}
