@@ -15,7 +15,7 @@ export interface Step {
 /** Runs the steps, last one first; returns what they threw. */
 export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Promise<unknown[]> {
   const errors: unknown[] = [];
-  for (const step of steps.toReversed()) {
+  for (const step of [...steps].reverse()) {
     try {
       await within(step, forced);
     } catch (error) {

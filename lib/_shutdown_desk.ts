@@ -44,7 +44,7 @@ export class Desk {
   /** What the Retry-After header says. */
   readonly retryAfter: string;
   /** When the last answer went out that let its connection live; on the monotonic clock. */
-  keptAliveAt = -Infinity;
+  keptAliveAt: number = -Infinity;
 
   constructor(idle: number, retryAfter: number) {
     this.idle = idle;

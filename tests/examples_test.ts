@@ -11,7 +11,10 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "entries left: 0",
   ],
   lock: ["without a lock: 10 of 20 read back what they wrote", "with a lock: 20 of 20 read back what they wrote"],
+  smallest_lock: { testedBy: "redis/examples_test.ts" },
+  swap_by_one_line: { testedBy: "redis/examples_test.ts" },
   timeout_lock: ["Promise.race against a timer: stuck for ever? true", "TimeoutLock: stuck for ever? false"],
+  crawl_roles: { testedBy: "redis/examples_test.ts" },
   event: [
     "three that poll asked more than three times: true",
     "three that wait for an event were woken 3 times in all",
@@ -39,6 +42,7 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "without lockOnArguments: 80 left on card 1, 95 on card 2",
     "with lockOnArguments: 70 left on card 1, 95 on card 2",
   ],
+  withdraw_once: { testedBy: "redis/examples_test.ts" },
 };
 
 const folder = new URL("../examples/", import.meta.url);

@@ -39,7 +39,7 @@ local function atLeast(ms) return ms < 1 and 1 or ms end
 export const greeting = `if #KEYS == 0 then return now end`;
 
 /** Standing in line: KEYS[2] is a sorted set of ids by arrival, KEYS[3] a hash of what is known of each. */
-export const line = `
+export const line: string = `
 local function keep(key, ms)
   if call('PTTL', key) < ms then call('PEXPIRE', key, ms) end
 end

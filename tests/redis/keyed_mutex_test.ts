@@ -18,6 +18,32 @@ redisTest("calls with equal arguments take turns across processes", async ({ bac
   await Promise.all([here("a", 1), there("b", 2)]);
 });
 
+redisTest(
+  "as a decorator, the class and the method are the identity on every machine",
+  async ({ backend, connect }) => {
+    let inside = 0, most = 0;
+    async function pay(this: unknown, _order: string): Promise<void> {
+      most = Math.max(most, ++inside);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      inside--;
+    }
+    // Two programs that have the same class, as two machines do.
+    const program = (mutex: RedisKeyedMutex) => {
+      class Bank {
+        declare pay: typeof pay;
+      }
+      const context = { kind: "method", name: "pay", static: false } as ClassMethodDecoratorContext<Bank, typeof pay>;
+      Bank.prototype.pay = lockOnArguments(mutex, [0])(pay, context as never);
+      return new Bank();
+    };
+    const [here, there] = [new RedisKeyedMutex(backend), new RedisKeyedMutex(await connect())].map(program);
+    await Promise.all([here!.pay("a"), there!.pay("a"), here!.pay("a")]);
+    assert.equal(most, 1);
+    await Promise.all([here!.pay("a"), there!.pay("b")]);
+    assert.equal(most, 2);
+  },
+);
+
 redisTest("keys do not wait for each other", async ({ backend }) => {
   const mutex = new RedisKeyedMutex(backend);
   const one = await mutex.acquire("user 1");

@@ -87,6 +87,57 @@ redisTest("a stopped server: the call ends in time, and what it may have left is
   await (await lock.acquire({ timeout: 5000 })).release();
 });
 
+for (const refusal of ["LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script"]) {
+  test(`a server that answers ${refusal.split(" ")[0]}`, async () => {
+    const { port, stop } = await answering(`-${refusal}\r\n`);
+    const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
+    client.on("error", () => {});
+    const lock = new RedisLock(ioRedis(client), "a", { ttl: 400 });
+    await assert.rejects(lock.acquire({ timeout: 300 }), clear(new RegExp(refusal.split(" ")[0]!)));
+    await assert.rejects(lock.tryAcquire(), clear(new RegExp(refusal.split(" ")[0]!)));
+    await closeIo(client);
+    await stop();
+  });
+}
+
+test("a server that is not Redis", async () => {
+  const { port, stop } = await answering("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
+  client.on("error", () => {});
+  const lock = new RedisLock(ioRedis(client), "a", { ttl: 400 });
+  await assert.rejects(lock.acquire({ timeout: 300 }), clear(/^Cannot acquire lock "a"/));
+  await assert.rejects(lock.tryAcquire(), clear(/^Cannot acquire lock "a"/));
+  client.disconnect();
+  await stop();
+});
+
+/** The error, or its cause, says it; and there is a cause. */
+function clear(text: RegExp): (error: Error) => boolean {
+  return (error) => {
+    assert.ok(error instanceof RedisError || error instanceof TimeoutError, String(error));
+    assert.ok(error.cause, "no cause");
+    assert.match(`${error.message}\n${error.cause}`, text);
+    return true;
+  };
+}
+
+/** A server that gives every command the same answer. */
+async function answering(answer: string): Promise<{ port: number; stop: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    // A command begins with the number of its parts; several may come together.
+    const commands = (text: string) => text.match(/^\*\d+\r$/gm)?.length ?? 1;
+    socket.on("error", () => {}).on("data", (chunk) => void socket.write(answer.repeat(commands(String(chunk)))));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port: (server.address() as AddressInfo).port, stop };
+}
+
 redisTest("NOAUTH", async ({ server, connect }) => {
   await server.send("CONFIG", "SET", "requirepass", "secret");
   const backend = await connect(deaf);

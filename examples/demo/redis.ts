@@ -1,0 +1,105 @@
+/** `deno task demo:redis`: processes take turns through Redis; the one that holds is killed, and the next one goes on. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createClient } from "redis";
+import { kill, startScript } from "../shared/processes.ts";
+import { type Lane, Stage } from "./lanes.ts";
+
+const WORKERS = 4;
+const worker = fileURLToPath(new URL("redis_worker.ts", import.meta.url));
+
+/** A server of its own, unless REDIS_URL names one. */
+async function server(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const given = process.env.REDIS_URL;
+  if (given) return { url: given, stop: () => Promise.resolve() };
+  const folder = mkdtempSync(join(tmpdir(), "interlock-demo-"));
+  const port = await freePort();
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  const child = spawn(process.env.REDIS_SERVER || "redis-server", args, { stdio: "ignore" });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once(
+      "error",
+      () => reject(new Error("Cannot start redis-server: apt-get install redis-server, or set REDIS_URL")),
+    );
+  });
+  const stop = async () => {
+    await kill(child);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { url: `redis://127.0.0.1:${port}`, stop };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function answers(url: string): Promise<void> {
+  const client = createClient({ url });
+  client.on("error", () => {});
+  await client.connect();
+  client.destroy();
+}
+
+/** Lets the workers take turns, kills the holder; returns the ms until somebody else held. */
+async function takeTurns(url: string, lanes: readonly Lane[], children: ChildProcess[]): Promise<number> {
+  for (const lane of lanes) children.push(startScript(worker, [url], (state) => lane.is(state as Lane["state"])));
+  while (lanes.filter((lane) => lane.state !== "idle").length < WORKERS) await sleep(20);
+  await sleep(1500);
+  const holder = await holding(lanes);
+  await kill(children[lanes.indexOf(holder)]!);
+  holder.is("left");
+  const killed = performance.now();
+  await holding(lanes);
+  const took = performance.now() - killed;
+  await sleep(1500);
+  return took;
+}
+
+async function holding(lanes: readonly Lane[]): Promise<Lane> {
+  for (;;) {
+    const holder = lanes.find((lane) => lane.state === "holds");
+    if (holder !== undefined) return holder;
+    await sleep(5);
+  }
+}
+
+async function main(): Promise<void> {
+  const stage = new Stage(process.stdout.isTTY === true && !process.env.NO_COLOR, (text) => process.stdout.write(text));
+  const children: ChildProcess[] = [];
+  const { url, stop } = await server();
+  const end = async () => {
+    stage.restore();
+    for (const child of children) await kill(child);
+    await stop();
+  };
+  process.once("SIGINT", () => void end().then(() => process.exit(130)));
+  try {
+    await answers(url);
+    stage.say(`${WORKERS} processes share one RedisLock with a ttl of 1 s. Then the holder gets kill -9.\n`);
+    const names = Array.from({ length: WORKERS }, (_, i) => `process ${i + 1}`);
+    const took = await stage.picture(names, (lanes) => takeTurns(url, lanes, children));
+    stage.say(`\nThe holder was killed; ${Math.round(took)} ms later the next one held: its lease had to run out.`);
+  } finally {
+    await end();
+  }
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}

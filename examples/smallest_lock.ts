@@ -1,0 +1,47 @@
+/**
+ * The smallest Redis lock there is (SET NX, DEL) answers true or false at once, and has two faults: anybody can release it,
+ * and a holder that crashed locks everybody out. The same two methods without the faults.
+ */
+import { type Backend, type Lease, RedisLock } from "@interlock/interlock/redis";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect, start } from "./shared/redis.ts";
+
+class SmallestLock {
+  readonly #lock: RedisLock;
+  #lease: Lease | undefined;
+
+  constructor(backend: Backend, name: string, renew = true) {
+    this.#lock = new RedisLock(backend, name, { ttl: 300, renew });
+  }
+
+  async acquire(): Promise<boolean> {
+    const lease = await this.#lock.tryAcquire();
+    this.#lease = lease ?? this.#lease;
+    return lease !== undefined;
+  }
+
+  async release(): Promise<boolean> {
+    return await this.#lease?.release() ?? false;
+  }
+}
+
+export async function main(print: (line: string) => void = console.log, url?: string) {
+  const { backend, close } = await connect(url);
+  const [mine, yours] = [new SmallestLock(backend, "a"), new SmallestLock(backend, "a")];
+  print(`first one gets it: ${await mine.acquire()}, second one: ${await yours.acquire()}`);
+  print(`somebody else releases it: ${await yours.release()}, the holder does: ${await mine.release()}`);
+  // As a crash would leave it: nobody renews and nobody releases.
+  const crashed = new SmallestLock(backend, "b", false);
+  await crashed.acquire();
+  const next = new SmallestLock(backend, "b");
+  let tries = 1;
+  while (!await next.acquire()) {
+    tries++;
+    await sleep(20);
+  }
+  print(`after a crash it is free again by itself: ${tries > 1}`);
+  await next.release();
+  close();
+}
+
+if (import.meta.main) await start(main);

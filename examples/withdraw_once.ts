@@ -1,0 +1,29 @@
+/** A payment that must not happen twice, however many machines are asked for it at the same time. */
+import { lockOnArguments } from "@interlock/interlock";
+import { RedisKeyedMutex } from "@interlock/interlock/redis";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect, start } from "./shared/redis.ts";
+
+/** What all machines share, as a database would be. */
+const paid = new Set<string>();
+
+/** Looks, works, writes: two at once would both find nothing. */
+async function withdraw(card: string, order: string): Promise<string> {
+  if (paid.has(order)) return "was paid already";
+  await sleep(5);
+  paid.add(order);
+  return `paid with ${card}`;
+}
+
+export async function main(print: (line: string) => void = console.log, url?: string) {
+  const machines = [await connect(url), await connect(url), await connect(url)];
+  const unguarded = await Promise.all(machines.map(() => withdraw("card 1", "order 1")));
+  print(`without a lock: ${unguarded.filter((answer) => answer.startsWith("paid")).length} times`);
+  // The function's name and the selected arguments are the key, on every machine.
+  const guarded = machines.map(({ backend }) => lockOnArguments(new RedisKeyedMutex(backend), [0, 1])(withdraw));
+  const answers = await Promise.all(guarded.map((pay) => pay("card 1", "order 2")));
+  print(`with lockOnArguments: ${answers.filter((answer) => answer.startsWith("paid")).length} time`);
+  for (const { close } of machines) close();
+}
+
+if (import.meta.main) await start(main);

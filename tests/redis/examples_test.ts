@@ -1,0 +1,89 @@
+/** The examples that need Redis, and the demo, with a real server. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { runtime, test } from "../_test.ts";
+import { Server } from "./_server.ts";
+
+const expected: Record<string, string[]> = {
+  swap_by_one_line: ["across processes: sold 10 of 10"],
+  withdraw_once: ["without a lock: 3 times", "with lockOnArguments: 1 time"],
+  smallest_lock: [
+    "first one gets it: true, second one: false",
+    "somebody else releases it: false, the holder does: true",
+    "after a crash it is free again by itself: true",
+  ],
+  crawl_roles: [
+    "roles: lists details details details comments comments",
+    "one on details was killed, and a new one took its place: true",
+  ],
+};
+
+const before = runtime === "deno" ? ["run", "-A"] : runtime === "node" ? process.execArgv.filter(isLoader) : [];
+
+function isLoader(argument: string): boolean {
+  return argument.startsWith("--import");
+}
+
+function run(
+  file: string,
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; out: string; err: string }> {
+  const path = fileURLToPath(new URL(`../../examples/${file}`, import.meta.url));
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...before, path], {
+      env: { ...process.env, REDIS_URL: "", NO_COLOR: "1", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "", err = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, out, err }));
+  });
+}
+
+for (const [name, lines] of Object.entries(expected)) {
+  test(`example: ${name} prints what it shows`, async () => {
+    await using server = await Server.start();
+    const { main } = await import(new URL(`../../examples/${name}.ts`, import.meta.url).href);
+    const printed: string[] = [];
+    await main((line: string) => printed.push(line), server.url);
+    assert.deepEqual(printed, lines);
+  });
+}
+
+test("example: swap_by_one_line without Redis runs in one process", async () => {
+  const { main } = await import(new URL("../../examples/swap_by_one_line.ts", import.meta.url).href);
+  const printed: string[] = [];
+  await main((line: string) => printed.push(line), "");
+  assert.deepEqual(printed, ["in one process: sold 10 of 10"]);
+});
+
+test("example: without a Redis it says so in one line", async () => {
+  for (
+    const [url, text] of [["", /^Cannot connect to Redis: set REDIS_URL.*\n$/], [
+      "redis://127.0.0.1:1",
+      /^Cannot connect to Redis at .*\n$/,
+    ]] as const
+  ) {
+    const { code, err } = await run("withdraw_once.ts", { REDIS_URL: url });
+    assert.match(err, text);
+    assert.equal(code, 1);
+  }
+});
+
+test("demo:redis hands over after the holder was killed", async () => {
+  const { code, out, err } = await run("demo/redis.ts");
+  assert.equal(code, 0, err);
+  assert.match(out, /process \d +left/);
+  assert.match(out, /The holder was killed; \d+ ms later the next one held/);
+  assert.equal(out.includes("\x1b"), false);
+});
+
+test("demo:redis without a server says in one line what to install", async () => {
+  const { code, err } = await run("demo/redis.ts", { REDIS_SERVER: "no-such-redis-server" });
+  assert.equal(code, 1);
+  assert.match(err, /^Cannot start redis-server: .+\n$/);
+});
