@@ -127,8 +127,8 @@ function drawAxis(longest: number, bottom: number, x: (at: number) => number): s
 
 const LEGEND_TEXTS: Record<State, string> = {
   waits: "waits",
-  holds: "runs alone or holds",
-  shares: "runs with others",
+  holds: "holds",
+  shares: "runs beside others",
 };
 
 function drawLegend(lanes: readonly Lane[], y: number): string {
@@ -143,7 +143,7 @@ function drawLegend(lanes: readonly Lane[], y: number): string {
     at += 34 + Math.round(LEGEND_TEXTS[state].length * 6);
   }
   const gaveUp = lanes.some((lane) => lane.marks.some(({ sign }) => sign === "✕"));
-  return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ gives up</text>` : legend;
+  return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ gives up or is refused</text>` : legend;
 }
 
 /** In words, for those who can't see it. */
