@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { Stage } from "../examples/demo/lanes.ts";
 import { runtime, test } from "./_test.ts";
 
 const main = fileURLToPath(new URL("../examples/demo/main.ts", import.meta.url));
@@ -49,3 +50,25 @@ test("demo: --help tells, and a wrong name gets the list", async () => {
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /no scenario lok.*orders, lock, timeout_lock/);
 });
+
+for (const [columns, rows] of [[80, 24], [30, 24], [12, 24], [80, 6]] as const) {
+  test(`demo: lanes stay inside a terminal of ${columns} by ${rows}`, async () => {
+    const written: string[] = [];
+    const stage = new Stage(true, (text) => written.push(text), () => ({ columns, rows }));
+    const names = Array.from({ length: 11 }, (_, i) => `connection ${i}`);
+    await stage.picture(names, (lanes) => {
+      for (const lane of lanes) for (let i = 0; i < 200; i++) lane.frames.push("waits");
+      lanes[0]!.is("holds");
+      return Promise.resolve();
+    });
+    const pictures = written.filter((text) => text.includes("con"));
+    assert.ok(pictures.length >= 2);
+    // deno-lint-ignore no-control-regex
+    for (const picture of pictures.map((text) => text.replace(/\x1b\[[?\d]*[A-Za-z]/g, "").trimEnd().split("\n"))) {
+      assert.ok(picture.length < rows, `${picture.length} lines in ${rows} rows`);
+      for (const line of picture) assert.ok(line.length <= columns, `${line.length} in ${columns}: ${line}`);
+    }
+    assert.ok(written[0]!.includes("\x1b[?25l"), "the cursor is hidden");
+    assert.equal(written.at(-1), "\x1b[?25h", "and comes back");
+  });
+}

@@ -9,12 +9,21 @@ export type State = "idle" | "waits" | "holds" | "left";
 
 const FRAME = 40; // ms
 const LABEL = 14;
+const TAIL = 10; // " waits 0.2"
 const LOOK: Record<State, { cell: string; colour: string }> = {
   idle: { cell: " ", colour: "" },
   waits: { cell: "░", colour: "\x1b[33m" },
   holds: { cell: "█", colour: "\x1b[32m" },
   left: { cell: "x", colour: "\x1b[31m" },
 };
+
+/** How large the terminal is. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const ofTerminal = (): Size => ({ columns: process.stdout.columns ?? 80, rows: process.stdout.rows ?? 24 });
 
 /** One task's line. */
 export class Lane {
@@ -42,19 +51,34 @@ export class Lane {
 export class Stage {
   readonly #moving: boolean;
   readonly #write: (text: string) => void;
+  readonly #size: () => Size;
   #lanes: Lane[] = [];
   #drawn = 0;
   #begun = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(moving: boolean, write: (text: string) => void) {
+  constructor(moving: boolean, write: (text: string) => void, size: () => Size = ofTerminal) {
     this.#moving = moving;
     this.#write = write;
+    this.#size = size;
   }
 
-  /** Text between the pictures. */
+  /** Where lines have to end; without a terminal nowhere. */
+  get columns(): number {
+    return this.#moving ? this.#size().columns : Infinity;
+  }
+
+  /** Text between the pictures. On a terminal it breaks between words. */
   say(text = ""): void {
-    this.#write(`${text}\n`);
+    const lines = text.split("\n").map((line) => line.length > this.columns ? fold(line, this.columns) : line);
+    this.#write(`${lines.join("\n")}\n`);
+  }
+
+  /** What the pictures are made of. */
+  legend(): void {
+    if (!this.#moving) return;
+    const sign = (state: State) => `${LOOK[state].colour}${LOOK[state].cell}\x1b[0m`;
+    this.#write(`${sign("waits")} waits  ${sign("holds")} holds  ${sign("left")} gave up\n`);
   }
 
   heading(text: string): void {
@@ -95,16 +119,30 @@ export class Stage {
     this.#write(`${time} s  ${lane.name.padEnd(LABEL)} ${lane.state}\n`);
   }
 
+  /** No line may be longer or more than the terminal: the cursor would not find back to the first one. */
   #draw(): void {
-    const room = Math.max(10, (process.stdout.columns ?? 80) - LABEL - 12);
-    const lines = this.#lanes.map((lane) => {
-      lane.frames.push(lane.state);
-      const cells = lane.frames.slice(-room).map((state) => LOOK[state].colour + LOOK[state].cell).join("");
-      const seconds = ((performance.now() - lane.since) / 1000).toFixed(1);
-      const tail = lane.state === "idle" ? "" : `${lane.state} ${seconds}`;
-      return `\x1b[2K${lane.name.slice(0, LABEL).padEnd(LABEL)}${cells}\x1b[0m ${tail}`;
-    });
+    const { columns, rows } = this.#size();
+    for (const lane of this.#lanes) lane.frames.push(lane.state);
+    const fit = this.#lanes.length < rows ? this.#lanes.length : Math.max(1, rows - 2);
+    const lines = this.#lanes.slice(0, fit).map((lane) => line(lane, columns));
+    if (fit < this.#lanes.length) lines.push(`\x1b[2K+ ${this.#lanes.length - fit} more`);
     this.#write((this.#drawn > 0 ? `\x1b[${this.#drawn}A` : "") + lines.join("\n") + "\n");
     this.#drawn = lines.length;
   }
+}
+
+/** A lane in exactly one line: its name, what it did lately, how it stands and for how long. */
+function line(lane: Lane, columns: number): string {
+  const label = Math.min(LABEL, Math.ceil(columns / 3));
+  const room = Math.max(0, columns - label - TAIL - 1);
+  const cells = room === 0
+    ? ""
+    : lane.frames.slice(-room).map((state) => LOOK[state].colour + LOOK[state].cell).join("");
+  const seconds = Math.min(99, (performance.now() - lane.since) / 1000).toFixed(1);
+  const tail = lane.state === "idle" ? "" : ` ${lane.state} ${seconds}`.slice(0, Math.max(0, columns - label - 1));
+  return `\x1b[2K${lane.name.slice(0, label - 1).padEnd(label)}${cells}\x1b[0m${tail}`;
+}
+
+function fold(text: string, columns: number): string {
+  return text.replace(new RegExp(`(.{1,${columns}})(?: +|$)`, "g"), "$1\n").trimEnd();
 }

@@ -26,10 +26,14 @@ Without a name all are shown, in less than 15 seconds. The scenarios:
 ${Object.keys(scenarios).slice(1).map((name) => `  ${name}`).join("\n")}
 `;
 
-function table(rows: readonly Row[]): string {
+/** Three columns, or three lines a row where they do not fit. */
+function table(rows: readonly Row[], columns: number): string {
   const lines = [{ scenario: "scenario", without: "without", with: "with" }, ...rows];
   const width = (column: keyof Row) => Math.max(...lines.map((line) => line[column].length));
   const [first, second] = [width("scenario"), width("without")];
+  if (first + second + width("with") + 4 > columns) {
+    return rows.map((row) => `${row.scenario}\n  without  ${row.without || "-"}\n  with     ${row.with}`).join("\n");
+  }
   return lines.map((line) => `${line.scenario.padEnd(first)}  ${line.without.padEnd(second)}  ${line.with}`.trimEnd())
     .join("\n");
 }
@@ -52,13 +56,14 @@ async function main(args: readonly string[]): Promise<number> {
     stage.restore();
     process.exit(130);
   });
+  stage.legend();
   const rows: Row[] = [];
   for (const name of args.length > 0 ? args : Object.keys(scenarios)) {
     stage.heading(name);
     rows.push(...await scenarios[name]!(stage));
   }
   stage.heading("what it came to");
-  stage.say(table(rows));
+  stage.say(table(rows, stage.columns));
   return 0;
 }
 
