@@ -1,29 +1,77 @@
-/** One queue per user instead of one queue for everybody: orders of one user take turns, users do not wait for each other. */
-import { KeyedMutex } from "@interlock/interlock";
+/** An order service: orders of one user take turns, users do not wait for each other. Real requests, on loopback. */
+import { Barrier, KeyedMutex, Lock } from "@interlock/interlock";
+import { Agent, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Takes four orders of two users at once; returns the most that were worked on at the same time, of one user and in all. */
-export async function takeOrders(users: KeyedMutex<number>, keyOf: (user: number) => number, work = 10) {
+/** Does the work of an order when it is the user's turn. */
+export type Turns = (user: number, work: () => Promise<void>) => Promise<void>;
+type Place = (user: number, id: number) => Promise<void>;
+
+export const ORDERS = [[1, 101], [1, 102], [2, 201], [2, 202]] as const;
+
+/** Starts a service for `POST /user/id`, lets `use` place orders, and stops it. */
+export async function serving(take: Place, use: (place: Place) => Promise<unknown>): Promise<void> {
+  const server = createServer((incoming, answer) => {
+    const [user = NaN, id = NaN] = (incoming.url ?? "").slice(1).split("/").map(Number);
+    take(user, id).then(() => answer.end("done"), (error) => answer.writeHead(500).end(String(error)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  try {
+    await use((user, id) => post(port, agent, `/${user}/${id}`));
+  } finally {
+    agent.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+function post(port: number, agent: Agent, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, agent, path, method: "POST" }, (answer) => {
+      answer.resume();
+      answer.on("end", () => answer.statusCode === 200 ? resolve() : reject(new Error(`status ${answer.statusCode}`)));
+      answer.on("error", reject);
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+/** Places all four orders at once; returns the most that were worked on at the same time, in all and of one user. */
+export async function fourOrders(turns: Turns, work: (id: number) => Promise<void>) {
   const busy: number[] = [];
-  let mostOfOneUser = 0, mostInAll = 0;
-  const order = (user: number) =>
-    users.run(keyOf(user), async () => {
+  let atOnce = 0, ofOneUser = 0;
+  const arrived = new Barrier(ORDERS.length); // so that the counts do not depend on how fast requests travel
+  const take = async (user: number, id: number) => {
+    await arrived.wait();
+    await turns(user, async () => {
       busy.push(user);
-      mostOfOneUser = Math.max(mostOfOneUser, busy.filter((one) => one === user).length);
-      mostInAll = Math.max(mostInAll, busy.length);
-      await sleep(work);
+      atOnce = Math.max(atOnce, busy.length);
+      ofOneUser = Math.max(ofOneUser, busy.filter((one) => one === user).length);
+      await work(id);
       busy.splice(busy.indexOf(user), 1);
     });
-  await Promise.all([order(1), order(1), order(2), order(2)]);
-  return { mostOfOneUser, mostInAll, entries: users.size };
+  };
+  await serving(take, (place) => Promise.all(ORDERS.map(([user, id]) => place(user, id))));
+  return { atOnce, ofOneUser };
 }
 
 export async function main(print: (line: string) => void = console.log) {
-  const everybody = await takeOrders(new KeyedMutex(), () => 0);
-  print(`one lock for all: ${everybody.mostInAll} order at a time`);
-  const each = await takeOrders(new KeyedMutex(), (user) => user);
-  print(`one queue per user: ${each.mostInAll} orders at a time, ${each.mostOfOneUser} of each user`);
-  print(`entries left: ${each.entries}`);
+  const lock = new Lock(), users = new KeyedMutex<number>(), dictionary = new Map<number, Lock>();
+  const work = () => sleep(10);
+  const all = await fourOrders((_, work) => lock.run(work), work);
+  print(`one lock for all: ${all.atOnce} order at a time`);
+  const byHand = await fourOrders((user, work) => {
+    if (!dictionary.has(user)) dictionary.set(user, new Lock());
+    return dictionary.get(user)!.run(work);
+  }, work);
+  print(
+    `a dictionary of locks: ${byHand.atOnce} at a time, ${byHand.ofOneUser} of each user, ${dictionary.size} locks left`,
+  );
+  const each = await fourOrders((user, work) => users.run(user, work), work);
+  print(`one queue per user: ${each.atOnce} at a time, ${each.ofOneUser} of each user, ${users.size} entries left`);
 }
 
 if (import.meta.main) await main();

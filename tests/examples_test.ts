@@ -7,8 +7,8 @@ import { test } from "./_test.ts";
 const expected: Record<string, string[] | { testedBy: string }> = {
   one_queue_per_user: [
     "one lock for all: 1 order at a time",
-    "one queue per user: 2 orders at a time, 1 of each user",
-    "entries left: 0",
+    "a dictionary of locks: 2 at a time, 1 of each user, 2 locks left",
+    "one queue per user: 2 at a time, 1 of each user, 0 entries left",
   ],
   lock: ["without a lock: 10 of 20 read back what they wrote", "with a lock: 20 of 20 read back what they wrote"],
   smallest_lock: { testedBy: "redis/examples_test.ts" },
@@ -34,13 +34,20 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "at most 3 fetches at once, never more than a few URLs ahead: true",
     "a failure that nobody looked at: page not found",
   ],
-  rw_lock: ["3 readers at once, 0 saw a table that was half changed"],
+  rw_lock: [
+    "without a lock: 3 of 6 readers saw a table that was half changed",
+    "with an RwLock: 0 of 6, and 3 read at once",
+  ],
   graceful_server: { testedBy: "graceful_shutdown_load_test.ts" },
   graceful_server_bun: { testedBy: "graceful_shutdown_load_test.ts" },
   graceful_server_node: { testedBy: "graceful_shutdown_load_test.ts" },
   lock_on_arguments: [
     "without lockOnArguments: 80 left on card 1, 95 on card 2",
     "with lockOnArguments: 70 left on card 1, 95 on card 2",
+  ],
+  lock_on_arguments_method: [
+    "unguarded: 80 left on card 1, 95 on card 2",
+    "withdraw: 70 left on card 1, 95 on card 2",
   ],
   withdraw_once: { testedBy: "redis/examples_test.ts" },
 };

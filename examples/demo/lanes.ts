@@ -135,9 +135,9 @@ export class Stage {
 function line(lane: Lane, columns: number): string {
   const label = Math.min(LABEL, Math.ceil(columns / 3));
   const room = Math.max(0, columns - label - TAIL - 1);
-  const cells = room === 0
-    ? ""
-    : lane.frames.slice(-room).map((state) => LOOK[state].colour + LOOK[state].cell).join("");
+  const step = Math.max(1, Math.ceil(lane.frames.length / room)); // what has no room is thinned out, in all lanes alike
+  const shown = lane.frames.filter((_, i) => i % step === 0).slice(0, room);
+  const cells = shown.map((state) => LOOK[state].colour + LOOK[state].cell).join("");
   const seconds = Math.min(99, (performance.now() - lane.since) / 1000).toFixed(1);
   const tail = lane.state === "idle" ? "" : ` ${lane.state} ${seconds}`.slice(0, Math.max(0, columns - label - 1));
   return `\x1b[2K${lane.name.slice(0, label - 1).padEnd(label)}${cells}\x1b[0m${tail}`;
