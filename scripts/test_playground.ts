@@ -14,9 +14,7 @@ import { launch } from "./_chromium.ts";
 const ADDRESS = pathToFileURL(resolve("docs/playground/index.html")).href;
 const [, , pictures] = process.argv;
 
-/** Nobody is inside and nobody waits. */
-const done = (page: Page) =>
-  page.waitForFunction("!/inside|waiting|Nothing/.test(document.getElementById('status').textContent)");
+const done = (page: Page) => page.waitForFunction("document.getElementById('chart').ariaBusy === 'false'");
 
 const setFast = (page: Page) =>
   page.evaluate("document.getElementById('work').value = 200; document.getElementById('work').onchange()");

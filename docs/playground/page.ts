@@ -46,6 +46,7 @@ function show(shown: Stage): void {
   const now = running ? shown.now() : Math.max(0, ...ends);
   const width = Math.max(300, Math.floor(chart.clientWidth));
   chart.innerHTML = draw({ title: name, lanes: shown.lanes, now, width, span: 3 * shown.settings.work });
+  chart.ariaBusy = String(running);
   const words = summary(name, shown.lanes);
   if (status.textContent !== words) status.textContent = words;
   showPeople(shown);

@@ -114,9 +114,9 @@ function drawLane(lane: Lane, y: number, x: (at: number) => number, now: number)
   return `<text x="8" y="${y + 14}">${escape(lane.label)}</text>${bars.join("")}${signs.join("")}`;
 }
 
-/** A line at every second, half second or more, so that there are few. */
+/** A line at every second, half second or so: as many as there is room for their numbers. */
 function drawAxis(longest: number, bottom: number, x: (at: number) => number): string {
-  const step = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000].find((one) => longest / one <= 6) ?? 60_000;
+  const step = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000].find((one) => x(one) - x(0) >= 50) ?? 60_000;
   let axis = "";
   for (let at = 0; at <= longest; at += step) {
     axis += `<path class="grid" d="M${x(at)} 4V${bottom}"/>` +
@@ -143,7 +143,7 @@ function drawLegend(lanes: readonly Lane[], y: number): string {
     at += 34 + Math.round(LEGEND_TEXTS[state].length * 6);
   }
   const gaveUp = lanes.some((lane) => lane.marks.some(({ sign }) => sign === "✕"));
-  return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ gives up or is refused</text>` : legend;
+  return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ ends early</text>` : legend;
 }
 
 /** In words, for those who can't see it. */
