@@ -22,40 +22,41 @@ export class Mutex implements Keeper {
     if (refused !== undefined) return refused;
     const hold = new Hold(this);
     if (this.holder !== undefined) return this.line.wait(hold, options);
-    this.holder = hold.begin();
+    this.holder = hold;
     return Promise.resolve(hold);
   }
 
   tryAcquire(): Guard | undefined {
     if (this.holder !== undefined) return undefined;
-    return this.holder = new Hold(this).begin();
+    return this.holder = new Hold(this);
   }
 
+  /** On to the next. */
   takeBack(): void {
-    this.#pass();
+    const next = this.holder = this.line.take();
+    if (next !== undefined) settle(next, next);
+    else this.idle();
   }
 
-  /** The holder gives the lock up for a while. `onDropped` tells that it will not want it back. */
-  lend(hold: Hold, onDropped: () => void): void {
-    hold.lend(onDropped);
-    this.#pass();
+  /** The holder gives the lock up for a while, to a keeper that lends. */
+  lend(hold: Hold, lender: Keeper): void {
+    hold.moveTo(lender);
+    this.takeBack();
   }
 
   /** The other end of {@linkcode lend}: in line like everybody, without a way to give up. */
   retake(hold: Hold, onBack: () => void): void {
-    if (this.holder !== undefined) return this.line.join(hold, onBack, unreachable);
-    this.holder = hold.begin();
-    onBack();
+    const back = () => {
+      hold.moveTo(this);
+      onBack();
+    };
+    if (this.holder !== undefined) return this.line.join(hold, back, unreachable);
+    this.holder = hold;
+    back();
   }
 
   /** Nobody holds and nobody waits any more. */
   protected idle(): void {}
-
-  #pass(): void {
-    const next = this.holder = this.line.take();
-    if (next !== undefined) settle(next.begin(), next);
-    else this.idle();
-  }
 }
 
 function unreachable(): void {}

@@ -5,12 +5,14 @@
  * @module
  */
 import { settle, WaitQueue } from "./_wait_queue.ts";
-import type { Hold } from "./guard.ts";
+import type { Hold, Keeper } from "./guard.ts";
 import type { WaitOptions } from "./types.ts";
 
-export class Permits {
-  // line.size > 0 implies that the first in line wants more than value
+export class Permits implements Keeper {
+  readonly act = "acquire semaphore";
+  // line.size > 0 implies that the first in line wants more than value; value <= most
   value: number;
+  most: number = Number.MAX_SAFE_INTEGER;
   readonly line: WaitQueue<Hold, Hold> = new WaitQueue(() => this.#pump());
 
   constructor(value: number) {
@@ -25,7 +27,7 @@ export class Permits {
   /** For a hold that fits. */
   take(hold: Hold): Hold {
     this.value -= hold.permits;
-    return hold.begin();
+    return hold;
   }
 
   /** Takes or waits. */
@@ -33,16 +35,26 @@ export class Permits {
     return this.fit(hold.permits) ? Promise.resolve(this.take(hold)) : this.line.wait(hold, options);
   }
 
+  takeBack(hold: Hold): void {
+    this.give(hold.permits);
+  }
+
   /** Gives permits back, or makes new ones, and lets in who fits now. */
   give(permits: number): void {
+    if (permits > this.most - this.value) {
+      throw new RangeError(
+        `Cannot release semaphore: ${permits} more than the ${this.value} free ones would exceed ${this.most}`,
+      );
+    }
     this.value += permits;
     this.#pump();
   }
 
   #pump(): void {
-    for (let next = this.line.peek(); next !== undefined; next = this.line.peek()) {
-      if (next.permits > this.value) break; // letting smaller ones pass would starve this one
-      this.line.take();
+    while (this.value > 0) {
+      const next = this.line.peek();
+      if (next === undefined || next.permits > this.value) return; // letting smaller ones pass would starve this one
+      this.line.shift(next);
       settle(this.take(next), next);
     }
   }

@@ -43,11 +43,11 @@ const LARGE_RING = 1024;
 
 /** A line of `W`, each of whom waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // #ring.length is 0 or a power of two; the #used slots from #head on hold the #size who wait, and some who gave up.
+  // #ring.length is 0 or a power of two; of the #used slots from #head on, #gaps hold some who gave up.
   #ring: (W | undefined)[] = NO_SLOTS;
   #head = 0;
   #used = 0;
-  #size = 0;
+  #gaps = 0;
   readonly #onGone: (() => void) | undefined;
 
   /** @param onGone Called once after one or several gave up: those behind them may fit now. */
@@ -57,7 +57,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** How many wait. */
   get size(): number {
-    return this.#size;
+    return this.#used - this.#gaps;
   }
 
   /** How much room the line takes up, gaps included. */
@@ -72,7 +72,13 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Joins the end of the line. */
   wait(waiter: W, options?: WaitOptions): Promise<T> {
-    return new Promise((resolve, reject) => this.join(waiter, resolve, reject, options));
+    if (options !== undefined) {
+      return new Promise((resolve, reject) => this.join(waiter, resolve, reject, options));
+    }
+    // The function given to the promise does nothing that could throw, so engines need not make a `reject` for it.
+    const granted = new Promise<T>((resolve) => waiter.resolve = resolve);
+    this.#push(waiter);
+    return granted;
   }
 
   /** The same for those who do more on being let go than to settle a promise. Options are checked by now. */
@@ -89,8 +95,10 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   peek(): W | undefined {
     while (this.#used > 0) {
       const waiter = this.#ring[this.#head]!;
-      if (waiter.resolve === undefined) this.#dropHead();
-      else if (!waiter.exit?.leaveIfAborted()) return waiter;
+      if (waiter.resolve === undefined) {
+        this.#dropHead();
+        this.#gaps--;
+      } else if (waiter.exit === undefined || !waiter.exit.leaveIfAborted()) return waiter;
     }
     return undefined;
   }
@@ -98,11 +106,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** Takes out who is next. The caller settles it in the same synchronous step. */
   take(): W | undefined {
     const waiter = this.peek();
-    if (waiter === undefined) return undefined;
-    this.#dropHead();
-    this.#size--;
-    waiter.exit?.disarm();
+    if (waiter !== undefined) this.shift(waiter);
     return waiter;
+  }
+
+  /** The same for whom {@linkcode peek} has just returned. */
+  shift(waiter: W): void {
+    this.#dropHead();
+    waiter.exit?.disarm();
   }
 
   /** Lets the next one go; says who that was. */
@@ -121,7 +132,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   drain(): W[] {
     const waiters = this.#living();
     this.#ring = NO_SLOTS;
-    this.#head = this.#used = this.#size = 0;
+    this.#head = this.#used = this.#gaps = 0;
     for (const waiter of waiters) waiter.exit?.disarm();
     return waiters;
   }
@@ -135,8 +146,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** Takes out one that leaves without being let go. It keeps its slot, until such slots outnumber the rest. */
   drop(waiter: W): void {
     waiter.resolve = undefined;
-    this.#size--;
-    if (this.#used > 2 * this.#size + SMALLEST_RING) this.#relay(this.#ring.length);
+    this.#gaps++;
+    if (this.#gaps > this.size + SMALLEST_RING) this.#relay(this.#ring.length);
   }
 
   /** All who give up now are out. */
@@ -146,17 +157,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   #push(waiter: W): void {
     if (this.#used === this.#ring.length) this.#relay(2 * this.#ring.length);
-    this.#ring[(this.#head + this.#used) & (this.#ring.length - 1)] = waiter;
-    this.#used++;
-    this.#size++;
+    this.#ring[(this.#head + this.#used++) & (this.#ring.length - 1)] = waiter;
   }
 
   #dropHead(): void {
     this.#ring[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#ring.length - 1);
-    this.#used--;
     // A line that was long once gives its memory back.
-    if (this.#used === 0 && this.#ring.length >= LARGE_RING) this.#ring = NO_SLOTS;
+    if (--this.#used === 0 && this.#ring.length >= LARGE_RING) this.#ring = NO_SLOTS;
   }
 
   /** Lays those who wait out anew, in a ring of at most `length` slots that has room for one more. */
@@ -166,7 +174,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     const ring: (W | undefined)[] = new Array(Math.max(length, SMALLEST_RING)).fill(undefined);
     waiters.forEach((waiter, i) => ring[i] = waiter);
     this.#ring = ring;
-    this.#head = 0;
+    this.#head = this.#gaps = 0;
     this.#used = waiters.length;
   }
 

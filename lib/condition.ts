@@ -205,7 +205,7 @@ export class Condition implements Acquirable<Guard> {
         refuse = () => reject(reason);
         this.#mutex.retake(hold, refuse);
       };
-      const onDropped = () => {
+      const takeBack = () => {
         if (place.resolve !== undefined) this.#line.leave(place);
         else this.#mutex.line.leave(hold);
         // What reached somebody who will not act on it belongs to the next one.
@@ -213,7 +213,7 @@ export class Condition implements Acquirable<Guard> {
         refuse();
       };
       this.#line.join(place, onNotified, onGivenUp, options);
-      this.#mutex.lend(hold, onDropped);
+      this.#mutex.lend(hold, { act: ACT, lends: true, takeBack });
     });
   }
 }

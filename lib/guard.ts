@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkFunction, promised } from "./_check.ts";
+import { checkFunction } from "./_check.ts";
 import type { Exit } from "./_exit.ts";
 import type { Waiter } from "./_wait_queue.ts";
 import type { Guard } from "./types.ts";
@@ -13,18 +13,24 @@ import type { Guard } from "./types.ts";
 export interface Keeper {
   /** What those in line wait to do, as in "Cannot ⟨acquire lock⟩: timed out". */
   readonly act: string;
-  /** Called once for each hold that began, when it ends. */
+  /** Whether its holds are not held at the moment, but lent. */
+  readonly lends?: boolean;
+  /** Called once for each hold that was granted, when it ends. */
   takeBack(hold: Hold): void;
 }
 
-/** The guard that every local primitive hands out. */
+/** The guard that every local primitive hands out. Nobody else sees it before it is granted. */
 export class Hold implements Guard, Waiter<Hold> {
   resolve: ((hold: Hold) => void) | undefined = undefined;
   exit: Exit | undefined = undefined;
   readonly permits: number;
-  readonly #keeper: Keeper;
-  #held = false;
-  #onDropped: (() => void) | undefined = undefined;
+  /** Undefined once it is spent. */
+  #keeper: Keeper | undefined;
+
+  static {
+    // A promise resolved with an object looks for its `then`; the search ends sooner where there is one to find.
+    Object.defineProperty(this.prototype, "then", { value: undefined });
+  }
 
   constructor(keeper: Keeper, permits = 1) {
     this.#keeper = keeper;
@@ -32,43 +38,31 @@ export class Hold implements Guard, Waiter<Hold> {
   }
 
   get act(): string {
-    return this.#keeper.act;
+    return this.#keeper!.act;
   }
 
   get held(): boolean {
-    return this.#held;
+    return this.#keeper !== undefined && !this.#keeper.lends;
   }
 
-  /** The hold is granted, or is back from having been lent. */
-  begin(): this {
-    this.#held = true;
-    this.#onDropped = undefined;
-    return this;
-  }
-
-  /** The hold is lent for a while; `onDropped` tells that its owner gave it up for good meanwhile. */
-  lend(onDropped: () => void): void {
-    this.#held = false;
-    this.#onDropped = onDropped;
+  /** Passes it on to another keeper: to one that lends it, or back. */
+  moveTo(keeper: Keeper): void {
+    this.#keeper = keeper;
   }
 
   release(): void {
-    if (this.#held) {
-      this.#held = false;
-      this.#keeper.takeBack(this);
-    } else if (this.#onDropped !== undefined) {
-      const dropped = this.#onDropped;
-      this.#onDropped = undefined;
-      dropped();
-    }
+    const keeper = this.#keeper;
+    if (keeper === undefined) return;
+    this.#keeper = undefined;
+    keeper.takeBack(this);
   }
 
   [Symbol.dispose](): void {
     this.release();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return promised(() => Promise.resolve(this.release()));
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
   }
 }
 

@@ -6,7 +6,7 @@
 import { checkInteger } from "./_check.ts";
 import { refusal } from "./_exit.ts";
 import { Permits } from "./_permits.ts";
-import { Hold, type Keeper, runHolding } from "./guard.ts";
+import { Hold, runHolding } from "./guard.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 /** What acquiring a semaphore takes. */
@@ -35,13 +35,10 @@ let bound: (semaphore: Semaphore, most: number) => void;
  * ```
  */
 export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
-  // #permits.value <= #most
   readonly #permits: Permits;
-  readonly #keeper: Keeper;
-  #most = Number.MAX_SAFE_INTEGER;
 
   static {
-    bound = (semaphore, most) => semaphore.#most = most;
+    bound = (semaphore, most) => semaphore.#permits.most = most;
   }
 
   /**
@@ -54,7 +51,6 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   constructor(value: number = 1) {
     checkInteger(value, "value", 0);
     this.#permits = new Permits(value);
-    this.#keeper = { act: "acquire semaphore", takeBack: (hold) => this.#give(hold.permits) };
   }
 
   /** How many permits are free. */
@@ -88,10 +84,10 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *   and for a `timeout` that is NaN or negative.
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
-    if (options === undefined) return this.#permits.acquire(new Hold(this.#keeper));
+    if (options === undefined) return this.#permits.acquire(new Hold(this.#permits));
     const { permits = 1 } = options ?? {}; // null gets its error from refusal
-    const refused = refusal(options, () => checkInteger(permits, "permits", 1, this.#most));
-    return refused ?? this.#permits.acquire(new Hold(this.#keeper, permits), options);
+    const refused = refusal(options, () => checkInteger(permits, "permits", 1, this.#permits.most));
+    return refused ?? this.#permits.acquire(new Hold(this.#permits, permits), options);
   }
 
   /**
@@ -101,8 +97,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {RangeError} when it is not a whole number from 1 up (and to the value of a bounded semaphore).
    */
   tryAcquire(permits: number = 1): Guard | undefined {
-    checkInteger(permits, "permits", 1, this.#most);
-    return this.#permits.fit(permits) ? this.#permits.take(new Hold(this.#keeper, permits)) : undefined;
+    checkInteger(permits, "permits", 1, this.#permits.most);
+    return this.#permits.fit(permits) ? this.#permits.take(new Hold(this.#permits, permits)) : undefined;
   }
 
   /**
@@ -125,15 +121,6 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    */
   release(permits: number = 1): void {
     checkInteger(permits, "permits", 1);
-    this.#give(permits);
-  }
-
-  #give(permits: number): void {
-    if (permits > this.#most - this.#permits.value) {
-      throw new RangeError(
-        `Cannot release semaphore: ${permits} more than the ${this.#permits.value} free ones would exceed ${this.#most}`,
-      );
-    }
     this.#permits.give(permits);
   }
 }
