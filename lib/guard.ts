@@ -27,11 +27,6 @@ export class Hold implements Guard, Waiter<Hold> {
   /** Undefined once it is spent. */
   #keeper: Keeper | undefined;
 
-  static {
-    // A promise resolved with an object looks for its `then`; the search ends sooner where there is one to find.
-    Object.defineProperty(this.prototype, "then", { value: undefined });
-  }
-
   constructor(keeper: Keeper, permits = 1) {
     this.#keeper = keeper;
     this.permits = permits;
