@@ -8,25 +8,29 @@ import type { WaitOptions } from "./types.ts";
 
 /** The value as an error message shows it: short, on one line, and telling `"1"` from `1`. */
 export function quote(value: unknown): string {
-  if (typeof value === "string") {
-    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-  }
+  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
-  if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);
-  return Array.isArray(value) ? `an array of ${value.length}` : `an object (${className(value)})`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object" && value !== null) return `an object (${value.constructor?.name || "no class"})`;
+  return Object.is(value, -0) ? "-0" : String(value);
 }
 
-function className(value: object): string {
-  const maker = (value as { constructor?: unknown }).constructor;
-  return typeof maker === "function" && maker.name !== "" ? maker.name : "no class";
+/** Throws unless it `holds` that the argument is what it must be. */
+export function must(
+  holds: boolean,
+  name: string,
+  be: string,
+  value: unknown,
+  Wrong: new (message: string) => Error = TypeError,
+): asserts holds {
+  if (!holds) throw new Wrong(`${name} must be ${be}, got ${quote(value)}`);
 }
 
 /** Milliseconds to wait: any number from 0 up, `Infinity` included. */
 export function checkTimeout(value: unknown, name = "timeout"): asserts value is number {
   checkNumber(value, name);
-  // Written so that NaN fails too.
-  if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more milliseconds, got ${quote(value)}`);
+  must(value >= 0, name, "0 or more milliseconds", value, RangeError); // NaN is not
 }
 
 /** A whole number from `min` to `max`. */
@@ -39,24 +43,21 @@ export function checkInteger(
   checkNumber(value, name);
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
   const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-  throw new RangeError(`${name} must be a whole number ${range}, got ${quote(value)}`);
+  must(false, name, `a whole number ${range}`, value, RangeError);
 }
 
 function checkNumber(value: unknown, name: string): asserts value is number {
-  if (typeof value !== "number") throw new TypeError(`${name} must be a number, got ${quote(value)}`);
+  must(typeof value === "number", name, "a number", value);
 }
 
 /** Something that can be called. */
 export function checkFunction(value: unknown, name: string): void {
-  if (typeof value !== "function") throw new TypeError(`${name} must be a function, got ${quote(value)}`);
+  must(typeof value === "function", name, "a function", value);
 }
 
 /** An options object, or none. */
 export function checkOptions(options: unknown): void {
-  if (options === undefined) return;
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`options must be an object, got ${quote(options)}`);
-  }
+  must(options === undefined || typeof options === "object" && options !== null, "options", "an object", options);
 }
 
 /** Both members of {@linkcode WaitOptions}. */
@@ -68,10 +69,8 @@ export function checkWaitOptions(options: WaitOptions | undefined): void {
 
 /** By structure, so that signals of another realm or of a polyfill pass. */
 export function checkSignal(value: unknown, name = "signal"): asserts value is AbortSignal {
-  const signal = value as Partial<AbortSignal> | null;
-  const isSignal = typeof signal === "object" && signal !== null &&
-    typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function";
-  if (!isSignal) throw new TypeError(`${name} must be an AbortSignal, got ${quote(value)}`);
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  must(typeof aborted === "boolean" && typeof addEventListener === "function", name, "an AbortSignal", value);
 }
 
 /** Calls `fn` so that what it throws becomes a rejection: what returns a promise never throws synchronously. */

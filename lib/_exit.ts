@@ -26,43 +26,41 @@ interface Leaver {
 /** What setTimeout can count; anything above fires at once. */
 const LONGEST_DELAY = 2 ** 31 - 1;
 
-/** One waiter's way out. It is registered with its signal and timer exactly while its waiter is in line. */
+/** One waiter's way out. It is registered with its signal and its time-out exactly while its waiter is in line. */
 export class Exit {
   readonly line: Line;
   readonly signal: AbortSignal | undefined;
-  readonly timeout: number;
   readonly #waiter: Leaver;
   readonly #reject: (reason: unknown) => void;
-  readonly #hub: SignalHub | undefined;
-  readonly #deadlines: Deadlines | undefined;
+  readonly #timeout: number;
+  readonly #signalled: Crowd<AbortSignal> | undefined;
+  readonly #timed: Crowd<number> | undefined;
   /** On the monotonic clock, in ms. */
-  readonly deadline: number = Infinity;
+  readonly deadline: number;
 
   constructor(line: Line, waiter: Leaver, reject: (reason: unknown) => void, options: WaitOptions) {
+    const { signal, timeout = Infinity } = options;
     this.line = line;
+    this.signal = signal;
     this.#waiter = waiter;
     this.#reject = reject;
-    this.signal = options.signal;
-    this.timeout = options.timeout ?? Infinity;
-    if (this.signal !== undefined) this.#hub = SignalHub.join(this.signal, this);
-    if (this.timeout === Infinity) return;
-    const now = performance.now();
+    this.#timeout = timeout;
     // A timer counts whole milliseconds; rounding up is never early.
-    const delay = Math.ceil(this.timeout);
-    this.deadline = now + delay;
-    this.#deadlines = Deadlines.join(delay, this, now);
+    const delay = Math.ceil(timeout);
+    this.deadline = performance.now() + delay;
+    if (signal !== undefined) this.#signalled = (bySignal.get(signal) ?? new SignalCrowd(signal)).join(this);
+    if (delay < Infinity) this.#timed = (byDelay.get(delay) ?? new TimedCrowd(delay)).join(this);
   }
 
   /** Forgets signal and timer: the waiter was granted, or leaves otherwise. */
   disarm(): void {
     this.#waiter.exit = undefined;
-    this.#hub?.leave(this);
-    this.#deadlines?.leave(this);
+    this.#signalled?.leave(this);
+    this.#timed?.leave(this);
   }
 
   /** Takes the waiter out of its line and rejects it. The caller tells the line when all who leave now are out. */
   leave(reason: unknown): void {
-    this.disarm();
     this.line.drop(this.#waiter);
     this.#reject(reason);
   }
@@ -76,7 +74,7 @@ export class Exit {
 
   /** The error for this waiter's time-out. */
   timedOut(): TimeoutError {
-    return timedOut(this.#waiter.act, this.timeout);
+    return timedOut(this.#waiter.act, this.#timeout);
   }
 }
 
@@ -107,84 +105,85 @@ function leaveTogether(exits: Iterable<Exit>, reason: (exit: Exit) => unknown): 
   for (const line of lines) line.gone();
 }
 
-/** All who wait with one signal. It listens while it has members; adding a listener for each would cost O(n). */
-class SignalHub {
-  static readonly #hubs = new WeakMap<AbortSignal, SignalHub>();
-  readonly #signal: AbortSignal;
-  readonly #exits = new Set<Exit>();
+/** Everybody who leaves for the same reason. It is known, and watches for that reason, exactly while it has members. */
+abstract class Crowd<K> {
+  protected readonly exits: Set<Exit> = new Set();
+  protected readonly key: K;
 
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener("abort", this);
-    SignalHub.#hubs.set(signal, this);
+  constructor(key: K) {
+    this.key = key;
   }
 
-  static join(signal: AbortSignal, exit: Exit): SignalHub {
-    const hub = SignalHub.#hubs.get(signal) ?? new SignalHub(signal);
-    hub.#exits.add(exit);
-    return hub;
+  join(exit: Exit): this {
+    this.exits.add(exit);
+    return this;
   }
 
   leave(exit: Exit): void {
-    this.#exits.delete(exit);
-    if (this.#exits.size > 0) return;
-    this.#signal.removeEventListener("abort", this);
-    SignalHub.#hubs.delete(this.#signal);
+    this.exits.delete(exit);
+    if (this.exits.size === 0) this.end();
+  }
+
+  protected abstract end(): void;
+}
+
+const bySignal = new WeakMap<AbortSignal, SignalCrowd>();
+const byDelay = new Map<number, TimedCrowd>();
+
+/** All who wait with one signal. One listener serves them: adding one for each would cost O(n). */
+class SignalCrowd extends Crowd<AbortSignal> {
+  constructor(signal: AbortSignal) {
+    super(signal);
+    signal.addEventListener("abort", this);
+    bySignal.set(signal, this);
   }
 
   handleEvent(): void {
-    leaveTogether(this.#exits, () => this.#signal.reason);
+    leaveTogether(this.exits, () => this.key.reason);
+  }
+
+  protected override end(): void {
+    this.key.removeEventListener("abort", this);
+    bySignal.delete(this.key);
   }
 }
 
 /** All who wait equally long: they joined in the order of their deadlines, so one timer for the first serves all. */
-class Deadlines {
-  static readonly #byDelay = new Map<number, Deadlines>();
-  readonly #delay: number;
-  readonly #exits = new Set<Exit>();
+class TimedCrowd extends Crowd<number> {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When the timer is due. */
   #until = 0;
 
   constructor(delay: number) {
-    this.#delay = delay;
-    Deadlines.#byDelay.set(delay, this);
+    super(delay);
+    byDelay.set(delay, this);
+    this.#start(delay);
   }
 
-  static join(delay: number, exit: Exit, now: number): Deadlines {
-    const deadlines = Deadlines.#byDelay.get(delay) ?? new Deadlines(delay);
-    deadlines.#exits.add(exit);
-    if (deadlines.#exits.size === 1) deadlines.#start(delay, now);
-    return deadlines;
-  }
-
-  leave(exit: Exit): void {
-    this.#exits.delete(exit);
-    if (this.#exits.size > 0) return;
-    clearTimeout(this.#timer);
-    Deadlines.#byDelay.delete(this.#delay);
-  }
-
-  #start(delay: number, now: number): void {
+  #start(delay: number): void {
     const wait = Math.min(Math.ceil(delay), LONGEST_DELAY);
-    this.#until = now + wait;
+    this.#until = performance.now() + wait;
     this.#timer = setTimeout(() => this.#ring(), wait);
   }
 
   #ring(): void {
-    const now = performance.now();
     // A timer may ring a little before the monotonic clock says so; what it was set for counts as reached.
-    const reached = Math.max(now, this.#until);
-    leaveTogether(this.#due(reached), (exit) => exit.timedOut());
-    const [next] = this.#exits;
-    if (next !== undefined) this.#start(next.deadline - now, now);
+    const now = Math.max(performance.now(), this.#until);
+    leaveTogether(this.#due(now), (exit) => exit.timedOut());
+    const [next] = this.exits;
+    if (next !== undefined) this.#start(next.deadline - now);
   }
 
   /** Who is due at that time or less than a millisecond later, which is as exact as timers are. */
   *#due(time: number): Iterable<Exit> {
-    for (const exit of this.#exits) {
+    for (const exit of this.exits) {
       if (exit.deadline >= time + 1) return;
       yield exit;
     }
+  }
+
+  protected override end(): void {
+    clearTimeout(this.#timer);
+    byDelay.delete(this.key);
   }
 }

@@ -268,6 +268,6 @@ class Watch {
   }
 
   end(): void {
-    if (this.#place.resolve !== undefined) this.#line.leave(this.#place);
+    if (this.#place.resolve !== undefined) this.#line.drop(this.#place);
   }
 }

@@ -65,9 +65,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return this.#ring.length;
   }
 
-  /** How many of those who wait are such, by a walk along the line. */
-  count(such: (waiter: W) => boolean): number {
-    return this.#living().filter(such).length;
+  /** Who waits, in order, by a walk along the line. */
+  living(): W[] {
+    const waiters: W[] = [];
+    for (let i = 0; i < this.#used; i++) {
+      const waiter = this.#ring[(this.#head + i) & (this.#ring.length - 1)]!;
+      if (waiter.resolve !== undefined) waiters.push(waiter);
+    }
+    return waiters;
   }
 
   /** Joins the end of the line. */
@@ -130,24 +135,19 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Takes out everybody, in order. The caller settles them all in the same synchronous step. */
   drain(): W[] {
-    const waiters = this.#living();
+    const waiters = this.living();
     this.#ring = NO_SLOTS;
     this.#head = this.#used = this.#gaps = 0;
     for (const waiter of waiters) waiter.exit?.disarm();
     return waiters;
   }
 
-  /** Takes out one that leaves for a reason that is neither its signal nor its time-out. */
-  leave(waiter: W): void {
-    waiter.exit?.disarm();
-    this.drop(waiter);
-  }
-
   /** Takes out one that leaves without being let go. It keeps its slot, until such slots outnumber the rest. */
   drop(waiter: W): void {
+    waiter.exit?.disarm();
     waiter.resolve = undefined;
     this.#gaps++;
-    if (this.#gaps > this.size + SMALLEST_RING) this.#relay(this.#ring.length);
+    if (this.#gaps > this.size + SMALLEST_RING) this.#relay();
   }
 
   /** All who give up now are out. */
@@ -156,7 +156,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   #push(waiter: W): void {
-    if (this.#used === this.#ring.length) this.#relay(2 * this.#ring.length);
+    if (this.#used === this.#ring.length) this.#relay();
     this.#ring[(this.#head + this.#used++) & (this.#ring.length - 1)] = waiter;
   }
 
@@ -167,24 +167,16 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     if (--this.#used === 0 && this.#ring.length >= LARGE_RING) this.#ring = NO_SLOTS;
   }
 
-  /** Lays those who wait out anew, in a ring of at most `length` slots that has room for one more. */
-  #relay(length: number): void {
-    const waiters = this.#living();
-    while (length > 4 * waiters.length) length /= 2;
-    const ring: (W | undefined)[] = new Array(Math.max(length, SMALLEST_RING)).fill(undefined);
+  /** Lays those who wait out anew, in a ring that as many again fit into, so that the next time is far away. */
+  #relay(): void {
+    const waiters = this.living();
+    let length = SMALLEST_RING;
+    while (length < 2 * waiters.length) length *= 2;
+    const ring: (W | undefined)[] = new Array(length).fill(undefined);
     waiters.forEach((waiter, i) => ring[i] = waiter);
     this.#ring = ring;
     this.#head = this.#gaps = 0;
     this.#used = waiters.length;
-  }
-
-  #living(): W[] {
-    const waiters: W[] = [];
-    for (let i = 0; i < this.#used; i++) {
-      const waiter = this.#ring[(this.#head + i) & (this.#ring.length - 1)]!;
-      if (waiter.resolve !== undefined) waiters.push(waiter);
-    }
-    return waiters;
   }
 }
 

@@ -206,8 +206,8 @@ export class Condition implements Acquirable<Guard> {
         this.#mutex.retake(hold, refuse);
       };
       const takeBack = () => {
-        if (place.resolve !== undefined) this.#line.leave(place);
-        else this.#mutex.line.leave(hold);
+        if (place.resolve !== undefined) this.#line.drop(place);
+        else this.#mutex.line.drop(hold);
         // What reached somebody who will not act on it belongs to the next one.
         if (notified) this.#line.wakeOne();
         refuse();

@@ -77,7 +77,7 @@ class Side implements RwLockSide, Keeper {
   }
 
   get waiting(): number {
-    return this.#permits.line.count((hold) => hold.permits === this.#share);
+    return this.#permits.line.living().filter((hold) => hold.permits === this.#share).length;
   }
 
   acquire(options?: WaitOptions): Promise<Guard> {

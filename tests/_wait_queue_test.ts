@@ -29,14 +29,14 @@ test("WaitQueue: behaves as a list from which some go in the middle", () =>
       if (act < 3) model.push(join(line, next++));
       else if (act === 3 && model.length > 0) {
         const [gone] = model.splice(random.below(model.length), 1);
-        line.leave(gone!);
+        line.drop(gone!);
       } else if (act === 7 && random.below(50) === 0) {
         assert.deepEqual(line.drain().map((one) => one.id), model.map((one) => one.id));
         model = [];
       } else assert.equal(line.wakeOne(), model.shift());
       assert.equal(line.size, model.length);
       assert.equal(line.peek(), model[0]);
-      assert.equal(line.count((one) => one.id % 2 === 0), model.filter((one) => one.id % 2 === 0).length);
+      if (step % 100 === 0) assert.deepEqual(line.living(), model);
     }
     return Promise.resolve();
   }));
@@ -69,12 +69,12 @@ test("WaitQueue: is empty in every respect after a long line is gone", () => {
 test("WaitQueue: who gave up takes up no more room than who waits", () => {
   const line = new WaitQueue<void, Numbered>();
   const patient = join(line, 0);
-  for (let round = 0; round < 2000; round++) line.leave(join(line, 1));
+  for (let round = 0; round < 2000; round++) line.drop(join(line, 1));
   assert.deepEqual([line.size, line.peek()], [1, patient]);
-  assert.ok(line.slots <= 32, `${line.slots} slots`);
+  assert.ok(line.slots <= 64, `${line.slots} slots`);
   // A crowd that leaves takes its room along.
   const crowd = Array.from({ length: 5000 }, (_, i) => join(line, i));
   assert.ok(line.slots >= 5000);
-  for (const waiter of crowd) line.leave(waiter);
-  assert.ok(line.slots <= 32, `${line.slots} slots`);
+  for (const waiter of crowd) line.drop(waiter);
+  assert.ok(line.slots <= 64, `${line.slots} slots`);
 });
