@@ -1,9 +1,9 @@
 /**
  * The one line that everything local waits in, first come first served.
  *
- * A ring of places. Who gives up is marked in place, O(1), and passed over later; the marked never outnumber the living
- * by more than a constant, so memory is bounded by who really waits. Leaving the line and settling is one synchronous
- * step: a waiter is granted or has given up, never both.
+ * Each in line knows who comes next. Who gives up is marked in place, O(1), and passed over later; the marked never
+ * outnumber the living by more than a constant, so memory is bounded by who really waits. Leaving the line and settling
+ * is one synchronous step: a waiter is granted or has given up, never both.
  *
  * @module
  */
@@ -14,10 +14,12 @@ import type { WaitOptions } from "./types.ts";
 export interface Waiter<T> {
   /** What it waits to do, as in "Cannot ⟨acquire lock⟩: timed out". */
   readonly act: string;
-  /** Settles what waits; undefined exactly while it is in no line. */
+  /** Settles what waits; undefined exactly while it waits in no line. */
   resolve: ((value: T) => void) | undefined;
   /** How it gives up, while it may. */
   exit: Exit | undefined;
+  /** Who comes after it. */
+  next: this | undefined;
 }
 
 /** A place in line for those who get no guard. */
@@ -25,6 +27,7 @@ export class Place<T> implements Waiter<T> {
   readonly act: string;
   resolve: ((value: T) => void) | undefined = undefined;
   exit: Exit | undefined = undefined;
+  next: this | undefined = undefined;
 
   constructor(act: string) {
     this.act = act;
@@ -38,15 +41,15 @@ export function settle<T>(waiter: Waiter<T>, value: T): void {
   resolve(value);
 }
 
-const SMALLEST_RING = 8;
-const LARGE_RING = 1024;
+/** How many more may be marked than wait. */
+const SPARE = 32;
 
 /** A line of `W`, each of whom waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // #ring.length is 0 or a power of two; of the #used slots from #head on, #gaps hold some who gave up.
-  #ring: (W | undefined)[] = NO_SLOTS;
-  #head = 0;
-  #used = 0;
+  // From #head to #tail there are the #size who wait, and #gaps, who gave up. #head undefined implies both 0.
+  #head: W | undefined = undefined;
+  #tail: W | undefined = undefined;
+  #size = 0;
   #gaps = 0;
   readonly #onGone: (() => void) | undefined;
 
@@ -57,20 +60,19 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** How many wait. */
   get size(): number {
-    return this.#used - this.#gaps;
+    return this.#size;
   }
 
-  /** How much room the line takes up, gaps included. */
-  get slots(): number {
-    return this.#ring.length;
+  /** How many places the line takes up, gaps included. */
+  get length(): number {
+    return this.#size + this.#gaps;
   }
 
   /** Who waits, in order, by a walk along the line. */
   living(): W[] {
     const waiters: W[] = [];
-    for (let i = 0; i < this.#used; i++) {
-      const waiter = this.#ring[(this.#head + i) & (this.#ring.length - 1)]!;
-      if (waiter.resolve !== undefined) waiters.push(waiter);
+    for (let one = this.#head; one !== undefined; one = one.next) {
+      if (one.resolve !== undefined) waiters.push(one);
     }
     return waiters;
   }
@@ -98,27 +100,27 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Who is next. It stays in line. */
   peek(): W | undefined {
-    while (this.#used > 0) {
-      const waiter = this.#ring[this.#head]!;
-      if (waiter.resolve === undefined) {
-        this.#dropHead();
+    for (let first = this.#head; first !== undefined; first = this.#head) {
+      if (first.resolve === undefined) {
+        this.#unlink(first);
         this.#gaps--;
-      } else if (waiter.exit === undefined || !waiter.exit.leaveIfAborted()) return waiter;
+      } else if (!first.exit?.leaveIfAborted()) return first;
     }
     return undefined;
   }
 
   /** Takes out who is next. The caller settles it in the same synchronous step. */
   take(): W | undefined {
-    const waiter = this.peek();
-    if (waiter !== undefined) this.shift(waiter);
-    return waiter;
+    const first = this.peek();
+    if (first !== undefined) this.shift(first);
+    return first;
   }
 
   /** The same for whom {@linkcode peek} has just returned. */
-  shift(waiter: W): void {
-    this.#dropHead();
-    waiter.exit?.disarm();
+  shift(first: W): void {
+    this.#unlink(first);
+    this.#size--;
+    first.exit?.disarm();
   }
 
   /** Lets the next one go; says who that was. */
@@ -136,18 +138,20 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** Takes out everybody, in order. The caller settles them all in the same synchronous step. */
   drain(): W[] {
     const waiters = this.living();
-    this.#ring = NO_SLOTS;
-    this.#head = this.#used = this.#gaps = 0;
-    for (const waiter of waiters) waiter.exit?.disarm();
+    this.#relink([]);
+    for (const waiter of waiters) {
+      waiter.next = undefined;
+      waiter.exit?.disarm();
+    }
     return waiters;
   }
 
-  /** Takes out one that leaves without being let go. It keeps its slot, until such slots outnumber the rest. */
+  /** Takes out one that leaves without being let go. Its place stays, until such places outnumber the rest. */
   drop(waiter: W): void {
     waiter.exit?.disarm();
     waiter.resolve = undefined;
-    this.#gaps++;
-    if (this.#gaps > this.size + SMALLEST_RING) this.#relay();
+    this.#size--;
+    if (++this.#gaps > this.#size + SPARE) this.#relink(this.living());
   }
 
   /** All who give up now are out. */
@@ -156,29 +160,25 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   #push(waiter: W): void {
-    if (this.#used === this.#ring.length) this.#relay();
-    this.#ring[(this.#head + this.#used++) & (this.#ring.length - 1)] = waiter;
+    if (this.#head === undefined) this.#head = waiter;
+    else this.#tail!.next = waiter;
+    this.#tail = waiter;
+    this.#size++;
   }
 
-  #dropHead(): void {
-    this.#ring[this.#head] = undefined;
-    this.#head = (this.#head + 1) & (this.#ring.length - 1);
-    // A line that was long once gives its memory back.
-    if (--this.#used === 0 && this.#ring.length >= LARGE_RING) this.#ring = NO_SLOTS;
+  /** What is out keeps nobody who is in line alive. */
+  #unlink(first: W): void {
+    this.#head = first.next;
+    first.next = undefined;
   }
 
-  /** Lays those who wait out anew, in a ring that as many again fit into, so that the next time is far away. */
-  #relay(): void {
-    const waiters = this.living();
-    let length = SMALLEST_RING;
-    while (length < 2 * waiters.length) length *= 2;
-    const ring: (W | undefined)[] = new Array(length).fill(undefined);
-    waiters.forEach((waiter, i) => ring[i] = waiter);
-    this.#ring = ring;
-    this.#head = this.#gaps = 0;
-    this.#used = waiters.length;
+  /** Makes these the line. */
+  #relink(waiters: W[]): void {
+    this.#head = this.#tail = undefined;
+    this.#size = this.#gaps = 0;
+    for (const waiter of waiters) {
+      waiter.next = undefined;
+      this.#push(waiter);
+    }
   }
 }
-
-/** Shared by all empty lines, and never written to. */
-const NO_SLOTS: never[] = [];

@@ -23,6 +23,7 @@ export interface Keeper {
 export class Hold implements Guard, Waiter<Hold> {
   resolve: ((hold: Hold) => void) | undefined = undefined;
   exit: Exit | undefined = undefined;
+  next: this | undefined = undefined;
   readonly permits: number;
   /** Undefined once it is spent. */
   #keeper: Keeper | undefined;
