@@ -36,7 +36,7 @@ export class Exit {
   readonly #signalled: Crowd<AbortSignal> | undefined;
   readonly #timed: Crowd<number> | undefined;
   /** On the monotonic clock, in ms. */
-  readonly deadline: number;
+  readonly deadline: number = Infinity;
 
   constructor(line: Line, waiter: Leaver, reject: (reason: unknown) => void, options: WaitOptions) {
     const { signal, timeout = Infinity } = options;
@@ -45,11 +45,12 @@ export class Exit {
     this.#waiter = waiter;
     this.#reject = reject;
     this.#timeout = timeout;
+    if (signal !== undefined) this.#signalled = (bySignal.get(signal) ?? new SignalCrowd(signal)).join(this);
+    if (timeout === Infinity) return;
     // A timer counts whole milliseconds; rounding up is never early.
     const delay = Math.ceil(timeout);
     this.deadline = performance.now() + delay;
-    if (signal !== undefined) this.#signalled = (bySignal.get(signal) ?? new SignalCrowd(signal)).join(this);
-    if (delay < Infinity) this.#timed = (byDelay.get(delay) ?? new TimedCrowd(delay)).join(this);
+    this.#timed = (byDelay.get(delay) ?? new TimedCrowd(delay)).join(this);
   }
 
   /** Forgets signal and timer: the waiter was granted, or leaves otherwise. */
