@@ -1,0 +1,264 @@
+/**
+ * One run of a small program under one schedule. Tasks are lists of steps; every step, every abort, every time-out and
+ * every turn of the microtasks is an action that the schedule chooses. After each turn of the microtasks, what the real
+ * primitives did is compared with what they should have done.
+ */
+import { CountingController, drain, FakeTime, watch, type Watched } from "../_tools.ts";
+import type { Call, Fate, Line } from "./_line.ts";
+
+/** One step of a task. */
+export interface Step {
+  /** As it is printed: "acquires lock". */
+  readonly text: string;
+  /** The things that it touches. Steps of different tasks that share none can be swapped without any effect. */
+  readonly on: readonly string[];
+  run(world: World, task: Task): void;
+}
+
+/** A program: what there is, and what each task does with it. */
+export interface Program {
+  readonly name: string;
+  /** Makes the things; their lines by name, and how many wait in the real one. */
+  make(): Record<string, Thing>;
+  readonly tasks: Readonly<Record<string, readonly Step[]>>;
+  /** Tasks whose signal may abort, at any moment. */
+  readonly aborts?: readonly string[];
+  /** Milliseconds after which a task gives up whatever it waits for. */
+  readonly timeouts?: Readonly<Record<string, number>>;
+  /** Whether it may end with tasks that wait for ever. */
+  readonly deadlocks?: boolean;
+}
+
+/** A real thing next to its model. */
+export interface Thing {
+  // deno-lint-ignore no-explicit-any -- a step knows what it was made for
+  readonly real: any;
+  readonly line: Line;
+  /** How many wait in the real one, where it tells. */
+  waiting?(): number | undefined;
+}
+
+export interface Task {
+  readonly name: string;
+  readonly steps: readonly Step[];
+  /** How many steps it has begun. */
+  at: number;
+  /** What its last call does, and what it should do. */
+  real: Watched<unknown> | undefined;
+  call: Call | undefined;
+  guard: { release(): void } | undefined;
+  readonly controller: CountingController | undefined;
+}
+
+/** What a schedule consists of: a task's name, "abort B", "time", or "~", which lets the microtasks run. */
+export type Action = string;
+
+export const MICROTASKS: Action = "~";
+
+export class Violation extends Error {
+  override readonly name = "Violation";
+}
+
+export class World {
+  readonly program: Program;
+  readonly things: Readonly<Record<string, Thing>>;
+  readonly tasks: readonly Task[];
+  readonly #time: FakeTime | undefined;
+  #now = 0;
+  /** Whether something happened since the microtasks ran. */
+  #stirred = false;
+  readonly #aborted = new Set<string>();
+  /** What happened to each thing, in order: what a thing does next depends on nothing else. */
+  readonly #history = new Map<string, string>();
+
+  constructor(program: Program) {
+    this.program = program;
+    this.#time = program.timeouts === undefined ? undefined : new FakeTime();
+    this.things = program.make();
+    this.tasks = Object.entries(program.tasks).map(([name, steps]) => {
+      const controller = program.aborts?.includes(name) ? new CountingController() : undefined;
+      return { name, steps, at: 0, real: undefined, call: undefined, guard: undefined, controller };
+    });
+  }
+
+  /** Gives the clock back. What still waits for it must not meet the clock of another run. */
+  close(): void {
+    this.#time?.advance(1e9);
+    this.#time?.restore();
+  }
+
+  /** What a waiting call of this task is given. */
+  options(task: Task): { signal?: AbortSignal; timeout?: number } | undefined {
+    const timeout = this.program.timeouts?.[task.name];
+    if (task.controller === undefined && timeout === undefined) return undefined;
+    return {
+      ...(task.controller && { signal: task.controller.signal }),
+      ...(timeout !== undefined && { timeout }),
+    };
+  }
+
+  /** Makes a real call and tells the model of it. */
+  wait(task: Task, thing: string, weight: number, real: () => Promise<unknown>, more: Partial<Call> = {}): Call {
+    const { controller } = task;
+    const deadline = this.#now + (this.program.timeouts?.[task.name] ?? Infinity);
+    const call: Call = {
+      task: task.name,
+      weight,
+      patient: controller === undefined && deadline === Infinity,
+      deadline,
+      fate: "waits",
+      ...more,
+    };
+    task.call = call;
+    task.real = watch(real());
+    if (controller?.signal.aborted) call.fate = "gave up";
+    else this.things[thing]!.line.join(call);
+    return call;
+  }
+
+  /** What may happen next; nothing, when the program is over. */
+  enabled(): Action[] {
+    const steps = this.tasks.filter((task) => this.#ready(task)).map(({ name }) => name);
+    const aborts = this.tasks.filter((task) => this.#mayAbort(task)).map(({ name }) => `abort ${name}`);
+    const time = this.#deadlines().length > 0 ? ["time"] : [];
+    return [...this.#stirred ? [MICROTASKS] : [], ...steps, ...aborts, ...time];
+  }
+
+  /** Does it. Only where the microtasks are to run does that take longer than this call. */
+  act(action: Action): Promise<void> | undefined {
+    if (action === MICROTASKS) return this.#settle();
+    const [name, aborted] = action.split(" ").reverse();
+    const task = this.tasks.find((one) => one.name === name);
+    if (task === undefined) this.#passTime();
+    else if (aborted === undefined) this.#step(task);
+    else this.#abort(task);
+    return undefined;
+  }
+
+  /** Runs that share this text go on in the same ways, however they came here. */
+  fingerprint(): string {
+    const tasks = this.tasks.map(({ name, at, real }) => `${name}${at}${real?.state ?? ""}`);
+    return [...tasks, this.#stirred, this.#now, ...this.#aborted, ...this.#history.entries()].join("|");
+  }
+
+  /** What is to be seen after an action. */
+  describe(): string {
+    return Object.entries(this.things).map(([name, { line }]) => {
+      const inside = line.inside.map(({ task }) => task).join(" ");
+      const waiting = line.waiting.map(({ task }) => task).join(" ");
+      return `${name}: ${inside || "nobody"} inside${waiting && `, ${waiting} in line`}`;
+    }).join("; ");
+  }
+
+  text(action: Action): string {
+    if (action === MICROTASKS) return "microtasks run";
+    if (action === "time") return "time passes";
+    const task = this.tasks.find(({ name }) => name === action);
+    return task === undefined ? `${action.slice(6)} is aborted` : `${action} ${task.steps[task.at]?.text ?? "?"}`;
+  }
+
+  /** Once nothing can happen any more. */
+  checkEnd(): void {
+    const stuck = this.tasks.filter(({ at, steps, call }) => {
+      return call?.fate === "waits" || at < steps.length && call?.fate !== "gave up";
+    });
+    if (stuck.length > 0 && !this.program.deadlocks) {
+      throw new Violation(`deadlock: ${stuck.map(({ name }) => name).join(" and ")} can never go on`);
+    }
+    for (const { name, controller } of this.tasks) {
+      const waits = this.#line(name) !== undefined;
+      if (controller && controller.listeners > 0 && !waits) {
+        throw new Violation(`${name}'s signal still has a listener`);
+      }
+    }
+    if (this.#time && this.#time.timers > this.#deadlines().length) throw new Violation("a timer is left");
+  }
+
+  #ready({ at, steps, call, real }: Task): boolean {
+    if (at >= steps.length) return false;
+    return call === undefined || real!.state === "fulfilled" || real!.state === "rejected" && call.goesOn === true;
+  }
+
+  #mayAbort({ name, controller, call, at, steps }: Task): boolean {
+    return controller !== undefined && !this.#aborted.has(name) && (at < steps.length || call?.fate === "waits");
+  }
+
+  #deadlines(): number[] {
+    return Object.values(this.things).flatMap(({ line }) => line.waiting.map(({ deadline }) => deadline))
+      .filter((deadline) => deadline < Infinity);
+  }
+
+  #line(task: string): Line | undefined {
+    return Object.values(this.things).find(({ line }) => line.waiting.some((call) => call.task === task))?.line;
+  }
+
+  #step(task: Task): void {
+    if (task.real?.state === "fulfilled") task.guard = (task.real.value as Task["guard"]) ?? task.guard;
+    task.real = task.call = undefined;
+    const step = task.steps[task.at++]!;
+    this.#note(step.on, `${task.name}${task.at}`);
+    step.run(this, task);
+  }
+
+  #abort(task: Task): void {
+    this.#aborted.add(task.name);
+    this.#note(Object.keys(this.things), `abort ${task.name}`);
+    task.controller!.abort(new Error(`${task.name} gave up`));
+    this.#line(task.name)?.giveUp((call) => call.task === task.name && !call.patient);
+  }
+
+  #passTime(): void {
+    const next = Math.min(...this.#deadlines());
+    this.#note(Object.keys(this.things), "time");
+    this.#time!.advance(next - this.#now);
+    this.#now = next;
+    for (const { line } of Object.values(this.things)) line.giveUp(({ deadline }) => deadline <= next);
+  }
+
+  async #settle(): Promise<void> {
+    await drain();
+    this.#note(Object.keys(this.things), MICROTASKS);
+    const calls = this.tasks.filter(({ call }) => call !== undefined);
+    // Who was let in wrongly comes before who was not, because of that.
+    for (const task of [...calls.filter(({ real }) => real!.state === "fulfilled"), ...calls]) this.#compare(task);
+    for (const [name, { line, waiting }] of Object.entries(this.things)) {
+      const difference = (waiting?.() ?? line.waiting.length) - line.waiting.length;
+      if (difference > 0) throw new Violation(`left in line: ${name} counts ${difference} who do not wait for it`);
+      const missing = line.waiting.slice(difference).map((call) => this.#task(call.task));
+      if (difference < 0) throw new Violation(`lost wake-up: ${names(missing)} should be in line for ${name}`);
+    }
+  }
+
+  /** What should have happened to the last call of this task, against what did. */
+  #compare({ name, call, real }: Task): void {
+    const did = ({ pending: "waits", fulfilled: "let in", rejected: "gave up" } as const)[real!.state];
+    if (did !== call!.fate) throw new Violation(this.#complaint(name, call!.fate, did));
+  }
+
+  #complaint(name: string, should: Fate, did: Fate): string {
+    if (should === "waits" && did === "let in") {
+      const inside = Object.values(this.things).flatMap(({ line }) => line.inside).map((call) => this.#task(call.task));
+      const really = inside.filter(({ call, real }) => call === undefined || real!.state === "fulfilled");
+      if (really.length > 0) return `exclusion: ${name} was let in while ${names(really)} is inside`;
+      return `order: ${name} overtook ${names(inside)}`;
+    }
+    if (should === "let in" && did === "waits") return `lost wake-up: it is ${name}'s turn, and ${name} still waits`;
+    if (should === "let in") return `grant: ${name} was refused after it had been let in`;
+    if (did === "waits") return `giving up: ${name} gave up and still waits`;
+    return `giving up: ${name} ${should === "gave up" ? "gave up and was let in" : "was refused without a reason"}`;
+  }
+
+  #task(name: string): Task {
+    return this.tasks.find((task) => task.name === name)!;
+  }
+
+  /** Something was done to these things. */
+  #note(things: readonly string[], what: string): void {
+    if (things.length > 0) this.#stirred = what !== MICROTASKS;
+    for (const thing of things) this.#history.set(thing, `${this.#history.get(thing) ?? ""} ${what}`);
+  }
+}
+
+function names(tasks: readonly Task[]): string {
+  return tasks.map(({ name }) => name).join(" and ");
+}

@@ -1,0 +1,32 @@
+/** Broken on purpose: who gave up stays in line, and the lock is handed to it one day. */
+import type { WaitOptions } from "../../../mod.ts";
+import { type Guard, once } from "./_once.ts";
+
+export class GhostWaiterLock {
+  #held = false;
+  readonly #line: ((guard: Guard) => void)[] = [];
+
+  acquire({ signal }: WaitOptions = {}): Promise<Guard> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (!this.#held) {
+      this.#held = true;
+      return Promise.resolve(this.#guard());
+    }
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(signal!.reason); // and the line knows nothing of it
+      signal?.addEventListener("abort", giveUp, { once: true });
+      this.#line.push((guard) => {
+        signal?.removeEventListener("abort", giveUp);
+        resolve(guard);
+      });
+    });
+  }
+
+  #guard(): Guard {
+    return once(() => {
+      const next = this.#line.shift();
+      if (next === undefined) this.#held = false;
+      else next(this.#guard());
+    });
+  }
+}

@@ -1,0 +1,158 @@
+/** The programs whose every schedule is run: two to four tasks each, over the real primitives. */
+import {
+  Barrier,
+  BoundedSemaphore,
+  Condition,
+  Event,
+  KeyedMutex,
+  Lock,
+  RwLock,
+  Semaphore,
+  SetEvent,
+  TimeoutLock,
+} from "../../mod.ts";
+import type { WaitOptions } from "../../mod.ts";
+import { acquire, gate, holdable, meet, notify, release, turn, wait, waitOn, work } from "./_steps.ts";
+import type { Holdable } from "./_steps.ts";
+import type { Program, Step, Thing } from "./_world.ts";
+
+const visit = (thing: string, weight = 1): Step[] => [acquire(thing, weight), work, release(thing)];
+
+/** Three tasks want one lock, some may give up, and the first releases a guard that is spent. */
+export function threeWant(name: string, make: () => Holdable, aborts: readonly string[] = []): Program {
+  return {
+    name: `${name}: three want it, ${aborts.join() || "none"} may give up, one releases twice`,
+    make: () => ({ lock: holdable(make()) }),
+    tasks: { A: [...visit("lock"), release("lock")], B: visit("lock"), C: visit("lock") },
+    aborts,
+  };
+}
+
+/** Two wait, one of them may give up, a third notifies once, a fourth once more. */
+export function twoWait(
+  name: string,
+  make: () => { lock: Holdable; condition: { readonly waiting: number } },
+): Program {
+  const waiter = [acquire("lock"), waitOn("condition", "lock"), release("lock")];
+  const notifier = [acquire("lock"), notify("condition", "lock"), release("lock")];
+  return {
+    name: `${name}: two wait, one may give up, one is notified`,
+    make: () => conditionThings(make()),
+    tasks: { A: waiter, B: waiter, C: notifier },
+    aborts: ["A"],
+    deadlocks: true, // who waits after the notification waits for ever
+  };
+}
+
+function conditionThings({ lock, condition }: { lock: Holdable; condition: { readonly waiting: number } }) {
+  return { lock: holdable(lock), condition: gate(condition) } satisfies Record<string, Thing>;
+}
+
+function ourCondition(): { lock: Lock; condition: Condition } {
+  const lock = new Lock();
+  return { lock, condition: new Condition(lock) };
+}
+
+export const programs: readonly Program[] = [
+  threeWant("Lock", () => new Lock(), ["B"]),
+  {
+    name: "Lock: everybody may give up",
+    make: () => ({ lock: holdable(new Lock()) }),
+    tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock") },
+    aborts: ["A", "B", "C"],
+  },
+  {
+    name: "Lock: four tasks",
+    make: () => ({ lock: holdable(new Lock()) }),
+    tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock"), D: visit("lock") },
+  },
+  {
+    name: "Lock: two locks in opposite orders, which is a deadlock",
+    make: () => ({ one: holdable(new Lock()), two: holdable(new Lock()) }),
+    tasks: { A: [acquire("one"), acquire("two")], B: [acquire("two"), acquire("one")] },
+    deadlocks: true,
+  },
+  {
+    name: "TimeoutLock: two run out of time",
+    make: () => ({ lock: holdable(new TimeoutLock(1000)) }),
+    tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock") },
+    timeouts: { B: 20, C: 30 },
+  },
+  {
+    name: "Semaphore: two permits, three tasks, one may give up",
+    make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
+    tasks: { A: visit("semaphore"), B: visit("semaphore"), C: visit("semaphore") },
+    aborts: ["B"],
+  },
+  {
+    name: "Semaphore: one wants both permits and may give up",
+    make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
+    tasks: { A: visit("semaphore"), B: visit("semaphore", 2), C: visit("semaphore") },
+    aborts: ["B"],
+  },
+  {
+    name: "BoundedSemaphore: time-outs, one wants both",
+    make: () => ({ semaphore: holdable(new BoundedSemaphore(2), 2) }),
+    tasks: { A: visit("semaphore"), B: visit("semaphore", 2), C: visit("semaphore") },
+    timeouts: { B: 20 },
+  },
+  {
+    name: "RwLock: two readers and a writer that may give up",
+    make: () => {
+      const lock = new RwLock();
+      const real = { acquire: lock.reader.acquire.bind(lock.reader), write: lock.writer.acquire.bind(lock.writer) };
+      return { lock: { ...holdable(real, 3), waiting: () => lock.reader.waiting + lock.writer.waiting } };
+    },
+    tasks: { A: visit("lock"), B: [acquire("lock", 3, "write"), work, release("lock")], C: visit("lock") },
+    aborts: ["B"],
+  },
+  {
+    name: "KeyedMutex: two keys, one may give up",
+    make: () => {
+      const mutex = new KeyedMutex<string>();
+      const key = (name: string): Thing => ({
+        ...holdable({ acquire: (options?: WaitOptions) => mutex.acquire(name, options) }),
+        waiting: () => mutex.waiting(name),
+      });
+      return { red: key("red"), blue: key("blue") };
+    },
+    tasks: { A: visit("red"), B: visit("red"), C: [...visit("blue"), ...visit("red")] },
+    aborts: ["B"],
+  },
+  twoWait("Condition", ourCondition),
+  {
+    name: "Condition: everybody is notified, both may give up",
+    make: () => conditionThings(ourCondition()),
+    tasks: {
+      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      B: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      C: [acquire("lock"), notify("condition", "lock", 2), release("lock")],
+    },
+    aborts: ["A", "B"],
+    deadlocks: true,
+  },
+  {
+    name: "Event: two wait, one may give up, it is set and cleared",
+    make: () => ({ event: gate(new Event()) }),
+    tasks: { A: [wait("event")], B: [wait("event")], C: [turn("event", "set", true), turn("event", "clear", false)] },
+    aborts: ["A"],
+    deadlocks: true,
+  },
+  {
+    name: "SetEvent: emptied and filled again, one may give up",
+    make: () => {
+      const set = new SetEvent<number>([1]);
+      return { set: gate(set) };
+    },
+    tasks: { A: [wait("set")], B: [wait("set")], C: [turn("set", "delete", true, 1), turn("set", "add", false, 2)] },
+    aborts: ["A"],
+    deadlocks: true,
+  },
+  {
+    name: "Barrier: two of three parties, one may give up",
+    make: () => ({ barrier: gate(new Barrier(2)) }),
+    tasks: { A: [meet("barrier", 2)], B: [meet("barrier", 2)], C: [meet("barrier", 2)] },
+    aborts: ["B"],
+    deadlocks: true, // the third waits for a fourth
+  },
+];
