@@ -57,8 +57,8 @@ class Claim implements Listener {
   #reject!: (error: unknown) => void;
   #settled = false;
   #place: Place | undefined;
-  /** A hand-over that was told of while a command was under way. */
-  #told: { fence: number; deadline: number } | undefined;
+  /** A hand-over that was told of while a command was under way, perhaps the one that put us in line. */
+  #told: { fence: number; serverTime: number } | undefined;
   /** Ends the pause between two commands; undefined while a command is under way. */
   #wake: (() => void) | undefined;
   /** How the last command said that we are told. */
@@ -95,15 +95,23 @@ class Claim implements Listener {
   // As a listener.
 
   granted(fence: number, serverTime: number): void {
-    const place = this.#place;
-    if (this.#settled || place === undefined) return;
+    if (this.#settled) return;
+    this.#told = { fence, serverTime };
+    // The answer under way decides.
+    if (this.#wake !== undefined && !this.#takeTold()) this.ask(); // we were asleep for too long: perhaps it is still ours
+  }
+
+  /** Takes what was handed over to us, if we know our place in line and the lease has not ended since. */
+  #takeTold(): boolean {
+    if (this.#told === undefined || this.#place === undefined) return false;
+    const { fence, serverTime } = this.#told;
     // The lease began when it was handed over: as long after our last command as the server's clock says, and in any
     // case before now.
-    const began = Math.min(place.sentAt + (serverTime - place.serverTime) / 1000, now());
+    const began = Math.min(this.#place.sentAt + (serverTime - this.#place.serverTime) / 1000, now());
     const deadline = began + trusted(this.#target.settings.ttl);
-    if (this.#wake === undefined) this.#told = { fence, deadline }; // the answer under way decides
-    else if (deadline <= now()) this.ask(); // we were asleep for too long: perhaps it is still ours
-    else this.#grant(fence, deadline);
+    if (deadline <= now()) return false;
+    this.#grant(fence, deadline);
+    return true;
   }
 
   ask(): void {
@@ -141,8 +149,11 @@ class Claim implements Listener {
     this.#left = true;
     const stray = this.#stray;
     this.#stray = Math.max(stray, latest);
+    const args = this.#args(latest);
+    // From here on we may be told, which can be sooner than the answer comes.
+    if (this.#reach === "p" || this.#reach === "u") this.#session.push.add(this.#id, this);
     try {
-      const answer = await this.#session.run(family.acquire, keys, this.#args(latest), limit) as unknown[];
+      const answer = await this.#session.run(family.acquire, keys, args, limit) as unknown[];
       this.#stray = stray;
       this.#take(answer.map(Number), sentAt);
     } catch (error) {
@@ -195,7 +206,7 @@ class Claim implements Listener {
     this.#place = place;
     if (this.#settled) return;
     this.#session.push.add(this.#id, this);
-    if (this.#told && this.#told.deadline > now()) return this.#grant(this.#told.fence, this.#told.deadline);
+    if (this.#takeTold()) return;
     // We can be told now, and could not when the command was sent.
     if (this.#reach === "h" && this.#session.push.reach !== "h") return this.ask();
     const beat = this.#beat();
@@ -226,7 +237,7 @@ class Claim implements Listener {
 
   #failed(error: unknown, failures: number): void {
     const time = now();
-    if (this.#told && this.#told.deadline > time) return this.#grant(this.#told.fence, this.#told.deadline);
+    if (this.#takeTold()) return;
     // No answer to a last, short attempt tells less than what the server or the connection said before.
     if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
     this.#failingSince ??= time;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
-import { RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { type Backend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { runtime } from "../_test.ts";
 import { deaf, eachClient, redisTest, until } from "./_clients.ts";
 
@@ -155,3 +155,47 @@ redisTest("nothing is left after the retention", async ({ server, backend }) => 
   }
   await until(async () => await server.send("DBSIZE") === 0);
 });
+
+redisTest("a hand-over that overtakes the answer about the place in line is not lost", async ({ backend, connect }) => {
+  const direct = await connect();
+  let gate: Promise<void> | undefined;
+  let calls = 0;
+  const slow: Backend = {
+    ...direct,
+    evalsha: async (...args) => {
+      calls++;
+      const answer = direct.evalsha(...args);
+      await gate;
+      return await answer;
+    },
+  };
+  const mine = new RedisLock(backend, "a");
+  const theirs = new RedisLock(slow, "a");
+  const inLine = () => until(async () => (await mine.inspect()).waiters.length === 1);
+
+  const first = await mine.acquire();
+  const warm = theirs.acquire(); // so that it listens already
+  await inLine();
+  await first.release();
+  await (await warm).release();
+
+  const second = await mine.acquire();
+  const { promise, resolve: open } = latch();
+  gate = promise;
+  calls = 0;
+  const waiting = theirs.acquire();
+  await inLine();
+  await second.release();
+  await new Promise((resolve) => setTimeout(resolve, 20)); // the message comes, the answer does not
+  open();
+  const lease = await waiting;
+  assert.equal(calls, 1); // no question was needed
+  assert.equal(lease.held, true);
+  assert.equal(await lease.release(), true);
+});
+
+function latch(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((open) => resolve = open);
+  return { promise, resolve };
+}
