@@ -1,0 +1,180 @@
+/** One scenario: a server behind a proxy, a resource, worker processes, and what has to be true of them at the end. */
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Random } from "../../_tools.ts";
+import { type Connected, connectNode } from "../_clients.ts";
+import { Server } from "../_server.ts";
+import { FaultProxy } from "./_proxy.ts";
+import { type Figures, Resource } from "./_resource.ts";
+import type { Kind, Orders } from "./_worker.ts";
+
+export const TTL = 1000;
+/** A lease, a heartbeat of a waiter, and what a client takes to connect again. */
+const RECOVERY = TTL + 1000 + 3000;
+const WORKER = fileURLToPath(new URL("./_worker.ts", import.meta.url));
+
+/** What a scenario is. */
+export interface Scenario {
+  readonly name: string;
+  /** Whether it runs in the tests, too. */
+  readonly fast?: boolean;
+  /** How much weight fits in; 1 unless said. */
+  readonly room?: number;
+  /** Data is lost or a holder sleeps past its lease: two may believe that they hold, and only fencing helps. */
+  readonly lossy?: boolean;
+  readonly args?: readonly string[];
+  run(harness: Harness): Promise<void>;
+}
+
+/** How it went. */
+export interface Verdict extends Figures {
+  readonly name: string;
+  readonly violations: string[];
+  /** Milliseconds from the end of the fault to the next entry; undefined where nothing was to recover. */
+  readonly recovery: number | undefined;
+  readonly seconds: number;
+}
+
+export class Harness {
+  readonly server: Server;
+  readonly proxy: FaultProxy;
+  readonly random: Random;
+  readonly violations: string[] = [];
+  recovery: number | undefined;
+  readonly #resource: Resource;
+  readonly #resourcePort: number;
+  readonly #workers: ChildProcess[] = [];
+  readonly #connected: Connected[] = [];
+
+  constructor(server: Server, proxy: FaultProxy, random: Random, resource: Resource, resourcePort: number) {
+    this.server = server;
+    this.proxy = proxy;
+    this.random = random;
+    this.#resource = resource;
+    this.#resourcePort = resourcePort;
+  }
+
+  get figures(): Figures {
+    return this.#resource.figures;
+  }
+
+  /** Says so if it is not so. */
+  must(holds: boolean, otherwise: string): void {
+    if (!holds) this.violations.push(otherwise);
+  }
+
+  /** A client in this process, through the proxy. */
+  async connect(): Promise<Connected> {
+    const one = await connectNode(this.proxy.url);
+    this.#connected.push(one);
+    return one;
+  }
+
+  /** Starts so many processes, and waits until each is connected. */
+  async workers(count: number, kind: Kind, orders: Partial<Orders> = {}): Promise<ChildProcess[]> {
+    const started = Array.from({ length: count }, () => this.#worker(kind, orders));
+    return await Promise.all(started);
+  }
+
+  async #worker(kind: Kind, more: Partial<Orders>): Promise<ChildProcess> {
+    const worker = `${kind} ${this.#workers.length + 1}`;
+    const rest = { ttl: TTL, hold: 10, timeout: 8000, skew: 0, block: 0, keys: 3, ...more };
+    const orders: Orders = { url: this.proxy.url, resource: this.#resourcePort, worker, kind, ...rest };
+    const flags = "Deno" in globalThis
+      ? ["run", "--quiet", "-A", "--no-check"]
+      : process.execArgv.filter((flag) => flag.startsWith("--import"));
+    const child = spawn(process.execPath, [...flags, WORKER, JSON.stringify(orders)], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.#workers.push(child);
+    child.stdin!.on("error", () => {});
+    await new Promise<void>((resolve, reject) => {
+      child.stdout!.once("data", () => resolve());
+      child.once("exit", (code) => reject(new Error(`${worker} ended with ${code}`)));
+    });
+    return child;
+  }
+
+  /** Waits until so many more have been inside. */
+  async entries(count: number, ms = RECOVERY + 5000): Promise<void> {
+    const enough = this.figures.acquisitions + count;
+    for (const end = performance.now() + ms; this.figures.acquisitions < enough; await sleep(2)) {
+      if (performance.now() < end) continue;
+      return this.must(false, `no progress: ${enough - this.figures.acquisitions} entries missing after ${ms} ms`);
+    }
+  }
+
+  /** The fault is over: somebody has to come in soon. */
+  async recover(entries = 5): Promise<void> {
+    const start = performance.now();
+    await this.entries(1);
+    this.recovery = performance.now() - start;
+    this.must(this.recovery <= RECOVERY, `recovered after ${Math.round(this.recovery)} ms, more than ${RECOVERY}`);
+    await this.entries(entries);
+  }
+
+  /** Ends the workers in the regular way; each says what it complains of. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      child.stdin!.end();
+      const alarm = setTimeout(() => {
+        this.violations.push("a worker did not end");
+        process.kill(child.pid!, "SIGKILL");
+      }, 15_000);
+      const code = await gone;
+      clearTimeout(alarm);
+      this.must(code === 0 || code === null, `a worker ended with ${code}`);
+    }));
+    for (const one of this.#connected) await one.close();
+  }
+
+  /** No key without a time to live, and none at all once the retention is over. */
+  async checkKeys(): Promise<void> {
+    const ours = async () => (await this.server.send("KEYS", "interlock:*")) as string[];
+    for (const key of await ours()) {
+      const ttl = await this.server.send("PTTL", key);
+      this.must(ttl !== -1, `key ${key} has no time to live`);
+    }
+    for (const end = performance.now() + 2 * TTL + 6000; performance.now() < end; await sleep(50)) {
+      if ((await ours()).length === 0) return;
+    }
+    this.must(false, `keys left: ${await ours()}`);
+  }
+}
+
+/** A process that was stopped or killed. */
+export function signal(child: ChildProcess, name: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+  process.kill(child.pid!, name);
+}
+
+/** Runs one scenario from the start to its verdict. */
+export async function runScenario(scenario: Scenario, random: Random): Promise<Verdict> {
+  const start = performance.now();
+  const server = await Server.start(...scenario.args ?? []);
+  const proxy = await FaultProxy.start(server.port);
+  const resource = new Resource(scenario.room ?? 1);
+  const harness = new Harness(server, proxy, random, resource, await resource.listen());
+  try {
+    await scenario.run(harness);
+    await harness.stop();
+    await harness.checkKeys();
+  } catch (error) {
+    harness.violations.push(`the scenario failed: ${error instanceof Error ? error.stack : error}`);
+  } finally {
+    await harness.stop();
+    await proxy[Symbol.asyncDispose]();
+    await resource[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  }
+  const { figures, recovery, violations } = harness;
+  violations.push(...figures.notes);
+  if (!scenario.lossy) {
+    violations.push(...figures.overlaps.map((overlap) => `overlap: ${overlap}`));
+    if (figures.stale > 0) violations.push(`${figures.stale} writes with a token that was out of date`);
+  }
+  return { ...figures, name: scenario.name, violations, recovery, seconds: (performance.now() - start) / 1000 };
+}

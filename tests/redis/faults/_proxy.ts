@@ -1,0 +1,129 @@
+/** A TCP proxy on the loopback interface, in front of a Redis server, that does to connections what networks do. */
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+
+/** Which connections are meant: those that listen to a channel, those that do not, or all. */
+export type Which = "subscribers" | "commands" | "all";
+
+/** One connection through the proxy. */
+interface Pipe {
+  readonly client: Socket;
+  readonly server: Socket;
+  subscriber: boolean;
+}
+
+export class FaultProxy implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #target: number;
+  readonly #pipes = new Set<Pipe>();
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  /** Milliseconds that every chunk takes at least, and at most so much more; order is kept. */
+  latency = 0;
+  jitter = 0;
+  /** Chunks that are swallowed, by direction; connections stay open. */
+  #frozen: { requests: Which | undefined; replies: Which | undefined } = { requests: undefined, replies: undefined };
+  /** What happens to the next request of a connection that is no subscriber. */
+  #next: "cut before" | "cut after" | undefined;
+
+  private constructor(server: Server, target: number) {
+    this.#server = server;
+    this.#target = target;
+    server.on("connection", (client) => this.#open(client));
+  }
+
+  static async start(target: number): Promise<FaultProxy> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new FaultProxy(server, target);
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Cuts a connection when its next request comes: before the server gets it, or after it did what was asked. */
+  cutNext(moment: "before" | "after"): void {
+    this.#next = moment === "before" ? "cut before" : "cut after";
+  }
+
+  /** Closes connections at once. */
+  cut(which: Which): void {
+    for (const pipe of this.#pipes) if (matches(pipe, which)) destroy(pipe);
+  }
+
+  /** From now on nothing comes through, and nobody is told: half-open. */
+  freeze(which: Which, direction: "requests" | "replies" | "both" = "both"): void {
+    if (direction !== "replies") this.#frozen.requests = which;
+    if (direction !== "requests") this.#frozen.replies = which;
+  }
+
+  /** New connections work again. Those that were half-open stay so for ever, as they do. */
+  thaw(): void {
+    for (const pipe of this.#pipes) {
+      const { requests, replies } = this.#frozen;
+      if (requests && matches(pipe, requests)) pipe.client.removeAllListeners("data").resume();
+      if (replies && matches(pipe, replies)) pipe.server.removeAllListeners("data").resume();
+    }
+    this.#frozen = { requests: undefined, replies: undefined };
+  }
+
+  #open(client: Socket): void {
+    const server = connect(this.#target, "127.0.0.1");
+    const pipe: Pipe = { client, server, subscriber: false };
+    this.#pipes.add(pipe);
+    const end = () => {
+      this.#pipes.delete(pipe);
+      destroy(pipe);
+    };
+    for (const socket of [client, server]) socket.on("error", () => {}).on("close", end);
+    client.on("data", (chunk: Uint8Array) => this.#request(pipe, chunk));
+    server.on("data", (chunk: Uint8Array) => this.#reply(pipe, chunk));
+  }
+
+  #request(pipe: Pipe, chunk: Uint8Array): void {
+    if (/subscribe/i.test(new TextDecoder().decode(chunk))) pipe.subscriber = true;
+    if (this.#frozen.requests && matches(pipe, this.#frozen.requests)) return;
+    if (this.#next !== undefined && !pipe.subscriber) {
+      const cut = this.#next;
+      this.#next = undefined;
+      if (cut === "cut before") return destroy(pipe);
+      pipe.server.removeAllListeners("data").once("data", () => destroy(pipe));
+    }
+    this.#later(() => pipe.server.write(chunk));
+  }
+
+  #reply(pipe: Pipe, chunk: Uint8Array): void {
+    if (this.#frozen.replies && matches(pipe, this.#frozen.replies)) return;
+    this.#later(() => pipe.client.write(chunk));
+  }
+
+  #due = 0;
+
+  /** After the latency; never before what was to be sent earlier. */
+  #later(send: () => void): void {
+    if (this.latency === 0) return send();
+    const now = performance.now();
+    this.#due = Math.max(this.#due, now + this.latency + Math.random() * this.jitter);
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      send();
+    }, this.#due - now);
+    this.#timers.add(timer);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.cut("all");
+    await closed;
+  }
+}
+
+function matches(pipe: Pipe, which: Which): boolean {
+  return which === "all" || pipe.subscriber === (which === "subscribers");
+}
+
+function destroy({ client, server }: Pipe): void {
+  client.destroy();
+  server.destroy();
+}

@@ -1,0 +1,117 @@
+/**
+ * What the locks protect: a service that workers tell when they come, write and go. It notes who is inside by a lease
+ * that is still good, refuses writes whose fencing token is lower than one that it has seen, and keeps the figures.
+ */
+import { createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { createInterface } from "node:readline";
+
+/** What a worker says. Times are left over milliseconds, so that nobody's clock matters. */
+export interface Message {
+  readonly say: "enter" | "write" | "leave" | "note";
+  readonly name: string;
+  readonly worker: string;
+  readonly fence: number;
+  /** Milliseconds for which its lease is good. */
+  readonly good: number;
+  readonly weight: number;
+  /** Milliseconds that it waited. */
+  readonly waited: number;
+  /** What went wrong, in a note. */
+  readonly text?: string;
+}
+
+interface Inside {
+  readonly weight: number;
+  readonly fence: number;
+  until: number;
+}
+
+interface Place {
+  /** By worker. */
+  readonly inside: Map<string, Inside>;
+  highest: number;
+}
+
+export interface Figures {
+  acquisitions: number;
+  longestWait: number;
+  /** Writes that were refused because somebody with a higher token had written. */
+  stale: number;
+  overlaps: string[];
+  /** What workers complained of. */
+  notes: string[];
+}
+
+export class Resource implements AsyncDisposable {
+  readonly #server: Server = createServer((socket) => this.#serve(socket));
+  readonly #sockets = new Set<Socket>();
+  readonly #places = new Map<string, Place>();
+  readonly #room: number;
+  /** When somebody came in last. */
+  lastEntry = 0;
+  readonly figures: Figures = { acquisitions: 0, longestWait: 0, stale: 0, overlaps: [], notes: [] };
+
+  /** @param room How much weight may be inside at once. */
+  constructor(room: number) {
+    this.#room = room;
+  }
+
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
+    createInterface({ input: socket }).on("line", (line) => {
+      const fine = this.hear(JSON.parse(line));
+      if (socket.writable) socket.write(fine ? "ok\n" : "stale\n");
+    });
+  }
+
+  /** Whether a write is accepted; true for all else. */
+  hear(message: Message): boolean {
+    const { name, worker, fence, text } = message;
+    if (message.say === "note") {
+      this.figures.notes.push(`${worker}: ${text}`);
+      return true;
+    }
+    const place = this.#places.get(name) ?? { inside: new Map(), highest: 0 };
+    this.#places.set(name, place);
+    if (message.say === "enter") this.#enter(place, message);
+    else if (message.say === "leave") place.inside.delete(worker);
+    const inside = place.inside.get(worker);
+    if (inside) inside.until = performance.now() + message.good;
+    // Only who has the room for itself is kept in order by tokens.
+    if (message.say !== "write" || message.weight < this.#room) return true;
+    if (fence < place.highest) {
+      this.figures.stale++;
+      return false;
+    }
+    place.highest = fence;
+    return true;
+  }
+
+  #enter({ inside }: Place, { name, worker, fence, weight, good, waited }: Message): void {
+    const now = performance.now();
+    const good_ = [...inside].filter(([, { until }]) => until > now);
+    const taken = good_.reduce((sum, [, one]) => sum + one.weight, 0);
+    if (taken + weight > this.#room) {
+      this.figures.overlaps.push(
+        `${name}: ${worker} (${fence}) next to ${good_.map(([who, one]) => `${who} (${one.fence})`)}`,
+      );
+    }
+    inside.set(worker, { weight, fence, until: now + good });
+    this.figures.acquisitions++;
+    this.figures.longestWait = Math.max(this.figures.longestWait, waited);
+    this.lastEntry = now;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+}

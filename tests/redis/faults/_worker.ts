@@ -1,0 +1,160 @@
+/**
+ * A process that comes and goes until its standard input ends: acquires, tells the resource, writes a few times, leaves
+ * and releases. It complains of whatever a caller must never see.
+ */
+import { connect } from "node:net";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Lease,
+  LeaseLostError,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+  TimeoutError,
+  type WaitOptions,
+} from "../../../lib/redis/mod.ts";
+import { connectNode } from "../_clients.ts";
+import { PERMITS } from "./_permits.ts";
+import type { Message } from "./_resource.ts";
+
+/** What a worker is told. */
+export interface Orders {
+  readonly url: string;
+  readonly resource: number;
+  readonly worker: string;
+  readonly kind: Kind;
+  readonly ttl: number;
+  /** Milliseconds inside; a whole number of writes is spread over them. */
+  readonly hold: number;
+  /** Milliseconds that it waits at most. */
+  readonly timeout: number;
+  /** Milliseconds by which its wall clock is wrong. */
+  readonly skew: number;
+  /** Milliseconds for which it blocks its event loop in its first hold; 0 for not at all. */
+  readonly block: number;
+  /** How many keys it goes through. */
+  readonly keys: number;
+}
+
+export type Kind = "lock" | "semaphore" | "keyed" | "reader" | "writer" | "planted";
+
+const orders = JSON.parse(process.argv[2]!) as Orders;
+const { ttl, hold, timeout, worker } = orders;
+const RETENTION = 1000;
+
+const wallClock = Date.now;
+Date.now = () => wallClock() + orders.skew;
+
+const socket = connect(orders.resource, "127.0.0.1").setNoDelay(true);
+const replies = createInterface({ input: socket })[Symbol.asyncIterator]();
+
+async function tell(message: Partial<Message>): Promise<boolean> {
+  socket.write(JSON.stringify({ worker, fence: 0, good: 0, weight: 1, waited: 0, ...message }) + "\n");
+  return (await replies.next()).value === "ok";
+}
+
+const complaints: string[] = [];
+process.on("unhandledRejection", (error) => complaints.push(`unhandled rejection: ${error}`));
+
+const { backend, close } = await connectNode(orders.url);
+const options = { ttl, retention: RETENTION };
+const keyed = new RedisKeyedMutex(backend, options);
+const rw = new RedisRwLock(backend, "shared", options);
+const lock = new RedisLock(backend, "shared", options);
+const semaphore = new RedisSemaphore(backend, "shared", PERMITS, options);
+let turn = 0;
+
+/** Whether this process could run all the time lately: neither stopped nor blocked. */
+function awake(): boolean {
+  return performance.now() - lastBeat < 200 && performance.now() - lastGap > 2000;
+}
+
+let lastBeat = performance.now();
+let lastGap = -Infinity;
+setInterval(() => {
+  if (performance.now() - lastBeat > 200) lastGap = performance.now();
+  lastBeat = performance.now();
+}, 20).unref();
+
+/** Broken on purpose, for the test of the harness: a lock that trusts its time-out and releases whoever's it is. */
+async function planted(): Promise<Lease> {
+  const take = "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0";
+  while (await backend.eval(take, ["planted"], [worker, "30"]) !== 1) await sleep(1);
+  const release = () => backend.eval("return redis.call('DEL', KEYS[1])", ["planted"], []).then(() => true);
+  const lease = { held: true, ttl, fencingToken: ++turn, signal: new AbortController().signal };
+  return { ...lease, expiresAt: Date.now() + ttl, release } as unknown as Lease;
+}
+
+const acquire: Record<Kind, (options: WaitOptions) => Promise<Lease>> = {
+  lock: (options) => lock.acquire(options),
+  semaphore: (options) => semaphore.acquire(options),
+  keyed: (options) => keyed.acquire(`key ${turn++ % orders.keys}`, options),
+  reader: (options) => rw.reader.acquire(options),
+  writer: (options) => rw.writer.acquire(options),
+  planted,
+};
+
+/** Where it goes: each key is a place of its own. */
+function place(): string {
+  return orders.kind === "keyed" ? `key ${(turn - 1) % orders.keys}` : "shared";
+}
+
+async function visit(): Promise<void> {
+  const start = performance.now();
+  let lease: Lease;
+  try {
+    lease = await acquire[orders.kind]({ timeout });
+  } catch (error) {
+    const late = performance.now() - start - timeout;
+    if (late > 1000) complaints.push(`an acquire settled ${late} ms after its time`);
+    if (error instanceof TimeoutError) return;
+    if (!(error instanceof Error) || error.name !== "RedisError") complaints.push(`acquire: ${error}`);
+    return await sleep(20);
+  }
+  await use(lease, performance.now() - start);
+}
+
+async function use(lease: Lease, waited: number): Promise<void> {
+  const name = place();
+  const fence = lease.fencingToken;
+  const weight = orders.kind === "writer" ? PERMITS : 1;
+  let aborts = 0;
+  lease.signal.addEventListener("abort", () => {
+    aborts++;
+    const late = Date.now() - lease.expiresAt;
+    if (late > 300 && awake()) complaints.push(`the signal aborted ${late} ms late`);
+    if (!(lease.signal.reason instanceof LeaseLostError)) complaints.push(`aborted with ${lease.signal.reason}`);
+  });
+  const good = () => Math.max(0, lease.held ? lease.expiresAt - Date.now() : 0);
+  if (good() === 0) return void await lease.release();
+  await tell({ say: "enter", name, fence, weight, waited, good: good() });
+  if (orders.block > 0 && turn++ === 0) blockFor(orders.block);
+  for (let left = hold; left > 0 && lease.held; left -= 5) {
+    await tell({ say: "write", name, fence, weight, good: good() });
+    await sleep(5);
+  }
+  // A write by whoever believes too long that it holds: the resource has to refuse it where somebody else came.
+  if (!lease.held) await tell({ say: "write", name, fence, weight });
+  await tell({ say: "leave", name, fence });
+  const held = lease.held;
+  const released = await lease.release().catch((error) => {
+    if (error.name !== "RedisError") complaints.push(`release: ${error}`);
+  });
+  if (released === true && !held) complaints.push("released what was lost");
+  if (aborts > 1) complaints.push("the signal aborted twice");
+}
+
+function blockFor(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+let over = false;
+process.stdin.on("data", () => {}).on("end", () => over = true);
+console.log("ready");
+while (!over) await visit();
+for (const text of complaints) await tell({ say: "note", text });
+await close();
+socket.end();

@@ -1,0 +1,77 @@
+/** What networks do. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Harness, type Scenario, TTL } from "./_harness.ts";
+
+/** Lets workers come and go, breaks something, repairs it, and waits until all is well again. */
+async function through(harness: Harness, fault: () => Promise<void>): Promise<void> {
+  await harness.workers(4, "lock");
+  await harness.entries(20);
+  await fault();
+  await harness.recover();
+}
+
+export const network: readonly Scenario[] = [
+  {
+    name: "latency and jitter",
+    run: async (harness) => {
+      Object.assign(harness.proxy, { latency: 15, jitter: 30 });
+      await harness.workers(3, "lock", { hold: 5 });
+      await harness.workers(1, "lock", { hold: 5, timeout: 60 }); // gives up now and then
+      await harness.entries(40, 30_000);
+    },
+  },
+  {
+    name: "cut before the request arrives",
+    fast: true,
+    run: (harness) =>
+      through(harness, async () => {
+        for (let i = 0; i < 8; i++) {
+          harness.proxy.cutNext("before");
+          await sleep(20 + harness.random.below(60));
+        }
+      }),
+  },
+  {
+    name: "cut after execution, before the reply",
+    fast: true,
+    run: (harness) =>
+      through(harness, async () => {
+        for (let i = 0; i < 8; i++) {
+          harness.proxy.cutNext("after");
+          await sleep(20 + harness.random.below(60));
+        }
+      }),
+  },
+  {
+    name: "all connections cut, again and again",
+    run: (harness) =>
+      through(harness, async () => {
+        for (let i = 0; i < 10; i++) {
+          harness.proxy.cut("all");
+          await sleep(harness.random.below(200));
+        }
+      }),
+  },
+  ...(["both", "requests", "replies"] as const).map((direction): Scenario => ({
+    name: `half-open: ${direction}`,
+    run: (harness) =>
+      through(harness, async () => {
+        harness.proxy.freeze("all", direction);
+        await sleep(2 * TTL);
+        harness.proxy.thaw();
+        harness.proxy.cut("all"); // the clients' keep-alive would find out one day
+      }),
+  })),
+  {
+    name: "half-open: subscribers only",
+    run: async (harness) => {
+      await harness.workers(4, "lock");
+      await harness.entries(20);
+      harness.proxy.freeze("subscribers");
+      await harness.entries(8, 12 * TTL + 8000); // by heartbeats
+      harness.proxy.thaw();
+      harness.proxy.cut("subscribers");
+      await harness.recover();
+    },
+  },
+];

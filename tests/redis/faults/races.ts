@@ -1,0 +1,68 @@
+/** Things that happen at the same time. One process is enough for these, which makes them many. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Lease, RedisLock } from "../../../lib/redis/mod.ts";
+import { type Harness, type Scenario, TTL } from "./_harness.ts";
+
+const ROUNDS = 150;
+
+/** Three wait, the middle one gives up about when it is granted: it gets the lease or its reason, and nobody is stuck. */
+async function abortWithGrant(harness: Harness): Promise<void> {
+  const { backend } = await harness.connect();
+  const lock = new RedisLock(backend, "race", { ttl: TTL, retention: 1000 });
+  let [granted, gaveUp] = [0, 0];
+  for (let round = 0; round < ROUNDS; round++) {
+    const holder = await lock.acquire();
+    const controller = new AbortController();
+    const visit = (lease: Lease) => lease.release();
+    const first = lock.acquire({ timeout: 5000 }).then(visit);
+    const middle = lock.acquire({ signal: controller.signal }).then(
+      (lease) => (granted++, lease.release()),
+      (reason) => (gaveUp++, harness.must(reason === controller.signal.reason, `rejected with ${reason}`)),
+    );
+    const last = lock.acquire({ timeout: 5000 }).then(visit);
+    const abort = sleep(harness.random.below(4)).then(() => controller.abort());
+    await Promise.all([holder.release(), first, middle, last, abort]);
+  }
+  harness.must(granted + gaveUp === ROUNDS, "one did not settle");
+  harness.figures.acquisitions += 3 * ROUNDS;
+}
+
+/** Commands arrive after their callers have given up: nothing is granted to them, and nothing of them is left. */
+async function lateCommands(harness: Harness): Promise<void> {
+  const { backend } = await harness.connect();
+  const lock = new RedisLock(backend, "late", { ttl: TTL, retention: 1000 });
+  harness.proxy.latency = 30;
+  for (let round = 0; round < 20; round++) {
+    const all = Array.from({ length: 5 }, () => lock.acquire({ timeout: harness.random.below(60) }));
+    for (const one of await Promise.allSettled(all)) if (one.status === "fulfilled") await one.value.release();
+  }
+  harness.proxy.latency = 0;
+  const start = performance.now();
+  const lease = await lock.acquire({ timeout: 3 * TTL });
+  harness.recovery = performance.now() - start;
+  harness.must(await lease.release(), "the last one did not hold");
+  const { waiters } = await lock.inspect();
+  harness.must(waiters.length === 0, `${waiters.length} left in line`);
+}
+
+/** Releases that meet a renewal on its way: the renewal never brings the hold back. */
+async function releaseWithRenewal(harness: Harness): Promise<void> {
+  const { backend } = await harness.connect();
+  const lock = new RedisLock(backend, "renewal", { ttl: 60, retention: 1000 });
+  Object.assign(harness.proxy, { latency: 1, jitter: 5 });
+  for (let round = 0; round < 60; round++) {
+    const lease = await lock.acquire({ timeout: 5000 });
+    await sleep(15 + harness.random.below(12));
+    await lease.release();
+    const { holders } = await lock.inspect();
+    harness.must(holders.length === 0, "held after its release");
+    harness.figures.acquisitions++;
+  }
+  harness.proxy.latency = 0;
+}
+
+export const races: readonly Scenario[] = [
+  { name: "abort races with grant", fast: true, run: abortWithGrant },
+  { name: "commands that arrive after the caller gave up", fast: true, run: lateCommands },
+  { name: "release races with renewal", run: releaseWithRenewal },
+];

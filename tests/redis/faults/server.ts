@@ -1,0 +1,90 @@
+/** What servers do. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Harness, type Scenario, TTL } from "./_harness.ts";
+
+async function stopped(harness: Harness, ms: number): Promise<void> {
+  await harness.workers(4, "lock");
+  await harness.entries(20);
+  harness.server.pause();
+  await sleep(ms);
+  harness.server.resume();
+  await harness.recover();
+}
+
+async function restarted(harness: Harness): Promise<void> {
+  await harness.workers(4, "lock");
+  await harness.entries(20);
+  await harness.server.kill();
+  await sleep(200);
+  await harness.server.start();
+  await harness.recover();
+}
+
+async function killing(harness: Harness, ...kinds: string[]): Promise<void> {
+  await harness.workers(4, "lock");
+  for (let i = 0; i < 12; i++) {
+    await harness.entries(3);
+    for (const kind of kinds) await harness.server.send("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes");
+  }
+  await harness.recover();
+}
+
+export const server: readonly Scenario[] = [
+  { name: "server stopped for less than a lease", fast: true, run: (harness) => stopped(harness, TTL / 2) },
+  { name: "server stopped for longer than a lease", run: (harness) => stopped(harness, 2.5 * TTL) },
+  { name: "server killed, back with nothing", lossy: true, fast: true, run: restarted },
+  {
+    name: "server killed, back with its append-only file",
+    args: ["--appendonly", "yes", "--appendfsync", "always"],
+    run: restarted,
+  },
+  {
+    name: "scripts flushed",
+    run: async (harness) => {
+      await harness.workers(4, "lock");
+      for (let i = 0; i < 20; i++) {
+        await harness.entries(3);
+        await harness.server.send("SCRIPT", "FLUSH");
+      }
+    },
+  },
+  { name: "clients killed: commands", run: (harness) => killing(harness, "normal") },
+  { name: "clients killed: subscribers", run: (harness) => killing(harness, "pubsub") },
+  { name: "clients killed: all", run: (harness) => killing(harness, "normal", "pubsub") },
+  {
+    name: "made a replica, refuses to write, and a master again",
+    run: async (harness) => {
+      await harness.workers(3, "lock");
+      await harness.entries(10);
+      await harness.server.send("REPLICAOF", "127.0.0.1", "1");
+      await sleep(2 * TTL);
+      await harness.server.send("REPLICAOF", "NO", "ONE");
+      await harness.recover();
+    },
+  },
+  {
+    name: "scripts forbidden (NOPERM) for a while",
+    run: async (harness) => {
+      await harness.workers(3, "lock");
+      await harness.entries(10);
+      await harness.server.send("ACL", "SETUSER", "default", "-evalsha", "-eval");
+      await sleep(2 * TTL);
+      await harness.server.send("ACL", "SETUSER", "default", "+evalsha", "+eval");
+      await harness.recover();
+    },
+  },
+  {
+    name: "a script that hangs (BUSY)",
+    args: ["--busy-reply-threshold", "50"],
+    run: async (harness) => {
+      await harness.workers(3, "lock");
+      await harness.entries(10);
+      const { backend } = await harness.connect();
+      const hangs = backend.eval("while true do end", [], []).catch(() => {});
+      await sleep(TTL);
+      await harness.server.send("SCRIPT", "KILL");
+      await hangs;
+      await harness.recover();
+    },
+  },
+];
