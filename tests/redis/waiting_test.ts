@@ -158,7 +158,8 @@ redisTest("nothing is left after the retention", async ({ server, backend }) => 
 
 redisTest("a hand-over that overtakes the answer about the place in line is not lost", async ({ backend, connect }) => {
   const direct = await connect();
-  let gate: Promise<void> | undefined;
+  const { promise, resolve: open } = latch();
+  let gate = Promise.resolve();
   let calls = 0;
   const slow: Backend = {
     ...direct,
@@ -180,7 +181,6 @@ redisTest("a hand-over that overtakes the answer about the place in line is not 
   await (await warm).release();
 
   const second = await mine.acquire();
-  const { promise, resolve: open } = latch();
   gate = promise;
   calls = 0;
   const waiting = theirs.acquire();

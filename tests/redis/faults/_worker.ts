@@ -43,7 +43,7 @@ export type Kind = "lock" | "semaphore" | "keyed" | "reader" | "writer" | "plant
 
 const orders = JSON.parse(process.argv[2]!) as Orders;
 const { ttl, hold, timeout, worker } = orders;
-const RETENTION = 1000;
+const RETENTION = 300;
 
 const wallClock = Date.now;
 Date.now = () => wallClock() + orders.skew;

@@ -1,0 +1,134 @@
+/** Runs everything together for a while, and samples what must not grow. */
+import process from "node:process";
+import { drain, type Random } from "../_tools.ts";
+import { type Connected, connectNode } from "../redis/_clients.ts";
+import { Server } from "../redis/_server.ts";
+import { localVisits, Patience, type Visit } from "./_local.ts";
+import { redisVisits } from "./_redis.ts";
+import { Series } from "./_slope.ts";
+
+/** How many are at it at once. */
+const LOCAL = 60;
+const REMOTE = 12;
+
+export interface Outcome {
+  readonly visits: number;
+  readonly gaveUp: number;
+  /** What no caller should ever see. */
+  readonly errors: readonly string[];
+  readonly series: readonly Series[];
+}
+
+/** Counts timers that are set and have not rung. */
+class Timers {
+  readonly #real = { setTimeout, clearTimeout };
+  readonly #set = new Set<unknown>();
+
+  constructor() {
+    const { setTimeout: set, clearTimeout: clear } = this.#real;
+    const replaced = globalThis as unknown as Record<string, unknown>;
+    replaced.setTimeout = (fn: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
+      const timer = set(() => {
+        this.#set.delete(timer);
+        fn(...args);
+      }, ms);
+      this.#set.add(timer);
+      return timer;
+    };
+    replaced.clearTimeout = (timer: unknown) => {
+      this.#set.delete(timer);
+      clear(timer as number);
+    };
+  }
+
+  get count(): number {
+    return this.#set.size;
+  }
+
+  restore(): void {
+    Object.assign(globalThis, this.#real);
+  }
+}
+
+export async function soak(
+  seconds: number,
+  random: Random,
+  onSample: (text: string) => void = () => {},
+): Promise<Outcome> {
+  const timers = new Timers();
+  const server = await Server.start();
+  const connected: Connected[] = [await connectNode(server.url), await connectNode(server.url)];
+  const patience = new Patience(random);
+  const start = performance.now();
+  const elapsed = () => (performance.now() - start) / 1000;
+  const counts = { visits: 0, gaveUp: 0 };
+  const errors: string[] = [];
+  let over = false;
+
+  const actor = async (kinds: readonly Visit[]) => {
+    while (!over) {
+      try {
+        await random.pick(kinds)();
+      } catch (error) {
+        if (!isGivingUp(error)) errors.push(String(error));
+        counts.gaveUp++;
+        await drain();
+      }
+      counts.visits++;
+      if (random.below(200) === 0) patience.abortShared();
+    }
+  };
+  try {
+    const local = localVisits(random, patience);
+    const remote = redisVisits(connected.map(({ backend }) => backend), random, patience);
+    const actors = [
+      ...Array.from({ length: LOCAL }, () => actor(local)),
+      ...Array.from({ length: REMOTE }, () => actor(remote)),
+    ];
+    const series = await sample(seconds, elapsed, server, timers, counts, onSample);
+    over = true;
+    await Promise.all(actors);
+    return { ...counts, errors, series };
+  } finally {
+    over = true;
+    for (const one of connected) await one.close();
+    await server[Symbol.asyncDispose]();
+    timers.restore();
+  }
+}
+
+function isGivingUp(error: unknown): boolean {
+  return error instanceof Error && (error.name === "TimeoutError" || error.message === "gave up");
+}
+
+async function sample(
+  seconds: number,
+  elapsed: () => number,
+  server: Server,
+  timers: Timers,
+  counts: { readonly visits: number },
+  onSample: (text: string) => void,
+): Promise<Series[]> {
+  const heap = new Series("heap, MB", 4);
+  const timer = new Series("timers", 20);
+  const keys = new Series("keys in Redis", 20);
+  const clients = new Series("connections", 1);
+  const series = [heap, timer, keys, clients];
+  const warm = seconds / 4; // caches and code fill up first
+  const every = Math.max(0.1, Math.min(5, seconds / 40));
+  for (let next = every; next <= seconds; next += every) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, (next - elapsed()) * 1000)));
+    (globalThis as { gc?: () => void }).gc?.();
+    const values = [
+      process.memoryUsage().heapUsed / 1e6,
+      timers.count,
+      Number(await server.send("DBSIZE")),
+      Number(/connected_clients:(\d+)/.exec(String(await server.send("INFO", "clients")))?.[1]),
+    ];
+    if (elapsed() < warm) continue;
+    values.forEach((value, i) => series[i]!.add(elapsed(), value));
+    const texts = series.map(({ name }, i) => `${name} ${Math.round(values[i]! * 10) / 10}`);
+    onSample(`${elapsed().toFixed(0)} s: ${counts.visits} visits, ${texts.join(", ")}`);
+  }
+  return series;
+}

@@ -1,0 +1,28 @@
+/** A short soak, and whether the slope would show a leak; `deno task soak` runs for long. */
+import assert from "node:assert/strict";
+import { seeded } from "../_tools.ts";
+import { test } from "../_test.ts";
+import { Series } from "./_slope.ts";
+import { soak } from "./_soak.ts";
+
+test("soak: two seconds of everything together", () =>
+  seeded(async (random) => {
+    const { visits, gaveUp, errors, series } = await soak(2, random);
+    assert.deepEqual(errors, []);
+    assert.ok(visits > 200 && gaveUp > 0, `${visits} visits, ${gaveUp} gave up`);
+    // So short a time says nothing of memory, which no run-time gives back at once.
+    assert.deepEqual(series.filter(({ grows, name }) => grows && !name.startsWith("heap")).map(({ name }) => name), []);
+  }));
+
+test("soak: what grows is seen, what swings is not", () => {
+  const series = (value: (i: number) => number): Series => {
+    const one = new Series("x", 4);
+    for (let i = 0; i < 100; i++) one.add(i * 0.6, value(i));
+    return one;
+  };
+  const leak = series((i) => 20 + i / 10);
+  assert.ok(Math.abs(leak.perMinute - 10 * 100 / 100) < 0.2, `${leak.perMinute}`);
+  assert.equal(leak.grows, true);
+  assert.equal(series((i) => 20 + 3 * Math.sin(i)).grows, false);
+  assert.equal(series(() => 20).growth, 0);
+});
