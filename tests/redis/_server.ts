@@ -112,6 +112,12 @@ export class Server implements AsyncDisposable {
     this.#child = undefined;
   }
 
+  /** The same for the last moment of a process, in which nothing can be waited for. */
+  end(): void {
+    this.#signal("SIGKILL");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });

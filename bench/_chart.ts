@@ -1,0 +1,111 @@
+/** The two charts, by Vega-Lite. */
+import { parse, View } from "vega";
+import { compile, type TopLevelSpec } from "vega-lite";
+import type { Results } from "./all.ts";
+import type { Row } from "./_runner.ts";
+
+export type Chart = "contention" | "hand-over";
+
+/** Readable on white and on GitHub's dark. */
+export const THEMES = {
+  light: { text: "#24292f", grid: "#d0d7de", ours: "#0969da", others: ["#bf8700", "#8250df", "#57606a", "#cf222e"] },
+  dark: { text: "#e6edf3", grid: "#30363d", ours: "#58a6ff", others: ["#e3b341", "#bc8cff", "#8b949e", "#ff7b72"] },
+} as const;
+export type Theme = keyof typeof THEMES;
+
+/** As SVG. The background is the page's. */
+export async function chart(kind: Chart, results: Results, theme: Theme): Promise<string> {
+  const rows = Object.values(results.runs)[0]!.rows;
+  const spec = kind === "contention" ? contention(rows, theme) : handOver(rows, theme);
+  return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
+}
+
+function contention(rows: readonly Row[], theme: Theme): TopLevelSpec {
+  const values = rows.filter(({ situation, kind }) => /^lock, [\d,]+ tasks$/.test(situation) && kind !== "floor")
+    .map(({ situation, contender, median }) => ({
+      tasks: Number(situation.replace(/\D/g, "")),
+      contender: contender.replace(/ \(.*/, ""),
+      median,
+    }));
+  return {
+    ...frame(theme, "One lock, many tasks: nanoseconds a turn (less is better)"),
+    data: { values },
+    mark: { type: "line", point: { size: 45 }, strokeWidth: 2.5 },
+    encoding: {
+      x: {
+        field: "tasks",
+        type: "quantitative",
+        scale: { type: "log" },
+        axis: { title: "tasks", values: [2, 10, 100, 1000, 10_000], format: "," },
+      },
+      y: {
+        field: "median",
+        type: "quantitative",
+        scale: { type: "log" },
+        axis: { title: "ns a turn", format: ",", tickCount: 5 },
+      },
+      color: colors(values, theme),
+    },
+  };
+}
+
+function handOver(rows: readonly Row[], theme: Theme): TopLevelSpec {
+  const values = rows.filter(({ situation }) => situation.startsWith("Redis, hand-over"))
+    .map(({ situation, contender, median }) => ({
+      situation: situation.replace(/Redis, hand-over (with|between) /, ""),
+      contender,
+      median,
+    }));
+  return {
+    ...frame(theme, "A Redis lock passes on: milliseconds, median (less is better)"),
+    data: { values },
+    mark: { type: "bar", height: 11 },
+    encoding: {
+      y: { field: "situation", type: "nominal", sort: null, axis: { title: null, labelLimit: 260 } },
+      yOffset: { field: "contender", sort: null },
+      x: {
+        field: "median",
+        type: "quantitative",
+        scale: { type: "log", domainMin: 0.05 },
+        axis: { title: "ms", format: "~g" },
+      },
+      color: colors(values, theme),
+    },
+  };
+}
+
+function frame(theme: Theme, title: string) {
+  const { text, grid } = THEMES[theme];
+  const axis = {
+    labelColor: text,
+    titleColor: text,
+    gridColor: grid,
+    domainColor: grid,
+    tickColor: grid,
+    labelFontSize: 12,
+    titleFontSize: 12,
+  };
+  return {
+    width: 480,
+    height: 240,
+    title: { text: title, color: text, fontSize: 14, anchor: "start" as const },
+    config: {
+      background: "transparent",
+      view: { stroke: null },
+      axis,
+      legend: { labelColor: text, titleColor: text, labelFontSize: 12 },
+    },
+  };
+}
+
+function colors(values: readonly { contender: string }[], theme: Theme) {
+  const { ours, others } = THEMES[theme];
+  const domain = [...new Set(values.map(({ contender }) => contender))];
+  return {
+    field: "contender",
+    type: "nominal" as const,
+    title: null,
+    sort: null,
+    scale: { domain, range: [ours, ...others] },
+  };
+}

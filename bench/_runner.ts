@@ -1,0 +1,75 @@
+/** Runs situations in rounds: contenders take turns, in an order that rotates, and the first round does not count. */
+import * as here from "../mod.ts";
+import type { Lib, Maker, Situation } from "./_situation.ts";
+
+/** The figures of one contender in one situation. */
+export interface Row {
+  readonly situation: string;
+  readonly unit: Situation["unit"];
+  readonly contender: string;
+  readonly kind: "ours" | "peer" | "floor";
+  readonly median: number;
+  /** Half of the rounds lie within this part of the median. */
+  readonly spread: number;
+}
+
+export interface Options {
+  readonly rounds: number;
+  /** Other revisions of this module, by name, whose figures are wanted too. */
+  readonly libs?: Readonly<Record<string, Lib>>;
+  /** Makes everything smaller, for a test that it works. */
+  readonly small?: boolean;
+}
+
+interface Entrant {
+  readonly name: string;
+  readonly kind: Row["kind"];
+  readonly make: Maker;
+  readonly figures: number[];
+}
+
+/** All contenders of one situation, one after the other in each round. */
+export async function measure(situation: Situation, { rounds, libs = { "": here } }: Options): Promise<Row[]> {
+  const entrants = [...entrantsOf(situation, libs)];
+  for (let round = 0; round <= rounds; round++) {
+    for (let i = 0; i < entrants.length; i++) {
+      const entrant = entrants[(i + round) % entrants.length]!;
+      const figure = await once(entrant.make, situation.operations, SCALE[situation.unit] ?? 1);
+      if (round > 0) entrant.figures.push(figure);
+    }
+  }
+  return entrants.map(({ name, kind, figures }) => {
+    const [low, median, high] = [0.25, 0.5, 0.75].map((part) => quantile(figures, part)) as [number, number, number];
+    const { name: of, unit } = situation;
+    return { situation: of, unit, contender: name, kind, median, spread: median === 0 ? 0 : (high - low) / median };
+  });
+}
+
+/** Milliseconds to the situation's unit. */
+const SCALE: Partial<Record<Situation["unit"], number>> = { ns: 1e6, "µs": 1e3 };
+
+function* entrantsOf({ ours, peers, floors }: Situation, libs: Readonly<Record<string, Lib>>): Iterable<Entrant> {
+  for (const [revision, lib] of Object.entries(libs)) {
+    for (const [name, make] of Object.entries(ours)) {
+      yield { name: revision ? `${name} @ ${revision}` : name, kind: "ours", make: make(lib), figures: [] };
+    }
+  }
+  for (const [name, make] of Object.entries(peers)) yield { name, kind: "peer", make, figures: [] };
+  for (const [name, make] of Object.entries(floors ?? {})) yield { name, kind: "floor", make, figures: [] };
+}
+
+async function once(make: Maker, operations: number, scale: number): Promise<number> {
+  const round = await make();
+  const start = performance.now();
+  const figure = await round();
+  const time = performance.now() - start;
+  await new Promise((resolve) => setTimeout(resolve)); // what is left over is nobody else's
+  return figure ?? time * scale / operations;
+}
+
+export function quantile(figures: readonly number[], part: number): number {
+  const sorted = [...figures].sort((a, b) => a - b);
+  const at = part * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(at)] ?? NaN, sorted[Math.ceil(at)] ?? NaN];
+  return low + (high - low) * (at - Math.floor(at));
+}

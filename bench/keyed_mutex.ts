@@ -1,0 +1,117 @@
+/** A few keys that everybody wants, and a million keys once each. */
+import AsyncLock from "async-lock";
+import { Mutex as EsToolkitMutex } from "es-toolkit";
+import { turns } from "./_floor.ts";
+import type { Maker, Situation } from "./_situation.ts";
+
+const HOT = 100;
+const TASKS = 1000;
+const TURNS = 20_000;
+const MILLION = 1_000_000;
+
+/** One turn on a key. */
+type Turn = (key: number) => Promise<unknown>;
+
+const work = async (): Promise<void> => await Promise.resolve();
+
+function hot(make: () => Turn): Maker {
+  return () => {
+    const turn = make();
+    const task = async (index: number) => {
+      for (let i = TURNS / TASKS; i > 0; i--) await turn(index % HOT);
+    };
+    return async () => void await Promise.all(Array.from({ length: TASKS }, (_, index) => task(index)));
+  };
+}
+
+function distinct(make: () => Turn): Maker {
+  return () => {
+    const turn = make();
+    return async () => {
+      for (let key = 0; key < MILLION; key++) await turn(key);
+    };
+  };
+}
+
+/** What is kept after a million keys, in bytes. */
+function kept(make: () => Turn): Maker {
+  return async () => {
+    const turn = make();
+    const { default: process } = await import("node:process");
+    const { gc } = globalThis as { gc?: () => void };
+    return async () => {
+      gc?.();
+      const before = process.memoryUsage().heapUsed;
+      for (let key = 0; key < MILLION; key++) await turn(key);
+      gc?.();
+      const bytes = Math.max(0, process.memoryUsage().heapUsed - before);
+      await turn(0); // what is measured is still there
+      return bytes;
+    };
+  };
+}
+
+const asyncLock = (): Turn => {
+  const lock = new AsyncLock();
+  return (key) => lock.acquire(String(key), work);
+};
+
+/** What many write by hand; its entries are never removed. */
+const mapOfMutexes = (): Turn => {
+  const mutexes = new Map<number, EsToolkitMutex>();
+  return async (key) => {
+    let mutex = mutexes.get(key);
+    if (mutex === undefined) mutexes.set(key, mutex = new EsToolkitMutex());
+    await mutex.acquire();
+    try {
+      await work();
+    } finally {
+      mutex.release();
+    }
+  };
+};
+
+const guards: Situation["ours"][string] = (lib) =>
+  hot(() => {
+    const mutex = new lib.KeyedMutex<number>();
+    return async (key) => {
+      const guard = await mutex.acquire(key);
+      await work();
+      guard.release();
+    };
+  });
+
+const run = (lib: Parameters<Situation["ours"][string]>[0]) => (): Turn => {
+  const mutex = new lib.KeyedMutex<number>();
+  return (key) => mutex.run(key, work);
+};
+
+export const keyedMutex: readonly Situation[] = [
+  {
+    name: "keyed mutex, 100 hot keys, 1,000 tasks",
+    unit: "ns",
+    operations: TURNS,
+    main: true,
+    ours: { "interlock acquire": guards, "interlock run": (lib) => hot(run(lib)) },
+    floors: turns(TURNS),
+    peers: { "async-lock": hot(asyncLock), "es-toolkit in a Map (leaks)": hot(mapOfMutexes) },
+    goal: { against: "peer", ratio: 2, named: ["async-lock"] },
+  },
+  {
+    name: "keyed mutex, a million keys once each",
+    unit: "ns",
+    operations: MILLION,
+    ours: { "interlock run": (lib) => distinct(run(lib)) },
+    floors: turns(MILLION),
+    peers: { "async-lock": distinct(asyncLock) },
+    goal: { against: "peer", ratio: 2, named: ["async-lock"] },
+  },
+  {
+    name: "keyed mutex, bytes kept after a million keys",
+    unit: "bytes",
+    operations: 1,
+    ours: { "interlock run": (lib) => kept(run(lib)) },
+    peers: { "async-lock": kept(asyncLock), "es-toolkit in a Map (leaks)": kept(mapOfMutexes) },
+    goal: { against: "value", ratio: 2 ** 20 },
+  },
+];

@@ -1,0 +1,115 @@
+/** A free lock, and 2 to 10,000 tasks that want one. */
+import { Mutex as AsyncMutex } from "async-mutex";
+import { Sema } from "async-sema";
+import AwaitLock from "await-lock";
+import { Mutex as EsToolkitMutex } from "es-toolkit";
+import { type Contender, copy } from "./_contend.ts";
+import { turns } from "./_floor.ts";
+import type { Lib, Maker, Situation } from "./_situation.ts";
+
+const FREE = 10_000;
+const TURNS = 20_000;
+/** The one that hands out nothing that would have to be given back, and so is no match. */
+const NO_GUARD = "await-lock (hands out nothing)";
+
+const ours = (lib: Lib) => (): Contender => {
+  const lock = new lib.Lock();
+  return { acquire: () => lock.acquire(), release: (guard: Disposable) => guard[Symbol.dispose]() };
+};
+
+const peers: Record<string, () => Contender> = {
+  "async-sema": () => new Sema(1) as unknown as Contender,
+  [NO_GUARD]: () => {
+    const lock = new AwaitLock();
+    return { acquire: () => lock.acquireAsync(), release: () => lock.release() };
+  },
+  "es-toolkit": () => new EsToolkitMutex(),
+  "async-mutex": () => {
+    const mutex = new AsyncMutex();
+    return { acquire: () => mutex.acquire(), release: (release: () => void) => release() };
+  },
+};
+
+/** Every contender of a kind does the same, each with a copy of the workload of its own. */
+export function each(
+  makers: Readonly<Record<string, () => Contender>>,
+  play: (work: Awaited<ReturnType<typeof copy>>, contender: Contender) => Promise<void>,
+): Record<string, Maker> {
+  return Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, playing(make, play)]));
+}
+
+/** The same for one. */
+export function playing(
+  make: () => Contender,
+  play: (work: Awaited<ReturnType<typeof copy>>, contender: Contender) => Promise<void>,
+): Maker {
+  const work = copy();
+  return async () => {
+    const [mine, contender] = [await work, make()];
+    return () => play(mine, contender);
+  };
+}
+
+const { locks } = navigator as unknown as { locks?: { request(name: string, fn: () => void): Promise<void> } };
+const webLocks: Record<string, Maker> = locks === undefined ? {} : {
+  "navigator.locks": () => async () => {
+    for (let i = 0; i < FREE / 10; i++) await locks.request("bench", () => {});
+    return await Promise.resolve();
+  },
+};
+
+export const lock: readonly Situation[] = [
+  {
+    name: "free lock, synchronous path",
+    unit: "ns",
+    operations: FREE,
+    main: true,
+    ours: {
+      "tryAcquire() ?? await acquire()": (lib) => () => async () => {
+        const lock = new lib.Lock();
+        for (let i = 0; i < FREE; i++) (lock.tryAcquire() ?? await lock.acquire()).release();
+      },
+    },
+    peers: each(peers, (work, contender) => work.alone(contender, FREE)),
+    floors: {
+      "await Promise.resolve()": () => async () => {
+        for (let i = 0; i < FREE; i++) await Promise.resolve();
+      },
+    },
+    goal: { against: "peer", ratio: 2.5 },
+  },
+  {
+    name: "free lock, awaited",
+    unit: "ns",
+    operations: FREE,
+    main: true,
+    ours: { interlock: (lib) => playing(ours(lib), (work, contender) => work.alone(contender, FREE)) },
+    peers: each(peers, (work, contender) => work.alone(contender, FREE)),
+    goal: { against: "peer", ratio: 1, named: ["async-mutex", "es-toolkit"] },
+  },
+  ...(locks === undefined ? [] : [
+    {
+      name: "free lock, a tenth as often, next to the platform's",
+      unit: "ns",
+      operations: FREE / 10,
+      ours: {
+        "interlock run": (lib) => () => async () => {
+          const lock = new lib.Lock();
+          for (let i = 0; i < FREE / 10; i++) await lock.run(() => {});
+        },
+      },
+      peers: webLocks,
+      goal: { against: "peer", ratio: 1 },
+    } satisfies Situation,
+  ]),
+  ...[2, 10, 100, 1000, 10_000].map((tasks): Situation => ({
+    name: `lock, ${tasks.toLocaleString("en")} tasks`,
+    unit: "ns",
+    operations: TURNS,
+    main: tasks !== 10,
+    ours: { interlock: (lib) => playing(ours(lib), (work, contender) => work.contend(contender, tasks, TURNS)) },
+    peers: each(peers, (work, contender) => work.contend(contender, tasks, TURNS)),
+    floors: turns(TURNS),
+    goal: { against: "peer", ratio: tasks === 10_000 ? 1.3 : 1.5 },
+  })),
+];

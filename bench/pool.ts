@@ -1,0 +1,119 @@
+/** Limited concurrency: a promise per call, a handle per call, and a map over an iterable. */
+import { limitAsync } from "es-toolkit";
+import fastq from "fastq";
+import pLimit from "p-limit";
+import pMap from "p-map";
+import PQueue from "p-queue";
+import type { Lib, Maker, Situation } from "./_situation.ts";
+
+const CALLS = 20_000;
+const AT_ONCE = 10;
+
+const work = (n: number): Promise<number> => Promise.resolve(n);
+const items = Array.from({ length: CALLS }, (_, n) => n);
+const total = items.reduce((sum, n) => sum + n, 0);
+
+function calls(make: () => (n: number) => Promise<number>): Maker {
+  return () => {
+    const call = make();
+    return async () => check((await Promise.all(items.map(call))).reduce((sum, n) => sum + n, 0));
+  };
+}
+
+function check(sum: number): void {
+  if (sum !== total) throw new Error(`${sum} instead of ${total}`);
+}
+
+function mapOf(lib: Lib, ordered: boolean): Maker {
+  return () => async () => {
+    let sum = 0;
+    for await (const n of new lib.Pool(AT_ONCE).map(items, work, { ordered })) sum += n;
+    check(sum);
+  };
+}
+
+const oneAtATime: Maker = () => async () => {
+  let sum = 0;
+  for (const n of items) sum += await work(n);
+  check(sum);
+};
+
+export const pool: readonly Situation[] = [
+  {
+    name: "pool, 20,000 calls, 10 at a time",
+    unit: "ns",
+    operations: CALLS,
+    main: true,
+    ours: {
+      interlock: (lib) =>
+        calls(() => {
+          const pool = new lib.Pool(AT_ONCE);
+          return (n) => pool.run(() => work(n));
+        }),
+    },
+    peers: {
+      "es-toolkit limitAsync": calls(() => limitAsync(work, AT_ONCE)),
+      "p-limit": calls(() => {
+        const limit = pLimit(AT_ONCE);
+        return (n) => limit(work, n);
+      }),
+      "p-queue": calls(() => {
+        const queue = new PQueue({ concurrency: AT_ONCE });
+        return (n) => queue.add(() => work(n)) as Promise<number>;
+      }),
+      "fastq (loses AsyncLocalStorage)": calls(() => {
+        const queue = fastq.promise(work, AT_ONCE);
+        return (n) => queue.push(n);
+      }),
+    },
+    floors: { "await work(n), one at a time": oneAtATime },
+    goal: { against: "peer", ratio: 1, named: ["es-toolkit limitAsync"] },
+  },
+  {
+    name: "pool, 20,000 tasks, the producer held back",
+    unit: "ns",
+    operations: CALLS,
+    ours: {
+      createTask: (lib) => () => async () => {
+        const pool = new lib.Pool(AT_ONCE);
+        for (const n of items) await pool.createTask(() => work(n));
+        await pool.join();
+      },
+    },
+    peers: {
+      "p-queue, onSizeLessThan": () => async () => {
+        const queue = new PQueue({ concurrency: AT_ONCE });
+        for (const n of items) {
+          await queue.onSizeLessThan(1);
+          void queue.add(() => work(n));
+        }
+        await queue.onIdle();
+      },
+    },
+    floors: { "await work(n), one at a time": oneAtATime },
+    goal: { against: "peer", ratio: 1 },
+  },
+  {
+    name: "map, 20,000 items, 10 at a time",
+    unit: "ns",
+    operations: CALLS,
+    main: true,
+    ours: { "interlock map": (lib) => mapOf(lib, true), "interlock map, unordered": (lib) => mapOf(lib, false) },
+    peers: {
+      "p-map": () => async () => {
+        check((await pMap(items, work, { concurrency: AT_ONCE })).reduce((sum, n) => sum + n, 0));
+      },
+    },
+    floors: {
+      "for await over work(n), one at a time": () => async () => {
+        let sum = 0;
+        async function* results() {
+          for (const n of items) yield work(n);
+        }
+        for await (const n of results()) sum += n;
+        check(sum);
+      },
+    },
+    goal: { against: "peer", ratio: 4 },
+  },
+];

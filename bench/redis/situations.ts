@@ -1,0 +1,143 @@
+/** All situations over Redis. One server for everybody, started for this and ended with the process. */
+import process from "node:process";
+import { Server } from "../../tests/redis/_server.ts";
+import type { Maker, Round, Situation } from "../_situation.ts";
+import { drain, drainAcross } from "./_drain.ts";
+import { type Locks, locksOf, type Name, NAMES } from "./_locks.ts";
+
+let started: Promise<Server> | undefined;
+
+/** Started by the first who needs it. */
+function theServer(): Promise<Server> {
+  started ??= Server.start().then((server) => {
+    process.on("exit", () => server.end());
+    return server;
+  });
+  return started;
+}
+
+type Play = (locks: Locks, name: Name) => Promise<number | void>;
+
+/** A client of its own for each round, and an empty server. */
+function over(name: Name, play: Play): Maker {
+  return async (): Promise<Round> => {
+    const server = await theServer();
+    await server.send("FLUSHALL");
+    const locks = await locksOf(name, server.url);
+    await (await locks.acquire("warm"))(); // scripts are loaded
+    return async () => {
+      try {
+        return await play(locks, name);
+      } finally {
+        locks.close();
+      }
+    };
+  };
+}
+
+function contenders(play: Play): Pick<Situation, "ours" | "peers"> {
+  const [own, ...others] = NAMES;
+  return {
+    ours: { [own]: () => over(own, play) },
+    peers: Object.fromEntries(others.map((name) => [name, over(name, play)])),
+  };
+}
+
+const PAIRS = 400;
+const KEYS = 50;
+const EACH = 40;
+
+/** One after the other. */
+const sequential: Play = async ({ acquire }) => {
+  for (let i = 0; i < PAIRS; i++) await (await acquire("one"))();
+};
+
+/** Many keys at once, each by itself. */
+const manyKeys: Play = async ({ acquire }) => {
+  const key = async (index: number) => {
+    for (let i = 0; i < EACH; i++) await (await acquire(`key ${index}`))();
+  };
+  await Promise.all(Array.from({ length: KEYS }, (_, index) => key(index)));
+};
+
+/** A closed loop of many: whoever releases comes again. The longest that one had to wait, in milliseconds. */
+const longestWait: Play = async ({ acquire }) => {
+  const end = performance.now() + 1500;
+  let longest = 0;
+  const task = async () => {
+    while (performance.now() < end) {
+      const start = performance.now();
+      const release = await acquire("loop");
+      longest = Math.max(longest, performance.now() - start);
+      await release();
+    }
+  };
+  await Promise.all(Array.from({ length: 100 }, task));
+  return longest;
+};
+
+/** What clients sent. The statistics count what scripts call, too: only redis-semaphore sends SET by itself. */
+async function commands(name: Name): Promise<number> {
+  const server = await theServer();
+  return await server.calls("evalsha", "eval", ...name === "redis-semaphore" ? ["set"] : []);
+}
+
+/** What 100 acquisitions that wait cost the server, each. */
+const commandsEach: Play = async (locks, name) => {
+  await drain(locks, 5); // listens, where it can
+  const before = await commands(name);
+  await drain(locks, 100);
+  return (await commands(name) - before) / 101;
+};
+
+const floors = (play: Play): Record<string, Maker> => ({
+  "SET NX, compare and delete": over("SET NX, compare and delete", play),
+  "PING twice": over("PING twice", play),
+});
+
+export const situations: readonly Situation[] = [
+  {
+    name: "Redis, one after the other",
+    unit: "µs",
+    operations: PAIRS,
+    ...contenders(sequential),
+    floors: floors(sequential),
+    goal: { against: "floor", ratio: 1.1 },
+  },
+  {
+    name: "Redis, 50 keys at once",
+    unit: "µs",
+    operations: KEYS * EACH,
+    ...contenders(manyKeys),
+    floors: floors(manyKeys),
+    goal: { against: "peer", ratio: 1, named: ["redis-semaphore"] },
+  },
+  ...[10, 100].map((count): Situation => ({
+    name: `Redis, hand-over with ${count} waiters`,
+    unit: "ms",
+    operations: 1,
+    ...contenders((locks) => drain(locks, count)),
+    goal: { against: "peer", ratio: 25, named: ["redis-semaphore"] },
+  })),
+  {
+    name: "Redis, hand-over between 4 processes with 25 waiters each",
+    unit: "ms",
+    operations: 1,
+    ...contenders(async (locks, name) => drainAcross(name, (await theServer()).url, locks, 4, 25)),
+    goal: { against: "peer", ratio: 9, named: ["redis-semaphore"] },
+  },
+  {
+    name: "Redis, longest wait of 100 in a closed loop",
+    unit: "ms",
+    operations: 1,
+    ...contenders(longestWait),
+    goal: { against: "peer", ratio: 1 },
+  },
+  {
+    name: "Redis, commands for an acquisition that waits",
+    unit: "commands",
+    operations: 1,
+    ...contenders(commandsEach),
+    goal: { against: "value", ratio: 2.05 },
+  },
+];
