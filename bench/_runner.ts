@@ -17,8 +17,6 @@ export interface Options {
   readonly rounds: number;
   /** Other revisions of this module, by name, whose figures are wanted too. */
   readonly libs?: Readonly<Record<string, Lib>>;
-  /** Makes everything smaller, for a test that it works. */
-  readonly small?: boolean;
 }
 
 interface Entrant {

@@ -1,0 +1,77 @@
+/** The benchmarks do what they say: each contender does its work in each situation, and the page tells the figures. */
+import assert from "node:assert/strict";
+import { chart, THEMES } from "../bench/_chart.ts";
+import { page } from "../bench/_page.ts";
+import { measure, quantile, type Row } from "../bench/_runner.ts";
+import type { Situation } from "../bench/_situation.ts";
+import { situations } from "../bench/situations.ts";
+import { verdictOf } from "../bench/_verdict.ts";
+import { test } from "./_test.ts";
+
+/** Those that are quick enough; all others are the same with larger numbers. */
+const quick = situations.filter(({ name, unit, operations }) =>
+  unit === "ns" && operations <= 20_000 && !/10,000/.test(name)
+);
+
+for (const situation of quick) {
+  test(`bench: ${situation.name}`, async () => {
+    const rows = await measure(situation, { rounds: 1 });
+    const { ours, peers, floors } = situation;
+    assert.equal(rows.length, Object.keys({ ...ours, ...peers, ...floors }).length);
+    assert.ok(rows.every(({ median }) => median > 0), JSON.stringify(rows));
+  });
+}
+
+const row = (situation: string, contender: string, kind: Row["kind"], median: number): Row => ({
+  situation,
+  unit: "ns",
+  contender,
+  kind,
+  median,
+  spread: 0.2,
+});
+const rows = [
+  row("lock, 2 tasks", "interlock", "ours", 100),
+  row("lock, 2 tasks", "slow", "peer", 250),
+  row("lock, 2 tasks", "quick", "peer", 80),
+  row("lock, 2 tasks", "bare", "floor", 50),
+];
+const situation: Situation = {
+  name: "lock, 2 tasks",
+  unit: "ns",
+  operations: 1,
+  ours: { interlock: () => () => () => Promise.resolve() },
+  peers: {},
+  goal: { against: "peer", ratio: 1.5 },
+};
+
+test("bench: a verdict compares with the best of those who count", () => {
+  const verdict = (goal: NonNullable<Situation["goal"]>) => {
+    const { ratio, met, with: other } = verdictOf({ ...situation, goal }, rows)!;
+    return [ratio, met, other];
+  };
+  assert.deepEqual(verdict({ against: "peer", ratio: 1.5 }), [0.8, false, "quick"]);
+  assert.deepEqual(verdict({ against: "peer", ratio: 1.5, named: ["slow"] }), [2.5, true, "slow"]);
+  assert.deepEqual(verdict({ against: "floor", ratio: 1.5 }), [2, false, "bare"]);
+  assert.deepEqual(verdict({ against: "value", ratio: 100 }), [100, true, ""]);
+  assert.equal(quantile([4, 1, 3, 2], 0.5), 2.5);
+});
+
+test("bench: the page shows figures, goals and what is lost; the chart shows every contender", async () => {
+  const results = {
+    suite: "local",
+    date: "2026-01-01",
+    machine: "one",
+    rounds: 3,
+    runs: { deno: { version: "1", rows } },
+  };
+  const text = page({ local: results, redis: results }, { local: [situation], redis: [] });
+  assert.match(text, /\| lock, 2 tasks \| quick \| 80 ns \| 100 ns \|/);
+  assert.match(text, /\| lock, 2 tasks \| 0\.80 \| ≥ 1\.5 \| \*\*missed\*\* \| quick \|/);
+  assert.match(text, /\| \*\*interlock\*\* \| 100 ±10 % \|/);
+  for (const theme of Object.keys(THEMES) as (keyof typeof THEMES)[]) {
+    const svg = await chart("contention", results, theme);
+    for (const name of ["interlock", "slow", "quick"]) assert.ok(svg.includes(`>${name}<`), `${name} in ${theme}`);
+    assert.ok(!svg.includes(">bare<"));
+  }
+});
