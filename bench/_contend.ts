@@ -32,9 +32,13 @@ export async function alone(contender: Contender, turns: number): Promise<void> 
   for (let i = 0; i < turns; i++) contender.release(await contender.acquire() as never);
 }
 
-let copies = 0;
+type Work = { readonly contend: typeof contend; readonly alone: typeof alone };
 
-/** A copy of this file for one contender. */
-export async function copy(): Promise<{ contend: typeof contend; alone: typeof alone }> {
-  return await import(`./_contend.ts?for=${copies++}`);
+const copies = new Map<string, Promise<Work>>();
+
+/** The copy of this file for one contender, which it keeps from situation to situation. */
+export function copyFor(contender: string): Promise<Work> {
+  let copy = copies.get(contender);
+  if (copy === undefined) copies.set(contender, copy = import(`./_contend.ts?for=${encodeURIComponent(contender)}`));
+  return copy;
 }

@@ -1,4 +1,7 @@
-/** Runs situations in rounds: contenders take turns, in an order that rotates, and the first round does not count. */
+/**
+ * Runs situations in rounds: contenders take turns, in an order that rotates. The first rounds, in which they are
+ * compiled, do not count.
+ */
 import * as here from "../mod.ts";
 import type { Lib, Maker, Situation } from "./_situation.ts";
 
@@ -29,11 +32,11 @@ interface Entrant {
 /** All contenders of one situation, one after the other in each round. */
 export async function measure(situation: Situation, { rounds, libs = { "": here } }: Options): Promise<Row[]> {
   const entrants = [...entrantsOf(situation, libs)];
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < rounds + WARM_UP; round++) {
     for (let i = 0; i < entrants.length; i++) {
       const entrant = entrants[(i + round) % entrants.length]!;
       const figure = await once(entrant.make, situation.operations, SCALE[situation.unit] ?? 1);
-      if (round > 0) entrant.figures.push(figure);
+      if (round >= WARM_UP) entrant.figures.push(figure);
     }
   }
   return entrants.map(({ name, kind, figures }) => {
@@ -42,6 +45,8 @@ export async function measure(situation: Situation, { rounds, libs = { "": here 
     return { situation: of, unit, contender: name, kind, median, spread: median === 0 ? 0 : (high - low) / median };
   });
 }
+
+const WARM_UP = 3;
 
 /** Milliseconds to the situation's unit. */
 const SCALE: Partial<Record<Situation["unit"], number>> = { ns: 1e6, "µs": 1e3 };

@@ -3,18 +3,22 @@ import { Mutex as AsyncMutex } from "async-mutex";
 import { Sema } from "async-sema";
 import AwaitLock from "await-lock";
 import { Mutex as EsToolkitMutex } from "es-toolkit";
-import { type Contender, copy } from "./_contend.ts";
+import { type Contender, copyFor } from "./_contend.ts";
 import { turns } from "./_floor.ts";
+import type { Guard } from "../mod.ts";
 import type { Lib, Maker, Situation } from "./_situation.ts";
 
-const FREE = 10_000;
-const TURNS = 20_000;
+const FREE = 100_000;
+/** The platform's locks take so long that a part of it does. */
+const FEW = 2000;
+/** Enough for each task to come several times. */
+const turnsOf = (tasks: number): number => Math.max(20_000, 10 * tasks);
 /** The one that hands out nothing that would have to be given back, and so is no match. */
 const NO_GUARD = "await-lock (hands out nothing)";
 
 const ours = (lib: Lib) => (): Contender => {
   const lock = new lib.Lock();
-  return { acquire: () => lock.acquire(), release: (guard: Disposable) => guard[Symbol.dispose]() };
+  return { acquire: () => lock.acquire(), release: (guard: Guard) => guard.release() };
 };
 
 const peers: Record<string, () => Contender> = {
@@ -30,30 +34,25 @@ const peers: Record<string, () => Contender> = {
   },
 };
 
-/** Every contender of a kind does the same, each with a copy of the workload of its own. */
-export function each(
-  makers: Readonly<Record<string, () => Contender>>,
-  play: (work: Awaited<ReturnType<typeof copy>>, contender: Contender) => Promise<void>,
-): Record<string, Maker> {
-  return Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, playing(make, play)]));
+type Play = (work: Awaited<ReturnType<typeof copyFor>>, contender: Contender) => Promise<void>;
+
+/** Every contender of a kind does the same, each with its own copy of the workload. */
+export function each(makers: Readonly<Record<string, () => Contender>>, play: Play): Record<string, Maker> {
+  return Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, playing(make, play, name)]));
 }
 
 /** The same for one. */
-export function playing(
-  make: () => Contender,
-  play: (work: Awaited<ReturnType<typeof copy>>, contender: Contender) => Promise<void>,
-): Maker {
-  const work = copy();
+export function playing(make: () => Contender, play: Play, name = "interlock"): Maker {
   return async () => {
-    const [mine, contender] = [await work, make()];
-    return () => play(mine, contender);
+    const [work, contender] = [await copyFor(name), make()];
+    return () => play(work, contender);
   };
 }
 
 const { locks } = navigator as unknown as { locks?: { request(name: string, fn: () => void): Promise<void> } };
 const webLocks: Record<string, Maker> = locks === undefined ? {} : {
   "navigator.locks": () => async () => {
-    for (let i = 0; i < FREE / 10; i++) await locks.request("bench", () => {});
+    for (let i = 0; i < FEW; i++) await locks.request("bench", () => {});
     return await Promise.resolve();
   },
 };
@@ -89,13 +88,13 @@ export const lock: readonly Situation[] = [
   },
   ...(locks === undefined ? [] : [
     {
-      name: "free lock, a tenth as often, next to the platform's",
+      name: "free lock, next to the platform's",
       unit: "ns",
-      operations: FREE / 10,
+      operations: FEW,
       ours: {
         "interlock run": (lib) => () => async () => {
           const lock = new lib.Lock();
-          for (let i = 0; i < FREE / 10; i++) await lock.run(() => {});
+          for (let i = 0; i < FEW; i++) await lock.run(() => {});
         },
       },
       peers: webLocks,
@@ -105,11 +104,13 @@ export const lock: readonly Situation[] = [
   ...[2, 10, 100, 1000, 10_000].map((tasks): Situation => ({
     name: `lock, ${tasks.toLocaleString("en")} tasks`,
     unit: "ns",
-    operations: TURNS,
+    operations: turnsOf(tasks),
     main: tasks !== 10,
-    ours: { interlock: (lib) => playing(ours(lib), (work, contender) => work.contend(contender, tasks, TURNS)) },
-    peers: each(peers, (work, contender) => work.contend(contender, tasks, TURNS)),
-    floors: turns(TURNS),
+    ours: {
+      interlock: (lib) => playing(ours(lib), (work, contender) => work.contend(contender, tasks, turnsOf(tasks))),
+    },
+    peers: each(peers, (work, contender) => work.contend(contender, tasks, turnsOf(tasks))),
+    floors: turns(turnsOf(tasks)),
     goal: { against: "peer", ratio: tasks === 10_000 ? 1.3 : 1.5 },
   })),
 ];

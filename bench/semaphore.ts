@@ -5,6 +5,7 @@ import { Semaphore as EsToolkitSemaphore } from "es-toolkit";
 import type { Contender } from "./_contend.ts";
 import { each, playing } from "./lock.ts";
 import { turns } from "./_floor.ts";
+import type { Guard } from "../mod.ts";
 import type { Situation } from "./_situation.ts";
 
 const TURNS = 20_000;
@@ -27,7 +28,7 @@ export const semaphore: readonly Situation[] = [100, 1000].map((tasks) => ({
     interlock: (lib) =>
       playing(() => {
         const semaphore = new lib.Semaphore(10);
-        return { acquire: () => semaphore.acquire(), release: (guard: Disposable) => guard[Symbol.dispose]() };
+        return { acquire: () => semaphore.acquire(), release: (guard: Guard) => guard.release() };
       }, (work, contender) => work.contend(contender, tasks, TURNS, 10)),
   },
   peers: each(peers, (work, contender) => work.contend(contender, tasks, TURNS, 10)),
