@@ -32,7 +32,47 @@ export async function alone(contender: Contender, turns: number): Promise<void> 
   for (let i = 0; i < turns; i++) contender.release(await contender.acquire() as never);
 }
 
-type Work = { readonly contend: typeof contend; readonly alone: typeof alone };
+/** The same by the path that does not wait where nothing has to be waited for. */
+export async function tryAlone<G extends { release(): void }>(
+  lock: { tryAcquire(): G | undefined; acquire(): Promise<G> },
+  turns: number,
+): Promise<void> {
+  for (let i = 0; i < turns; i++) (lock.tryAcquire() ?? await lock.acquire()).release();
+}
+
+/** A contender for one of many keys. */
+export interface KeyedContender {
+  acquire(key: number): Promise<unknown>;
+  release(held: never, key: number): void;
+}
+
+/** Runs `tasks` tasks with `turns` turns in all, each at one of `keys` keys. */
+export async function contendForKeys(
+  contender: KeyedContender,
+  keys: number,
+  tasks: number,
+  turns: number,
+): Promise<void> {
+  const inside = new Uint8Array(keys);
+  const task = async (key: number) => {
+    for (let i = turns / tasks; i > 0; i--) {
+      const held = await contender.acquire(key);
+      if (inside[key] !== 0) throw new Error("two inside");
+      inside[key] = 1;
+      await Promise.resolve();
+      inside[key] = 0;
+      contender.release(held as never, key);
+    }
+  };
+  await Promise.all(Array.from({ length: tasks }, (_, index) => task(index % keys)));
+}
+
+/** One task that takes each key once. */
+export async function eachKey(contender: KeyedContender, keys: number): Promise<void> {
+  for (let key = 0; key < keys; key++) contender.release(await contender.acquire(key) as never, key);
+}
+
+type Work = typeof import("./_contend.ts");
 
 const copies = new Map<string, Promise<Work>>();
 

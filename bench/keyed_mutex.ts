@@ -2,6 +2,8 @@
 import AsyncLock from "async-lock";
 import { Mutex as EsToolkitMutex } from "es-toolkit";
 import { turns } from "./_floor.ts";
+import type { Guard } from "../mod.ts";
+import { copyFor, type KeyedContender } from "./_contend.ts";
 import type { Lib, Maker, Situation } from "./_situation.ts";
 
 const HOT = 100;
@@ -57,29 +59,37 @@ const asyncLock = (): Turn => {
 };
 
 /** What many write by hand; its entries are never removed. */
-const mapOfMutexes = (): Turn => {
+const mapOfMutexes = (): KeyedContender => {
   const mutexes = new Map<number, EsToolkitMutex>();
-  return async (key) => {
-    let mutex = mutexes.get(key);
-    if (mutex === undefined) mutexes.set(key, mutex = new EsToolkitMutex());
-    await mutex.acquire();
-    try {
-      await Promise.resolve();
-    } finally {
-      mutex.release();
-    }
+  return {
+    acquire: (key) => {
+      let mutex = mutexes.get(key);
+      if (mutex === undefined) mutexes.set(key, mutex = new EsToolkitMutex());
+      return mutex.acquire();
+    },
+    release: (_, key) => mutexes.get(key)!.release(),
   };
 };
 
 /** With a guard, the work stands where it is; `run` and async-lock want it in a function. */
-const acquire = (lib: Lib) => (): Turn => {
+const guards = (lib: Lib) => (): KeyedContender => {
   const mutex = new lib.KeyedMutex<number>();
-  return async (key) => {
-    const guard = await mutex.acquire(key);
-    await Promise.resolve();
-    guard.release();
-  };
+  return { acquire: (key) => mutex.acquire(key), release: (guard: Guard) => guard.release() };
 };
+
+type Play = (work: Awaited<ReturnType<typeof copyFor>>, contender: KeyedContender) => Promise<void>;
+
+function inline(make: () => KeyedContender, name: string, play: Play): Maker {
+  return async () => {
+    const [work, contender] = [await copyFor(name), make()];
+    return () => play(work, contender);
+  };
+}
+
+const hotInline = (make: () => KeyedContender, name: string) =>
+  inline(make, name, (work, contender) => work.contendForKeys(contender, HOT, TASKS, TURNS));
+const distinctInline = (make: () => KeyedContender, name: string) =>
+  inline(make, name, (work, contender) => work.eachKey(contender, MILLION));
 
 const run = (lib: Lib) => (): Turn => {
   const mutex = new lib.KeyedMutex<number>();
@@ -92,16 +102,22 @@ export const keyedMutex: readonly Situation[] = [
     unit: "ns",
     operations: TURNS,
     main: true,
-    ours: { "interlock acquire": (lib) => hot(acquire(lib)), "interlock run": (lib) => hot(run(lib)) },
+    ours: {
+      "interlock acquire": (lib) => hotInline(guards(lib), "interlock"),
+      "interlock run": (lib) => hot(run(lib)),
+    },
     floors: turns(TURNS),
-    peers: { "async-lock": hot(asyncLock), "es-toolkit in a Map (leaks)": hot(mapOfMutexes) },
+    peers: { "async-lock": hot(asyncLock), "es-toolkit in a Map (leaks)": hotInline(mapOfMutexes, "map") },
     goal: { against: "peer", ratio: 2, named: ["async-lock"] },
   },
   {
     name: "keyed mutex, a million keys once each",
     unit: "ns",
     operations: MILLION,
-    ours: { "interlock acquire": (lib) => distinct(acquire(lib)), "interlock run": (lib) => distinct(run(lib)) },
+    ours: {
+      "interlock acquire": (lib) => distinctInline(guards(lib), "interlock"),
+      "interlock run": (lib) => distinct(run(lib)),
+    },
     floors: turns(MILLION),
     peers: { "async-lock": distinct(asyncLock) },
     goal: { against: "peer", ratio: 2, named: ["async-lock"] },
@@ -111,7 +127,13 @@ export const keyedMutex: readonly Situation[] = [
     unit: "bytes",
     operations: 1,
     ours: { "interlock run": (lib) => kept(run(lib)) },
-    peers: { "async-lock": kept(asyncLock), "es-toolkit in a Map (leaks)": kept(mapOfMutexes) },
+    peers: {
+      "async-lock": kept(asyncLock),
+      "es-toolkit in a Map (leaks)": kept(() => {
+        const { acquire, release } = mapOfMutexes();
+        return async (key) => release(await acquire(key) as never, key);
+      }),
+    },
     goal: { against: "value", ratio: 2 ** 20 },
   },
 ];

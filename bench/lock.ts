@@ -64,9 +64,9 @@ export const lock: readonly Situation[] = [
     operations: FREE,
     main: true,
     ours: {
-      "tryAcquire() ?? await acquire()": (lib) => () => async () => {
-        const lock = new lib.Lock();
-        for (let i = 0; i < FREE; i++) (lock.tryAcquire() ?? await lock.acquire()).release();
+      "tryAcquire() ?? await acquire()": (lib) => async () => {
+        const [work, lock] = [await copyFor("interlock, synchronous path"), new lib.Lock()];
+        return () => work.tryAlone(lock, FREE);
       },
     },
     peers: each(peers, (work, contender) => work.alone(contender, FREE)),
