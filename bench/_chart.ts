@@ -6,6 +6,9 @@ import type { Row } from "./_runner.ts";
 
 export type Chart = "contention" | "hand-over";
 
+/** Milliseconds at which the bars begin. */
+const LEAST = 0.03;
+
 /** Readable on white and on GitHub's dark. */
 export const THEMES = {
   light: { text: "#24292f", grid: "#d0d7de", ours: "#0969da", others: ["#bf8700", "#8250df", "#57606a", "#cf222e"] },
@@ -41,8 +44,8 @@ function contention(rows: readonly Row[], theme: Theme): TopLevelSpec {
       y: {
         field: "median",
         type: "quantitative",
-        scale: { type: "log" },
-        axis: { title: "ns a turn", format: ",", tickCount: 5 },
+        scale: { type: "log", domainMin: 50 },
+        axis: { title: "ns a turn", format: ",", values: [100, 1000, 10_000] },
       },
       color: colors(values, theme),
     },
@@ -52,23 +55,28 @@ function contention(rows: readonly Row[], theme: Theme): TopLevelSpec {
 function handOver(rows: readonly Row[], theme: Theme): TopLevelSpec {
   const values = rows.filter(({ situation }) => situation.startsWith("Redis, hand-over"))
     .map(({ situation, contender, median }) => ({
-      situation: situation.replace(/Redis, hand-over (with|between) /, ""),
+      situation: situation.replace(/Redis, hand-over (with|between) /, "").replace(
+        " with 25 waiters each",
+        " × 25 waiters",
+      ),
       contender,
       median,
     }));
   return {
     ...frame(theme, "A Redis lock passes on: milliseconds, median (less is better)"),
     data: { values },
-    mark: { type: "bar", height: 11 },
+    mark: { type: "bar", height: 14 },
     encoding: {
       y: { field: "situation", type: "nominal", sort: null, axis: { title: null, labelLimit: 260 } },
       yOffset: { field: "contender", sort: null },
       x: {
         field: "median",
         type: "quantitative",
-        scale: { type: "log", domainMin: 0.05 },
-        axis: { title: "ms", format: "~g" },
+        stack: null,
+        scale: { type: "log", domainMin: LEAST },
+        axis: { title: "ms", format: "~g", values: [0.1, 1, 10] },
       },
+      x2: { datum: LEAST }, // there is no zero on this scale
       color: colors(values, theme),
     },
   };

@@ -73,5 +73,13 @@ test("bench: the page shows figures, goals and what is lost; the chart shows eve
     const svg = await chart("contention", results, theme);
     for (const name of ["interlock", "slow", "quick"]) assert.ok(svg.includes(`>${name}<`), `${name} in ${theme}`);
     assert.ok(!svg.includes(">bare<"));
+    const redis = ["ours", "peer"].map((kind, i) =>
+      row("Redis, hand-over with 10 waiters", kind, kind as "ours", 10 ** i)
+    );
+    const bars = await chart("hand-over", { ...results, runs: { deno: { version: "1", rows: redis } } }, theme);
+    const widths = [...bars.matchAll(/aria-roledescription="bar"[^>]* d="M[\d.,]+h([\d.]+)/g)].map(([, width]) =>
+      Number(width)
+    );
+    assert.ok(widths.length === 2 && widths.every((width) => width > 10), `${widths}`);
   }
 });
