@@ -7,6 +7,7 @@
  */
 import { TimeoutError } from "../errors.ts";
 import type { WaitOptions } from "../types.ts";
+import { acquireArgs, beatOf } from "./_acquire_args.ts";
 import { codeOf, explain, NoAnswerError, RedisError } from "./errors.ts";
 import { forgetInBackground } from "./_forget.ts";
 import { HeldLease, trusted } from "./_held_lease.ts";
@@ -163,16 +164,8 @@ class Claim implements Listener {
   }
 
   #args(latest: number): string[] {
-    const { settings: { ttl, retention }, weight, limit } = this.#target;
-    const reach = this.#waits ? this.#session.push.reach : "t";
-    this.#reach = reach;
-    const beat = this.#beat();
-    // Who has to ask whether it was granted must find its lease still running.
-    const lease = reach === "h" ? Math.max(ttl, Math.ceil(2.5 * beat)) : ttl;
-    const args = [this.#id, String(ttl), String(retention), String(latest), reach, String(Math.ceil(4 * beat))];
-    args.push(String(lease), String(this.#place?.seq ?? 0));
-    if (this.#target.family.code === "w") args.push(String(weight), String(limit));
-    return args;
+    this.#reach = this.#waits ? this.#session.push.reach : "t";
+    return acquireArgs(this.#target, this.#id, latest, this.#reach, this.#place?.seq ?? 0);
   }
 
   #take([code = NaN, first = 0, second = 0, third = 0]: number[], sentAt: number): void {
@@ -209,16 +202,11 @@ class Claim implements Listener {
     if (this.#takeTold()) return;
     // We can be told now, and could not when the command was sent.
     if (this.#reach === "h" && this.#session.push.reach !== "h") return this.ask();
-    const beat = this.#beat();
+    const beat = beatOf(this.#target);
     const untilEnd = (nextEnd - place.serverTime) / 1000 + 5;
     const wait = untilEnd > beat && untilEnd < 2 * beat ? untilEnd : beat;
     // A little apart from the others in line.
     this.#next.set(place.sentAt + wait + Math.random() * Math.min(beat / 10, 100));
-  }
-
-  /** Milliseconds between two heartbeats, at least. */
-  #beat(): number {
-    return Math.max(1000, this.#target.settings.ttl / 3);
   }
 
   /** How long the next command may take. */
@@ -303,7 +291,7 @@ class Claim implements Listener {
     const { ttl } = this.#target.settings;
     forgetInBackground(this.#session, this.#target, this.#id, {
       act: `give back ${this.#target.what}`,
-      until: now() + Math.max(ttl, 4 * this.#beat()),
+      until: now() + Math.max(ttl, 4 * beatOf(this.#target)),
       stray: this.#stray,
     });
   }
