@@ -49,7 +49,10 @@ export function playing(make: () => Contender, play: Play, name = "interlock"): 
   };
 }
 
-const { locks } = navigator as unknown as { locks?: { request(name: string, fn: () => void): Promise<void> } };
+/** The platform's, where it has them; Node 20 has not even a navigator. */
+const { locks } = (globalThis.navigator ?? {}) as {
+  locks?: { request(name: string, fn: () => void): Promise<unknown> };
+};
 const webLocks: Record<string, Maker> = locks === undefined ? {} : {
   "navigator.locks": () => async () => {
     for (let i = 0; i < FEW; i++) await locks.request("bench", () => {});
