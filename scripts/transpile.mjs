@@ -13,7 +13,8 @@ const stripsTypes = Boolean(process.features.typescript) && knowsUsing();
 const DECORATOR = /^\s*@[a-z]\w*.*[^*]$/im; // also in a comment without asterisks: then it takes the way round for nothing
 
 export function load(url, context, nextLoad) {
-  if (!url.startsWith("file:") || !url.endsWith(".ts")) return nextLoad(url, context);
+  // A query makes a copy of its own of the same file.
+  if (!url.startsWith("file:") || !new URL(url).pathname.endsWith(".ts")) return nextLoad(url, context);
   const file = fileURLToPath(url);
   const source = readFileSync(file, "utf8");
   if (stripsTypes && !DECORATOR.test(source)) return nextLoad(url, context);
