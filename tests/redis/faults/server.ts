@@ -74,6 +74,33 @@ export const server: readonly Scenario[] = [
     },
   },
   {
+    name: "a password that nobody knows (NOAUTH) for a while",
+    run: async (harness) => {
+      await harness.workers(3, "lock");
+      await harness.entries(10);
+      await harness.server.send("CONFIG", "SET", "requirepass", "secret");
+      await harness.server.send("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      await sleep(2 * TTL);
+      await harness.server.send("CONFIG", "SET", "requirepass", "");
+      await harness.recover();
+    },
+  },
+  {
+    name: "server killed, loading (LOADING) an old snapshot for two seconds",
+    lossy: true,
+    args: ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"],
+    run: async (harness) => {
+      await harness.workers(3, "lock");
+      await harness.entries(10);
+      await harness.server.send("EVAL", "for i = 1, 2000 do redis.call('SET', 'other:' .. i, i) end", 0);
+      await harness.server.send("SAVE");
+      await harness.entries(5);
+      await harness.server.kill();
+      await harness.server.start(); // comes back once it has loaded
+      await harness.recover();
+    },
+  },
+  {
     name: "a script that hangs (BUSY)",
     args: ["--busy-reply-threshold", "50"],
     run: async (harness) => {
