@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { Refusable } from "./_refusable.ts";
-import { settle, WaitQueue } from "./_wait_queue.ts";
+import { Place, refuse, settle, WaitQueue } from "./_wait_queue.ts";
 
 /** What reading gives. */
 export type Read<R> = IteratorResult<R, undefined>;
@@ -22,7 +21,7 @@ export class Results<R> {
   #first: Slot<R> | undefined;
   #last: Slot<R> | undefined;
   #discarded = false;
-  readonly #readers = new WaitQueue<Read<R>, Refusable<Read<R>>>();
+  readonly #readers = new WaitQueue<Read<R>>();
   readonly #onRead: () => void;
 
   /** @param onRead Called for each result that is read. */
@@ -52,14 +51,14 @@ export class Results<R> {
 
   /** Waits for the first result. */
   read(): Promise<Read<R>> {
-    return new Refusable<Read<R>>("read results").waitIn(this.#readers);
+    return this.#readers.wait(new Place("read results"));
   }
 
   /** No more results come: tells who waits, the first one of them the error if there is one. Says whether it was told. */
   end(end: { readonly error: unknown } | undefined): boolean {
     const readers = this.#readers.drain();
     const told = end === undefined ? undefined : readers.shift();
-    told?.refuse(end!.error);
+    if (told !== undefined) refuse(told, end!.error);
     for (const reader of readers) settle(reader, { value: undefined, done: true });
     return told !== undefined;
   }

@@ -5,8 +5,7 @@
  * @module
  */
 import { checkWaitOptions } from "./_check.ts";
-import { Refusable } from "./_refusable.ts";
-import { Place, WaitQueue } from "./_wait_queue.ts";
+import { Place, refuse, WaitQueue } from "./_wait_queue.ts";
 import { ClosedError } from "./errors.ts";
 import type { WaitOptions } from "./types.ts";
 
@@ -26,7 +25,7 @@ export class PoolState {
   #limit: number;
   #active = 0;
   closed = false;
-  readonly #line = new WaitQueue<void, Refusable<void>>();
+  readonly #line = new WaitQueue<void>();
   readonly #joiners = new WaitQueue<Failures>();
   readonly #cancelled = new AbortController();
   /** One for each function that runs on its own. */
@@ -73,15 +72,19 @@ export class PoolState {
 
   /** Waits in line for a place. Options are checked by now. */
   wait(act: string, options: WaitOptions | undefined): Promise<void> {
-    return new Refusable<void>(act).waitIn(this.#line, options);
+    return this.#line.wait(new Place(act), options);
   }
 
-  /** Who has a place begins to use it. What was cancelled between the grant and this moment does not begin. */
-  begin(): AbortController {
+  /**
+   * Who has a place begins to use it, with a controller of its `own` or with the pool's. What was cancelled between the
+   * grant and this moment does not begin.
+   */
+  begin(own: boolean): AbortController {
     if (this.#cancelled.signal.aborted) {
       this.free();
       throw this.#cancelled.signal.reason;
     }
+    if (!own) return this.#cancelled;
     const controller = new AbortController();
     this.#controllers.add(controller);
     return controller;
@@ -124,7 +127,7 @@ export class PoolState {
     this.closed = true;
     this.#cancelled.abort(reason);
     const cause = this.#cancelled.signal.reason; // never undefined
-    for (const waiter of this.#line.drain()) waiter.refuse(cause);
+    for (const waiter of this.#line.drain()) refuse(waiter, cause);
     for (const map of this.#maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
   }

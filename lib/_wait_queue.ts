@@ -1,9 +1,10 @@
 /**
  * The one line that everything local waits in, first come first served.
  *
- * Each in line knows who comes next. Who gives up is marked in place, O(1), and passed over later; the marked never
- * outnumber the living by more than a constant, so memory is bounded by who really waits. Leaving the line and settling
- * is one synchronous step: a waiter is granted or has given up, never both.
+ * A ring of places, not a linked list: collectors walk an array in parallel, a long list one by one. Who gives up is
+ * marked in place, O(1), and passed over later; the marked never outnumber the living by more than a constant, so memory
+ * is bounded by who really waits. Leaving the line and settling is one synchronous step: a waiter is granted or has given
+ * up, never both.
  *
  * @module
  */
@@ -15,19 +16,16 @@ export interface Waiter<T> {
   /** What it waits to do, as in "Cannot ⟨acquire lock⟩: timed out". */
   readonly act: string;
   /** Settles what waits; undefined exactly while it waits in no line. */
-  resolve: ((value: T) => void) | undefined;
+  resolve: ((value: T | PromiseLike<T>) => void) | undefined;
   /** How it gives up, while it may. */
   exit: Exit | undefined;
-  /** Who comes after it. */
-  next: this | undefined;
 }
 
 /** A place in line for those who get no guard. */
 export class Place<T> implements Waiter<T> {
   readonly act: string;
-  resolve: ((value: T) => void) | undefined = undefined;
+  resolve: ((value: T | PromiseLike<T>) => void) | undefined = undefined;
   exit: Exit | undefined = undefined;
-  next: this | undefined = undefined;
 
   constructor(act: string) {
     this.act = act;
@@ -35,22 +33,31 @@ export class Place<T> implements Waiter<T> {
 }
 
 /** Lets go who was just taken out of a line. */
-export function settle<T>(waiter: Waiter<T>, value: T): void {
+export function settle<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
   const resolve = waiter.resolve!;
   waiter.resolve = undefined;
   resolve(value);
 }
 
+/** Sends away with an error who was just taken out of a line. */
+export function refuse<T>(waiter: Waiter<T>, error: unknown): void {
+  settle(waiter, Promise.reject(error));
+}
+
 /** How many more may be marked than wait. */
 const SPARE = 32;
+/** Rings up to this size are never made smaller. */
+const SMALL = 64;
 
 /** A line of `W`, each of whom waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // From #head to #tail there are the #size who wait, and #gaps, who gave up. #head undefined implies both 0.
-  #head: W | undefined = undefined;
-  #tail: W | undefined = undefined;
-  #size = 0;
+  // The line is #length places of #ring from #head on, around its end; #gaps of them gave up. The ring's size is 0 or a
+  // power of two. #length >= #least, unless the line just became that short.
+  #ring: (W | undefined)[] = [];
+  #head = 0;
+  #length = 0;
   #gaps = 0;
+  #least = 0;
   readonly #onGone: (() => void) | undefined;
 
   /** @param onGone Called once after one or several gave up: those behind them may fit now. */
@@ -60,18 +67,19 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** How many wait. */
   get size(): number {
-    return this.#size;
+    return this.#length - this.#gaps;
   }
 
   /** How many places the line takes up, gaps included. */
   get length(): number {
-    return this.#size + this.#gaps;
+    return this.#length;
   }
 
   /** Who waits, in order, by a walk along the line. */
   living(): W[] {
     const waiters: W[] = [];
-    for (let one = this.#head; one !== undefined; one = one.next) {
+    for (let i = 0; i < this.#length; i++) {
+      const one = this.#ring[(this.#head + i) & (this.#ring.length - 1)]!;
       if (one.resolve !== undefined) waiters.push(one);
     }
     return waiters;
@@ -89,7 +97,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   /** The same for those who do more on being let go than to settle a promise. Options are checked by now. */
-  join(waiter: W, resolve: (value: T) => void, reject: (reason: unknown) => void, options?: WaitOptions): void {
+  join(
+    waiter: W,
+    resolve: (value: T | PromiseLike<T>) => void,
+    reject: (reason: unknown) => void,
+    options?: WaitOptions,
+  ): void {
     if (options !== undefined) {
       if (options.timeout === 0) return reject(timedOut(waiter.act, 0));
       waiter.exit = new Exit(this, waiter, reject, options);
@@ -100,10 +113,11 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Who is next. It stays in line. */
   peek(): W | undefined {
-    for (let first = this.#head; first !== undefined; first = this.#head) {
+    while (this.#length > 0) {
+      const first = this.#ring[this.#head]!;
       if (first.resolve === undefined) {
-        this.#unlink(first);
         this.#gaps--;
+        this.#shift();
       } else if (!first.exit?.leaveIfAborted()) return first;
     }
     return undefined;
@@ -118,8 +132,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** The same for whom {@linkcode peek} has just returned. */
   shift(first: W): void {
-    this.#unlink(first);
-    this.#size--;
+    this.#shift();
     first.exit?.disarm();
   }
 
@@ -138,11 +151,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** Takes out everybody, in order. The caller settles them all in the same synchronous step. */
   drain(): W[] {
     const waiters = this.living();
-    this.#relink([]);
-    for (const waiter of waiters) {
-      waiter.next = undefined;
-      waiter.exit?.disarm();
-    }
+    this.#become([]);
+    for (const waiter of waiters) waiter.exit?.disarm();
     return waiters;
   }
 
@@ -150,8 +160,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   drop(waiter: W): void {
     waiter.exit?.disarm();
     waiter.resolve = undefined;
-    this.#size--;
-    if (++this.#gaps > this.#size + SPARE) this.#relink(this.living());
+    if (++this.#gaps > this.size + SPARE) this.#become(this.living());
   }
 
   /** All who give up now are out. */
@@ -160,25 +169,23 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   #push(waiter: W): void {
-    if (this.#head === undefined) this.#head = waiter;
-    else this.#tail!.next = waiter;
-    this.#tail = waiter;
-    this.#size++;
+    if (this.#length === this.#ring.length) this.#become(this.living());
+    this.#ring[(this.#head + this.#length++) & (this.#ring.length - 1)] = waiter;
   }
 
-  /** What is out keeps nobody who is in line alive. */
-  #unlink(first: W): void {
-    this.#head = first.next;
-    first.next = undefined;
+  #shift(): void {
+    this.#ring[this.#head] = undefined; // what is out is not kept alive
+    this.#head = (this.#head + 1) & (this.#ring.length - 1);
+    if (--this.#length < this.#least) this.#become(this.living());
   }
 
-  /** Makes these the line. */
-  #relink(waiters: W[]): void {
-    this.#head = this.#tail = undefined;
-    this.#size = this.#gaps = 0;
-    for (const waiter of waiters) {
-      waiter.next = undefined;
-      this.#push(waiter);
-    }
+  /** Makes these the line, in a ring with room for half as many more at least. */
+  #become(waiters: W[]): void {
+    this.#head = this.#gaps = 0;
+    this.#length = waiters.length;
+    const size = Math.max(4, 1 << (32 - Math.clz32(waiters.length * 1.5)));
+    this.#least = size > SMALL ? size >> 3 : 0;
+    waiters.length = size;
+    this.#ring = waiters;
   }
 }

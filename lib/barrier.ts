@@ -4,14 +4,9 @@
  * @module
  */
 import { checkInteger, checkWaitOptions, promised } from "./_check.ts";
-import { Place, settle, WaitQueue } from "./_wait_queue.ts";
+import { Place, refuse, settle, WaitQueue } from "./_wait_queue.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { WaitOptions } from "./types.ts";
-
-/** A place of somebody who can be sent away, too. */
-class Party extends Place<number> {
-  reject: ((reason: unknown) => void) | undefined = undefined;
-}
 
 /**
  * A meeting point: nobody goes on before all parties are here. It can be used again at once, for the next round.
@@ -33,7 +28,7 @@ class Party extends Place<number> {
 export class Barrier {
   // #line.size < #parties; #broken implies #line.size === 0
   readonly #parties: number;
-  readonly #line = new WaitQueue<number, Party>();
+  readonly #line = new WaitQueue<number>();
   #broken = false;
 
   /**
@@ -85,11 +80,7 @@ export class Barrier {
       if (this.#broken) throw brokenBy("barrier is broken");
       if (options?.signal?.aborted) throw options.signal.reason;
       if (this.#line.size + 1 === this.#parties) return Promise.resolve(this.#trip());
-      const party = new Party("wait at barrier");
-      return new Promise((resolve, reject) => {
-        party.reject = reject;
-        this.#line.join(party, resolve, reject, options);
-      });
+      return this.#line.wait(new Place("wait at barrier"), options);
     });
   }
 
@@ -113,10 +104,7 @@ export class Barrier {
   }
 
   #sendAway(state: string): void {
-    for (const party of this.#line.drain()) {
-      party.resolve = undefined;
-      party.reject!(brokenBy(state));
-    }
+    for (const party of this.#line.drain()) refuse(party, brokenBy(state));
   }
 }
 

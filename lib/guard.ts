@@ -21,9 +21,8 @@ export interface Keeper {
 
 /** The guard that every local primitive hands out. Nobody else sees it before it is granted. */
 export class Hold implements Guard, Waiter<Hold> {
-  resolve: ((hold: Hold) => void) | undefined = undefined;
+  resolve: ((hold: Hold | PromiseLike<Hold>) => void) | undefined = undefined;
   exit: Exit | undefined = undefined;
-  next: this | undefined = undefined;
   readonly permits: number;
   /** Undefined once it is spent. */
   #keeper: Keeper | undefined;

@@ -99,7 +99,7 @@ export class Pool implements AsyncDisposable {
     this.#state.admit("create task", options);
     // Awaited in any case: fn is never called synchronously.
     await (this.#state.tryTake() ? undefined : this.#state.wait("create task", options));
-    return new RunningTask(this.#state, this.#state.begin(), fn);
+    return new RunningTask(this.#state, this.#state.begin(true), fn);
   }
 
   /**
@@ -122,7 +122,8 @@ export class Pool implements AsyncDisposable {
     checkFunction(fn, "fn");
     this.#state.admit("run in pool", options);
     await (this.#state.tryTake() ? undefined : this.#state.wait("run in pool", options));
-    const controller = this.#state.begin();
+    // Who listens gets a signal of its own, so that nothing is left on a shared one; making one costs up to 2 µs.
+    const controller = this.#state.begin(fn.length > 0);
     try {
       // Awaited here and not just returned, so that the stack of an error shows the caller.
       return await fn(controller.signal);

@@ -172,6 +172,23 @@ test("Pool: giving up in the middle of the line, before and after a place is fre
     }
   }));
 
+test("Pool: who listens has a signal of its own, and every function is told of a cancellation", async () => {
+  const pool = new Pool(3);
+  const signals: AbortSignal[] = [];
+  const keep = async (signal: AbortSignal) => {
+    signals.push(signal);
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    return signal.reason;
+  };
+  // A function without parameters may look at its arguments all the same.
+  const runs = [pool.run(keep), pool.run(keep), pool.run((...args) => keep(...args))];
+  await drain();
+  assert.equal(new Set(signals).size, 3);
+  pool.cancel("enough");
+  assert.deepEqual(await Promise.all(runs), ["enough", "enough", "enough"]);
+  await pool.join();
+});
+
 test("Pool: bad arguments, then closed, then the signal", async () => {
   const pool = new Pool(1);
   await refusesBadOptions((options) => pool.run(() => assert.fail("called"), options));
