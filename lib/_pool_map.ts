@@ -73,9 +73,15 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
     if (!this.#begun) this.#begin();
     const read = this.#results.tryRead();
     if (read !== undefined) return Promise.resolve(read);
-    if (!this.#over) return this.#results.read();
+    if (!this.#over) return this.#hungry();
     const end = this.#takeEarlyEnd();
     return end === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(end.error);
+  }
+
+  /** Who waits for results is not held up by a puller that waits for more room. */
+  #hungry(): Promise<Read<R>> {
+    this.poke();
+    return this.#results.read();
   }
 
   /** Leaves: aborts what runs, waits for its end, closes the source. Throws what had failed before and was not read. */
@@ -203,6 +209,7 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
     if (this.#running === 0 && !this.#pulling) this.#end.wakeOne();
   }
 
+  /** While results lie ready, pulling one by one is not worth the wake-ups. */
   #onRead(): void {
     this.#inside--;
     if (this.#room.size > 0 && this.#inside <= this.#pool.limit - (this.#pool.limit >> 2 || 1)) this.#room.wakeOne();

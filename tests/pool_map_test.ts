@@ -79,6 +79,23 @@ test("Pool.map: pulls nothing before the first read, and only as the reader read
   assert.equal(state.closed, 1);
 });
 
+test("Pool.map: no place stays empty while the reader waits for results", async () => {
+  const pool = new Pool(8);
+  const finish: (() => void)[] = [];
+  const { state, items } = source(100);
+  const results = pool.map(items(), (n) => new Promise<number>((resolve) => finish[n] = () => resolve(n)));
+  for (let n = 0; n < 20; n++) {
+    const read = results.next();
+    await drain();
+    assert.deepEqual([pool.active, state.pulled], [8, n + 8]);
+    finish[n]!();
+    assert.equal((await read).value, n);
+  }
+  const left = results.return!();
+  for (const end of finish) end();
+  await left;
+});
+
 test("Pool.map: never more at work than the pool has places, also shared with others", async () => {
   await using pool = new Pool(2);
   let inside = 0, most = 0;
