@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { Deadlines } from "./_deadlines.ts";
 import { codeOf, isPassing, NoAnswerError, RedisError } from "./errors.ts";
 import type { Backend } from "./port.ts";
 import type { Script } from "./scripts.ts";
@@ -20,6 +21,7 @@ export class Link {
   readonly #greetings = new Map<Script, Promise<void>>();
   readonly #greeted = new WeakSet<Script>();
   readonly #closing = new Set<() => void>();
+  readonly #deadlines = new Deadlines();
 
   constructor(backend: Backend) {
     this.backend = backend;
@@ -57,7 +59,7 @@ export class Link {
       greeting = this.#greet(release).finally(() => this.#greetings.delete(release));
       this.#greetings.set(release, greeting);
     }
-    await within(greeting, limit);
+    await this.#within(limit, greeting);
   }
 
   async #greet(release: Script): Promise<void> {
@@ -80,25 +82,34 @@ export class Link {
 
   /** Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds. */
   run(script: Script, keys: readonly string[], args: readonly string[], limit: number): Promise<unknown> {
+    return this.#within(limit, this.#evalsha(script, keys as string[], args as string[]), (error) => {
+      if (codeOf(error) !== "NOSCRIPT") return undefined;
+      return attempt(() => this.backend.eval(script.source, keys as string[], args as string[]));
+    });
+  }
+
+  /** Settles as `first` does, or as what `again` makes of its error, or rejects after `limit` milliseconds. */
+  #within<T>(limit: number, first: Promise<T>, again?: (error: unknown) => Promise<T> | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       let over = false;
-      const timer = setTimeout(() => {
+      const end = () => {
         over = true;
         reject(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`));
-      }, limit);
-      const done = (value: unknown) => {
-        clearTimeout(timer);
+      };
+      const done = (value: T) => {
+        this.#deadlines.delete(end);
         resolve(value);
       };
       const failed = (error: unknown) => {
-        clearTimeout(timer);
+        this.#deadlines.delete(end);
         reject(error);
       };
-      this.#evalsha(script, keys as string[], args as string[]).then(done, (error) => {
-        if (codeOf(error) !== "NOSCRIPT") return failed(error);
+      this.#deadlines.add(now() + limit, end);
+      first.then(done, (error) => {
         // Not once the caller was told otherwise: it could come after the command that calls this one off.
-        if (over) return;
-        attempt(() => this.backend.eval(script.source, keys as string[], args as string[])).then(done, failed);
+        const second = over ? undefined : again?.(error);
+        if (second === undefined) failed(error);
+        else second.then(done, failed);
       });
     });
   }
@@ -114,17 +125,6 @@ export class Link {
     if (this.closed) return false;
     return error instanceof NoAnswerError || (!(error instanceof RedisError) && isPassing(error));
   }
-}
-
-/** Settles as `promise` does, or rejects after `limit` milliseconds. */
-function within<T>(promise: Promise<T>, limit: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`)),
-      limit,
-    );
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 /** What a client throws at once becomes a rejection too. */
