@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { Cork } from "./_io_cork.ts";
+import type { Stream } from "./_io_cork.ts";
 import type { Backend } from "./port.ts";
 
 /** What `ioRedis` uses of a client. */
@@ -20,7 +22,7 @@ export interface IoRedisClient {
 /** What the adapter uses beyond that, of clients and their duplicates. */
 interface Connection {
   readonly isCluster?: boolean;
-  readonly stream?: { unref?(): void };
+  readonly stream?: Stream & { unref?(): void };
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
   subscribe(channel: string): Promise<unknown>;
@@ -55,8 +57,12 @@ export function ioRedis(client: IoRedisClient): Backend {
 function make(client: IoRedisClient): Backend {
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
+  const cork = new Cork();
   return {
-    evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+    evalsha: (sha, keys, args) => {
+      cork.hold(connection.stream);
+      return client.evalsha(sha, keys.length, ...keys, ...args);
+    },
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
     subscribe: (channel, onMessage, onGap) =>
       cluster

@@ -1,0 +1,37 @@
+/**
+ * What is sent in one step of the event loop goes out in few writes: ioredis writes each command by itself, a system
+ * call each. Invariant: a stream that was corked here is uncorked in the same step.
+ *
+ * @module
+ */
+
+/** The stream of a client's connection. */
+export interface Stream {
+  cork?(): void;
+  uncork?(): void;
+}
+
+/** How many go together at most: the server is to begin while the rest is still being written. */
+const MOST = 8;
+
+export class Cork {
+  // #stream is corked, for #count commands so far
+  #stream: Stream | undefined;
+  #count = 0;
+
+  /** To be called before each command, with the stream that it is going to be written to. */
+  hold(stream: Stream | null | undefined): void {
+    if (this.#stream !== undefined && (this.#stream !== stream || ++this.#count > MOST)) this.#letGo(this.#stream);
+    if (this.#stream !== undefined || !stream?.cork) return;
+    this.#stream = stream;
+    this.#count = 1;
+    stream.cork();
+    queueMicrotask(() => this.#letGo(stream));
+  }
+
+  #letGo(stream: Stream): void {
+    if (this.#stream !== stream) return;
+    this.#stream = undefined;
+    stream.uncork?.();
+  }
+}
