@@ -38,25 +38,6 @@ export class Mutex implements Keeper {
     else this.idle();
   }
 
-  /** The holder gives the lock up for a while, to a keeper that lends. */
-  lend(hold: Hold, lender: Keeper): void {
-    hold.moveTo(lender);
-    this.takeBack();
-  }
-
-  /** The other end of {@linkcode lend}: in line like everybody, without a way to give up. */
-  retake(hold: Hold, onBack: () => void): void {
-    const back = () => {
-      hold.moveTo(this);
-      onBack();
-    };
-    if (this.holder !== undefined) return this.line.join(hold, back, unreachable);
-    this.holder = hold;
-    back();
-  }
-
   /** Nobody holds and nobody waits any more. */
   protected idle(): void {}
 }
-
-function unreachable(): void {}

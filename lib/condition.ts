@@ -199,11 +199,11 @@ export class Condition implements Acquirable<Guard> {
       let refuse = () => reject(new NotHeldError("Cannot wait for condition: its guard was released meanwhile"));
       const onNotified = () => {
         notified = true;
-        this.#mutex.retake(hold, resolve);
+        retake(this.#mutex, hold, resolve);
       };
       const onGivenUp = (reason: unknown) => {
         refuse = () => reject(reason);
-        this.#mutex.retake(hold, refuse);
+        retake(this.#mutex, hold, refuse);
       };
       const takeBack = () => {
         if (place.resolve !== undefined) this.#line.drop(place);
@@ -213,7 +213,8 @@ export class Condition implements Acquirable<Guard> {
         refuse();
       };
       this.#line.join(place, onNotified, onGivenUp, options);
-      this.#mutex.lend(hold, { act: ACT, lends: true, takeBack });
+      hold.moveTo({ act: ACT, lends: true, takeBack });
+      this.#mutex.takeBack();
     });
   }
 }
@@ -224,3 +225,16 @@ function refuseIfOver(options: WaitOptions | undefined): void {
   if (options?.signal?.aborted) throw options.signal.reason;
   if (options?.timeout === 0) throw timedOut(ACT, 0);
 }
+
+/** In line like everybody, but without a way to give up. */
+function retake(mutex: Mutex, hold: Hold, onBack: () => void): void {
+  const back = () => {
+    hold.moveTo(mutex);
+    onBack();
+  };
+  if (mutex.holder !== undefined) return mutex.line.join(hold, back, unreachable);
+  mutex.holder = hold;
+  back();
+}
+
+function unreachable(): void {}
