@@ -66,9 +66,8 @@ export class NodeServer implements AttachedServer {
   async close(): Promise<void> {
     const until = performance.now() + this.#desk.idle;
     while (this.#sockets.size > 0 && performance.now() < until) await this.#desk.pause(SWEEP);
-    const closed = this.#stopListening();
     // All that is left are refused newcomers and silent connections; they get a bounded time.
-    await Promise.race([closed, this.#desk.pause(LINGER)]);
+    await this.#desk.pause(LINGER, this.#stopListening());
     this.#end();
   }
 

@@ -72,10 +72,12 @@ export class Desk {
     globalThis.removeEventListener?.("error", hush);
   }
 
-  /** Resolves after `ms`, or as soon as shutdown is forced. */
-  async pause(ms: number): Promise<void> {
+  /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` is fulfilled. Leaves no timer behind. */
+  async pause(ms: number, unless?: Promise<void>): Promise<void> {
     if (ms <= 0) return;
-    await new Event().wait({ timeout: ms, signal: this.forcing.signal }).catch(() => {});
+    const over = new Event();
+    void unless?.then(() => over.set());
+    await over.wait({ timeout: ms, signal: this.forcing.signal }).catch(() => {});
   }
 }
 

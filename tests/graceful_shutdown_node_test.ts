@@ -1,0 +1,124 @@
+/**
+ * Servers of node:http and node:https, attached, on every run-time: Express and its like run on all of them.
+ */
+import assert from "node:assert/strict";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect as connectSecurely } from "node:tls";
+import { GracefulShutdown, type GracefulShutdownOptions } from "../mod.ts";
+import { runtime, test } from "./_test.ts";
+import { nextTurn } from "./_tools.ts";
+import { cert, key } from "./graceful_shutdown/certificate.ts";
+
+interface Scheme {
+  create(listener: RequestListener): Server;
+  connect(port: number): Socket;
+}
+
+const host = "127.0.0.1";
+const schemes: Record<string, Scheme> = {
+  http: { create: createServer, connect: (port) => connect({ port, host }) },
+  https: {
+    create: (listener) => createSecureServer({ cert, key }, listener),
+    connect: (port) => connectSecurely({ port, host, rejectUnauthorized: false }),
+  },
+};
+
+/** One connection, as a client sees it. */
+class Client {
+  text = "";
+  closed = false;
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (data) => this.text += String(data));
+    socket.on("error", () => {});
+    socket.on("close", () => this.closed = true);
+  }
+
+  send(path: string, ...headers: string[]): void {
+    this.write([`GET ${path} HTTP/1.1`, "host: localhost", ...headers, "", ""].join("\r\n"));
+  }
+
+  write(text: string): void {
+    this.#socket.write(text);
+  }
+
+  async gets(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.text)) {
+      assert.ok(!this.closed, `closed after ${JSON.stringify(this.text)}`);
+      await nextTurn();
+    }
+  }
+
+  async end(): Promise<void> {
+    while (!this.closed) await nextTurn();
+  }
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((listening) => server.listen(0, host, listening));
+  return (server.address() as AddressInfo).port;
+}
+
+function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
+  return new GracefulShutdown({ signals: [], idle: 20, ...options });
+}
+
+for (const [name, scheme] of Object.entries(schemes)) {
+  test(`attach: node:${name} answers what has come, refuses newcomers, closes what is idle, ${runtime}`, async () => {
+    const shutdown = quiet();
+    let finish = () => {};
+    const gate = new Promise<void>((open) => finish = open);
+    const server = shutdown.attach(scheme.create(async (request, response) => {
+      if (request.url === "/slow") await gate;
+      response.end(`done ${request.url}`);
+    }));
+    const port = await listen(server);
+    const [idle, slow, late] = [1, 2, 3].map(() => new Client(scheme.connect(port))) as [Client, Client, Client];
+    idle.send("/idle");
+    await idle.gets(/done \/idle/);
+    slow.send("/slow");
+    late.send("/early");
+    await late.gets(/done \/early/);
+    while (shutdown.active !== 1) await nextTurn();
+    shutdown.request("deploy");
+    late.send("/late");
+    await late.gets(/503[^]*connection: close/i);
+    await idle.end();
+    assert.deepEqual(shutdown.labels, ["GET /slow"]);
+    finish();
+    await slow.gets(/connection: close[^]*done \/slow/i);
+    await Promise.all([slow.end(), late.end()]);
+    const { drained, remaining, reason } = await shutdown.finished;
+    assert.deepEqual({ drained, remaining, reason }, { drained: true, remaining: [], reason: "deploy" });
+    assert.equal(server.listening, false);
+  });
+}
+
+for (const ending of ["ended by the server", "cut"]) {
+  test(`attach: an upgraded connection is counted until it is ${ending}, ${runtime}`, async () => {
+    const shutdown = quiet({ grace: ending === "cut" ? 50 : Infinity });
+    const server = shutdown.attach(createServer());
+    let peer!: Socket;
+    server.on("upgrade", (_request, socket: Socket) => {
+      peer = socket;
+      socket.on("error", () => {});
+      socket.on("data", (data) => socket.write(`echo ${data}`));
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+    });
+    const client = new Client(connect({ port: await listen(server), host }));
+    client.send("/echo", "connection: upgrade", "upgrade: echo");
+    await client.gets(/101/);
+    shutdown.request();
+    client.write("still there");
+    await client.gets(/echo still there/);
+    assert.deepEqual(shutdown.labels, ["GET /echo"]);
+    if (ending !== "cut") peer.end();
+    const { drained, remaining } = await shutdown.finished;
+    assert.deepEqual([drained, remaining], ending === "cut" ? [false, ["GET /echo"]] : [true, []]);
+    await client.end();
+  });
+}
