@@ -25,10 +25,10 @@ async function server(): Promise<{ url: string; stop: () => Promise<void> }> {
   const child = spawn(process.env.REDIS_SERVER || "redis-server", args, { stdio: "ignore" });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
-    child.once(
-      "error",
-      () => reject(new Error("Cannot start redis-server: apt-get install redis-server, or set REDIS_URL")),
-    );
+    child.once("error", () => {
+      rmSync(folder, { recursive: true, force: true });
+      reject(new Error("Cannot start redis-server: apt-get install redis-server, or set REDIS_URL"));
+    });
   });
   const stop = async () => {
     await kill(child);

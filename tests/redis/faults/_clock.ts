@@ -1,41 +1,26 @@
-/** A wall clock of a server's own, which can be set while it runs, by libfaketime. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/**
+ * A server whose clock can be set: every script is sent as text, with a change to the line that reads the time. What
+ * Redis itself does by its clock, the expiry of keys, goes by the real one.
+ */
+import type { Backend } from "../../../lib/redis/mod.ts";
+import type { Server } from "../_server.ts";
 
-const FOLDERS = ["/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"];
+const KEY = "test:clock";
+const READS = "local now = time[1] * 1000000 + time[2]\n";
 
-/** Where the library is; undefined where it is not installed. */
-export function findFaketime(): string | undefined {
-  const folders = FOLDERS.filter(existsSync).flatMap((folder) => {
-    const below = readdirSync(folder).filter((name) => name.endsWith("-linux-gnu")).map((name) => join(folder, name));
-    return [folder, ...below].map((one) => join(one, "faketime"));
-  });
-  return folders.map((folder) => join(folder, "libfaketime.so.1")).find(existsSync);
+/** Runs scripts by the clock that {@linkcode setClock} sets. */
+export function byClock(backend: Backend): Backend {
+  return {
+    ...backend,
+    evalsha: () => Promise.reject(new Error("NOSCRIPT")),
+    eval: (source, keys, args) => {
+      if (!source.includes(READS)) throw new Error("a script that reads the time in another way");
+      return backend.eval(source.replace(READS, `${READS}now = now + (call('GET', '${KEY}') or 0)\n`), keys, args);
+    },
+  };
 }
 
-export class Clock implements Disposable {
-  readonly #folder = mkdtempSync(join(tmpdir(), "interlock-clock-"));
-  readonly #file = join(this.#folder, "time");
-  readonly env: Readonly<Record<string, string>>;
-
-  /** @param library Of {@linkcode findFaketime}. */
-  constructor(library: string) {
-    this.step(0);
-    this.env = {
-      LD_PRELOAD: library,
-      FAKETIME_TIMESTAMP_FILE: this.#file,
-      FAKETIME_NO_CACHE: "1",
-      DONT_FAKE_MONOTONIC: "1",
-    };
-  }
-
-  /** From now on the clock is so many seconds ahead of the machine's, or behind it. */
-  step(seconds: number): void {
-    writeFileSync(this.#file, `${seconds < 0 ? "-" : "+"}${Math.abs(seconds)}\n`);
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
+/** From now on the server's clock is so many seconds ahead of the machine's, or behind it. */
+export async function setClock(server: Server, seconds: number): Promise<void> {
+  await server.send("SET", KEY, seconds * 1e6);
 }

@@ -17,6 +17,7 @@ import {
   type WaitOptions,
 } from "../../../lib/redis/mod.ts";
 import { connectNode } from "../_clients.ts";
+import { byClock } from "./_clock.ts";
 import { PERMITS } from "./_permits.ts";
 import type { Message } from "./_resource.ts";
 
@@ -35,6 +36,8 @@ export interface Orders {
   readonly skew: number;
   /** Milliseconds for which it blocks its event loop in its first hold; 0 for not at all. */
   readonly block: number;
+  /** Whether the server's clock is one that can be set. */
+  readonly clock: boolean;
   /** How many keys it goes through. */
   readonly keys: number;
 }
@@ -59,7 +62,8 @@ async function tell(message: Partial<Message>): Promise<boolean> {
 const complaints: string[] = [];
 process.on("unhandledRejection", (error) => complaints.push(`unhandled rejection: ${error}`));
 
-const { backend, close } = await connectNode(orders.url);
+const { backend: real, close } = await connectNode(orders.url);
+const backend = orders.clock ? byClock(real) : real;
 const options = { ttl, retention: RETENTION };
 const keyed = new RedisKeyedMutex(backend, options);
 const rw = new RedisRwLock(backend, "shared", options);

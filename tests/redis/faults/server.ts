@@ -1,5 +1,6 @@
 /** What servers do. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { setClock } from "./_clock.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
 async function stopped(harness: Harness, ms: number): Promise<void> {
@@ -98,6 +99,19 @@ export const server: readonly Scenario[] = [
       await harness.server.kill();
       await harness.server.start(); // comes back once it has loaded
       await harness.recover();
+    },
+  },
+  {
+    name: "the server's clock jumps an hour ahead, back, and an hour behind",
+    lossy: true, // at a jump ahead every lease is over for the server, and not yet for its holder
+    fast: true,
+    run: async (harness) => {
+      await harness.workers(4, "lock", { clock: true });
+      for (const seconds of [3600, 0, -3600, 0]) {
+        await harness.entries(20);
+        await setClock(harness.server, seconds);
+        await harness.recover();
+      }
     },
   },
   {
