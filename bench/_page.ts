@@ -2,13 +2,13 @@
 import type { Results } from "./all.ts";
 import type { Row } from "./_runner.ts";
 import type { Situation } from "./_situation.ts";
-import { figure, goalText, type Verdict, verdictOf } from "./_verdict.ts";
+import { figure, goalText, type Verdict, verdictsOf } from "./_verdict.ts";
 
 type Suites<T> = { readonly local: T; readonly redis: T };
 
 export function page(results: Suites<Results>, situations: Suites<readonly Situation[]>): string {
   const first = Object.values(results.local.runs)[0]!.rows.concat(Object.values(results.redis.runs)[0]!.rows);
-  const verdicts = [...situations.local, ...situations.redis].flatMap((one) => verdictOf(one, first) ?? []);
+  const verdicts = [...situations.local, ...situations.redis].flatMap((one) => verdictsOf(one, first));
   return [
     HEAD,
     picture("contention", "Nanoseconds a turn of one lock, from 2 to 10,000 tasks"),
@@ -16,6 +16,7 @@ export function page(results: Suites<Results>, situations: Suites<readonly Situa
     "## Goals, on Deno\n",
     GOALS,
     table(["Situation", "Figure", "Goal", "", "Next to"], verdicts.map(goalRow)),
+    ...reasons(verdicts),
     "## What we lose\n",
     lost(situations, first),
     ...suite("In one process", results.local, situations.local),
@@ -53,6 +54,17 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 function goalRow({ situation, ratio, goal, with: other, met }: Verdict): string[] {
   return [situation, figure(ratio), goalText(goal), met ? "met" : "**missed**", other];
+}
+
+/** Why goals are missed, each reason once. */
+function reasons(verdicts: readonly Verdict[]): string[] {
+  const missed = verdicts.filter(({ met, goal }) => !met && goal.why !== undefined);
+  if (missed.length === 0) return [];
+  const list = Array.from(new Set(missed.map(({ goal }) => goal.why)), (why) => {
+    const names = missed.filter(({ goal }) => goal.why === why).map(({ situation }) => situation);
+    return `- ${names.join("; ")}: ${why}`;
+  });
+  return ["Why those are missed, and what was tried:\n", ...list, ""];
 }
 
 function lost({ local, redis }: Suites<readonly Situation[]>, rows: readonly Row[]): string {

@@ -24,8 +24,8 @@ export interface Situation {
   readonly peers: Readonly<Record<string, Maker>>;
   /** What no implementation can be quicker than. */
   readonly floors?: Readonly<Record<string, Maker>>;
-  /** How often the best peer's figure our baseline's has to go into it; against a floor, how much above it may be. */
-  readonly goal?: Goal;
+  /** How our baseline has to stand. */
+  readonly goals?: readonly Goal[];
   /** Whether it belongs to the main rows, which are compared between revisions. */
   readonly main?: boolean;
 }
@@ -35,4 +35,6 @@ export interface Goal {
   /** "peer": best peer / ours >= ratio. "floor": ours / floor <= ratio. "value": ours <= ratio. Only the named peers count. */
   readonly against: "peer" | "floor" | "value";
   readonly named?: readonly string[];
+  /** What stands in the way where it is missed, and what was tried. */
+  readonly why?: string;
 }

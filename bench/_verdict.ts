@@ -12,10 +12,13 @@ export interface Verdict {
   readonly met: boolean;
 }
 
-/** The verdict on a situation that has a goal, and somebody to compare with. */
-export function verdictOf({ name, goal, ours }: Situation, rows: readonly Row[]): Verdict | undefined {
+/** The verdicts on the goals of a situation for which there is somebody to compare with. */
+export function verdictsOf({ name, goals = [], ours }: Situation, rows: readonly Row[]): Verdict[] {
   const mine = rows.find(({ situation, contender }) => situation === name && contender === Object.keys(ours)[0]);
-  if (goal === undefined || mine === undefined) return undefined;
+  return mine === undefined ? [] : goals.flatMap((goal) => verdictOf(name, goal, mine, rows) ?? []);
+}
+
+function verdictOf(name: string, goal: Goal, mine: Row, rows: readonly Row[]): Verdict | undefined {
   if (goal.against === "value") {
     return { situation: name, ratio: mine.median, goal, with: "", met: mine.median <= goal.ratio };
   }

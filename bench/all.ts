@@ -9,7 +9,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import type { Row } from "./_runner.ts";
-import { figure, goalText, verdictOf } from "./_verdict.ts";
+import { figure, goalText, verdictsOf } from "./_verdict.ts";
 import type { Situation } from "./_situation.ts";
 
 const USAGE = "usage: deno task bench:all [--suite local|redis] [--only TEXT] [--rounds N] [--run-times deno,node,bun]";
@@ -99,13 +99,11 @@ async function all(wanted: Ask): Promise<void> {
 
 function tellGoals(name: string, situations: readonly Situation[], rows: readonly Row[]): void {
   console.log(`\n${name}: goals`);
-  for (const situation of situations) {
-    const verdict = verdictOf(situation, rows);
-    if (verdict === undefined) continue;
+  for (const verdict of situations.flatMap((situation) => verdictsOf(situation, rows))) {
     const met = verdict.met ? "met   " : "missed";
     const other = verdict.with && `, with ${verdict.with}`;
     console.log(
-      `  ${met} ${figure(verdict.ratio).padStart(8)} ${goalText(verdict.goal).padEnd(8)} ${situation.name}${other}`,
+      `  ${met} ${figure(verdict.ratio).padStart(8)} ${goalText(verdict.goal).padEnd(8)} ${verdict.situation}${other}`,
     );
   }
 }

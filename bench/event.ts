@@ -34,5 +34,5 @@ export const event: readonly Situation[] = [{
       return { wait: () => promise, set: () => set() };
     }),
   },
-  goal: { against: "peer", ratio: 1.2 },
+  goals: [{ against: "peer", ratio: 1.2 }],
 }];

@@ -57,7 +57,7 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
         }),
       },
       floors: { "bare AbortController": ownSignals(waiters, bare) },
-      goal: { against: "floor", ratio: 1.5 },
+      goals: [{ against: "floor", ratio: 1.5 }],
     },
     {
       name: `giving up, ${many} waiters, one signal`,
@@ -78,7 +78,7 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
       },
       peers: {},
       floors: { "bare AbortController, one each": ownSignals(waiters, bare) },
-      goal: { against: "floor", ratio: 1.5 },
+      goals: [{ against: "floor", ratio: 1.5 }],
     },
     {
       name: `giving up, ${many} waiters, a time-out of 1 ms`,
@@ -105,7 +105,7 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
           () => () => new Promise((_, reject) => setTimeout(() => reject(new Error("late")), 1)),
         ),
       },
-      goal: { against: "floor", ratio: 1.5 },
+      goals: [{ against: "floor", ratio: 1.5 }],
     },
   ];
 });

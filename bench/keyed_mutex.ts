@@ -108,7 +108,7 @@ export const keyedMutex: readonly Situation[] = [
     },
     floors: turns(TURNS),
     peers: { "async-lock": hot(asyncLock), "es-toolkit in a Map (leaks)": hotInline(mapOfMutexes, "map") },
-    goal: { against: "peer", ratio: 2, named: ["async-lock"] },
+    goals: [{ against: "peer", ratio: 2, named: ["async-lock"] }],
   },
   {
     name: "keyed mutex, a million keys once each",
@@ -120,7 +120,7 @@ export const keyedMutex: readonly Situation[] = [
     },
     floors: turns(MILLION),
     peers: { "async-lock": distinct(asyncLock) },
-    goal: { against: "peer", ratio: 2, named: ["async-lock"] },
+    goals: [{ against: "peer", ratio: 2, named: ["async-lock"] }],
   },
   {
     name: "keyed mutex, bytes kept after a million keys",
@@ -134,6 +134,6 @@ export const keyedMutex: readonly Situation[] = [
         return async (key) => release(await acquire(key) as never, key);
       }),
     },
-    goal: { against: "value", ratio: 2 ** 20 },
+    goals: [{ against: "value", ratio: 2 ** 20 }],
   },
 ];

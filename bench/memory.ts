@@ -57,5 +57,5 @@ export const memory: readonly Situation[] = [{
       return () => new Promise<void>((resolve) => first ? (first = false, resolve()) : undefined);
     }),
   },
-  goal: { against: "value", ratio: 650 },
+  goals: [{ against: "value", ratio: 650 }],
 }];

@@ -51,5 +51,5 @@ export const rwLock: readonly Situation[] = [{
     },
   },
   floors: turns(TURNS),
-  goal: { against: "peer", ratio: 1 },
+  goals: [{ against: "peer", ratio: 1 }],
 }];

@@ -3,7 +3,7 @@ import { Semaphore as AsyncSemaphore } from "async-mutex";
 import { Sema } from "async-sema";
 import { Semaphore as EsToolkitSemaphore } from "es-toolkit";
 import type { Contender } from "./_contend.ts";
-import { each, playing } from "./lock.ts";
+import { bare, each, playing } from "./lock.ts";
 import { turns } from "./_floor.ts";
 import type { Guard } from "../mod.ts";
 import type { Situation } from "./_situation.ts";
@@ -19,6 +19,11 @@ const peers: Record<string, () => Contender> = {
   },
 };
 
+const WHY =
+  "the bare queue (a floor below) would just reach it. The rest are permits, the check of the limit, and gaps and " +
+  "exits in line, a few nanoseconds each. Tried: handing one permit over directly, skipping the check, another order of " +
+  "the tests: no more than 3 % each.";
+
 export const semaphore: readonly Situation[] = [100, 1000].map((tasks) => ({
   name: `semaphore of 10, ${tasks.toLocaleString("en")} tasks`,
   unit: "ns",
@@ -32,6 +37,6 @@ export const semaphore: readonly Situation[] = [100, 1000].map((tasks) => ({
       }, (work, contender) => work.contend(contender, tasks, TURNS, 10)),
   },
   peers: each(peers, (work, contender) => work.contend(contender, tasks, TURNS, 10)),
-  floors: turns(TURNS),
-  goal: { against: "peer", ratio: 1.4 },
+  floors: { ...turns(TURNS), ...bare(10, (work, contender) => work.contend(contender, tasks, TURNS, 10)) },
+  goals: [{ against: "peer", ratio: 1.4, why: WHY }],
 }));

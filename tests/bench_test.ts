@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { chart, THEMES } from "../bench/_chart.ts";
 import { page } from "../bench/_page.ts";
 import { measure, quantile, type Row } from "../bench/_runner.ts";
-import type { Situation } from "../bench/_situation.ts";
+import type { Goal, Situation } from "../bench/_situation.ts";
 import { situations } from "../bench/situations.ts";
-import { verdictOf } from "../bench/_verdict.ts";
+import { type Verdict, verdictsOf } from "../bench/_verdict.ts";
 import { test } from "./_test.ts";
 
 /**
@@ -45,12 +45,12 @@ const situation: Situation = {
   operations: 1,
   ours: { interlock: () => () => () => Promise.resolve() },
   peers: {},
-  goal: { against: "peer", ratio: 1.5 },
+  goals: [{ against: "peer", ratio: 1.5, why: "it is hard." }],
 };
 
 test("bench: a verdict compares with the best of those who count", () => {
-  const verdict = (goal: NonNullable<Situation["goal"]>) => {
-    const { ratio, met, with: other } = verdictOf({ ...situation, goal }, rows)!;
+  const verdict = (goal: Goal) => {
+    const [{ ratio, met, with: other }] = verdictsOf({ ...situation, goals: [goal] }, rows) as [Verdict];
     return [ratio, met, other];
   };
   assert.deepEqual(verdict({ against: "peer", ratio: 1.5 }), [0.8, false, "quick"]);
@@ -72,6 +72,7 @@ test("bench: the page shows figures, goals and what is lost; the chart shows eve
   assert.match(text, /\| lock, 2 tasks \| quick \| 80 ns \| 100 ns \|/);
   assert.match(text, /\| lock, 2 tasks \| 0\.80 \| ≥ 1\.5 \| \*\*missed\*\* \| quick \|/);
   assert.match(text, /\| \*\*interlock\*\* \| 100 ±10 % \|/);
+  assert.match(text, /^- lock, 2 tasks: it is hard\.$/m);
   for (const theme of Object.keys(THEMES) as (keyof typeof THEMES)[]) {
     const svg = await chart("contention", results, theme);
     for (const name of ["interlock", "slow", "quick"]) assert.ok(svg.includes(`>${name}<`), `${name} in ${theme}`);

@@ -95,6 +95,15 @@ const floors = (play: Play): Record<string, Maker> => ({
   "PING twice": over("PING twice", play),
 });
 
+const SEQUENTIAL =
+  "the two scripts alone, sent without this module, take 1.35 × the floor: each reads the server's time and " +
+  "the state and writes the state, which costs the server 15 µs when it was idle before. The rest is the client side: " +
+  "leases, renewal, a time limit for each command. Tried: one timer for all, fewer arguments, shorter scripts: 5 % at best.";
+
+const PROCESSES =
+  "what is measured is one release to the next entry in another process: a script, a message and two processes " +
+  "that have to be woken. Three runs in four are between 7 and 9; the peer's own figure moves by as much.";
+
 export const situations: readonly Situation[] = [
   {
     name: "Redis, one after the other",
@@ -102,7 +111,7 @@ export const situations: readonly Situation[] = [
     operations: PAIRS,
     ...contenders(sequential),
     floors: floors(sequential),
-    goal: { against: "floor", ratio: 1.1, named: ["SET NX, compare and delete"] },
+    goals: [{ against: "floor", ratio: 1.1, named: ["SET NX, compare and delete"], why: SEQUENTIAL }],
   },
   {
     name: "Redis, 50 keys at once",
@@ -110,34 +119,34 @@ export const situations: readonly Situation[] = [
     operations: KEYS * EACH,
     ...contenders(manyKeys),
     floors: floors(manyKeys),
-    goal: { against: "peer", ratio: 1, named: ["redis-semaphore"] },
+    goals: [{ against: "peer", ratio: 1, named: ["redis-semaphore"] }],
   },
   ...[10, 100].map((count): Situation => ({
     name: `Redis, hand-over with ${count} waiters`,
     unit: "ms",
     operations: 1,
     ...contenders((locks) => drain(locks, count)),
-    goal: { against: "peer", ratio: 25, named: ["redis-semaphore"] },
+    goals: [{ against: "peer", ratio: 25, named: ["redis-semaphore"] }],
   })),
   {
     name: "Redis, hand-over between 4 processes with 25 waiters each",
     unit: "ms",
     operations: 1,
     ...contenders(async (locks, name) => drainAcross(name, (await theServer()).url, locks, 4, 25)),
-    goal: { against: "peer", ratio: 9, named: ["redis-semaphore"] },
+    goals: [{ against: "peer", ratio: 9, named: ["redis-semaphore"], why: PROCESSES }],
   },
   {
     name: "Redis, longest wait of 100 in a closed loop",
     unit: "ms",
     operations: 1,
     ...contenders(longestWait),
-    goal: { against: "peer", ratio: 1 },
+    goals: [{ against: "peer", ratio: 1 }],
   },
   {
     name: "Redis, commands for an acquisition that waits",
     unit: "commands",
     operations: 1,
     ...contenders(commandsEach),
-    goal: { against: "value", ratio: 2.05 },
+    goals: [{ against: "value", ratio: 2.05 }],
   },
 ];
