@@ -29,7 +29,7 @@ const HEAD = `# Benchmarks
 <!-- Made by \`deno task bench:report\`. -->
 
 \`deno task bench:all\` and \`deno task bench:all --suite redis\` measure, \`deno task bench:report\` makes this page. All
-contenders of a row take turns in the same run, in an order that rotates; each is compiled at call sites of its own. The
+contenders of a row take turns in the same run, in random order; each is compiled at call sites of its own. The
 first three rounds do not count. Figures are medians; ± is half of what lies between the quartiles. Less is better everywhere.
 The machine is a small shared one: differences of less than a third say little.
 `;

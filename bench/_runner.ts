@@ -1,6 +1,6 @@
 /**
- * Runs situations in rounds: contenders take turns, in an order that rotates. The first rounds, in which they are
- * compiled, do not count.
+ * Runs situations in rounds: contenders take turns, in an order drawn anew for each round, because what one leaves to the
+ * garbage collector slows down who comes next. The first rounds, in which they are compiled, do not count.
  */
 import * as here from "../mod.ts";
 import type { Lib, Maker, Situation } from "./_situation.ts";
@@ -33,8 +33,7 @@ interface Entrant {
 export async function measure(situation: Situation, { rounds, libs = { "": here } }: Options): Promise<Row[]> {
   const entrants = [...entrantsOf(situation, libs)];
   for (let round = 0; round < rounds + WARM_UP; round++) {
-    for (let i = 0; i < entrants.length; i++) {
-      const entrant = entrants[(i + round) % entrants.length]!;
+    for (const entrant of shuffled(entrants)) {
       const figure = await once(entrant.make, situation.operations, SCALE[situation.unit] ?? 1);
       if (round >= WARM_UP) entrant.figures.push(figure);
     }
@@ -47,6 +46,10 @@ export async function measure(situation: Situation, { rounds, libs = { "": here 
 }
 
 const WARM_UP = 3;
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items.map((item) => ({ item, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ item }) => item);
+}
 
 /** Milliseconds to the situation's unit. */
 const SCALE: Partial<Record<Situation["unit"], number>> = { ns: 1e6, "µs": 1e3 };

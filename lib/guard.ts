@@ -19,6 +19,12 @@ export interface Keeper {
   takeBack(hold: Hold): void;
 }
 
+/**
+ * Engines forget the shape of objects, and the code that was compiled for it, when a collection finds none of them. A lock
+ * is often idle then, and would be half as quick for a while: so one hold, spent or not, is always there.
+ */
+let first: Hold | undefined;
+
 /** The guard that every local primitive hands out. Nobody else sees it before it is granted. */
 export class Hold implements Guard, Waiter<Hold> {
   resolve: ((hold: Hold | PromiseLike<Hold>) => void) | undefined = undefined;
@@ -30,6 +36,7 @@ export class Hold implements Guard, Waiter<Hold> {
   constructor(keeper: Keeper, permits = 1) {
     this.#keeper = keeper;
     this.permits = permits;
+    first ??= this;
   }
 
   get act(): string {
