@@ -45,7 +45,7 @@ export class Exit {
     this.#waiter = waiter;
     this.#reject = reject;
     this.#timeout = timeout;
-    if (signal !== undefined) this.#signalled = (bySignal.get(signal) ?? new SignalCrowd(signal)).join(this);
+    if (signal !== undefined) this.#signalled = Signal.crowdOf(signal).join(this);
     if (timeout === Infinity) return;
     // A timer counts whole milliseconds; rounding up is never early.
     const delay = Math.ceil(timeout);
@@ -60,22 +60,20 @@ export class Exit {
     this.#timed?.leave(this);
   }
 
-  /** Takes the waiter out of its line and rejects it. The caller tells the line when all who leave now are out. */
-  leave(reason: unknown): void {
+  /**
+   * Takes the waiter out of its line and rejects it, for its signal or else for its time. The caller tells the line when
+   * all who leave now are out.
+   */
+  leave(): void {
     this.line.drop(this.#waiter);
-    this.#reject(reason);
+    this.#reject(this.signal?.aborted ? this.signal.reason : timedOut(this.#waiter.act, this.#timeout));
   }
 
   /** For a signal that is aborted but has not told its listeners yet: what is next must not be granted to who gave up. */
   leaveIfAborted(): boolean {
     if (!this.signal?.aborted) return false;
-    this.leave(this.signal.reason);
+    this.leave();
     return true;
-  }
-
-  /** The error for this waiter's time-out. */
-  timedOut(): TimeoutError {
-    return timedOut(this.#waiter.act, this.#timeout);
   }
 }
 
@@ -97,10 +95,10 @@ export function refusal(options: WaitOptions | undefined, checkMore?: () => void
 }
 
 /** Everybody is out before anybody is let in. */
-function leaveTogether(exits: Iterable<Exit>, reason: (exit: Exit) => unknown): void {
+function leaveTogether(exits: Iterable<Exit>): void {
   const lines = new Set<Line>();
   for (const exit of exits) {
-    exit.leave(reason(exit));
+    exit.leave();
     lines.add(exit.line);
   }
   for (const line of lines) line.gone();
@@ -128,26 +126,50 @@ abstract class Crowd<K> {
   protected abstract end(): void;
 }
 
-const bySignal = new WeakMap<AbortSignal, SignalCrowd>();
-const byDelay = new Map<number, TimedCrowd>();
+/** Its constructor returns what it is given, so the private fields of a class that extends it go onto that. */
+class Given {
+  constructor(object: object) {
+    return object;
+  }
+}
+
+/**
+ * A signal with its crowd in a private field: nobody sees it, and it goes with the signal, as in a WeakMap. With 100,000
+ * signals a WeakMap takes as long as all the rest of giving up.
+ */
+class Signal extends Given {
+  #crowd: SignalCrowd | undefined;
+
+  /** Everybody who waits with the signal, as soon as there is somebody. */
+  static crowdOf(given: AbortSignal): SignalCrowd {
+    const signal = (#crowd in given ? given : new Signal(given)) as Signal;
+    return signal.#crowd ??= new SignalCrowd(given);
+  }
+
+  /** There is nobody any more. */
+  static forget(signal: AbortSignal): void {
+    (signal as unknown as Signal).#crowd = undefined;
+  }
+}
 
 /** All who wait with one signal. One listener serves them: adding one for each would cost O(n). */
 class SignalCrowd extends Crowd<AbortSignal> {
   constructor(signal: AbortSignal) {
     super(signal);
     signal.addEventListener("abort", this);
-    bySignal.set(signal, this);
   }
 
   handleEvent(): void {
-    leaveTogether(this.exits, () => this.key.reason);
+    leaveTogether(this.exits);
   }
 
   protected override end(): void {
     this.key.removeEventListener("abort", this);
-    bySignal.delete(this.key);
+    Signal.forget(this.key);
   }
 }
+
+const byDelay = new Map<number, TimedCrowd>();
 
 /** All who wait equally long: they joined in the order of their deadlines, so one timer for the first serves all. */
 class TimedCrowd extends Crowd<number> {
@@ -170,7 +192,7 @@ class TimedCrowd extends Crowd<number> {
   #ring(): void {
     // A timer may ring a little before the monotonic clock says so; what it was set for counts as reached.
     const now = Math.max(performance.now(), this.#until);
-    leaveTogether(this.#due(now), (exit) => exit.timedOut());
+    leaveTogether(this.#due(now));
     const [next] = this.exits;
     if (next !== undefined) this.#start(next.deadline - now);
   }
