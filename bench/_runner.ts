@@ -1,9 +1,9 @@
 /**
- * Runs situations in rounds: contenders take turns, in an order drawn anew for each round, because what one leaves to the
- * garbage collector slows down who comes next. The first rounds, in which they are compiled, do not count.
+ * Runs situations in rounds: contenders take turns, in an order drawn anew for each round, and the garbage of one is collected
+ * before the next one starts. The first rounds, in which they are compiled, do not count.
  */
 import * as here from "../mod.ts";
-import type { Lib, Maker, Situation } from "./_situation.ts";
+import type { Lib, Maker, Round, Situation } from "./_situation.ts";
 
 /** The figures of one contender in one situation. */
 export interface Row {
@@ -27,6 +27,8 @@ interface Entrant {
   readonly kind: Row["kind"];
   readonly make: Maker;
   readonly figures: number[];
+  /** Kept until the next one: what a collection finds nothing of would have to be compiled again. */
+  round?: Round;
 }
 
 /** All contenders of one situation, one after the other in each round. */
@@ -34,7 +36,7 @@ export async function measure(situation: Situation, { rounds, libs = { "": here 
   const entrants = [...entrantsOf(situation, libs)];
   for (let round = 0; round < rounds + WARM_UP; round++) {
     for (const entrant of shuffled(entrants)) {
-      const figure = await once(entrant.make, situation.operations, SCALE[situation.unit] ?? 1);
+      const figure = await once(entrant, situation.operations, SCALE[situation.unit] ?? 1);
       if (round >= WARM_UP) entrant.figures.push(figure);
     }
   }
@@ -46,6 +48,9 @@ export async function measure(situation: Situation, { rounds, libs = { "": here 
 }
 
 const WARM_UP = 3;
+
+/** Where the run-time was started so that it can be told to. */
+const { gc: collect } = globalThis as { gc?: (options: object) => void };
 
 function shuffled<T>(items: readonly T[]): T[] {
   return items.map((item) => ({ item, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ item }) => item);
@@ -64,12 +69,13 @@ function* entrantsOf({ ours, peers, floors }: Situation, libs: Readonly<Record<s
   for (const [name, make] of Object.entries(floors ?? {})) yield { name, kind: "floor", make, figures: [] };
 }
 
-async function once(make: Maker, operations: number, scale: number): Promise<number> {
-  const round = await make();
+async function once(entrant: Entrant, operations: number, scale: number): Promise<number> {
+  const round = entrant.round = await entrant.make();
   const start = performance.now();
   const figure = await round();
   const time = performance.now() - start;
   await new Promise((resolve) => setTimeout(resolve)); // what is left over is nobody else's
+  collect?.({ type: "minor" });
   return figure ?? time * scale / operations;
 }
 

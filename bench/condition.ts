@@ -2,7 +2,7 @@
 import { turns } from "./_floor.ts";
 import type { Maker, Situation } from "./_situation.ts";
 
-const ITEMS = 10_000;
+const ITEMS = 50_000;
 const CONSUMERS = 10;
 
 interface Monitor {

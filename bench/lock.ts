@@ -13,7 +13,7 @@ const FREE = 100_000;
 /** The platform's locks take so long that a part of it does. */
 const FEW = 2000;
 /** Enough for each task to come several times. */
-const turnsOf = (tasks: number): number => Math.max(20_000, 10 * tasks);
+const turnsOf = (tasks: number): number => Math.max(100_000, 10 * tasks);
 /** The one that hands out nothing that would have to be given back, and so is no match. */
 const NO_GUARD = "await-lock (hands out nothing)";
 

@@ -4,7 +4,7 @@ import { turns } from "./_floor.ts";
 import type { Situation } from "./_situation.ts";
 
 const TASKS = 100;
-const TURNS = 20_000;
+const TURNS = 100_000;
 
 interface Sides {
   read(): Promise<() => void>;

@@ -29,6 +29,7 @@ let first: Hold | undefined;
 export class Hold implements Guard, Waiter<Hold> {
   resolve: ((hold: Hold | PromiseLike<Hold>) => void) | undefined = undefined;
   exit: Exit | undefined = undefined;
+  next: this | undefined = undefined;
   readonly permits: number;
   /** Undefined once it is spent. */
   #keeper: Keeper | undefined;
