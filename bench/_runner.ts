@@ -18,6 +18,8 @@ export interface Row {
 
 export interface Options {
   readonly rounds: number;
+  /** How many more there are before, which don't count; 3 unless said. */
+  readonly warmUp?: number;
   /** Other revisions of this module, by name, whose figures are wanted too. */
   readonly libs?: Readonly<Record<string, Lib>>;
 }
@@ -32,12 +34,15 @@ interface Entrant {
 }
 
 /** All contenders of one situation, one after the other in each round. */
-export async function measure(situation: Situation, { rounds, libs = { "": here } }: Options): Promise<Row[]> {
+export async function measure(
+  situation: Situation,
+  { rounds, warmUp = WARM_UP, libs = { "": here } }: Options,
+): Promise<Row[]> {
   const entrants = [...entrantsOf(situation, libs)];
-  for (let round = 0; round < rounds + WARM_UP; round++) {
+  for (let round = 0; round < rounds + warmUp; round++) {
     for (const entrant of shuffled(entrants)) {
       const figure = await once(entrant, situation.operations, SCALE[situation.unit] ?? 1);
-      if (round >= WARM_UP) entrant.figures.push(figure);
+      if (round >= warmUp) entrant.figures.push(figure);
     }
   }
   return entrants.map(({ name, kind, figures }) => {
