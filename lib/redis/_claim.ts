@@ -131,6 +131,7 @@ class Claim implements Listener {
         if (!this.#session.isReady(release)) await this.#session.ready(release, this.#limit());
         if (this.#settled) break;
         await this.#attempt();
+        if (this.#refusals > 0) continue; // it came too late, so this was no answer
         failures = 0;
         this.#failingSince = this.#failure = undefined;
       } catch (error) {
@@ -179,13 +180,13 @@ class Claim implements Listener {
     if (code === -2) {
       // Too late by the server's clock, which we now know better.
       if (this.#refusals++ < 3) return this.ask();
-      throw new Error("the command came too late by the server's clock");
+      throw new NoAnswerError("the command came too late by the server's clock");
     }
     this.#refusals = 0;
     if (code === 1) {
       const deadline = sentAt + trusted(this.#target.settings.ttl);
       if (this.#settled) return;
-      if (deadline <= now()) throw new Error("the answer came after the lease had ended");
+      if (deadline <= now()) throw new NoAnswerError("the answer came after the lease had ended");
       return this.#grant(first, deadline);
     }
     if (!this.#waits) {

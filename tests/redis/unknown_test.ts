@@ -1,6 +1,7 @@
 /** Calls whose outcome nobody knows: replies lost, commands run twice or late, scripts forgotten, messages lost. */
 import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
 import { drain } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 
@@ -123,4 +124,17 @@ redisTest("a lost message costs time only", async ({ backend }) => {
     await first.release();
     assert.equal(await (await second).release(), true);
   }
+});
+
+test("what the server said is told, rather than that a last, short command came too late", async () => {
+  const serverTime = () => Date.now() * 1000;
+  let commands = 0;
+  const evalsha = (_sha: string, keys: string[]): Promise<unknown> => {
+    if (keys.length === 0) return Promise.resolve(serverTime());
+    if (commands++ === 0) return Promise.reject(new Error("READONLY You can't write against a read only replica."));
+    return Promise.resolve([-2, serverTime()]);
+  };
+  const lock = new RedisLock({ evalsha, eval: () => Promise.reject(new Error("called")) }, "a", { ttl: 250 });
+  await assert.rejects(lock.acquire(), /READONLY/);
+  assert.ok(commands > 4, `${commands} commands`);
 });
