@@ -1,10 +1,10 @@
 /**
  * The one line that everything local waits in, first come first served.
  *
- * Each in line knows who comes next: measured against a ring, that is quicker by 5 to 10 % up to some thousand in line, and
- * slower beyond. Who gives up is marked in place, O(1), and passed over later; the marked never
- * outnumber the living by more than a constant, so memory is bounded by who really waits. Leaving the line and settling
- * is one synchronous step: a waiter is granted or has given up, never both.
+ * Each in line knows who comes next; a ring was a little slower with up to a thousand in line, and quicker with ten
+ * thousand. Who gives up is marked in place, O(1), and passed over later; the marked never outnumber the living by more
+ * than a constant, so memory is bounded by who really waits. Leaving the line and settling is one synchronous step: a
+ * waiter is granted or has given up, never both.
  *
  * @module
  */

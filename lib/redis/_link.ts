@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { promised } from "../_check.ts";
 import { Deadlines } from "./_deadlines.ts";
 import { codeOf, isPassing, NoAnswerError, RedisError } from "./errors.ts";
 import type { Backend } from "./port.ts";
@@ -84,7 +85,7 @@ export class Link {
   run(script: Script, keys: readonly string[], args: readonly string[], limit: number): Promise<unknown> {
     return this.#within(limit, this.#evalsha(script, keys as string[], args as string[]), (error) => {
       if (codeOf(error) !== "NOSCRIPT") return undefined;
-      return attempt(() => this.backend.eval(script.source, keys as string[], args as string[]));
+      return promised(() => this.backend.eval(script.source, keys as string[], args as string[]));
     });
   }
 
@@ -116,7 +117,7 @@ export class Link {
 
   #evalsha(script: Script, keys: string[], args: string[]): Promise<unknown> {
     const { sha } = script;
-    if (sha !== undefined) return attempt(() => this.backend.evalsha(sha, keys, args));
+    if (sha !== undefined) return promised(() => this.backend.evalsha(sha, keys, args));
     return digest(script).then((fresh) => this.backend.evalsha(fresh, keys, args));
   }
 
@@ -124,15 +125,6 @@ export class Link {
   mayPass(error: unknown): boolean {
     if (this.closed) return false;
     return error instanceof NoAnswerError || (!(error instanceof RedisError) && isPassing(error));
-  }
-}
-
-/** What a client throws at once becomes a rejection too. */
-function attempt<T>(fn: () => Promise<T>): Promise<T> {
-  try {
-    return fn();
-  } catch (error) {
-    return Promise.reject(error);
   }
 }
 
