@@ -100,9 +100,14 @@ export class Harness {
   /** Waits until so many more have been inside. */
   async entries(count: number, ms = RECOVERY + 5000): Promise<void> {
     const enough = this.figures.acquisitions + count;
-    for (const end = performance.now() + ms; this.figures.acquisitions < enough; await sleep(2)) {
-      if (performance.now() < end) continue;
-      return this.must(false, `no progress: ${enough - this.figures.acquisitions} entries missing after ${ms} ms`);
+    const missing = () => enough - this.figures.acquisitions;
+    await this.until(() => missing() <= 0, () => `no progress: ${missing()} entries missing`, ms);
+  }
+
+  /** Waits for something that has to come within the time. */
+  async until(condition: () => boolean, otherwise: () => string, ms = RECOVERY + 5000): Promise<void> {
+    for (const end = performance.now() + ms; !condition(); await sleep(2)) {
+      if (performance.now() >= end) return this.must(false, `${otherwise()} after ${ms} ms`);
     }
   }
 

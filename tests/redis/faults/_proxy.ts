@@ -24,6 +24,8 @@ export class FaultProxy implements AsyncDisposable {
   #frozen: { requests: Which | undefined; replies: Which | undefined } = { requests: undefined, replies: undefined };
   /** What happens to the next request of a connection that is no subscriber. */
   #next: "cut before" | "cut after" | undefined;
+  /** How many requests have been cut so far. */
+  cuts = 0;
 
   private constructor(server: Server, target: number) {
     this.#server = server;
@@ -86,6 +88,7 @@ export class FaultProxy implements AsyncDisposable {
     if (this.#next !== undefined && !pipe.subscriber) {
       const cut = this.#next;
       this.#next = undefined;
+      this.cuts++;
       if (cut === "cut before") return destroy(pipe);
       pipe.server.removeAllListeners("data").once("data", () => destroy(pipe));
     }

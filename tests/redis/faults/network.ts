@@ -10,6 +10,15 @@ async function through(harness: Harness, fault: () => Promise<void>): Promise<vo
   await harness.recover();
 }
 
+/** Cuts connections at a request, one after the other; each of the requests has come, and somebody was inside again. */
+async function cutting(harness: Harness, moment: "before" | "after"): Promise<void> {
+  for (let cuts = 1; cuts <= 8; cuts++) {
+    harness.proxy.cutNext(moment);
+    await harness.until(() => harness.proxy.cuts === cuts, () => "no request came to be cut");
+    await harness.entries(1);
+  }
+}
+
 export const network: readonly Scenario[] = [
   {
     name: "latency and jitter",
@@ -23,24 +32,12 @@ export const network: readonly Scenario[] = [
   {
     name: "cut before the request arrives",
     fast: true,
-    run: (harness) =>
-      through(harness, async () => {
-        for (let i = 0; i < 8; i++) {
-          harness.proxy.cutNext("before");
-          await sleep(20 + harness.random.below(60));
-        }
-      }),
+    run: (harness) => through(harness, () => cutting(harness, "before")),
   },
   {
     name: "cut after execution, before the reply",
     fast: true,
-    run: (harness) =>
-      through(harness, async () => {
-        for (let i = 0; i < 8; i++) {
-          harness.proxy.cutNext("after");
-          await sleep(20 + harness.random.below(60));
-        }
-      }),
+    run: (harness) => through(harness, () => cutting(harness, "after")),
   },
   {
     name: "all connections cut, again and again",

@@ -1,6 +1,7 @@
 /** Things that happen at the same time. One process is enough for these, which makes them many. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Lease, RedisLock } from "../../../lib/redis/mod.ts";
+import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
+import { renew } from "../../../lib/redis/scripts.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
 const ROUNDS = 150;
@@ -50,14 +51,24 @@ async function lateCommands(harness: Harness): Promise<void> {
   harness.must(waiters.length === 0, `${waiters.length} left in line`);
 }
 
-/** Releases that meet a renewal on its way: the renewal never brings the hold back. */
+/** Releases that meet a renewal, sent and not answered: the renewal never brings the hold back. */
 async function releaseWithRenewal(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "renewal", { ttl: 60, retention: 1000 });
+  let renewing = () => {};
+  const telling: Backend = {
+    ...backend,
+    evalsha: (sha, keys, args) => {
+      const answer = backend.evalsha(sha, keys, args);
+      if (sha === renew.sha) renewing();
+      return answer;
+    },
+  };
+  const lock = new RedisLock(telling, "renewal", { ttl: 300, retention: 1000 });
   Object.assign(harness.proxy, { latency: 1, jitter: 5 });
   for (let round = 0; round < 60; round++) {
+    const renewed = new Promise<void>((sent) => renewing = sent);
     const lease = await lock.acquire({ timeout: 5000 });
-    await sleep(15 + harness.random.below(12));
+    await renewed;
     await lease.release();
     const { holders } = await lock.inspect();
     harness.must(holders.length === 0, "held after its release");
