@@ -68,7 +68,8 @@ async function releaseWithRenewal(harness: Harness): Promise<void> {
   for (let round = 0; round < 60; round++) {
     const renewed = new Promise<void>((sent) => renewing = sent);
     const lease = await lock.acquire({ timeout: 5000 });
-    await renewed;
+    const lost = new Promise<void>((over) => lease.signal.addEventListener("abort", () => over()));
+    await Promise.race([renewed, lost]);
     await lease.release();
     const { holders } = await lock.inspect();
     harness.must(holders.length === 0, "held after its release");
