@@ -56,11 +56,13 @@ export class Results<R> {
 
   /** No more results come: tells who waits, the first one of them the error if there is one. Says whether it was told. */
   end(end: { readonly error: unknown } | undefined): boolean {
-    const readers = this.#readers.drain();
-    const told = end === undefined ? undefined : readers.shift();
-    if (told !== undefined) refuse(told, end!.error);
-    for (const reader of readers) settle(reader, { value: undefined, done: true });
-    return told !== undefined;
+    let untold = end;
+    this.#readers.empty((reader) => {
+      if (untold === undefined) return settle(reader, { value: undefined, done: true });
+      refuse(reader, untold.error);
+      untold = undefined;
+    });
+    return untold !== end;
   }
 
   /** Nobody is going to read what is there, nor what comes. */

@@ -127,7 +127,7 @@ export class PoolState {
     this.closed = true;
     this.#cancelled.abort(reason);
     const cause = this.#cancelled.signal.reason; // never undefined
-    for (const waiter of this.#line.drain()) refuse(waiter, cause);
+    this.#line.empty((waiter) => refuse(waiter, cause));
     for (const map of this.#maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
   }

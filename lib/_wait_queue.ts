@@ -143,26 +143,15 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Lets everybody go who waits now, in order. */
   wakeAll(value: T): void {
-    let one = this.#head;
-    this.#relink([]); // who joins from here on waits for the next time
-    while (one !== undefined) {
-      const { next } = one;
-      one.next = undefined;
-      one.exit?.disarm();
-      if (one.resolve !== undefined) settle(one, value);
-      one = next;
-    }
+    this.empty((waiter) => settle(waiter, value));
   }
 
-  /** Takes out everybody, in order. The caller settles them all in the same synchronous step. */
-  drain(): W[] {
-    const waiters = this.living();
-    this.#relink([]);
-    for (const waiter of waiters) {
-      waiter.next = undefined;
+  /** Takes out everybody who waits now, in order; `letGo` settles each of them. */
+  empty(letGo: (waiter: W) => void): void {
+    this.#restart((waiter) => {
       waiter.exit?.disarm();
-    }
-    return waiters;
+      letGo(waiter);
+    });
   }
 
   /** Takes out one that leaves without being let go. Its place stays, until such places outnumber the rest. */
@@ -170,7 +159,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     waiter.exit?.disarm();
     waiter.resolve = undefined;
     this.#size--;
-    if (++this.#gaps > this.#size + SPARE) this.#relink(this.living());
+    if (++this.#gaps > this.#size + SPARE) this.#restart((one) => this.#push(one));
   }
 
   /** All who give up now are out. */
@@ -191,13 +180,16 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     first.next = undefined;
   }
 
-  /** Makes these the line. */
-  #relink(waiters: W[]): void {
+  /** Begins an empty line; each who waited in the old one is passed on. */
+  #restart(passOn: (waiter: W) => void): void {
+    let one = this.#head;
     this.#head = this.#tail = undefined;
     this.#size = this.#gaps = 0;
-    for (const waiter of waiters) {
-      waiter.next = undefined;
-      this.#push(waiter);
+    while (one !== undefined) {
+      const { next } = one;
+      one.next = undefined;
+      if (one.resolve !== undefined) passOn(one);
+      one = next;
     }
   }
 }

@@ -99,12 +99,12 @@ export class Barrier {
   /** Lets everybody go who waits; returns the index of the one who came last. */
   #trip(): number {
     let index = 0;
-    for (const party of this.#line.drain()) settle(party, index++);
+    this.#line.empty((party) => settle(party, index++));
     return index;
   }
 
   #sendAway(state: string): void {
-    for (const party of this.#line.drain()) refuse(party, brokenBy(state));
+    this.#line.empty((party) => refuse(party, brokenBy(state)));
   }
 }
 

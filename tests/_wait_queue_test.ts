@@ -31,7 +31,9 @@ test("WaitQueue: behaves as a list from which some go in the middle", () =>
         const [gone] = model.splice(random.below(model.length), 1);
         line.drop(gone!);
       } else if (act === 7 && random.below(50) === 0) {
-        assert.deepEqual(line.drain().map((one) => one.id), model.map((one) => one.id));
+        const out: Numbered[] = [];
+        line.empty((one) => out.push(one));
+        assert.deepEqual(out.map((one) => one.id), model.map((one) => one.id));
         model = [];
       } else assert.equal(line.wakeOne(), model.shift());
       assert.equal(line.size, model.length);
@@ -60,7 +62,7 @@ test("WaitQueue: is empty in every respect after a long line is gone", () => {
     for (let i = 0; i < 5000; i++) join(line, i);
     if (round === 0) { while (line.wakeOne()); }
     else if (round === 1) line.wakeAll();
-    else line.drain().forEach((waiter) => waiter.resolve = undefined);
+    else line.empty((waiter) => waiter.resolve = undefined);
     assert.deepEqual([line.size, line.peek(), line.take(), line.wakeOne()], [0, undefined, undefined, undefined]);
     assert.equal(line.length, 0);
   }
