@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, checkOptions, quote } from "./_check.ts";
+import { checkFunction, checkOptions, must } from "./_check.ts";
 import { type BunServerLike, type DenoServerLike, FetchServer } from "./_fetch_server.ts";
 import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./_node_server.ts";
 import type { AttachedServer, Desk } from "./_shutdown_desk.ts";
@@ -25,9 +25,7 @@ export function checkAttach(server: unknown, options: AttachOptions | undefined)
   const kind = server as Partial<NodeServerLike & DenoServerLike & BunServerLike> | null | undefined;
   const known = typeof kind?.shutdown === "function" || typeof kind?.stop === "function" ||
     (typeof kind?.close === "function" && typeof kind.emit === "function");
-  if (!known) {
-    throw new TypeError(`server must be a server of node:http, Deno.serve or Bun.serve, got ${quote(server)}`);
-  }
+  must(known, "server", "be a server of node:http, Deno.serve or Bun.serve", server);
   checkOptions(options);
   if (options?.label !== undefined) checkFunction(options.label, "label");
 }

@@ -16,21 +16,21 @@ export function quote(value: unknown): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Throws unless it `holds` that the argument is what it must be. */
+/** Throws unless it `holds` that the argument obeys the rule, which reads on from "must". */
 export function must(
   holds: boolean,
   name: string,
-  be: string,
+  rule: string,
   value: unknown,
   Wrong: new (message: string) => Error = TypeError,
 ): asserts holds {
-  if (!holds) throw new Wrong(`${name} must be ${be}, got ${quote(value)}`);
+  if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
 }
 
 /** Milliseconds to wait: any number from 0 up, `Infinity` included. */
 export function checkTimeout(value: unknown, name = "timeout"): asserts value is number {
   checkNumber(value, name);
-  must(value >= 0, name, "0 or more milliseconds", value, RangeError); // NaN is not
+  must(value >= 0, name, "be 0 or more milliseconds", value, RangeError); // NaN is not
 }
 
 /** A whole number from `min` to `max`. */
@@ -43,21 +43,37 @@ export function checkInteger(
   checkNumber(value, name);
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
   const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-  must(false, name, `a whole number ${range}`, value, RangeError);
+  must(false, name, `be a whole number ${range}`, value, RangeError);
 }
 
 function checkNumber(value: unknown, name: string): asserts value is number {
-  must(typeof value === "number", name, "a number", value);
+  must(typeof value === "number", name, "be a number", value);
 }
 
 /** Something that can be called. */
 export function checkFunction(value: unknown, name: string): void {
-  must(typeof value === "function", name, "a function", value);
+  must(typeof value === "function", name, "be a function", value);
+}
+
+/** Text that may be empty. */
+export function checkString(value: unknown, name: string): asserts value is string {
+  must(typeof value === "string", name, "be a string", value);
+}
+
+/** Text that says something. */
+export function checkName(value: unknown, name = "name"): asserts value is string {
+  checkString(value, name);
+  must(value !== "", name, "not be empty", value, RangeError);
+}
+
+/** Yes or no. */
+export function checkBoolean(value: unknown, name: string): asserts value is boolean {
+  must(typeof value === "boolean", name, "be a boolean", value);
 }
 
 /** An options object, or none. */
 export function checkOptions(options: unknown): void {
-  must(options === undefined || typeof options === "object" && options !== null, "options", "an object", options);
+  must(options === undefined || typeof options === "object" && options !== null, "options", "be an object", options);
 }
 
 /** Both members of {@linkcode WaitOptions}. */
@@ -70,7 +86,7 @@ export function checkWaitOptions(options: WaitOptions | undefined): void {
 /** By structure, so that signals of another realm or of a polyfill pass. */
 export function checkSignal(value: unknown, name = "signal"): asserts value is AbortSignal {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
-  must(typeof aborted === "boolean" && typeof addEventListener === "function", name, "an AbortSignal", value);
+  must(typeof aborted === "boolean" && typeof addEventListener === "function", name, "be an AbortSignal", value);
 }
 
 /** Calls `fn` so that what it throws becomes a rejection: what returns a promise never throws synchronously. */

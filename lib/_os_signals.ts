@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { quote } from "./_check.ts";
+import { must } from "./_check.ts";
 
 /** The part of `process` that Deno, Node and Bun have in common. */
 interface SignalSource {
@@ -17,13 +17,11 @@ const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
 
 /** Names of signals, as an option. */
 export function checkSignalNames(value: unknown): asserts value is readonly string[] {
-  if (!Array.isArray(value)) throw new TypeError(`signals must be an array, got ${quote(value)}`);
+  must(Array.isArray(value), "signals", "be an array", value);
   for (const name of value) {
-    if (typeof name !== "string") throw new TypeError(`signals must hold strings, got ${quote(name)}`);
-    if (!/^SIG[A-Z0-9]+$/.test(name)) {
-      throw new RangeError(`signals must hold names like "SIGTERM", got ${quote(name)}`);
-    }
-    if (UNCATCHABLE.has(name)) throw new RangeError(`signals must hold signals that can be caught, got ${quote(name)}`);
+    must(typeof name === "string", "signals", "hold strings", name);
+    must(/^SIG[A-Z0-9]+$/.test(name), "signals", 'hold names like "SIGTERM"', name, RangeError);
+    must(!UNCATCHABLE.has(name), "signals", "hold signals that can be caught", name, RangeError);
   }
 }
 

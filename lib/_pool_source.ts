@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isThenable, quote } from "./_check.ts";
+import { isThenable, must } from "./_check.ts";
 
 /** What {@linkcode Pool.map} can be given. The promises in a synchronous one are awaited. */
 export type MapSource<T> = Iterable<T | PromiseLike<T>> | AsyncIterable<T>;
@@ -12,8 +12,8 @@ export type MapSource<T> = Iterable<T | PromiseLike<T>> | AsyncIterable<T>;
 /** Something with an iterator. */
 export function checkSource(value: unknown): void {
   const source = value as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined;
-  if (typeof (source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator]) === "function") return;
-  throw new TypeError(`source must be an iterable or async iterable, got ${quote(value)}`);
+  const iterate = source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator];
+  must(typeof iterate === "function", "source", "be an iterable or async iterable", value);
 }
 
 export class Source<T> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkInteger, checkOptions, checkTimeout, quote } from "./_check.ts";
+import { checkInteger, checkOptions, checkString, checkTimeout, must } from "./_check.ts";
 import { checkSignalNames } from "./_os_signals.ts";
 
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
@@ -52,7 +52,7 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
   checkTimeout(delay, "delay");
-  if (delay > grace) throw new RangeError(`delay must not be more than grace (${grace}), got ${quote(delay)}`);
+  must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
   checkTimeout(idle, "idle");
   checkInteger(retryAfter, "retryAfter", 0);
   return { grace, signals, delay, idle, retryAfter };
@@ -60,6 +60,5 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
 
 /** A label, or none. */
 export function checkLabel(value: unknown): asserts value is string | undefined {
-  if (value === undefined || typeof value === "string") return;
-  throw new TypeError(`label must be a string, got ${quote(value)}`);
+  if (value !== undefined) checkString(value, "label");
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, quote } from "./_check.ts";
+import { checkFunction, must } from "./_check.ts";
 import type { Desk, Entry } from "./_shutdown_desk.ts";
 
 /** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of a package. */
@@ -19,9 +19,7 @@ export interface WebSocketLike {
 
 /** Arguments, checked. */
 export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
-  if (typeof value !== "object" || value === null) {
-    throw new TypeError(`socket must be a WebSocket, got ${quote(value)}`);
-  }
+  must(typeof value === "object" && value !== null, "socket", "be a WebSocket", value);
   checkFunction((value as Partial<WebSocketLike>).close, "the close of socket");
 }
 

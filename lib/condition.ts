@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkWaitOptions, isThenable, promised, quote } from "./_check.ts";
+import { checkFunction, checkInteger, checkWaitOptions, isThenable, must, promised } from "./_check.ts";
 import { timedOut } from "./_exit.ts";
 import type { Mutex } from "./_mutex.ts";
 import { Place, WaitQueue } from "./_wait_queue.ts";
@@ -51,7 +51,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {TypeError} when it is not a {@linkcode Lock}.
    */
   constructor(lock: Lock = new Lock()) {
-    if (!(lock instanceof Lock)) throw new TypeError(`lock must be a Lock, got ${quote(lock)}`);
+    must(lock instanceof Lock, "lock", "be a Lock", lock);
     this.#lock = lock;
     this.#mutex = mutexOf(lock);
   }

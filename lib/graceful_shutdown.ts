@@ -5,7 +5,7 @@
  */
 import { AnswerEnds } from "./_answer_end.ts";
 import { attached, type AttachOptions, checkAttach, type ServerLike } from "./_attach.ts";
-import { checkFunction, checkOptions, quote } from "./_check.ts";
+import { checkFunction, checkOptions, isThenable, must } from "./_check.ts";
 import { cleanUp, type Step } from "./_clean_up.ts";
 import { attempt, drain } from "./_drain.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./_fetch_handler.ts";
@@ -264,9 +264,7 @@ export class GracefulShutdown implements AsyncDisposable {
 }
 
 function checkTracked(work: unknown): void {
-  if (typeof work === "function") return;
-  if (typeof (work as PromiseLike<unknown> | null | undefined)?.then === "function") return;
-  throw new TypeError(`work must be a promise or a function, got ${quote(work)}`);
+  must(typeof work === "function" || isThenable(work), "work", "be a promise or a function", work);
 }
 
 /** In an async function of its own, so that a rejection that nobody takes is reported by the run-time. */

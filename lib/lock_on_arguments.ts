@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkOptions, checkTimeout, promised, quote } from "./_check.ts";
+import { checkFunction, checkInteger, checkName, checkOptions, checkTimeout, must, promised, quote } from "./_check.ts";
 import { KeyedMutex } from "./keyed_mutex.ts";
 import type { WaitOptions } from "./types.ts";
 
@@ -101,13 +101,10 @@ type Decorated = Pick<ClassMethodDecoratorContext, "kind" | "name" | "static">;
 function checkArguments(mutex: ArgumentMutex, select: unknown, options: LockOnArgumentsOptions): void {
   checkFunction((mutex as ArgumentMutex | null | undefined)?.run, "the run of mutex");
   if (Array.isArray(select)) select.forEach((position, i) => checkInteger(position, `select[${i}]`, 0));
-  else if (typeof select !== "function") {
-    throw new TypeError(`select must be an array of positions or a function, got ${quote(select)}`);
-  }
+  else must(typeof select === "function", "select", "be an array of positions or a function", select);
   checkOptions(options);
   const { name, timeout } = options;
-  if (name !== undefined && typeof name !== "string") throw new TypeError(`name must be a string, got ${quote(name)}`);
-  if (name === "") throw new RangeError(`name must not be empty, got ${quote(name)}`);
+  if (name !== undefined) checkName(name);
   if (timeout !== undefined) checkTimeout(timeout);
 }
 
@@ -123,9 +120,8 @@ function identification(
   context: Decorated | undefined,
 ): (self: unknown, locked: unknown) => string {
   checkFunction(fn, "fn");
-  if (context !== undefined && context.kind !== "method") {
-    throw new TypeError(`lockOnArguments must decorate a method, got a ${quote(context.kind)}`);
-  }
+  const kind = context?.kind ?? "method";
+  must(kind === "method", "lockOnArguments", "decorate a method", kind);
   if (name !== undefined) return () => `name ${name}`;
   if (mutex instanceof KeyedMutex) {
     const identity = `function ${++functions}`;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkOptions, checkSignal, quote } from "./_check.ts";
+import { checkBoolean, checkFunction, checkInteger, checkOptions, checkSignal } from "./_check.ts";
 import { type MapFunction, type MapOptions, PoolMap } from "./_pool_map.ts";
 import { checkSource, type MapSource } from "./_pool_source.ts";
 import { PoolState } from "./_pool_state.ts";
@@ -218,8 +218,6 @@ export class Pool implements AsyncDisposable {
 function checkMapOptions(options: MapOptions): void {
   checkOptions(options);
   const { ordered, signal } = options;
-  if (ordered !== undefined && typeof ordered !== "boolean") {
-    throw new TypeError(`ordered must be a boolean, got ${quote(ordered)}`);
-  }
+  if (ordered !== undefined) checkBoolean(ordered, "ordered");
   if (signal !== undefined) checkSignal(signal);
 }

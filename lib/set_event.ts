@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, quote } from "./_check.ts";
+import { checkFunction, must } from "./_check.ts";
 import { refusal } from "./_exit.ts";
 import { Place, WaitQueue } from "./_wait_queue.ts";
 import type { WaitOptions } from "./types.ts";
@@ -39,9 +39,8 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @throws {TypeError} when `members` is not iterable.
    */
   constructor(members?: Iterable<T>) {
-    if (members !== undefined && typeof (members as Iterable<T> | null)?.[Symbol.iterator] !== "function") {
-      throw new TypeError(`members must be iterable, got ${quote(members)}`);
-    }
+    const iterate = members === undefined || (members as Iterable<T> | null)?.[Symbol.iterator];
+    must(iterate === true || typeof iterate === "function", "members", "be iterable", members);
     this.#members = new Set(members);
   }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkInteger, checkOptions, quote } from "../_check.ts";
+import { checkBoolean, checkInteger, checkOptions, checkString, must } from "../_check.ts";
 import type { Backend } from "./port.ts";
 
 /** Options that every class over Redis takes. */
@@ -44,10 +44,10 @@ export function settingsOf(options: RedisOptions | undefined): Settings {
   const { ttl = 30_000, renew = true, prefix = "interlock:", retention = 600_000 } = options ?? {};
   checkTtl(ttl);
   checkInteger(retention, "retention", 0, MAX_MS);
-  if (typeof renew !== "boolean") throw new TypeError(`renew must be a boolean, got ${quote(renew)}`);
-  if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, got ${quote(prefix)}`);
+  checkBoolean(renew, "renew");
+  checkString(prefix, "prefix");
   // A brace would move the hash tag, and the keys of one name to different cluster slots.
-  if (/[{}]/.test(prefix)) throw new RangeError(`prefix must not contain braces, got ${quote(prefix)}`);
+  must(!/[{}]/.test(prefix), "prefix", "not contain braces", prefix, RangeError);
   return { ttl, renew, prefix, retention };
 }
 
@@ -55,17 +55,10 @@ export function checkTtl(ttl: unknown): asserts ttl is number {
   checkInteger(ttl, "ttl", MIN_TTL, MAX_MS);
 }
 
-export function checkName(name: unknown, what = "name"): asserts name is string {
-  if (typeof name !== "string") throw new TypeError(`${what} must be a string, got ${quote(name)}`);
-  if (name === "") throw new RangeError(`${what} must not be empty, got ""`);
-}
-
 export function checkBackend(backend: unknown): asserts backend is Backend {
   const { evalsha, eval: evaluate } = (backend ?? {}) as Partial<Backend>;
-  if (typeof evalsha === "function" && typeof evaluate === "function") return;
-  throw new TypeError(
-    `backend must be a Backend, such as nodeRedis(client), got ${quote(backend)}`,
-  );
+  const known = typeof evalsha === "function" && typeof evaluate === "function";
+  must(known, "backend", "be a Backend, such as nodeRedis(client)", backend);
 }
 
 /** The keys of one name: its state, its waiters in order of arrival, and what is known of each waiter. */

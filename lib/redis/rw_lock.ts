@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { checkWaitOptions, promised, quote } from "../_check.ts";
+import { checkName, checkWaitOptions, promised, quote } from "../_check.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { claim, tryClaim } from "./_claim.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
-import { checkBackend, checkName, keysOf, settingsOf } from "./options.ts";
+import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./port.ts";
 import { runWith } from "./_run.ts";

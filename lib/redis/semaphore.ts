@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { checkInteger, checkWaitOptions, promised, quote } from "../_check.ts";
+import { checkInteger, checkName, checkWaitOptions, must, promised, quote } from "../_check.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { claim, tryClaim } from "./_claim.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
-import { checkBackend, checkName, keysOf, settingsOf } from "./options.ts";
+import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./port.ts";
 import { runWith } from "./_run.ts";
@@ -139,9 +139,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   #weighing(permits = 1): Target {
     checkInteger(permits, "permits", 1);
     const { limit, what } = this.#target;
-    if (permits > limit) {
-      throw new RangeError(`permits must not be more than the ${limit} of ${what}, got ${quote(permits)}`);
-    }
+    must(permits <= limit, "permits", `not be more than the ${limit} of ${what}`, permits, RangeError);
     return permits === 1 ? this.#target : { ...this.#target, weight: permits };
   }
 }
