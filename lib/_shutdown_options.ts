@@ -4,7 +4,7 @@
  * @module
  */
 import { checkInteger, checkOptions, checkString, checkTimeout, must } from "./_check.ts";
-import { checkSignalNames } from "./_os_signals.ts";
+import { checkSignalNames, inTerminal } from "./_os_signals.ts";
 
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
@@ -15,6 +15,11 @@ export interface GracefulShutdownOptions {
   readonly grace?: number | undefined;
   /** The operating system's signals that ask for shutdown; SIGINT and SIGTERM unless said. `[]` means none. */
   readonly signals?: readonly string[] | undefined;
+  /**
+   * How long after the first signal another one counts as its echo and does not force: `deno task`, `bun run` and the like
+   * pass on a signal that the process got itself, too. Unless said 250 in a terminal (when stderr is one), else 0.
+   */
+  readonly debounce?: number | undefined;
   /**
    * How long newcomers are still served after the signal, while `ready` already says no and answers ask the clients to
    * close their connections; 0 unless said. For load balancers that go on sending until they notice.
@@ -49,13 +54,15 @@ export type ShutdownSettings = {
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
   checkOptions(options);
   const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100, retryAfter = 1_000 } = options ?? {};
+  const { debounce = inTerminal() ? 250 : 0 } = options ?? {};
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
+  checkTimeout(debounce, "debounce");
   checkTimeout(delay, "delay");
   must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
   checkTimeout(idle, "idle");
   checkInteger(retryAfter, "retryAfter", 0);
-  return { grace, signals, delay, idle, retryAfter };
+  return { grace, signals, debounce, delay, idle, retryAfter };
 }
 
 /** A label, or none. */

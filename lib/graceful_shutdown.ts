@@ -62,7 +62,8 @@ export class GracefulShutdown implements AsyncDisposable {
   readonly #errors: unknown[] = [];
   readonly #over = new Event();
   readonly #stopListening: () => void;
-  #heard = 0;
+  /** When the first signal of the system came; on the monotonic clock. */
+  #heardAt: number | undefined;
   #resolve!: (report: ShutdownReport) => void;
 
   /** Resolves when everything is over. Never rejects. */
@@ -240,7 +241,11 @@ export class GracefulShutdown implements AsyncDisposable {
 
   #hear(name: string): void {
     const reason = new DOMException(`Cannot go on: received ${name}`, "AbortError");
-    if (++this.#heard === 1) return this.request(reason);
+    if (this.#heardAt === undefined) {
+      this.#heardAt = performance.now();
+      return this.request(reason);
+    }
+    if (performance.now() - this.#heardAt < this.#settings.debounce) return;
     this.#stopListening();
     this.#desk.force(reason);
   }

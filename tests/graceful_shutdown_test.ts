@@ -185,7 +185,7 @@ test("GracefulShutdown: no grace at all, and grace without end", async () => {
 
 test("GracefulShutdown: the first signal of the system asks, the second forces, then nobody listens", async () => {
   const before = process.listenerCount("SIGTERM");
-  const shutdown = new GracefulShutdown({ signals: ["SIGTERM", "SIGINT", "SIGTERM"] });
+  const shutdown = new GracefulShutdown({ signals: ["SIGTERM", "SIGINT", "SIGTERM"], debounce: 0 });
   assert.equal(process.listenerCount("SIGTERM"), before + 1);
   shutdown.track(new Promise(() => {}), "endless");
   deliver("SIGTERM");
@@ -200,6 +200,42 @@ test("GracefulShutdown: the first signal of the system asks, the second forces, 
   assert.equal(process.listenerCount("SIGTERM"), before);
   const report = await shutdown.finished;
   assert.deepEqual([report.reason, report.remaining], [reason, ["endless"]]);
+});
+
+test("GracefulShutdown: an echo of the first signal does not force, a later one does", async () => {
+  const shutdown = new GracefulShutdown({ signals: ["SIGTERM", "SIGINT"], debounce: 5 });
+  shutdown.track(new Promise(() => {}), "endless");
+  deliver("SIGTERM");
+  const over = performance.now() + 5;
+  deliver("SIGTERM");
+  deliver("SIGINT");
+  assert.equal(shutdown.forced.aborted, false);
+  while (performance.now() < over) await nextTurn();
+  deliver("SIGINT");
+  assert.ok(shutdown.forced.aborted);
+  assert.deepEqual((await shutdown.finished).remaining, ["endless"]);
+});
+
+test("GracefulShutdown: a terminal's Ctrl-C may come twice, unless said otherwise", async () => {
+  const forcedIn = async (isTTY: boolean, options: GracefulShutdownOptions = {}) => {
+    const { stderr } = process;
+    const before = Object.getOwnPropertyDescriptor(stderr, "isTTY");
+    Object.defineProperty(stderr, "isTTY", { value: isTTY, configurable: true });
+    const shutdown = new GracefulShutdown(options);
+    if (before === undefined) delete (stderr as Partial<typeof stderr>).isTTY;
+    else Object.defineProperty(stderr, "isTTY", before);
+    const work = gate();
+    shutdown.track(work.promise);
+    deliver("SIGINT");
+    deliver("SIGINT");
+    work.open();
+    await shutdown.finished;
+    return shutdown.forced.aborted;
+  };
+  assert.equal(await forcedIn(true), false);
+  assert.equal(await forcedIn(false), true);
+  assert.equal(await forcedIn(true, { debounce: 0 }), true);
+  assert.equal(await forcedIn(false, { debounce: 1000 }), false);
 });
 
 test("GracefulShutdown: after request, the first signal of the system changes nothing", async () => {
@@ -234,7 +270,7 @@ test("GracefulShutdown: the delay is waited out, and cut short by force", async 
   assert.equal(shutdown.ready, false);
   assert.ok((await shutdown.finished).elapsed >= 29);
   const before = process.listenerCount("SIGTERM");
-  const forced = new GracefulShutdown({ grace: 100_000, delay: 100_000, signals: ["SIGTERM"] });
+  const forced = new GracefulShutdown({ grace: 100_000, delay: 100_000, signals: ["SIGTERM"], debounce: 0 });
   deliver("SIGTERM");
   deliver("SIGTERM");
   assert.equal((await forced.finished).drained, true);
@@ -358,9 +394,11 @@ test("GracefulShutdown: bad arguments", async () => {
     [{ delay: 2, grace: 1 }, RangeError, /delay must not be more than grace \(1\), got 2/],
     [{ idle: "x" }, TypeError, /idle/],
     [{ retryAfter: 0.5 }, RangeError, /retryAfter/],
+    [{ debounce: -1 }, RangeError, /debounce must be 0 or more milliseconds, got -1/],
     [{ signals: "SIGTERM" }, TypeError, /signals must be an array, got "SIGTERM"/],
     [{ signals: [15] }, TypeError, /signals must hold strings, got 15/],
     [{ signals: ["TERM"] }, RangeError, /signals must hold names like "SIGTERM", got "TERM"/],
+    [{ signals: ["SIGINT", "SIGTREM"] }, RangeError, /signals must hold names like "SIGTERM", got "SIGTREM"/],
     [{ signals: ["SIGTERM", "SIGKILL"] }, RangeError, /signals must hold signals that can be caught, got "SIGKILL"/],
   ];
   const before = process.listenerCount("SIGTERM");
