@@ -52,9 +52,15 @@ async function forgetStray(link: Link, target: Target, id: string, ms: number, o
   forgetInBackground(link, target, id, { ...options, until: now() + target.settings.ttl });
 }
 
-async function release(link: Link, target: Target, id: string, limit: number): Promise<Was> {
+/** Gives back what `id` has, or what anybody has if `mode` is "force", and lets in all who fit then. */
+export async function release(
+  link: Link,
+  target: Target,
+  id: string,
+  limit: number,
+  mode: "" | "force" | "serve" = "",
+): Promise<Was> {
   const { family, keys, settings } = target;
-  let mode = "";
   let first: Was | undefined;
   for (;;) {
     const args = [id, String(settings.retention), mode];

@@ -4,6 +4,7 @@
  * @module
  */
 import { explain } from "./errors.ts";
+import { release } from "./_forget.ts";
 import type { Session } from "./_session.ts";
 import type { Target } from "./_target.ts";
 
@@ -61,9 +62,7 @@ function holderAt(list: unknown[], i: number, time: number): Holder {
 /** Takes the hold from whoever has it and hands it to the next in line. */
 export async function forceRelease(session: Session, target: Target): Promise<boolean> {
   try {
-    const args = ["", String(target.settings.retention), "force"];
-    const answer = await session.run(target.family.release, target.keys, args, LIMIT) as unknown[];
-    return Number(answer[0]) === 1;
+    return await release(session, target, "", LIMIT, "force") === "held";
   } catch (error) {
     throw explain(`release ${target.what} by force`, error);
   }

@@ -128,7 +128,10 @@ if mine then return { 1, mine, now } end
 return { 0, now, seq, first }
 `);
 
-/** As {@linkcode releaseMutex}; `more` is 1 when those in line are to be served by another run. */
+/**
+ * As {@linkcode releaseMutex}; `more` is 1 when those in line are to be served by another run, which is called with
+ * "serve" in place of "force" or "".
+ */
 export const releaseWeighted: Script = script(`${prelude}${greeting}
 ${weighted}
 local id, retention = ARGV[1], ARGV[2] + 0
@@ -150,8 +153,8 @@ elseif ARGV[3] == 'force' then
     end
   end
   used, last = 0, false
-elseif last == id then
-  return { 1, now, 0 }
+elseif last == id and ARGV[3] ~= 'serve' then
+  return { 1, now, 0 } -- asked again after the answer was lost
 else
   code = leave(id) * 2
   if code == 0 and ARGV[3] ~= 'serve' then return { code, now, 0 } end
