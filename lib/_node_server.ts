@@ -42,6 +42,8 @@ export class NodeServer implements AttachedServer {
   readonly #labelOf: (request: NodeRequestLike) => string;
   readonly #sockets: NodeSockets;
   readonly #unanswered = new Set<Outgoing>();
+  /** Answers to requests that were counted. */
+  readonly #known = new WeakSet<Outgoing>();
   readonly #detach: () => void;
   #sweeper: ReturnType<typeof setInterval> | undefined;
 
@@ -117,6 +119,8 @@ export class NodeServer implements AttachedServer {
   }
 
   #request(request: Incoming, response: Outgoing): boolean {
+    // A listener of "checkContinue" passes it on.
+    if (this.#known.has(response)) return false;
     const { socket } = request;
     // It came after we had said goodbye: it counts as not received.
     if (socket.writableEnded) return true;
@@ -128,6 +132,7 @@ export class NodeServer implements AttachedServer {
     }
     const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
     this.#desk.inFlight.add(entry);
+    this.#known.add(response);
     this.#unanswered.add(response);
     if (this.#desk.phase !== "serving") closeAfter(response);
     const ended = once(() => {

@@ -98,6 +98,29 @@ for (const [name, scheme] of Object.entries(schemes)) {
   });
 }
 
+test(`attach: a request that a listener of checkContinue passes on is one request, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer((_request, response) => response.end(`${shutdown.labels}`)));
+  let passOn: (() => void) | undefined;
+  server.on("checkContinue", (request, response) => {
+    passOn = () => {
+      response.writeContinue();
+      server.emit("request", request, response);
+    };
+  });
+  const client = new Client(connect({ port: await listen(server), host }));
+  client.send("/upload", "expect: 100-continue", "content-length: 4");
+  while (passOn === undefined) await nextTurn();
+  shutdown.request();
+  await nextTurn(); // newcomers are refused from here on
+  passOn();
+  await client.gets(/100 Continue/);
+  client.write("body");
+  await client.gets(/200 OK[^]*GET \/upload$/);
+  await client.end();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
 for (const ending of ["ended by the server", "cut"]) {
   test(`attach: an upgraded connection is counted until it is ${ending}, ${runtime}`, async () => {
     const shutdown = quiet({ grace: ending === "cut" ? 50 : Infinity });
