@@ -5,6 +5,7 @@
  */
 import { Keeper } from "./_keeper.ts";
 import { Link } from "./_link.ts";
+import { onceFor } from "./_once.ts";
 import type { Backend } from "./port.ts";
 import { Push } from "./_push.ts";
 
@@ -13,11 +14,5 @@ export class Session extends Link {
   readonly keeper: Keeper = new Keeper(this);
 }
 
-const sessions = new WeakMap<Backend, Session>();
-
 /** The session of a backend: one for all that use it. */
-export function sessionOf(backend: Backend): Session {
-  let session = sessions.get(backend);
-  if (session === undefined) sessions.set(backend, session = new Session(backend));
-  return session;
-}
+export const sessionOf: (backend: Backend) => Session = onceFor((backend) => new Session(backend));

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Backend } from "./port.ts";
+import { onceFor } from "./_once.ts";
+import { type Backend, checkClient } from "./port.ts";
 
 /** What `bunRedis` uses of a client. */
 export interface BunRedisClient {
@@ -25,8 +26,6 @@ export interface BunRedisClient {
 
 type Handler = ((this: BunRedisClient, error?: unknown) => void) | null | undefined;
 
-const backends = new WeakMap<BunRedisClient, Backend>();
-
 /**
  * Makes a backend of Bun's RedisClient. The same client gives the same backend. It sets the client's `onclose` and
  * calls the one that was there before.
@@ -42,12 +41,11 @@ const backends = new WeakMap<BunRedisClient, Backend>();
  * ```
  */
 export function bunRedis(client: BunRedisClient): Backend {
-  let backend = backends.get(client);
-  if (backend === undefined) backends.set(client, backend = make(client));
-  return backend;
+  return backendOf(client);
 }
 
-function make(client: BunRedisClient): Backend {
+const backendOf = onceFor((client: BunRedisClient): Backend => {
+  checkClient(client, ["send", "duplicate"], "Bun (RedisClient)");
   let closed = false;
   const closing = new Set<() => void>();
   const before = client.onclose as Handler;
@@ -68,7 +66,7 @@ function make(client: BunRedisClient): Backend {
     },
     onClose: (listener) => void closing.add(listener),
   };
-}
+});
 
 async function subscribe(
   client: BunRedisClient,

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Backend } from "./port.ts";
+import { onceFor } from "./_once.ts";
+import { type Backend, checkClient } from "./port.ts";
 
 /** What `denoRedis` uses of a client. */
 export interface DenoRedisClient {
@@ -38,8 +39,6 @@ export interface DenoRedisSubscription {
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-const backends = new WeakMap<DenoRedisClient, { backend: Backend; subscriber: DenoRedisSubscriber | undefined }>();
-
 /**
  * Makes a backend of clients of jsr:@db/redis. The same pair gives the same backend.
  *
@@ -57,15 +56,18 @@ const backends = new WeakMap<DenoRedisClient, { backend: Backend; subscriber: De
  * ```
  */
 export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
-  const known = backends.get(client);
-  if (known !== undefined && known.subscriber === subscriber) return known.backend;
-  const backend = make(client, subscriber);
-  backends.set(client, { backend, subscriber });
-  return backend;
+  checkClient(client, ["evalsha", "eval"], "jsr:@db/redis");
+  if (subscriber === undefined) return deafOf(client);
+  checkClient(subscriber, ["subscribe"], "jsr:@db/redis", "subscriber");
+  return hearingOf(client)(subscriber);
 }
 
-function make(client: DenoRedisClient, subscriber: DenoRedisSubscriber | undefined): Backend {
-  const ears = subscriber && new Ears(subscriber);
+const deafOf = onceFor((client: DenoRedisClient) => make(client));
+const hearingOf = onceFor((client: DenoRedisClient) =>
+  onceFor((subscriber: DenoRedisSubscriber) => make(client, earsOf(subscriber)))
+);
+
+function make(client: DenoRedisClient, ears?: Ears): Backend {
   return {
     evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
     eval: (script, keys, args) => client.eval(script, keys, args),
@@ -83,10 +85,12 @@ function make(client: DenoRedisClient, subscriber: DenoRedisSubscriber | undefin
   };
 }
 
-/** One loop that receives for as long as the connection lasts: a second one would take half of the messages. */
+/**
+ * One loop for each connection, for as long as the connection lasts: a second one would take half of the messages.
+ */
 class Ears {
   readonly #subscriber: DenoRedisSubscriber;
-  #subscription: DenoRedisSubscription | undefined;
+  #subscription: Promise<DenoRedisSubscription> | undefined;
   readonly #channels = new Map<string, (message: string) => void>();
 
   constructor(subscriber: DenoRedisSubscriber) {
@@ -99,18 +103,30 @@ class Ears {
     onGap: () => void,
   ): Promise<() => Promise<void>> {
     this.#channels.set(channel, onMessage);
-    if (this.#subscription === undefined) {
-      this.#subscription = await this.#subscriber.subscribe(channel);
-      void this.#receive(this.#subscription);
-    } else {
-      await this.#subscription.subscribe(channel);
+    try {
+      if (this.#subscription === undefined) await (this.#subscription = this.#begin(channel));
+      else await (await this.#subscription).subscribe(channel);
+    } catch (error) {
+      this.#channels.delete(channel);
+      throw error;
     }
     this.#subscriber.addEventListener?.("connect", onGap);
     return async () => {
       this.#subscriber.removeEventListener?.("connect", onGap);
       this.#channels.delete(channel);
-      await this.#subscription?.unsubscribe(channel);
+      await (await this.#subscription)?.unsubscribe(channel);
     };
+  }
+
+  async #begin(channel: string): Promise<DenoRedisSubscription> {
+    try {
+      const subscription = await this.#subscriber.subscribe(channel);
+      void this.#receive(subscription);
+      return subscription;
+    } catch (error) {
+      this.#subscription = undefined;
+      throw error;
+    }
   }
 
   async #receive(subscription: DenoRedisSubscription): Promise<void> {
@@ -122,3 +138,5 @@ class Ears {
     this.#subscription = undefined;
   }
 }
+
+const earsOf = onceFor((subscriber: DenoRedisSubscriber) => new Ears(subscriber));

@@ -5,7 +5,8 @@
  */
 import { Cork } from "./_io_cork.ts";
 import type { Stream } from "./_io_cork.ts";
-import type { Backend } from "./port.ts";
+import { onceFor } from "./_once.ts";
+import { type Backend, checkClient } from "./port.ts";
 
 /** What `ioRedis` uses of a client. */
 export interface IoRedisClient {
@@ -32,8 +33,6 @@ interface Connection {
 
 type Stop = () => void | Promise<void>;
 
-const backends = new WeakMap<IoRedisClient, Backend>();
-
 /**
  * Makes a backend of a client of npm:ioredis. The same client gives the same backend.
  *
@@ -49,12 +48,11 @@ const backends = new WeakMap<IoRedisClient, Backend>();
  * ```
  */
 export function ioRedis(client: IoRedisClient): Backend {
-  let backend = backends.get(client);
-  if (backend === undefined) backends.set(client, backend = make(client));
-  return backend;
+  return backendOf(client);
 }
 
-function make(client: IoRedisClient): Backend {
+const backendOf = onceFor((client: IoRedisClient): Backend => {
+  checkClient(client, ["evalsha", "eval", "on"], "npm:ioredis");
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
@@ -74,7 +72,7 @@ function make(client: IoRedisClient): Backend {
     },
     onClose: (listener) => void connection.on("end", listener),
   };
-}
+});
 
 async function subscribe(
   client: IoRedisClient,
@@ -113,12 +111,20 @@ async function listen(
   };
   // "ready" comes before it has subscribed again: subscribing once more tells when that is done.
   const gap = () => void connection.subscribe(channel).then(onGap, () => {});
-  connection.on("message", receive as (...args: string[]) => void);
-  await connection.subscribe(channel);
-  for (const event of gaps) connection.on(event, gap);
-  return async () => {
+  const stop = () => {
     for (const event of gaps) connection.off(event, gap);
     connection.off("message", receive as (...args: string[]) => void);
+  };
+  connection.on("message", receive as (...args: string[]) => void);
+  try {
+    await connection.subscribe(channel);
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  for (const event of gaps) connection.on(event, gap);
+  return async () => {
+    stop();
     await connection.unsubscribe(channel);
   };
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Backend } from "./port.ts";
+import { onceFor } from "./_once.ts";
+import { type Backend, checkClient } from "./port.ts";
 
 /** What `nodeRedis` uses of a client. */
 export interface NodeRedisClient {
@@ -28,8 +29,6 @@ interface Subscriber {
   readonly isOpen: boolean;
 }
 
-const backends = new WeakMap<NodeRedisClient, Backend>();
-
 /**
  * Makes a backend of a client of npm:redis. The same client gives the same backend.
  *
@@ -45,12 +44,11 @@ const backends = new WeakMap<NodeRedisClient, Backend>();
  * ```
  */
 export function nodeRedis(client: NodeRedisClient): Backend {
-  let backend = backends.get(client);
-  if (backend === undefined) backends.set(client, backend = make(client));
-  return backend;
+  return backendOf(client);
 }
 
-function make(client: NodeRedisClient): Backend {
+const backendOf = onceFor((client: NodeRedisClient): Backend => {
+  checkClient(client, ["evalSha", "eval", "on"], "npm:redis");
   // Only a cluster has a list of masters.
   const cluster = "masters" in client;
   const events = client as unknown as Subscriber;
@@ -65,7 +63,7 @@ function make(client: NodeRedisClient): Backend {
     },
     onClose: (listener) => void events.on(cluster ? "disconnect" : "end", listener),
   };
-}
+});
 
 /** A cluster client opens a connection for subscriptions by itself, and closes it. */
 async function subscribeCluster(

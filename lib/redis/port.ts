@@ -5,6 +5,8 @@
  * @module
  */
 
+import { must } from "../_check.ts";
+
 /**
  * What a Redis client has to be able to do. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
  * {@linkcode bunRedis} or {@linkcode denoRedis}, or write one for another client: two functions are enough.
@@ -32,4 +34,11 @@ export interface Backend {
   readonly closed?: boolean;
   /** Calls `listener` when the client is closed for good. */
   onClose?(listener: () => void): void;
+}
+
+/** Throws unless the client has these methods: another library's would only fail once it is used. */
+export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
+  const members = Object(client) as Record<string, unknown>;
+  const known = methods.every((method) => typeof members[method] === "function");
+  must(known, name, `be a client of ${library}`, client);
 }

@@ -1,6 +1,15 @@
 /** Bad arguments are refused at once; names of any text never collide. */
 import assert from "node:assert/strict";
-import { RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import {
+  bunRedis,
+  denoRedis,
+  ioRedis,
+  nodeRedis,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
 import { redisTest } from "./_clients.ts";
 import { test } from "../_test.ts";
 
@@ -32,6 +41,27 @@ test("constructors refuse bad arguments", () => {
     assert.throws(() => new RedisSemaphore(silent, "a", permits), RangeError);
   }
   assert.throws(() => new RedisSemaphore(silent, "a", "1" as never), TypeError);
+});
+
+test("adapters refuse what is not their client, before it is used", () => {
+  const call = () => Promise.reject(new Error("called"));
+  const node = { evalSha: call, eval: call, on: call };
+  const io = { evalsha: call, eval: call, on: call };
+  const deno = { evalsha: call, eval: call };
+  const adapters: [string, (client: never) => unknown, object[]][] = [
+    ["npm:redis", nodeRedis, [io, deno]],
+    ["npm:ioredis", ioRedis, [node, deno]],
+    ["Bun \\(RedisClient\\)", bunRedis, [node, io]],
+    ["jsr:@db/redis", denoRedis, [node]],
+    ["jsr:@db/redis", (client) => denoRedis(deno, client), [deno]],
+  ];
+  for (const [library, adapter, others] of adapters) {
+    const refusal = new RegExp(`^TypeError: (client|subscriber) must be a client of ${library}, got `);
+    for (const other of [null, 5, "redis://127.0.0.1", {}, ...others]) {
+      assert.throws(() => adapter(other as never), (error) => refusal.test(String(error)));
+    }
+  }
+  assert.throws(() => nodeRedis(new URL("redis://localhost") as never), /got an object \(URL\)/);
 });
 
 test("keys of a keyed mutex are refused as rejections", async () => {

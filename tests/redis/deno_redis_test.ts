@@ -1,7 +1,14 @@
 /** `denoRedis` takes clients of jsr:@db/redis: what that module publishes, as far as it matters, written down here. */
 import assert from "node:assert/strict";
-import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber } from "../../lib/redis/mod.ts";
+import {
+  type Backend,
+  denoRedis,
+  type DenoRedisClient,
+  type DenoRedisSubscriber,
+  type DenoRedisSubscription,
+} from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
 
 type RedisValue = string | number | Uint8Array;
 type Raw = string | number | null | undefined | boolean | Uint8Array | Raw[];
@@ -48,13 +55,64 @@ interface Redis {
 }
 
 test("clients of @db/redis fit, and the same pair gives the same backend", () => {
-  const client = { isClosed: false } as Redis;
-  const subscriber = {} as Redis;
+  const call = () => Promise.reject(new Error("called"));
+  const client = { isClosed: false, evalsha: call, eval: call } as unknown as Redis;
+  const [subscriber, other] = [1, 2].map(() => ({ subscribe: call }) as unknown as Redis) as [Redis, Redis];
   const asClient: DenoRedisClient = client; // checked by the compiler
   const asSubscriber: DenoRedisSubscriber = subscriber;
   assert.equal(denoRedis(client), denoRedis(asClient));
   assert.notEqual(denoRedis(client), denoRedis(client, subscriber));
-  assert.equal(denoRedis(client, subscriber), denoRedis(asClient, asSubscriber));
+  const backend = denoRedis(client, subscriber);
+  assert.notEqual(denoRedis(client, other), backend);
+  assert.equal(denoRedis(asClient, asSubscriber), backend);
   assert.equal(denoRedis(client).subscribe, undefined);
   assert.equal(typeof denoRedis(client, subscriber).subscribe, "function");
+});
+
+/** A connection that listens, on paper: what is told goes to whichever loop asks first. */
+class Paper implements DenoRedisSubscriber {
+  readonly channels: string[] = [];
+  loops = 0;
+  works = true;
+  readonly #asking: ((result: IteratorResult<{ channel: string; message: string }>) => void)[] = [];
+
+  async subscribe(channel: string): Promise<DenoRedisSubscription> {
+    await nextTurn();
+    if (!this.works) throw new Error("no connection");
+    this.channels.push(channel);
+    this.loops++;
+    const next = () =>
+      new Promise<IteratorResult<{ channel: string; message: string }>>((ask) => this.#asking.push(ask));
+    return {
+      receive: () => ({ [Symbol.asyncIterator]: () => ({ next }) }),
+      subscribe: (another) => Promise.resolve(this.channels.push(another)),
+      unsubscribe: (one) => Promise.resolve(this.channels.splice(this.channels.indexOf(one), 1)),
+    };
+  }
+
+  async tell(channel: string, message: string): Promise<void> {
+    this.#asking.shift()!({ done: false, value: { channel, message } });
+    await nextTurn();
+  }
+}
+
+test("several clients of @db/redis share one connection that listens", async () => {
+  const call = () => Promise.reject(new Error("called"));
+  const paper = new Paper();
+  const backends = [1, 2, 3].map(() => denoRedis({ evalsha: call, eval: call }, paper));
+  const heard: string[] = [];
+  const listen = (backend: Backend, i: number) =>
+    backend.subscribe!(`channel ${i}`, (message) => heard.push(message), () => {});
+  paper.works = false;
+  const failed = await Promise.allSettled(backends.map(listen));
+  assert.deepEqual(failed.map(({ status }) => status), ["rejected", "rejected", "rejected"]);
+  paper.works = true;
+  const stops = await Promise.all(backends.map(listen));
+  assert.equal(paper.loops, 1);
+  for (const i of [2, 0, 1]) await paper.tell(`channel ${i}`, `to ${i}`);
+  assert.deepEqual(heard, ["to 2", "to 0", "to 1"]);
+  await stops[0]!();
+  assert.deepEqual(paper.channels.sort(), ["channel 1", "channel 2"]);
+  await paper.tell("channel 0", "too late");
+  assert.equal(heard.length, 3);
 });

@@ -1,5 +1,6 @@
 /** The adapter for ioredis, beyond what all clients are tested for. */
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { Redis } from "ioredis";
 import { ioRedis } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
@@ -16,4 +17,12 @@ test("ioRedis: the same client gives the same backend, which knows when it is cl
   await closeIo(client);
   assert.equal(backend.closed, true);
   assert.equal(told, 1);
+});
+
+test("ioRedis: a cluster that cannot subscribe keeps no listener of ours", async () => {
+  const call = () => Promise.reject(new Error("no connection"));
+  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
+  const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
+  await assert.rejects(ioRedis(client).subscribe!("channel", () => {}, () => {}), /no connection/);
+  assert.deepEqual(client.eventNames(), []);
 });

@@ -1,0 +1,15 @@
+/**
+ * One value for each object. Invariant: it is made when it is first asked for, and lives no longer than its object.
+ *
+ * @module
+ */
+
+/** What makes it the first time, and gives the same one from then on. */
+export function onceFor<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
+  const made = new WeakMap<K, V>();
+  return (key) => {
+    let value = made.get(key);
+    if (value === undefined) made.set(key, value = make(key));
+    return value;
+  };
+}
