@@ -119,9 +119,10 @@ export class GracefulShutdown implements AsyncDisposable {
     const { phase, ending, inFlight } = this.#desk;
     if (phase !== "serving") return;
     this.#desk.phase = "leaving";
+    if (this.#settings.delay === 0) this.#refuse();
     const started = performance.now();
     ending.abort(reason);
-    for (const entry of inFlight) attempt(entry.tell, this.#errors);
+    for (const entry of [...inFlight]) attempt(entry.tell, this.#errors); // who is added now is told by who adds it
     void this.#run(started);
   }
 
@@ -250,13 +251,19 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#desk.force(reason);
   }
 
+  #refuse(): void {
+    this.#desk.phase = "draining";
+    for (const server of this.#servers) server.refuse();
+  }
+
   async #run(started: number): Promise<void> {
     const { grace, delay } = this.#settings;
     const late = () => this.#desk.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
     this.#over.wait({ timeout: grace }).catch(late);
-    await this.#desk.pause(delay);
-    this.#desk.phase = "draining";
-    for (const server of this.#servers) server.refuse();
+    if (delay > 0) {
+      await this.#desk.pause(delay);
+      this.#refuse();
+    }
     const remaining = await drain(this.#desk, this.#ends, this.#servers, this.#errors);
     this.#desk.phase = "closed";
     this.#errors.push(...await cleanUp(this.#steps, this.forced));

@@ -196,9 +196,11 @@ test("handler: newcomers get 503 while draining and afterwards, those in flight 
     return promise;
   });
   const early = handler(new Request(URL_));
+  let first: Promise<Response> | undefined;
+  shutdown.signal.addEventListener("abort", () => first = handler(new Request(URL_)));
   shutdown.request();
-  await nextTurn();
   const refused = await handler(new Request(URL_));
+  assert.equal((await first!).status, 503, "from the signal on");
   assert.equal(refused.status, 503);
   const header = (name: string) => refused.headers.get(name);
   assert.deepEqual([header("connection"), header("retry-after")], ["close", "3"]);
