@@ -43,7 +43,7 @@ export class FetchServer implements AttachedServer {
   }
 
   cut(): string[] {
-    void this.#stop(true);
+    void (async () => await this.#stop(true))().catch((error) => void this.#desk.errors.push(error));
     // Connections of routes that don't go through the handler.
     return this.#closing ? ["connections that were not counted"] : [];
   }

@@ -39,6 +39,8 @@ export class Desk {
   readonly ending: AbortController = new AbortController();
   readonly forcing: AbortController = new AbortController();
   readonly inFlight: SetEvent<Entry> = new SetEvent();
+  /** What went wrong on the way, for the report. */
+  readonly errors: unknown[] = [];
   /** ms that a connection has to be silent in order to count as idle. */
   readonly idle: number;
   /** What the Retry-After header says. */
@@ -59,6 +61,15 @@ export class Desk {
   /** The labels of what is in flight, oldest first. */
   labels(): string[] {
     return Array.from(this.inFlight, (entry) => entry.label);
+  }
+
+  /** What one of them throws keeps nobody from the others. */
+  attempt(fn: (() => unknown) | undefined): void {
+    try {
+      fn?.();
+    } catch (error) {
+      this.errors.push(error);
+    }
   }
 
   /** Aborts {@linkcode forcing}. A listener's error about a server that is closed already is nobody's business. */

@@ -25,15 +25,20 @@ export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
 
 /** Counts it. Returns what ends the counting, for sockets that don't announce their end by an event. */
 export function countWebSocket(desk: Desk, socket: WebSocketLike, label: string): () => void {
-  const entry: Entry = {
-    label,
-    // 1001 is "going away": the client is to connect anew, elsewhere.
-    tell: () => void socket.close(1001, "shutting down"),
-    cut: () => void (socket.terminate === undefined ? socket.close(1001) : socket.terminate()),
-  };
+  const close = () => sayGoodbye(socket);
+  const entry: Entry = { label, tell: close, cut: () => socket.terminate === undefined ? close() : socket.terminate() };
   const closed = () => void desk.inFlight.delete(entry);
   desk.inFlight.add(entry);
   socket.addEventListener?.("close", closed, { once: true });
-  if (desk.phase !== "serving") entry.tell?.();
+  if (desk.phase !== "serving") desk.attempt(close);
   return closed;
+}
+
+function sayGoodbye(socket: WebSocketLike): void {
+  try {
+    // 1001 is "going away": the other side is to connect anew, elsewhere.
+    socket.close(1001, "shutting down");
+  } catch {
+    socket.close(); // the platform's own WebSocket, on the client's side, may not say so
+  }
 }

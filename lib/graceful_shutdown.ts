@@ -7,7 +7,7 @@ import { AnswerEnds } from "./_answer_end.ts";
 import { attached, type AttachOptions, checkAttach, type ServerLike } from "./_attach.ts";
 import { checkFunction, checkOptions, isThenable, must } from "./_check.ts";
 import { cleanUp, type Step } from "./_clean_up.ts";
-import { attempt, drain } from "./_drain.ts";
+import { drain } from "./_drain.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./_fetch_handler.ts";
 import { listenToSignals } from "./_os_signals.ts";
 import { type AttachedServer, Desk, type Entry } from "./_shutdown_desk.ts";
@@ -59,7 +59,6 @@ export class GracefulShutdown implements AsyncDisposable {
   readonly #ends = new AnswerEnds();
   readonly #servers: AttachedServer[] = [];
   readonly #steps: Step[] = [];
-  readonly #errors: unknown[] = [];
   readonly #over = new Event();
   readonly #stopListening: () => void;
   /** When the first signal of the system came; on the monotonic clock. */
@@ -116,13 +115,13 @@ export class GracefulShutdown implements AsyncDisposable {
    * @param reason What `signal.reason` and the report say.
    */
   request(reason?: unknown): void {
-    const { phase, ending, inFlight } = this.#desk;
-    if (phase !== "serving") return;
-    this.#desk.phase = "leaving";
+    const desk = this.#desk;
+    if (desk.phase !== "serving") return;
+    desk.phase = "leaving";
     if (this.#settings.delay === 0) this.#refuse();
     const started = performance.now();
-    ending.abort(reason);
-    for (const entry of [...inFlight]) attempt(entry.tell, this.#errors); // who is added now is told by who adds it
+    desk.ending.abort(reason);
+    for (const entry of [...desk.inFlight]) desk.attempt(entry.tell); // who is added from here on is told by who adds it
     void this.#run(started);
   }
 
@@ -151,7 +150,7 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#desk.inFlight.add(entry);
     const drop = () => void this.#desk.inFlight.delete(entry);
     if (isFunction) return called(work, this.signal, drop);
-    work.then(drop, drop);
+    Promise.resolve(work).then(drop, drop); // a `then` that throws counts as a rejection
     return work;
   }
 
@@ -264,14 +263,14 @@ export class GracefulShutdown implements AsyncDisposable {
       await this.#desk.pause(delay);
       this.#refuse();
     }
-    const remaining = await drain(this.#desk, this.#ends, this.#servers, this.#errors);
+    const remaining = await drain(this.#desk, this.#ends, this.#servers);
     this.#desk.phase = "closed";
-    this.#errors.push(...await cleanUp(this.#steps, this.forced));
+    this.#desk.errors.push(...await cleanUp(this.#steps, this.forced));
     this.#over.set();
     this.#stopListening();
     const elapsed = performance.now() - started;
     const drained = remaining.length === 0;
-    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: this.#errors });
+    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: this.#desk.errors });
   }
 }
 

@@ -93,7 +93,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     checkFunction((promise as P | null | undefined)?.then, "the then of promise");
     this.add(promise);
     const drop = () => void this.delete(promise);
-    promise.then(drop, drop);
+    Promise.resolve(promise).then(drop, drop); // a `then` that throws counts as a rejection
     return promise;
   }
 

@@ -383,6 +383,62 @@ test("GracefulShutdown: WebSockets that don't close are cut; one that throws har
   assert.deepEqual(errors, [boom, boom]);
 });
 
+test("GracefulShutdown: a WebSocket that is added while others are told is told once, also if it throws", async () => {
+  const shutdown = quiet();
+  const boom = new Error("boom");
+  const events: string[] = [];
+  const throwing = () => {
+    events.push("told");
+    throw boom;
+  };
+  const late = { close: (code?: number) => void events.push(`late ${code}`) };
+  const closes: (() => void)[] = [];
+  closes.push(shutdown.webSocket({ close: () => void closes.push(shutdown.webSocket(late)) }));
+  shutdown.request();
+  closes.push(shutdown.webSocket({ close: throwing }));
+  assert.deepEqual(events, ["late 1001", "told", "told"]); // with 1001, and then without
+  for (const closed of closes) closed();
+  const { drained, errors } = await shutdown.finished;
+  assert.deepEqual([drained, errors], [true, [boom]]);
+});
+
+test("GracefulShutdown: the platform's own WebSocket, which knows no 1001, is closed", async () => {
+  const shutdown = quiet();
+  const codes: (number | undefined)[] = [];
+  const socket = Object.assign(new EventTarget(), {
+    close(code?: number) {
+      codes.push(code);
+      if (code !== undefined && code !== 1000) throw new DOMException("not that one", "InvalidAccessError");
+      socket.dispatchEvent(new globalThis.Event("close"));
+    },
+  });
+  shutdown.webSocket(socket);
+  shutdown.request();
+  const { drained, errors } = await shutdown.finished;
+  assert.deepEqual([drained, errors, codes], [true, [], [1001, undefined]]);
+});
+
+test("GracefulShutdown: a promise whose then throws is not in flight for ever", async () => {
+  const shutdown = quiet({ grace: Infinity });
+  const bad: PromiseLike<void> = {
+    then() {
+      throw new Error("boom");
+    },
+  };
+  assert.equal(shutdown.track(bad), bad);
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test("GracefulShutdown: a server that cannot be closed by force is in the report", async () => {
+  const shutdown = quiet({ grace: 10 });
+  const boom = new Error("boom");
+  shutdown.attach({ stop: (force) => force ? Promise.reject(boom) : new Promise(() => {}) });
+  shutdown.request();
+  const { drained, errors } = await shutdown.finished;
+  assert.deepEqual([drained, errors], [false, [boom]]);
+});
+
 test("GracefulShutdown: bad arguments", async () => {
   const cases: [GracefulShutdownOptions | unknown, typeof TypeError | typeof RangeError, RegExp][] = [
     [5, TypeError, /options must be an object, got 5/],

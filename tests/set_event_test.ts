@@ -51,6 +51,18 @@ test("SetEvent: undefined and NaN are members like others", () => {
   assert.equal(set.isSet, true);
 });
 
+test("SetEvent: a promise whose then throws goes as one that is rejected", async () => {
+  const bad: PromiseLike<void> = {
+    then() {
+      throw new Error("boom");
+    },
+  };
+  const set = new SetEvent<PromiseLike<void>>();
+  assert.equal(set.track(bad), bad);
+  await set.wait();
+  assert.equal(set.size, 0);
+});
+
 test("SetEvent: track keeps a promise until it settles, either way, and returns it", async () => {
   const set = new SetEvent<Promise<unknown>>();
   let finish = () => {}, fail = (_: Error) => {};
