@@ -27,6 +27,8 @@ export interface Incoming extends NodeRequestLike {
 /** A ServerResponse, as far as it is used. */
 export interface Outgoing {
   readonly headersSent: boolean;
+  getHeader(name: string): unknown;
+  removeHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
   writeHead(status: number, headers: Record<string, string | number>): unknown;
   write(data: string): unknown;
@@ -40,6 +42,19 @@ export const LINGER = 1000;
 /** Asks the client to close its connection after this answer, if that can still be said. */
 export function closeAfter(response: Outgoing): void {
   if (!response.headersSent) response.setHeader("connection", "close");
+}
+
+/**
+ * The same for the last of several requests that wait on one connection; those in front of it are to be answered, too.
+ * Returns false if the one in front has said so already, so that nothing can follow it.
+ */
+export function closeAfterLast(response: Outgoing, inFront: Outgoing | undefined): boolean {
+  if (inFront?.getHeader("connection") === "close") {
+    if (inFront.headersSent) return false;
+    inFront.removeHeader("connection");
+  }
+  closeAfter(response);
+  return true;
 }
 
 /** The refusal is complete at once; the connection ends after the request's body, which a client may still be sending. */

@@ -7,6 +7,7 @@
 import {
   afterUpload,
   closeAfter,
+  closeAfterLast,
   type Incoming,
   LINGER,
   type NodeRequestLike,
@@ -41,7 +42,8 @@ export class NodeServer implements AttachedServer {
   readonly #server: NodeServerLike;
   readonly #labelOf: (request: NodeRequestLike) => string;
   readonly #sockets: NodeSockets;
-  readonly #unanswered = new Set<Outgoing>();
+  /** The last answer that each connection waits for. */
+  readonly #unanswered = new Map<SocketLike, Outgoing>();
   /** Answers to requests that were counted. */
   readonly #known = new WeakSet<Outgoing>();
   readonly #detach: () => void;
@@ -124,26 +126,37 @@ export class NodeServer implements AttachedServer {
     const { socket } = request;
     // It came after we had said goodbye: it counts as not received.
     if (socket.writableEnded) return true;
-    const answered = this.#sockets.begin(socket);
     if (this.#desk.refuses) {
+      response.once("close", this.#sockets.begin(socket, () => {}));
       refuse(request, response, this.#desk.retryAfter);
-      response.once("close", answered);
       return true;
     }
-    const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
-    this.#desk.inFlight.add(entry);
+    const leaving = this.#desk.phase !== "serving";
+    if (leaving && !closeAfterLast(response, this.#unanswered.get(socket))) return true;
     this.#known.add(response);
-    this.#unanswered.add(response);
-    if (this.#desk.phase !== "serving") closeAfter(response);
-    const ended = once(() => {
-      answered();
-      this.#desk.inFlight.delete(entry);
-    });
+    this.#unanswered.set(socket, response);
+    const sent = () => {
+      if (this.#unanswered.get(socket) === response) this.#unanswered.delete(socket);
+    };
+    const ended = this.#count(request, socket, sent);
     response.once("close", () => {
-      this.#unanswered.delete(response);
+      sent();
       afterUpload(request, ended);
     });
     return false;
+  }
+
+  /** In flight until the connection is closed or the returned function called. */
+  #count(request: Incoming, socket: SocketLike, atEnd: () => void): () => void {
+    const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
+    this.#desk.inFlight.add(entry);
+    const ended = once(() => {
+      answered();
+      atEnd();
+      this.#desk.inFlight.delete(entry);
+    });
+    const answered = this.#sockets.begin(socket, ended);
+    return ended;
   }
 
   #upgrade(request: Incoming, socket: SocketLike): boolean {
@@ -152,10 +165,7 @@ export class NodeServer implements AttachedServer {
       refuseUpgrade(socket, this.#desk.retryAfter);
       return true;
     }
-    this.#sockets.begin(socket);
-    const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
-    this.#desk.inFlight.add(entry);
-    socket.once("close", () => this.#desk.inFlight.delete(entry));
+    this.#count(request, socket, () => {});
     return false;
   }
 }

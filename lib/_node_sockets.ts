@@ -15,8 +15,11 @@ export interface SocketLike {
 }
 
 interface State {
-  /** Requests that have come and whose answer has not been sent; an upgraded connection stays at one. */
-  requests: number;
+  /**
+   * For each request that has come and whose answer has not been sent, what to call should the connection be closed before;
+   * an upgraded connection keeps one.
+   */
+  readonly requests: Set<() => void>;
   /** When it fell silent. */
   quietSince: number;
   /** How many looks in a row found it silent. */
@@ -49,21 +52,30 @@ export class NodeSockets {
   meet(socket: SocketLike): State {
     let state = this.#states.get(socket);
     if (state === undefined) {
-      state = { requests: 0, quietSince: performance.now(), looks: 0, bytesRead: socket.bytesRead };
+      const requests = new Set<() => void>();
+      state = { requests, quietSince: performance.now(), looks: 0, bytesRead: socket.bytesRead };
       this.#states.set(socket, state);
-      socket.once("close", () => this.#states.delete(socket));
+      socket.once("close", () => {
+        this.#states.delete(socket);
+        for (const closed of requests) closed();
+      });
       if (socket.destroyed) this.#states.delete(socket);
     }
     return state;
   }
 
-  /** A request has come on it. Returns what to call, once, when its answer has been sent. */
-  begin(socket: SocketLike): () => void {
+  /**
+   * A request has come on it.
+   *
+   * @param closed Called if the connection is closed before its answer has been sent.
+   * @returns What to call when it has been.
+   */
+  begin(socket: SocketLike, closed: () => void): () => void {
     const state = this.meet(socket);
-    state.requests++;
+    state.requests.add(closed);
     state.looks = 0;
     return () => {
-      state.requests--;
+      state.requests.delete(closed);
       state.quietSince = performance.now();
     };
   }
@@ -79,7 +91,7 @@ export class NodeSockets {
   }
 
   #isIdle(socket: SocketLike, state: State): boolean {
-    if (state.requests > 0) return false;
+    if (state.requests.size > 0) return false;
     if (state.bytesRead !== socket.bytesRead) {
       // The head of a request is on its way in.
       state.bytesRead = socket.bytesRead;

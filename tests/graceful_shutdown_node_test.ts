@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import process from "node:process";
 import { connect as connectSecurely } from "node:tls";
 import { GracefulShutdown, type GracefulShutdownOptions } from "../mod.ts";
 import { runtime, test } from "./_test.ts";
@@ -44,6 +45,10 @@ class Client {
 
   write(text: string): void {
     this.#socket.write(text);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
   }
 
   async gets(pattern: RegExp): Promise<void> {
@@ -118,6 +123,55 @@ test(`attach: a request that a listener of checkContinue passes on is one reques
   client.write("body");
   await client.gets(/200 OK[^]*GET \/upload$/);
   await client.end();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+/** A server whose answers are given one by one, and a client that has sent these requests in one piece. */
+async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
+  const answers = new Map<string, () => void>();
+  const server = shutdown.attach(createServer((request, response) => {
+    answers.set(request.url!, () => response.end(`done ${request.url};`));
+  }));
+  const port = await listen(server);
+  const client = new Client(connect({ port, host }));
+  client.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  while (answers.size < paths.length) await nextTurn();
+  return { answers, client, server };
+}
+
+test(`attach: requests that were sent in one piece are all answered before the connection closes, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { answers, client } = await pipelined(shutdown, ["/1", "/2", "/3"]);
+  shutdown.request();
+  for (const path of ["/2", "/1", "/3"]) answers.get(path)!();
+  await client.end();
+  assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
+  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a request behind one that was to be the last is answered as well during the delay, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: Infinity, delay: 60_000, signals: ["SIGTERM"], debounce: 0 });
+  const { answers, client } = await pipelined(shutdown, ["/1"]);
+  const deliver = () => (process as { emit(name: string): boolean }).emit("SIGTERM");
+  deliver();
+  client.send("/2");
+  while (answers.size < 2) await nextTurn();
+  for (const answer of answers.values()) answer();
+  await client.end();
+  assert.match(client.text, /done \/1;[^]*connection: close[^]*done \/2;/i);
+  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
+  deliver(); // ends the delay
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: none of several requests on a connection is in flight after it was closed, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { client } = await pipelined(shutdown, ["/1", "/2", "/3"]);
+  assert.equal(shutdown.active, 3);
+  client.destroy();
+  while (shutdown.active > 0) await nextTurn();
+  shutdown.request();
   assert.equal((await shutdown.finished).drained, true);
 });
 
