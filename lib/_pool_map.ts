@@ -9,7 +9,7 @@
 import { isThenable } from "./_check.ts";
 import { type Read, Results, type Slot } from "./_pool_results.ts";
 import { type MapSource, Source } from "./_pool_source.ts";
-import type { MapInProgress, PoolState } from "./_pool_state.ts";
+import { isCancellation, type MapInProgress, type PoolState } from "./_pool_state.ts";
 import { Place, WaitQueue } from "./_wait_queue.ts";
 
 /** Options of {@linkcode Pool.map}. */
@@ -144,14 +144,14 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
           continue;
         }
         if (!this.#pool.tryTake()) await this.#place();
-        let step = this.#ask(source);
-        if (isThenable(step)) {
+        const later = this.#ask(source);
+        if (later !== undefined) {
           this.#pool.free(); // others may need it for what the source waits for
-          step = await step;
-          if (step.done || !this.#pulling) return;
+          await later;
+          if (source.done || !this.#pulling) return;
           if (!this.#pool.tryTake()) await this.#place();
-        } else if (step.done) return this.#pool.free();
-        this.#start(step.value, index++);
+        } else if (source.done) return this.#pool.free();
+        this.#start(source.value as T, index++);
       }
     } catch (error) {
       this.#fail(error);
@@ -215,9 +215,10 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
     if (this.#room.size > 0 && this.#inside <= this.#pool.limit - (this.#pool.limit >> 2 || 1)) this.#room.wakeOne();
   }
 
-  /** The first failure ends the map. What fails after it was told to stop is a consequence, not news. */
+  /** The first failure ends the map. What fails after that is for `join`, unless it is what it was told to stop with. */
   #fail(error: unknown): void {
-    this.#stop({ error, failure: true });
+    if (!this.#stopped) this.#stop({ error, failure: true });
+    else if (!isCancellation(error, this.#controller.signal)) this.#pool.fail({}, error);
   }
 
   #stop(end?: EarlyEnd): void {
@@ -233,7 +234,8 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
   /** Waits for it, but not for ever where it still owes an item: such a source may be unable to close before. */
   async #close(source: Source<T>): Promise<void> {
     const closed = source.close().catch((error) => {
-      this.#earlyEnd ??= { error, failure: true };
+      if (this.#earlyEnd === undefined && !this.#over) this.#earlyEnd = { error, failure: true };
+      else this.#fail(error);
     });
     if (!source.pending) return await closed;
     const line = new WaitQueue<void>();

@@ -21,6 +21,8 @@ export class Source<T> {
   done = false;
   /** It was asked for an item and has not answered. */
   pending = false;
+  /** The item that it answered with last. */
+  value: T | PromiseLike<T> | undefined = undefined;
   readonly #iterator: Iterator<T | PromiseLike<T>> | AsyncIterator<T>;
 
   constructor(given: MapSource<T>) {
@@ -28,22 +30,20 @@ export class Source<T> {
     this.#iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
   }
 
-  /** The next item, at once where it is there. */
-  next(): IteratorResult<T, unknown> | Promise<IteratorResult<T, unknown>> {
+  /** Goes on to the next item, at once where it is there; otherwise the promise says when. */
+  next(): Promise<void> | undefined {
     this.done = true; // unless it answers with an item
     const step = this.#iterator.next();
     if (isThenable(step)) return this.#later(step);
-    this.done = step.done === true;
-    return this.done || !isThenable(step.value) ? step as IteratorResult<T, unknown> : this.#awaited(step.value);
+    this.#take(step);
+    return !this.done && isThenable(this.value) ? this.#awaited(this.value) : undefined;
   }
 
-  async #later(answer: PromiseLike<IteratorResult<T, unknown>>): Promise<IteratorResult<T, unknown>> {
+  async #later(answer: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
     this.done = false;
     this.pending = true;
     try {
-      const step = await answer;
-      this.done = step.done === true;
-      return step;
+      this.#take(await answer);
     } catch (error) {
       this.done = true;
       throw error;
@@ -52,9 +52,17 @@ export class Source<T> {
     }
   }
 
+  /** Reads each member once: they may be getters. */
+  #take(step: IteratorResult<T | PromiseLike<T>, unknown>): void {
+    must(Object(step) === step, "the next of source", "return an object", step);
+    const done = Boolean(step.done);
+    this.value = done ? undefined : step.value as T | PromiseLike<T>;
+    this.done = done;
+  }
+
   /** A synchronous source stays open when a promise in it is rejected. */
-  async #awaited(value: PromiseLike<T>): Promise<IteratorResult<T, unknown>> {
-    return { value: await value, done: false };
+  async #awaited(value: PromiseLike<T>): Promise<void> {
+    this.value = await value;
   }
 
   /** Lets it clean up. */

@@ -158,3 +158,11 @@ export class PoolState {
     return failures;
   }
 }
+
+/** Whether who was told to stop has stopped for that: with the reason, or with an AbortError that names it as its cause. */
+export function isCancellation(error: unknown, signal: AbortSignal): boolean {
+  if (!signal.aborted) return false;
+  if (error === signal.reason) return true;
+  // As Node's own functions do.
+  return error instanceof Error && error.name === "AbortError" && error.cause === signal.reason;
+}

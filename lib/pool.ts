@@ -141,8 +141,9 @@ export class Pool implements AsyncDisposable {
    *
    * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` is given
    * aborts, and when everything has ended the loop throws the error as it is, after the results that come before it and
-   * are there. What else fails by then is not reported. If nobody reads that far, {@linkcode Pool.join} throws it.
-   * Leaving the loop aborts what runs in the same way, waits for its end and closes the source.
+   * are there. If nobody reads that far, {@linkcode Pool.join} throws it. Leaving the loop aborts what runs in the same
+   * way, waits for its end and closes the source. What fails after that with another error than the signal's reason is
+   * thrown by {@linkcode Pool.join}.
    *
    * A map that was begun is served to its end after {@linkcode Pool.close}, and {@linkcode Pool.join} waits for it: read
    * it to its end or leave it (`for await` does either).

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { PoolState } from "./_pool_state.ts";
+import { isCancellation, type PoolState } from "./_pool_state.ts";
 
 /**
  * How far a {@linkcode Task} is. "cancelled" means that its function has ended by throwing what it was cancelled with;
@@ -88,12 +88,4 @@ export class RunningTask<T> implements Task<T> {
     if (this.#status === "fulfilled") return this.#outcome as T;
     throw this.#outcome;
   }
-}
-
-/** Whether who was told to stop has stopped for that: with the reason, or with an AbortError that names it as its cause. */
-function isCancellation(error: unknown, signal: AbortSignal): boolean {
-  if (!signal.aborted) return false;
-  if (error === signal.reason) return true;
-  // As Node's own functions do.
-  return error instanceof Error && error.name === "AbortError" && error.cause === signal.reason;
 }

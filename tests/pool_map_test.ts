@@ -230,6 +230,62 @@ test("Pool.map: a failure that no reader came for is thrown by join", async () =
   await pool.join();
 });
 
+test("Pool.map: what fails after the end, and not with its reason, is thrown by join", async () => {
+  const clean = new Error("clean-up failed"), first = new Error("first");
+  const failing = async (index: number, signal: AbortSignal) => {
+    await new Promise((aborted) => signal.addEventListener("abort", aborted));
+    if (index === 1) throw signal.reason;
+    if (index === 2) throw new DOMException("aborted", "AbortError"); // another one
+    if (index === 3) throw Object.assign(new Error("as Node does", { cause: signal.reason }), { name: "AbortError" });
+    throw clean;
+  };
+  const left = new Pool(5);
+  for await (const index of left.map([0, 1, 2, 3, 4], (i, _, signal) => i === 0 ? i : failing(i, signal))) {
+    assert.equal(index, 0);
+    break;
+  }
+  const caught = await left.join().catch((error) => error);
+  assert.ok(caught instanceof AggregateError);
+  assert.deepEqual(caught.errors.map(({ message }: Error) => message), ["aborted", "clean-up failed"]);
+  await left.join();
+
+  const failed = new Pool(2);
+  const later = failed.map([0, 4], (i, _, signal) => i === 0 ? Promise.reject(first) : failing(i, signal));
+  await assert.rejects(later.next(), first);
+  await assert.rejects(failed.join(), clean);
+});
+
+test("Pool.map: an iterator that misbehaves ends the map, and keeps no place", async () => {
+  const boom = new Error("boom");
+  const throwing = () => {
+    throw boom;
+  };
+  const item = (done: unknown, name?: "done" | "value") => {
+    const step = { done, value: 1 };
+    return name === undefined ? step : Object.defineProperty(step, name, { get: throwing });
+  };
+  const cases: [unknown, Error | RegExp | undefined][] = [
+    [item(false, "value"), boom],
+    [item(false, "done"), boom],
+    [item(true, "value"), undefined],
+    [item(1), undefined],
+    [5, /the next of source must return an object, got 5/],
+  ];
+  for (const [step, error] of cases) {
+    for (const symbol of [Symbol.iterator, Symbol.asyncIterator]) {
+      let closed = 0;
+      const answer = symbol === Symbol.iterator ? step : Promise.resolve(step);
+      const source = { [symbol]: () => ({ next: () => answer, return: () => ({ done: true, value: closed++ }) }) };
+      const pool = new Pool(1);
+      const read = pool.map(source as unknown as Iterable<number>, (value) => value).next();
+      if (error === undefined) assert.equal((await read).done, true);
+      else await assert.rejects(read, error);
+      await pool.join();
+      assert.deepEqual([pool.active, closed], [0, 0]);
+    }
+  }
+});
+
 test("Pool.map: wrong arguments are refused at once", () => {
   const pool = new Pool(1);
   for (const wrong of [undefined, null, 5, {}]) assert.throws(() => pool.map(wrong as never, (n) => n), TypeError);
