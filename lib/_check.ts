@@ -6,8 +6,16 @@
  */
 import type { WaitOptions } from "./types.ts";
 
-/** The value as an error message shows it: short, on one line, and telling `"1"` from `1`. */
+/** The value as an error message shows it: short, on one line, and telling `"1"` from `1`. Never throws. */
 export function quote(value: unknown): string {
+  try {
+    return spelt(value);
+  } catch {
+    return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
+  }
+}
+
+function spelt(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;

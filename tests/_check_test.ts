@@ -23,6 +23,11 @@ test("check: quoted values are short and unmistakable", () => {
     ["line\nbreak", '"line\\nbreak"'],
   ];
   for (const [value, text] of quoted) assert.equal(quote(value), text);
+  // What cannot be looked at without an error is told by its type.
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const nameless = JSON.parse('{"constructor": {"name": {"toString": 1}}}');
+  for (const value of [proxy, nameless]) assert.equal(quote(value), "an object");
   assert.ok(quote("x".repeat(10_000)).length < 80);
 });
 
