@@ -79,7 +79,9 @@ export class Barrier {
       checkWaitOptions(options);
       if (this.#broken) throw brokenBy("barrier is broken");
       if (options?.signal?.aborted) throw options.signal.reason;
-      if (this.#line.size + 1 === this.#parties) return Promise.resolve(this.#trip());
+      // Whose signal is aborted and has not told its listeners yet does not count.
+      if (this.#complete) { for (const party of this.#line.living()) party.exit?.leaveIfAborted(); }
+      if (this.#complete) return Promise.resolve(this.#trip());
       return this.#line.wait(new Place("wait at barrier"), options);
     });
   }
@@ -94,6 +96,11 @@ export class Barrier {
   abort(): void {
     this.#sendAway("barrier was aborted");
     this.#broken = true;
+  }
+
+  /** Whether the next one is the last. */
+  get #complete(): boolean {
+    return this.#line.size + 1 === this.#parties;
   }
 
   /** Lets everybody go who waits; returns the index of the one who came last. */

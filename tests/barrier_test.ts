@@ -46,6 +46,19 @@ test("Barrier: an abort that comes after the last party changes nothing", async 
   assert.deepEqual(await Promise.all([first, last]), [0, 1]);
 });
 
+test("Barrier: who has given up is not counted, also before its own listener was told", async () => {
+  const barrier = new Barrier(3);
+  const controller = new AbortController();
+  let last: Promise<number> | undefined;
+  // This listener was there first: the last party comes when the signal is aborted but has not told anybody else yet.
+  controller.signal.addEventListener("abort", () => last = barrier.wait());
+  const aborted = watch(barrier.wait({ signal: controller.signal }));
+  const other = watch(barrier.wait());
+  controller.abort();
+  assert.equal(await states([aborted, other, watch(last!)]), "rejected pending pending");
+  assert.deepEqual([await barrier.wait(), await last, barrier.waiting], [2, 1, 0]);
+});
+
 test("Barrier: timeout 0 passes only for the last party", async () => {
   const barrier = new Barrier(2);
   await assert.rejects(barrier.wait({ timeout: 0 }), TimeoutError);
