@@ -18,8 +18,11 @@ export class Mutex implements Keeper {
   }
 
   acquire(options?: WaitOptions): Promise<Guard> {
-    const refused = refusal(options);
-    if (refused !== undefined) return refused;
+    return refusal(options) ?? this.enter(options);
+  }
+
+  /** The same with options that are checked by now. */
+  enter(options: WaitOptions | undefined): Promise<Guard> {
     const hold = new Hold(this);
     if (this.holder !== undefined) return this.line.wait(hold, options);
     this.holder = hold;

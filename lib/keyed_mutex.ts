@@ -63,7 +63,7 @@ export class KeyedMutex<K = unknown> {
    */
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
     // Before there is an entry, which nobody would remove.
-    return refusal(options) ?? this.#entry(key).acquire(options);
+    return refusal(options) ?? this.#entry(key).enter(options);
   }
 
   /** The guard if `key` is free, else undefined. */
