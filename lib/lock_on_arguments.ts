@@ -5,6 +5,7 @@
  * @module
  */
 import { checkFunction, checkInteger, checkName, checkOptions, checkTimeout, must, promised, quote } from "./_check.ts";
+import { type Decorated, MethodClass } from "./_method_class.ts";
 import { KeyedMutex } from "./keyed_mutex.ts";
 import type { WaitOptions } from "./types.ts";
 
@@ -54,7 +55,8 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
  *   null, undefined, NaN, bigints, numbers, strings and booleans are told apart.
  * @param options The function's name and how long a call may wait.
  * @throws {TypeError} for arguments of a wrong type; for an anonymous function without a `name` on a mutex across
- *   machines; and, as the rejection of a call, when a selected argument is an object: a key function is needed then.
+ *   machines; and, as the rejection of a call, when a selected argument is an object (a key function is needed then) or,
+ *   across machines and without a `name`, when the class of a method is anonymous or cannot be told.
  * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
  * @example
  * ```ts
@@ -95,9 +97,6 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
   };
 }
 
-/** What a decorator is told about the method, as far as it matters here. */
-type Decorated = Pick<ClassMethodDecoratorContext, "kind" | "name" | "static">;
-
 function checkArguments(mutex: ArgumentMutex, select: unknown, options: LockOnArgumentsOptions): void {
   checkFunction((mutex as ArgumentMutex | null | undefined)?.run, "the run of mutex");
   if (Array.isArray(select)) select.forEach((position, i) => checkInteger(position, `select[${i}]`, 0));
@@ -127,25 +126,28 @@ function identification(
     const identity = `function ${++functions}`;
     return () => identity;
   }
-  if (context !== undefined) return (self, locked) => `name ${className(self, locked, context)}.${fn.name}`;
+  if (context !== undefined) return methodIdentification(context);
   if (fn.name === "") {
     throw new TypeError("fn must have a name or be given one in options.name: its calls are known by it everywhere");
   }
   return () => `name ${fn.name}`;
 }
 
+function methodIdentification(context: Decorated): (self: unknown, locked: unknown) => string {
+  const owner = new MethodClass(context);
+  const { name } = context;
+  const method = typeof name === "symbol" ? `[${name.description}]` : name;
+  return (self, locked) => {
+    const className = owner.nameFor(self, locked);
+    if (className !== undefined) return `name ${className}.${method}`;
+    throw new TypeError(
+      `method ${method} must be given a name in options.name: which class it is of cannot be told from what it was called on`,
+    );
+  };
+}
+
 /** Counts the functions that are told apart by identity. */
 let functions = 0;
-
-/** The class that the method was written in, which a subclass or an instance of one has up its prototype chain. */
-function className(self: unknown, locked: unknown, context: Decorated): string {
-  for (let owner = Object(self); owner !== null; owner = Object.getPrototypeOf(owner)) {
-    const method = Object.getOwnPropertyDescriptor(owner, context.name)?.value;
-    if (method === locked) return context.static ? owner.name : owner.constructor.name;
-  }
-  // A private method, or one that was called on something else.
-  return Object(self).constructor?.name ?? "";
-}
 
 /** JSON of strings that begin with their type: no two lists of parts are spelled alike. */
 function spell(identity: string, parts: readonly KeyPart[]): string {

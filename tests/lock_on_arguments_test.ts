@@ -217,3 +217,72 @@ test("lockOnArguments: on a mutex across machines the name is the identity", asy
   await lockOnArguments(everywhere, [0], { name: "Base.pay" })((_: string) => {})("a");
   assert.equal(new Set(keys).size, 1, keys.join());
 });
+
+/** What `@outer @inner` above a method compiles to; the initializers run when an instance is made. */
+function decorate(Class: { prototype: object }, name: string, ...innerFirst: unknown[]): ((this: unknown) => void)[] {
+  const initializers: ((this: unknown) => void)[] = [];
+  const addInitializer = (fn: (this: unknown) => void) => initializers.push(fn);
+  const context = { kind: "method", name, static: false, private: name.startsWith("#"), addInitializer };
+  const members = Class.prototype as Record<string, unknown>;
+  for (const decorator of innerFirst as ((fn: unknown, context: unknown) => unknown)[]) {
+    members[name] = decorator(members[name], context);
+  }
+  return initializers;
+}
+
+test("lockOnArguments: a method is known by its class and name, whatever else decorates it and it is called on", async () => {
+  const keys: string[] = [];
+  const everywhere: ArgumentMutex = { run: async (key, fn) => (keys.push(key), await fn()) };
+  const wrap = lockOnArguments(everywhere, [0]);
+  const anonymous = (fn: (...args: unknown[]) => unknown) =>
+    function (this: unknown, ...args: unknown[]) {
+      return fn.apply(this, args);
+    };
+  class Shop {
+    constructor() {
+      for (const initialize of initializers) initialize.call(this);
+    }
+    async buy(_: string): Promise<void> {}
+    async sell(_: string): Promise<void> {}
+    async lend(_: string): Promise<void> {}
+  }
+  class Kiosk extends Shop {
+    override lend(_: string): Promise<void> {
+      return super.lend(_);
+    }
+  }
+  const initializers = [
+    ...decorate(Shop, "buy", wrap, anonymous),
+    ...decorate(Shop, "sell", anonymous, wrap),
+    ...decorate(Shop, "lend", wrap),
+  ];
+  decorate(Kiosk, "lend", wrap);
+  const { sell } = Shop.prototype;
+  await assert.rejects(sell.call(undefined, "a"), /^TypeError: method sell must be given a name in options.name/);
+  const [shop, kiosk] = [new Shop(), new Kiosk()];
+  for (const one of [shop, kiosk]) await one.buy("a");
+  for (const one of [shop, kiosk, undefined, { sell() {} }]) await sell.call(one as Shop, "a");
+  await kiosk.lend("a");
+  const of = (name: string) => JSON.stringify([`name ${name}`, "string a"]);
+  assert.deepEqual(keys.slice(0, 6), [...Array(2).fill(of("Shop.buy")), ...Array(4).fill(of("Shop.sell"))]);
+  assert.deepEqual(keys.slice(6), [of("Kiosk.lend"), of("Shop.lend")]);
+
+  // Nobody can tell: a class without a name, and a private method of one of several classes.
+  const nameless = [
+    class {
+      buy(_: string) {}
+    },
+    class {
+      buy(_: string) {}
+    },
+  ];
+  for (const Class of nameless) {
+    Object.defineProperty(Class, "name", { value: "" });
+    decorate(Class, "buy", wrap);
+    await assert.rejects(async () => await new Class().buy("a"), /must be given a name/);
+  }
+  const hidden = wrap(async (_: string) => {}, { kind: "method", name: "#pay", static: false, private: true } as never);
+  await hidden.call(shop as never, "a");
+  assert.equal(keys.at(-1), of("Shop.#pay"));
+  await assert.rejects(hidden.call(kiosk as never, "a"), /method #pay must be given a name/);
+});
