@@ -19,9 +19,8 @@ function spelt(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
-  if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return `an object (${value.constructor?.name || "no class"})`;
-  return Object.is(value, -0) ? "-0" : String(value);
+  return String(value);
 }
 
 /** Throws unless it `holds` that the argument obeys the rule, which reads on from "must". */
@@ -87,8 +86,11 @@ export function checkOptions(options: unknown): void {
 /** Both members of {@linkcode WaitOptions}. */
 export function checkWaitOptions(options: WaitOptions | undefined): void {
   checkOptions(options);
-  if (options?.timeout !== undefined) checkTimeout(options.timeout);
-  if (options?.signal !== undefined) checkSignal(options.signal);
+  if (options === undefined) return;
+  // A bare signal would pass for options that say nothing.
+  must(!("aborted" in options), "options", "be an object such as { signal }", options);
+  if (options.timeout !== undefined) checkTimeout(options.timeout);
+  if (options.signal !== undefined) checkSignal(options.signal);
 }
 
 /** By structure, so that signals of another realm or of a polyfill pass. */

@@ -43,7 +43,7 @@ export class Permits implements Keeper {
   give(permits: number): void {
     if (permits > this.most - this.value) {
       throw new RangeError(
-        `Cannot release semaphore: ${permits} more than the ${this.value} free ones would exceed ${this.most}`,
+        `Cannot release semaphore: ${this.value} of ${this.most} permits are free, ${permits} more are too many`,
       );
     }
     this.value += permits;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, must } from "./_check.ts";
+import { must } from "./_check.ts";
 import type { Desk, Entry } from "./_shutdown_desk.ts";
 
 /** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of a package. */
@@ -19,8 +19,7 @@ export interface WebSocketLike {
 
 /** Arguments, checked. */
 export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
-  must(typeof value === "object" && value !== null, "socket", "be a WebSocket", value);
-  checkFunction((value as Partial<WebSocketLike>).close, "the close of socket");
+  must(typeof (Object(value) as Partial<WebSocketLike>).close === "function", "socket", "be a WebSocket", value);
 }
 
 /** Counts it. Returns what ends the counting, for sockets that don't announce their end by an event. */

@@ -98,7 +98,8 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
 }
 
 function checkArguments(mutex: ArgumentMutex, select: unknown, options: LockOnArgumentsOptions): void {
-  checkFunction((mutex as ArgumentMutex | null | undefined)?.run, "the run of mutex");
+  const { run } = Object(mutex) as Partial<ArgumentMutex>;
+  must(typeof run === "function", "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   if (Array.isArray(select)) select.forEach((position, i) => checkInteger(position, `select[${i}]`, 0));
   else must(typeof select === "function", "select", "be an array of positions or a function", select);
   checkOptions(options);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, must } from "./_check.ts";
+import { isThenable, must } from "./_check.ts";
 import { refusal } from "./_exit.ts";
 import { Place, WaitQueue } from "./_wait_queue.ts";
 import type { WaitOptions } from "./types.ts";
@@ -90,7 +90,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @throws {TypeError} when it is not a promise.
    */
   track<P extends T & PromiseLike<unknown>>(promise: P): P {
-    checkFunction((promise as P | null | undefined)?.then, "the then of promise");
+    must(isThenable(promise), "promise", "be a promise", promise);
     this.add(promise);
     const drop = () => void this.delete(promise);
     Promise.resolve(promise).then(drop, drop); // a `then` that throws counts as a rejection

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkOptions, checkTimeout, promised } from "./_check.ts";
+import { checkTimeout, checkWaitOptions, promised } from "./_check.ts";
 import { Lock } from "./lock.ts";
 import type { Guard, WaitOptions } from "./types.ts";
 
@@ -49,7 +49,7 @@ export class TimeoutLock extends Lock {
    */
   override acquire(options?: WaitOptions): Promise<Guard> {
     return promised(() => {
-      checkOptions(options);
+      checkWaitOptions(options);
       const timeout = options?.timeout === undefined ? this.#timeout : options.timeout;
       return super.acquire({ signal: options?.signal, timeout });
     });

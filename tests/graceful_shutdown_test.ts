@@ -475,6 +475,6 @@ test("GracefulShutdown: bad arguments", async () => {
   assert.throws(() => shutdown.defer(wrong(1)), /fn must be a function, got 1/);
   assert.throws(() => shutdown.defer(() => {}, wrong(1)), /label/);
   assert.throws(() => shutdown.webSocket(wrong(1)), /socket must be a WebSocket, got 1/);
-  assert.throws(() => shutdown.webSocket(wrong({})), TypeError);
+  assert.throws(() => shutdown.webSocket(wrong({})), /socket must be a WebSocket, got an object \(Object\)/);
   assert.equal(shutdown.active, 0);
 });

@@ -79,7 +79,7 @@ test("SetEvent: track keeps a promise until it settles, either way, and returns 
   await assert.rejects(failing, /broken connection/);
   assert.equal(await states([empty]), "fulfilled");
   for (const wrong of [undefined, null, 5, {}, () => {}]) {
-    assert.throws(() => set.track(wrong as never), TypeError);
+    assert.throws(() => set.track(wrong as never), /^TypeError: promise must be a promise, got /);
   }
   assert.equal(set.size, 0);
 });
