@@ -2,6 +2,11 @@
  * Concurrency primitives in asyncio's terms, for one process: everything waits in strict order, hands over directly, and
  * gives up cleanly on an `AbortSignal` or a `timeout`.
  *
+ * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments}, {@linkcode Semaphore},
+ * {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent}, {@linkcode Condition},
+ * {@linkcode Barrier}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks, semaphores and read-write locks across
+ * machines, with the same interface, are in `@interlock/interlock/redis`.
+ *
  * @example
  * ```ts
  * import { Lock } from "@interlock/interlock";

@@ -38,7 +38,7 @@ export type { WebSocketLike } from "./_web_socket.ts";
  *
  * A second of the operating system's signals forces: everything is cut at once. A third has the system's default effect.
  *
- * @example On Deno.
+ * @example
  * ```ts
  * import { GracefulShutdown } from "@interlock/interlock";
  *

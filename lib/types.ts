@@ -12,8 +12,8 @@ export interface WaitOptions {
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds after which the call gives up with a {@linkcode TimeoutError}. It bounds the whole call. 0 means one
-   * attempt without waiting; `undefined` and `Infinity` mean for ever.
+   * Milliseconds after which the call gives up with a {@linkcode TimeoutError}. It bounds the waiting, the whole of it. 0
+   * means one attempt without waiting; `undefined` and `Infinity` mean for ever.
    */
   readonly timeout?: number | undefined;
 }
