@@ -8,6 +8,7 @@ import os from "node:os";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { NEWEST_NODE, nodeOfNpm } from "../scripts/_node.ts";
 import type { Row } from "./_runner.ts";
 import { figure, goalText, verdictsOf } from "./_verdict.ts";
 import type { Situation } from "./_situation.ts";
@@ -23,19 +24,17 @@ export interface Results {
   readonly runs: Readonly<Record<string, { readonly version: string; readonly rows: readonly Row[] }>>;
 }
 
-const COMMANDS: Readonly<Record<string, readonly string[]>> = {
-  deno: [Deno.execPath(), "run", "-A", "--no-check", "--v8-flags=--expose-gc"],
-  node: [newestNode(), "--expose-gc", "--no-warnings"],
-  bun: ["bun", "--expose-gc"],
+const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
+  deno: () => [Deno.execPath(), "run", "-A", "--no-check", "--v8-flags=--expose-gc"],
+  node: () => [newestNode(), "--expose-gc", "--no-warnings"],
+  bun: () => ["bun", "--expose-gc"],
 };
 
 /** Node strips types from 22.18 on; an older one on the PATH is no use here. */
 function newestNode(): string {
   const version = spawnSync("node", ["--version"], { encoding: "utf8" }).stdout ?? "";
   if (Number(/^v(\d+)/.exec(version)?.[1]) >= 24) return "node";
-  const from = `--package=node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}@26.10.0`;
-  return spawnSync("npx", ["--yes", from, "-c", "node -p process.execPath"], { encoding: "utf8" }).stdout?.trim() ||
-    "node";
+  return nodeOfNpm(NEWEST_NODE);
 }
 
 interface Ask {
@@ -59,7 +58,7 @@ function ask(args: string[]): Ask {
 }
 
 function run(name: string, { suite, only, rounds }: Ask): Promise<Row[]> {
-  const [command, ...args] = COMMANDS[name]!;
+  const [command, ...args] = COMMANDS[name]!();
   const script = new URL("_child.ts", import.meta.url).pathname;
   const child = spawn(command!, [...args, script, JSON.stringify({ suite, only, rounds })], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -78,7 +77,7 @@ function run(name: string, { suite, only, rounds }: Ask): Promise<Row[]> {
 }
 
 function versionOf(name: string): string {
-  return (spawnSync(COMMANDS[name]![0]!, ["--version"], { encoding: "utf8" }).stdout ?? "").split("\n")[0]!.trim();
+  return (spawnSync(COMMANDS[name]!()[0]!, ["--version"], { encoding: "utf8" }).stdout ?? "").split("\n")[0]!.trim();
 }
 
 async function all(wanted: Ask): Promise<void> {

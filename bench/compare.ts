@@ -24,8 +24,8 @@ function git(...args: string[]): string {
 async function compare(revision: string, rounds: number): Promise<void> {
   const commit = git("rev-parse", "--verify", "--short", `${revision}^{commit}`);
   const folder = mkdtempSync(join(tmpdir(), "interlock-compare-"));
+  git("worktree", "add", "--detach", join(folder, "tree"), commit);
   try {
-    git("worktree", "add", "--detach", join(folder, "tree"), commit);
     symlinkSync(join(root, "node_modules"), join(folder, "tree", "node_modules"));
     const there = await import(pathToFileURL(join(folder, "tree", "mod.ts")).href) as Lib;
     console.log(`${rounds} rounds; more than 1: quicker than ${commit}\n`);

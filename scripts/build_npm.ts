@@ -3,13 +3,11 @@
  * by tsc. Nothing is bundled, so that a bundler of its user drops what is not imported.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { entries } from "./_entries.ts";
 
 const OUT = "npm";
 const { name, version, license } = JSON.parse(readFileSync("deno.json", "utf8"));
-
-/** Entry points by their name in `exports`; the Redis part is there when its source is. */
-const entries = Object.entries({ ".": "mod.ts", "./redis": "lib/redis/mod.ts" }).filter(([, file]) => existsSync(file));
 
 function compile(): void {
   execFileSync(Deno.execPath(), ["run", "-A", "npm:typescript/tsc", "-p", "scripts/tsconfig.npm.json"], {

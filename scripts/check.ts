@@ -1,14 +1,13 @@
 /** Everything about the code that can be known without running it. Goes through all checks, then fails if one did. */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import process from "node:process";
+import { files } from "./_entries.ts";
 
-const entries = ["mod.ts", "lib/redis/mod.ts"].filter((file) => existsSync(file));
 const checks = [
   ["fmt", "--check"],
   ["lint"],
   ["check", "."],
-  ["doc", "--lint", ...entries],
+  ["doc", "--lint", ...files],
   ["publish", "--dry-run", "--allow-dirty"],
 ];
 

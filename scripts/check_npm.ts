@@ -4,7 +4,7 @@
  * there, in every TypeScript from 5.6 on and with both ways of resolving modules.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -43,7 +43,7 @@ function config(module: string, moduleResolution: string): string {
       ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
       ...{ noPropertyAccessFromIndexSignature: true, isolatedModules: true },
     },
-    include: existsSync("npm/lib/redis") ? ["local.ts", "redis.ts"] : ["local.ts"],
+    include: ["local.ts", "redis.ts"],
   });
 }
 

@@ -1,9 +1,9 @@
 /** `deno task doc`: the reference of all entry points as a web site, in site/. */
 import { execFileSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
+import { files } from "./_entries.ts";
 
-const entries = ["mod.ts", "lib/redis/mod.ts"].filter((file) => existsSync(file));
 rmSync("site", { recursive: true, force: true });
-execFileSync(Deno.execPath(), ["doc", "--html", "--name=Interlock", "--output=site", ...entries], {
+execFileSync(Deno.execPath(), ["doc", "--html", "--name=Interlock", "--output=site", ...files], {
   stdio: ["ignore", "inherit", "inherit"],
 });

