@@ -1,5 +1,5 @@
 /**
- * How a waiter gives up: the only place that knows signals and timers.
+ * How a waiter gives up: the only place that knows the signals and timers of those in line.
  *
  * However many wait with one signal, it carries one listener; however many wait with one time-out, they share one
  * timer. Both are gone as soon as nobody needs them. When several leave at once, all of them are out of their lines

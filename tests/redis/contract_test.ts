@@ -34,6 +34,7 @@ function suite(name: string, client: Client, make: (backend: Backend) => Remote)
         },
       };
     },
+    short: 300,
     inLine: (body, count) => until(async () => await body.waiting() === count),
   });
 }

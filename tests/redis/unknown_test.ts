@@ -5,15 +5,11 @@ import { test } from "../_test.ts";
 import { drain } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 
-type Run = (keys: string[], args: string[]) => Promise<unknown>;
-
 /** The same backend with something in front of each command. */
-function altered(backend: Backend, alter: (run: () => Promise<unknown>, keys: string[]) => Promise<unknown>): Backend {
-  const wrap = (make: (keys: string[], args: string[]) => Promise<unknown>): Run => (keys, args) =>
-    alter(() => make(keys, args), keys);
+function altered(backend: Backend, alter: (run: () => Promise<unknown>) => Promise<unknown>): Backend {
   return {
-    evalsha: (sha, keys, args) => wrap((k, a) => backend.evalsha(sha, k, a))(keys, args),
-    eval: (script, keys, args) => wrap((k, a) => backend.eval(script, k, a))(keys, args),
+    evalsha: (...args) => alter(() => backend.evalsha(...args)),
+    eval: (...args) => alter(() => backend.eval(...args)),
     subscribe: (channel, onMessage, onGap) => backend.subscribe!(channel, onMessage, onGap),
     get closed() {
       return backend.closed!;

@@ -161,8 +161,14 @@ redisTest("a hand-over that overtakes the answer about the place in line is not 
   const { promise, resolve: open } = latch();
   let gate = Promise.resolve();
   let calls = 0;
+  let messages = 0;
   const slow: Backend = {
     ...direct,
+    subscribe: (channel, onMessage, ...rest) =>
+      direct.subscribe!(channel, (message) => {
+        onMessage(message);
+        messages++;
+      }, ...rest),
     evalsha: async (...args) => {
       calls++;
       const answer = direct.evalsha(...args);
@@ -182,11 +188,11 @@ redisTest("a hand-over that overtakes the answer about the place in line is not 
 
   const second = await mine.acquire();
   gate = promise;
-  calls = 0;
+  calls = messages = 0;
   const waiting = theirs.acquire();
   await inLine();
   await second.release();
-  await new Promise((resolve) => setTimeout(resolve, 20)); // the message comes, the answer does not
+  await until(() => messages === 1); // the answer does not come yet
   open();
   const lease = await waiting;
   assert.equal(calls, 1); // no question was needed
