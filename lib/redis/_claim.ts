@@ -12,6 +12,7 @@ import { codeOf, explain, NoAnswerError, RedisError } from "./errors.ts";
 import { forgetInBackground } from "./_forget.ts";
 import { HeldLease, trusted } from "./_held_lease.ts";
 import type { Lease } from "./lease.ts";
+import { Patience } from "./_patience.ts";
 import type { Listener, Reach } from "./_push.ts";
 import type { Session } from "./_session.ts";
 import type { Target } from "./_target.ts";
@@ -50,10 +51,9 @@ class Claim implements Listener {
   readonly #target: Target;
   readonly #waits: boolean;
   readonly #timeout: number;
-  readonly #endsAt: number;
   readonly #signal: AbortSignal | undefined;
   readonly #id: string;
-  readonly #startedAt = now();
+  readonly #patience: Patience;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
   #settled = false;
@@ -65,9 +65,6 @@ class Claim implements Listener {
   /** How the last command said that we are told. */
   #reach: Reach | "t" = "t";
   #asked = false;
-  #refusals = 0;
-  #failingSince: number | undefined;
-  #failure: unknown;
   /** Server time until when a command whose answer never came may still run. */
   #stray = 0;
   /** Whether Redis may know of this id. */
@@ -81,14 +78,15 @@ class Claim implements Listener {
     this.#target = target;
     this.#waits = waits;
     this.#timeout = timeout;
-    this.#endsAt = this.#startedAt + (timeout === 0 ? ONE_ATTEMPT : timeout);
+    const endsAt = now() + (timeout === 0 ? ONE_ATTEMPT : timeout);
+    this.#patience = new Patience(target.settings.ttl, endsAt, timeout === Infinity && signal === undefined);
     this.#signal = signal;
     this.#id = session.newId();
     this.lease = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#end.set(this.#endsAt);
+    this.#end.set(endsAt);
     signal?.addEventListener("abort", this.#onAbort, { once: true });
     void this.#run();
   }
@@ -123,29 +121,28 @@ class Claim implements Listener {
   // The course of it.
 
   async #run(): Promise<void> {
-    for (let failures = 0; !this.#settled;) {
+    while (!this.#settled) {
       this.#asked = false;
       this.#told = undefined;
       try {
         const { release } = this.#target.family;
-        if (!this.#session.isReady(release)) await this.#session.ready(release, this.#limit());
+        if (!this.#session.isReady(release)) await this.#session.ready(release, this.#patience.limit());
         if (this.#settled) break;
-        await this.#attempt();
-        if (this.#refusals > 0) continue; // it came too late, so this was no answer
-        failures = 0;
-        this.#failingSince = this.#failure = undefined;
+        if (!await this.#attempt()) continue; // it came too late, so this was no answer
+        this.#patience.answered();
       } catch (error) {
         if (this.#settled) break;
-        this.#failed(error, failures++);
+        this.#failed(error);
       }
       if (!this.#settled && !this.#asked) await this.#pause();
     }
     this.#forget();
   }
 
-  async #attempt(): Promise<void> {
+  /** Answers whether the command came in time. */
+  async #attempt(): Promise<boolean> {
     const sentAt = now();
-    const limit = this.#limit();
+    const limit = this.#patience.limit();
     const latest = this.#session.serverTime(sentAt + limit);
     const { family, keys } = this.#target;
     this.#left = true;
@@ -157,7 +154,7 @@ class Claim implements Listener {
     try {
       const answer = await this.#session.run(family.acquire, keys, args, limit) as unknown[];
       this.#stray = stray;
-      this.#take(answer.map(Number), sentAt);
+      return this.#take(answer.map(Number), sentAt);
     } catch (error) {
       if (codeOf(error) !== "") this.#stray = stray; // refused, so it did not run
       throw error;
@@ -169,7 +166,7 @@ class Claim implements Listener {
     return acquireArgs(this.#target, this.#id, latest, this.#reach, this.#place?.seq ?? 0);
   }
 
-  #take([code = NaN, first = 0, second = 0, third = 0]: number[], sentAt: number): void {
+  #take([code = NaN, first = 0, second = 0, third = 0]: number[], sentAt: number): boolean {
     if (code === -3) {
       const { what, limit } = this.#target;
       throw new RedisError(
@@ -179,21 +176,22 @@ class Claim implements Listener {
     this.#session.sawTime(code === 1 ? second : code === -2 ? first : code === 0 ? first : NaN);
     if (code === -2) {
       // Too late by the server's clock, which we now know better.
-      if (this.#refusals++ < 3) return this.ask();
+      if (this.#patience.refused()) return false;
       throw new NoAnswerError("the command came too late by the server's clock");
     }
-    this.#refusals = 0;
-    if (code === 1) {
-      const deadline = sentAt + trusted(this.#target.settings.ttl);
-      if (this.#settled) return;
-      if (deadline <= now()) throw new NoAnswerError("the answer came after the lease had ended");
-      return this.#grant(first, deadline);
-    }
-    if (!this.#waits) {
+    if (code === 1) this.#takeGrant(first, sentAt + trusted(this.#target.settings.ttl));
+    else if (this.#waits) this.#queued({ seq: second, sentAt, serverTime: first }, third);
+    else {
       this.#left = false;
-      return this.#settle(() => this.#resolve(undefined));
+      this.#settle(() => this.#resolve(undefined));
     }
-    this.#queued({ seq: second, sentAt, serverTime: first }, third);
+    return true;
+  }
+
+  #takeGrant(fence: number, deadline: number): void {
+    if (this.#settled) return;
+    if (deadline <= now()) throw new NoAnswerError("the answer came after the lease had ended");
+    this.#grant(fence, deadline);
   }
 
   #queued(place: Place, nextEnd: number): void {
@@ -210,36 +208,15 @@ class Claim implements Listener {
     this.#next.set(place.sentAt + wait + Math.random() * Math.min(beat / 10, 100));
   }
 
-  /** How long the next command may take. */
-  #limit(): number {
-    const { ttl } = this.#target.settings;
-    const usual = Math.min(Math.max(ttl / 3, 1000), 5000);
-    const end = Math.min(this.#endsAt, this.#failsAt(now()));
-    return Math.max(1, Math.min(usual, end - now()));
-  }
-
-  /** With nothing else to end it, a call fails when Redis could not be reached for one ttl. */
-  #failsAt(since: number): number {
-    if (this.#timeout !== Infinity || this.#signal !== undefined) return Infinity;
-    return (this.#failingSince ?? since) + Math.max(this.#target.settings.ttl, 250);
-  }
-
-  #failed(error: unknown, failures: number): void {
-    const time = now();
+  #failed(error: unknown): void {
     if (this.#takeTold()) return;
-    // No answer to a last, short attempt tells less than what the server or the connection said before.
-    if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
-    this.#failingSince ??= time;
-    const act = `acquire ${this.#target.what}`;
-    const again = this.#waits && this.#session.mayPass(error);
-    if (!again || time >= this.#failsAt(time)) {
-      if (this.#stray === 0 && this.#place === undefined) this.#left = false;
-      // What stood in its way may pass, but its time is over.
-      if (this.#timeout === 0 && this.#session.mayPass(error)) return this.#timeOut();
-      return this.#settle(() => this.#reject(explain(act, this.#failure)));
-    }
-    const wait = Math.min(25 * 2 ** failures, 1000) * (0.5 + Math.random());
-    this.#next.set(Math.min(time + wait, this.#failsAt(time)));
+    const againAt = this.#patience.failed(error);
+    const mayPass = this.#session.mayPass(error);
+    if (this.#waits && mayPass && againAt !== undefined) return this.#next.set(againAt);
+    if (this.#stray === 0 && this.#place === undefined) this.#left = false;
+    // What stood in its way may pass, but its time is over.
+    if (this.#timeout === 0 && mayPass) return this.#timeOut();
+    this.#settle(() => this.#reject(explain(`acquire ${this.#target.what}`, this.#patience.failure)));
   }
 
   #pause(): Promise<void> {
@@ -261,7 +238,8 @@ class Claim implements Listener {
   }
 
   #timeOut(): void {
-    const failure = this.#failure ?? (this.#place ? undefined : new RedisError("Redis gave no answer in time"));
+    const failure = this.#patience.failure ??
+      (this.#place ? undefined : new RedisError("Redis gave no answer in time"));
     this.#giveUp(
       new TimeoutError(
         `Cannot acquire ${this.#target.what}: timed out after ${this.#timeout} ms`,
