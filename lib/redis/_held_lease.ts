@@ -1,13 +1,14 @@
 /**
  * One hold. Invariants: held implies that the local deadline lies ahead, and that deadline is never later than the end
- * that the server keeps; it goes from held to lost or to released, once, and never back.
+ * that the server keeps, nor than any end that a command under way, or without an answer, may set; it goes from held to
+ * lost or to released, once, and never back.
  *
  * @module
  */
 import { promised } from "../_check.ts";
 import { LeaseLostError, NotHeldError } from "../errors.ts";
 import { explain } from "./errors.ts";
-import { forget } from "./_forget.ts";
+import { forget, forgetInBackground, type ForgetOptions } from "./_forget.ts";
 import type { Kept } from "./_keeper.ts";
 import type { Lease } from "./lease.ts";
 import { checkTtl } from "./options.ts";
@@ -21,6 +22,11 @@ export function trusted(ttl: number): number {
   return ttl - Math.min(ttl / 100 + 1, 1000);
 }
 
+/** How long one command that renews may take: two more must fit in before the end. */
+function limitOf(ttl: number): number {
+  return Math.min(Math.max(ttl / 3, 100), 5000);
+}
+
 export class HeldLease implements Lease, Kept {
   readonly id: string;
   readonly fencingToken: number;
@@ -31,7 +37,9 @@ export class HeldLease implements Lease, Kept {
   readonly #target: Target;
   #state: "held" | "lost" | "released" = "held";
   #ttl: number;
-  #deadline: number;
+  #deadline = 0;
+  /** Local time until when the server may keep it: later than the deadline where a shorter time was asked for. */
+  #keptUntil = 0;
   #expiresAt = 0;
   #renewAt = Infinity;
   #failure: unknown;
@@ -40,6 +48,9 @@ export class HeldLease implements Lease, Kept {
   #release: Promise<boolean> | undefined;
   /** Server time until when a command of this id, whose answer never came, may still run. */
   readonly #stray: number;
+  /** The shortest time of an `extend()` without an answer, and server time until when it may still be set. */
+  #strayTtl = Infinity;
+  #strayUntil = 0;
 
   constructor(session: Session, target: Target, id: string, fence: number, deadline: number, stray: number) {
     this.#session = session;
@@ -47,9 +58,9 @@ export class HeldLease implements Lease, Kept {
     this.id = id;
     this.fencingToken = fence;
     this.#ttl = target.settings.ttl;
-    this.#deadline = 0;
     this.#stray = stray;
-    this.#setDeadline(deadline);
+    this.#keptUntil = deadline;
+    this.#setDeadline(deadline, this.#ttl);
     session.keeper.add(this);
   }
 
@@ -100,9 +111,8 @@ export class HeldLease implements Lease, Kept {
     return this.renewal === undefined ? Math.min(this.#renewAt, this.#deadline) : this.#deadline;
   }
 
-  /** How long a renewal may take: two more must fit in before the end. */
   get renewalLimit(): number {
-    return Math.min(Math.max(this.#ttl / 3, 100), 5000);
+    return limitOf(this.#ttl);
   }
 
   /** Due a little early as well, so that leases of about the same age are renewed by one command. */
@@ -114,6 +124,7 @@ export class HeldLease implements Lease, Kept {
   outOfTime(time: number): boolean {
     if (time < this.#deadline) return false;
     this.lose("it could not be renewed in time", this.#failure);
+    if (this.#keptUntil > time) forgetInBackground(this.#session, this.#target, this.id, this.#givingBack());
     return true;
   }
 
@@ -125,7 +136,7 @@ export class HeldLease implements Lease, Kept {
   /** Renewed by a command that was sent at `sentAt`. */
   prolong(sentAt: number): void {
     this.#failure = undefined;
-    if (this.#state === "held") this.#setDeadline(sentAt + trusted(this.#ttl));
+    if (this.#state === "held") this.#confirm(sentAt);
   }
 
   retryRenewal(error: unknown): void {
@@ -144,11 +155,29 @@ export class HeldLease implements Lease, Kept {
     this.#controller?.abort(this.#lostError);
   }
 
-  #setDeadline(deadline: number): void {
+  /** The server has set the end to one ttl after `sentAt`, or later. Answers whether that will stay so. */
+  #confirm(sentAt: number): boolean {
+    // What was sent before can run after this command, but not once it is too late for it.
+    if (this.#session.serverTime(sentAt) > this.#strayUntil) this.#strayTtl = Infinity;
+    const ttl = Math.min(this.#ttl, this.#strayTtl);
+    this.#keptUntil = sentAt + trusted(this.#ttl);
+    this.#setDeadline(sentAt + trusted(ttl), ttl);
+    return ttl === this.#ttl;
+  }
+
+  #setDeadline(deadline: number, ttl: number): void {
     this.#deadline = deadline;
     const left = deadline - now();
     this.#expiresAt = Math.round(Date.now() + left);
-    this.#renewAt = this.#target.settings.renew ? deadline - this.#ttl * 2 / 3 : Infinity;
+    this.#renewAt = this.#target.settings.renew ? deadline - ttl * 2 / 3 : Infinity;
+  }
+
+  /** Before asking for this time: whether or not it is set, and whether or not we hear of it, nobody may get in. */
+  #trustNoMoreThan(sentAt: number, ttl: number): void {
+    const deadline = sentAt + trusted(ttl);
+    if (deadline >= this.#deadline) return;
+    this.#setDeadline(deadline, ttl);
+    this.#session.keeper.add(this);
   }
 
   #check(): void {
@@ -165,7 +194,7 @@ export class HeldLease implements Lease, Kept {
     let renewed = () => {};
     this.renewal = new Promise((resolve) => renewed = resolve);
     try {
-      while (!await this.#tryExtend(ttl)) await sleep(Math.min(this.#ttl / 20, 1000));
+      while (!await this.#tryExtend(ttl)) await sleep(Math.min(ttl / 20, this.#ttl / 20, this.#strayTtl / 20, 1000));
     } finally {
       this.renewal = undefined;
       renewed();
@@ -176,8 +205,10 @@ export class HeldLease implements Lease, Kept {
   async #tryExtend(ttl: number): Promise<boolean> {
     this.#check();
     const sentAt = now();
-    const limit = Math.min(this.renewalLimit, Math.max(1, this.#deadline - sentAt));
-    const args = [String(this.#session.serverTime(sentAt + limit))];
+    this.#trustNoMoreThan(sentAt, ttl);
+    const limit = Math.min(this.renewalLimit, limitOf(ttl), Math.max(1, this.#deadline - sentAt));
+    const latest = this.#session.serverTime(sentAt + limit);
+    const args = [String(latest)];
     this.pushRenewal(args, ttl, true);
     try {
       const [time, result] = await this.#session.run(renew, [this.key], args, limit) as [unknown, unknown];
@@ -188,13 +219,15 @@ export class HeldLease implements Lease, Kept {
       }
     } catch (error) {
       this.#failure = error;
+      this.#strayTtl = Math.min(this.#strayTtl, ttl);
+      this.#strayUntil = Math.max(this.#strayUntil, latest);
       if (this.#session.mayPass(error)) return false;
       throw explain(`extend ${this.#target.what}`, error);
     }
     this.#check();
     this.#ttl = ttl;
-    this.prolong(sentAt);
-    return true;
+    this.#failure = undefined;
+    return this.#confirm(sentAt);
   }
 
   async #giveBack(): Promise<boolean> {
@@ -203,8 +236,11 @@ export class HeldLease implements Lease, Kept {
     this.#state = "released";
     this.#session.keeper.delete(this);
     if (this.renewal) await this.renewal;
-    const act = `release ${this.#target.what}`;
-    const was = await forget(this.#session, this.#target, this.id, { act, until: this.#deadline, stray: this.#stray });
+    const was = await forget(this.#session, this.#target, this.id, this.#givingBack());
     return was === "held";
+  }
+
+  #givingBack(): ForgetOptions {
+    return { act: `release ${this.#target.what}`, until: this.#keptUntil, stray: this.#stray };
   }
 }

@@ -32,7 +32,8 @@ export interface Lease extends AsyncDisposable {
   /** Milliseconds from one renewal to the end of the lease. */
   readonly ttl: number;
   /**
-   * Sets the end of the lease to `ttl` milliseconds from now; it never adds. Later renewals use the same time.
+   * Sets the end of the lease to `ttl` milliseconds from now; it never adds. Later renewals use the same time. Less
+   * than is left counts from the call on: without an answer from Redis, the lease is lost when that time is over.
    *
    * @param ttl Milliseconds, 10 or more; the lease's own `ttl` unless said.
    * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.

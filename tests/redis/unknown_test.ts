@@ -1,6 +1,6 @@
 /** Calls whose outcome nobody knows: replies lost, commands run twice or late, scripts forgotten, messages lost. */
 import assert from "node:assert/strict";
-import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { type Backend, LeaseLostError, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { drain } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
@@ -60,6 +60,26 @@ redisTest("every command runs twice: nothing changes", async ({ backend }) => {
   assert.deepEqual(order, [0, 1, 2]);
   const { holders, waiters: left } = await lock.inspect();
   assert.deepEqual([holders, left], [[], []]);
+});
+
+redisTest("an extend to less whose answers are lost: never held by two", async ({ backend, connect }) => {
+  let lose = false;
+  const lock = new RedisLock(
+    altered(backend, async (run, keys) => {
+      const reply = await run();
+      return lose && keys.length === 1 ? await new Promise(() => {}) : reply; // one key: it extends or renews
+    }),
+    "a",
+  );
+  const lease = await lock.acquire();
+  lose = true;
+  const extended = assert.rejects(lease.extend(500), LeaseLostError);
+  const next = await new RedisLock(await connect(), "a").acquire({ timeout: 20_000 });
+  assert.equal(lease.held, false);
+  assert.equal(lease.signal.aborted, true);
+  assert.equal(next.held, true);
+  await extended;
+  assert.equal(await next.release(), true);
 });
 
 redisTest("a command that comes late is refused, or taken back", async ({ server, backend }) => {
