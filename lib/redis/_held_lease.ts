@@ -30,9 +30,6 @@ function limitOf(ttl: number): number {
 export class HeldLease implements Lease, Kept {
   readonly id: string;
   readonly fencingToken: number;
-  /** A renewal that is under way, and how its end is told. The keeper's. */
-  renewal: Promise<void> | undefined;
-  renewed: (() => void) | undefined;
   readonly #session: Session;
   readonly #target: Target;
   #state: "held" | "lost" | "released" = "held";
@@ -42,6 +39,9 @@ export class HeldLease implements Lease, Kept {
   #keptUntil = 0;
   #expiresAt = 0;
   #renewAt = Infinity;
+  /** A renewal or an `extend()` that is under way, one at a time, and how its end is told. */
+  #renewal: Promise<void> | undefined;
+  #renewed = () => {};
   #failure: unknown;
   #controller: AbortController | undefined;
   #lostError: LeaseLostError | undefined;
@@ -108,7 +108,7 @@ export class HeldLease implements Lease, Kept {
 
   /** When the keeper has to look at it again. */
   get nextLook(): number {
-    return this.renewal === undefined ? Math.min(this.#renewAt, this.#deadline) : this.#deadline;
+    return this.#renewal === undefined ? Math.min(this.#renewAt, this.#deadline) : this.#deadline;
   }
 
   get renewalLimit(): number {
@@ -117,7 +117,16 @@ export class HeldLease implements Lease, Kept {
 
   /** Due a little early as well, so that leases of about the same age are renewed by one command. */
   isDue(time: number): boolean {
-    return this.renewal === undefined && time >= this.#renewAt - this.#ttl / 12;
+    return this.#renewal === undefined && time >= this.#renewAt - this.#ttl / 12;
+  }
+
+  beginRenewal(): void {
+    this.#renewal = new Promise((resolve) => this.#renewed = resolve);
+  }
+
+  endRenewal(): void {
+    this.#renewal = undefined;
+    this.#renewed();
   }
 
   /** Ends the lease if its time is over, before anybody can act as if it was not. */
@@ -190,14 +199,12 @@ export class HeldLease implements Lease, Kept {
 
   async #extend(ttl: number): Promise<void> {
     this.#check();
-    while (this.renewal) await this.renewal; // its end would be set over ours
-    let renewed = () => {};
-    this.renewal = new Promise((resolve) => renewed = resolve);
+    while (this.#renewal) await this.#renewal; // its end would be set over ours
+    this.beginRenewal();
     try {
       while (!await this.#tryExtend(ttl)) await sleep(Math.min(ttl / 20, this.#ttl / 20, this.#strayTtl / 20, 1000));
     } finally {
-      this.renewal = undefined;
-      renewed();
+      this.endRenewal();
       if (this.#state === "held") this.#session.keeper.add(this);
     }
   }
@@ -235,7 +242,7 @@ export class HeldLease implements Lease, Kept {
     if (this.#state !== "held") return false;
     this.#state = "released";
     this.#session.keeper.delete(this);
-    if (this.renewal) await this.renewal;
+    if (this.#renewal) await this.#renewal;
     const was = await forget(this.#session, this.#target, this.id, this.#givingBack());
     return was === "held";
   }

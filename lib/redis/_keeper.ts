@@ -23,10 +23,10 @@ export interface Kept {
   readonly nextLook: number;
   /** How many milliseconds a renewal may take. */
   readonly renewalLimit: number;
-  /** A renewal that is under way, and how its end is told. */
-  renewal: Promise<void> | undefined;
-  renewed: (() => void) | undefined;
+  /** Whether to renew it now; not while a renewal is under way. */
   isDue(time: number): boolean;
+  beginRenewal(): void;
+  endRenewal(): void;
   /** Ends it if its time is over. */
   outOfTime(time: number): boolean;
   pushRenewal(args: string[], ttl: number, exact: boolean): void;
@@ -67,11 +67,10 @@ export class Keeper {
     let next = Infinity;
     for (const lease of this.#leases) {
       if (lease.outOfTime(time)) continue; // this took it off the set
-      if (lease.isDue(time)) due.push(lease);
-      else next = Math.min(next, lease.nextLook);
-    }
-    for (const lease of due) {
-      lease.renewal = new Promise((resolve) => lease.renewed = resolve);
+      if (lease.isDue(time)) {
+        lease.beginRenewal(); // at once: listeners of the next one that is lost may extend this one
+        due.push(lease);
+      }
       next = Math.min(next, lease.nextLook); // its deadline, for as long as the renewal is under way
     }
     if (this.#leases.size > 0) this.#alarm.advance(next);
@@ -86,8 +85,7 @@ export class Keeper {
         const batch = due.slice(taken, taken += size);
         await this.#renew(batch);
         for (const lease of batch) {
-          lease.renewal = undefined;
-          lease.renewed?.();
+          lease.endRenewal();
           if (this.#leases.has(lease)) this.#alarm.advance(lease.nextLook);
         }
       }

@@ -1,0 +1,44 @@
+/** Renewing many leases at the right moments. */
+import assert from "node:assert/strict";
+import { RedisLock } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { drain, watch, withFakeTime } from "../_tools.ts";
+import { scripted } from "./_scripted.ts";
+
+test("Keeper: a listener of one lost lease may extend another that is due: one renewal of a key at a time", () =>
+  withFakeTime(async (time) => {
+    let underWay = 0, most = 0;
+    let answer = () => {};
+    let slow = false;
+    const backend = scripted(async (command) => {
+      if (command !== "renew" || !slow) return;
+      most = Math.max(most, ++underWay);
+      await new Promise<void>((resolve) => answer = resolve);
+      underWay--;
+    });
+    const kept = await new RedisLock(backend, "a", { ttl: 600 }).acquire(); // looked at before the other one
+    const lost = await new RedisLock(backend, "b", { ttl: 300, renew: false }).acquire();
+    await kept.extend(); // the script is known from now on
+    slow = true;
+    let extended: ReturnType<typeof watch<void>> | undefined;
+    lost.signal.addEventListener("abort", () => extended = watch(kept.extend(700)));
+    block(time, 350); // one look finds both: one is due, the other one out of time
+    await drain();
+    answer();
+    await drain();
+    answer();
+    await drain();
+    assert.equal(most, 1);
+    assert.equal(extended?.state, "fulfilled");
+    assert.equal(kept.ttl, 700);
+    assert.equal(await kept.release(), true);
+  }));
+
+/** Lets time pass in which no timer can run. */
+function block(time: { advance(ms: number): void }, ms: number): void {
+  const { now } = performance;
+  const late = now() + ms;
+  performance.now = () => Math.max(now(), late);
+  time.advance(ms);
+  performance.now = now;
+}
