@@ -126,7 +126,7 @@ class Claim implements Listener {
       this.#told = undefined;
       try {
         const { release } = this.#target.family;
-        if (!this.#session.isReady(release)) await this.#session.ready(release, this.#patience.limit());
+        if (!this.#session.isReady(release)) await this.#session.ready(release, this.#patience.begin());
         if (this.#settled) break;
         if (!await this.#attempt()) continue; // it came too late, so this was no answer
         this.#patience.answered();
@@ -142,7 +142,7 @@ class Claim implements Listener {
   /** Answers whether the command came in time. */
   async #attempt(): Promise<boolean> {
     const sentAt = now();
-    const limit = this.#patience.limit();
+    const limit = this.#patience.begin();
     const latest = this.#session.serverTime(sentAt + limit);
     const { family, keys } = this.#target;
     this.#left = true;

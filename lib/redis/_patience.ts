@@ -1,6 +1,7 @@
 /**
  * How long a call goes on trying while Redis cannot be reached. Invariants: no command gets more time than its call has
- * left; a call that nothing else ends, neither a timeout nor a signal, fails one ttl after the failing began.
+ * left; a call that nothing else ends, neither a timeout nor a signal, fails one ttl after the first of the commands in a
+ * row that failed was sent.
  *
  * @module
  */
@@ -16,6 +17,7 @@ export class Patience {
   readonly #endless: boolean;
   #failures = 0;
   #refusals = 0;
+  #sentAt = 0;
   #failingSince: number | undefined;
   #failure: unknown;
 
@@ -34,11 +36,11 @@ export class Patience {
     return this.#failure;
   }
 
-  /** How long the next command may take. */
-  limit(): number {
-    const time = now();
+  /** A command is going to be sent. Answers how long it may take. */
+  begin(): number {
+    this.#sentAt = now();
     const usual = Math.min(Math.max(this.#ttl / 3, 1000), 5000);
-    return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt(time)) - time));
+    return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt) - this.#sentAt));
   }
 
   /** A command came too late by the server's clock. Answers whether to ask again at once. */
@@ -53,16 +55,16 @@ export class Patience {
 
   /** Answers when to try again; undefined once that has been done for long enough. */
   failed(error: unknown): number | undefined {
-    const time = now();
     // No answer to a last, short attempt tells less than what the server or the connection said before.
     if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
-    this.#failingSince ??= time;
-    const end = this.#failsAt(time);
+    this.#failingSince ??= this.#sentAt;
+    const time = now();
+    const end = this.#failsAt;
     const wait = Math.min(25 * 2 ** this.#failures++, 1000) * (0.5 + Math.random());
     return time < end ? Math.min(time + wait, end) : undefined;
   }
 
-  #failsAt(since: number): number {
-    return this.#endless ? (this.#failingSince ?? since) + Math.max(this.#ttl, LEAST) : Infinity;
+  get #failsAt(): number {
+    return this.#endless ? (this.#failingSince ?? this.#sentAt) + Math.max(this.#ttl, LEAST) : Infinity;
   }
 }
