@@ -238,8 +238,9 @@ class Claim implements Listener {
   }
 
   #timeOut(): void {
-    const failure = this.#patience.failure ??
-      (this.#place ? undefined : new RedisError("Redis gave no answer in time"));
+    // One whose last command was answered just stood in line.
+    const silence = this.#wake === undefined ? new RedisError("Redis gave no answer in time") : undefined;
+    const failure = this.#patience.failure ?? silence;
     this.#giveUp(
       new TimeoutError(
         `Cannot acquire ${this.#target.what}: timed out after ${this.#timeout} ms`,
