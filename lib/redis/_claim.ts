@@ -71,6 +71,7 @@ class Claim implements Listener {
   #left = false;
   readonly #next = new Alarm(() => this.#wake?.(), true);
   readonly #end = new Alarm(() => this.#timeOut(), true);
+  readonly #isSettled = () => this.#settled;
   readonly #onAbort = () => this.#giveUp(this.#signal?.reason);
 
   constructor(session: Session, target: Target, waits: boolean, timeout: number, signal: AbortSignal | undefined) {
@@ -152,7 +153,7 @@ class Claim implements Listener {
     // From here on we may be told, which can be sooner than the answer comes.
     if (this.#reach === "p" || this.#reach === "u") this.#session.push.add(this.#id, this);
     try {
-      const answer = await this.#session.run(family.acquire, keys, args, limit) as unknown[];
+      const answer = await this.#session.run(family.acquire, keys, args, limit, this.#isSettled) as unknown[];
       this.#stray = stray;
       return this.#take(answer.map(Number), sentAt);
     } catch (error) {

@@ -81,10 +81,20 @@ export class Link {
     return Math.floor((this.#serverZero ?? 0) + at * 1000);
   }
 
-  /** Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds. */
-  run(script: Script, keys: readonly string[], args: readonly string[], limit: number): Promise<unknown> {
+  /**
+   * Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds.
+   *
+   * @param unless Whether the caller has given up: then a script that the server does not know is not sent in full.
+   */
+  run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    limit: number,
+    unless?: () => boolean,
+  ): Promise<unknown> {
     return this.#within(limit, this.#evalsha(script, keys as string[], args as string[]), (error) => {
-      if (codeOf(error) !== "NOSCRIPT") return undefined;
+      if (codeOf(error) !== "NOSCRIPT" || unless?.()) return undefined;
       return promised(() => this.backend.eval(script.source, keys as string[], args as string[]));
     });
   }

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { type Backend, LeaseLostError, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { drain } from "../_tools.ts";
+import { drain, nextTurn, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
+import { scripted } from "./_scripted.ts";
 
 /** The same backend with something in front of each command. */
 function altered(backend: Backend, alter: (run: () => Promise<unknown>) => Promise<unknown>): Backend {
@@ -158,4 +159,44 @@ test("what the server said is told, rather than that a last command came too lat
     },
   }, "a");
   await assert.rejects(lock.acquire({ signal: new AbortController().signal }), /READONLY/);
+});
+
+test("given up while the server says that it does not know the script: it is not sent in full", async () => {
+  const backend = scripted(() => undefined);
+  let refuse: (() => void) | undefined;
+  let refusing = false;
+  let sentInFull = 0;
+  const lock = new RedisLock({
+    evalsha: async (sha, keys, args) => {
+      if (refusing && args.length > 3) {
+        await new Promise<void>((resolve) => refuse = resolve);
+        throw new Error("NOSCRIPT No matching script.");
+      }
+      return await backend.evalsha(sha, keys, args);
+    },
+    eval: (script, keys, args) => {
+      sentInFull++;
+      return backend.eval(script, keys, args);
+    },
+  }, "a");
+  await (await lock.acquire()).release();
+  refusing = true;
+  const controller = new AbortController();
+  for (const options of [{ signal: controller.signal }, { timeout: 1 }]) {
+    refuse = undefined;
+    const call = watch(lock.acquire(options));
+    await until(() => refuse !== undefined);
+    controller.abort();
+    await until(() => call.state === "rejected");
+    refuse!();
+    await nextTurn();
+    assert.equal(sentInFull, 0);
+  }
+  // Who still waits is not refused.
+  refuse = undefined;
+  const call = lock.acquire();
+  await until(() => refuse !== undefined);
+  refuse!();
+  assert.equal(await (await call).release(), true);
+  assert.equal(sentInFull, 1);
 });
