@@ -126,8 +126,9 @@ if v then
   if sub(v, 34, 54) == id then
     if ends == 0 then return { -2, now } end
     if ends > now then -- asked again: the answer was lost, or the message that told of the hand-over
-      call('PEXPIRE', KEYS[1], ARGV[2] + ARGV[3])
-      call('SETRANGE', KEYS[1], 16, n16(now + ARGV[2] * 1000))
+      ends = math.max(ends, now + ARGV[2] * 1000) -- a late one must not shorten what extend() has set
+      call('PEXPIRE', KEYS[1], math.ceil((ends - now) / 1000) + ARGV[3])
+      call('SETRANGE', KEYS[1], 16, n16(ends))
       return { 1, last, now }
     end
   elseif sub(v, 55, 75) == id then

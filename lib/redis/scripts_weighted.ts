@@ -88,10 +88,10 @@ local retention = ARGV[3] + 0
 if ARGV[4] ~= '0' and now > tonumber(ARGV[4]) then return { -2, now } end
 local own = load(id)
 if own and tonumber(sub(own, 1, 16)) > now then -- asked again, or the message that told of the grant was lost
-  call('PEXPIRE', KEYS[1], math.ceil(math.max(upto - now, ARGV[2] * 1000) / 1000) + retention)
-  local ends = now + ARGV[2] * 1000
+  local ends = math.max(tonumber(sub(own, 1, 16)), now + ARGV[2] * 1000) -- a late one must not shorten it
   if ends > upto then upto = ends end
   if ends < first then first = ends end
+  call('PEXPIRE', KEYS[1], math.ceil((upto - now) / 1000) + retention)
   call('HSET', KEYS[1], 'h' .. id, n16(ends) .. sub(own, 17), 'x', n16(upto), 'e', n16(first))
   return { 1, tonumber(sub(own, 17, 32)), now }
 end

@@ -1,6 +1,6 @@
 /** Calls whose outcome nobody knows: replies lost, commands run twice or late, scripts forgotten, messages lost. */
 import assert from "node:assert/strict";
-import { type Backend, LeaseLostError, RedisLock } from "../../lib/redis/mod.ts";
+import { type Backend, LeaseLostError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { drain, nextTurn, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
@@ -81,6 +81,27 @@ redisTest("an extend to less whose answers are lost: never held by two", async (
   assert.equal(next.held, true);
   await extended;
   assert.equal(await next.release(), true);
+});
+
+redisTest("an acquire that runs twice, late: it does not shorten what was extended meanwhile", async (bench) => {
+  let late: (() => Promise<unknown>) | undefined;
+  let lost = 0;
+  const backend = altered(bench.backend, (run, keys) => {
+    if (keys.length !== 3 || lost-- <= 0) return run();
+    late = run;
+    return Promise.reject(new Error("Socket closed unexpectedly"));
+  });
+  for (const held of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 2)]) {
+    lost = 1;
+    const lease = await held.acquire();
+    await lease.extend(90_000);
+    const [code, fence] = await late!() as number[];
+    assert.deepEqual([code, fence], [1, lease.fencingToken]); // the same hold, asked for again
+    const { holders, ttl } = await held.inspect();
+    assert.ok(holders[0]!.expiresIn > 60_000, `it ends in ${holders[0]!.expiresIn} ms`);
+    assert.ok(ttl > holders[0]!.expiresIn, `its data ends in ${ttl} ms`);
+    await lease.release();
+  }
 });
 
 redisTest("a command that comes late is refused, or taken back", async ({ server, backend }) => {
