@@ -204,7 +204,8 @@ class Claim implements Listener {
     if (this.#reach === "h" && this.#session.push.reach !== "h") return this.ask();
     const beat = beatOf(this.#target);
     const untilEnd = (nextEnd - place.serverTime) / 1000 + 5;
-    const wait = untilEnd > beat && untilEnd < 2 * beat ? untilEnd : beat;
+    // Who is told asks only because the holder may have crashed: when its lease ends is soon enough.
+    const wait = this.#reach !== "h" && untilEnd > beat && untilEnd < 2 * beat ? untilEnd : beat;
     // A little apart from the others in line.
     this.#next.set(place.sentAt + wait + Math.random() * Math.min(beat / 10, 100));
   }
