@@ -174,7 +174,7 @@ class Claim implements Listener {
         `Cannot acquire ${what}: it is in use with ${first} permits elsewhere, with ${limit} permits here`,
       );
     }
-    this.#session.sawTime(code === 1 ? second : code === -2 ? first : code === 0 ? first : NaN);
+    this.#session.sawTime(code === 1 ? second : first);
     if (code === -2) {
       // Too late by the server's clock, which we now know better.
       if (this.#patience.refused()) return false;

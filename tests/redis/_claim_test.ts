@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { drain, withFakeTime } from "../_tools.ts";
+import { drain, nextTurn, withFakeTime } from "../_tools.ts";
+import { until } from "./_clients.ts";
 import { scripted, serverTime } from "./_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
@@ -37,3 +38,24 @@ for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
       }
     }));
 }
+
+test("Claim: an answer that it does not understand tells nothing about the time", async () => {
+  const latest: number[] = [];
+  let first = true;
+  const backend = scripted((command, args) => {
+    if (command !== "acquire") return;
+    latest.push(Number(args[3]));
+    if (!first) return;
+    first = false;
+    return [7, serverTime(), 1, serverTime()];
+  });
+  const controller = new AbortController();
+  const call = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
+  await until(() => latest.length === 1);
+  await nextTurn();
+  await new RedisLock(backend, "b").acquire().then((lease) => lease.release());
+  controller.abort();
+  await call;
+  assert.equal(latest.length, 2);
+  assert.ok(latest.every((time) => time > 1e15), String(latest));
+});
