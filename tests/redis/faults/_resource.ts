@@ -65,7 +65,9 @@ export class Resource implements AsyncDisposable {
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
-    createInterface({ input: socket }).on("line", (line) => {
+    // Its errors are told here once more: a worker that is killed resets its connection.
+    const lines = createInterface({ input: socket }).on("error", () => {});
+    lines.on("line", (line) => {
       const fine = this.hear(JSON.parse(line));
       if (socket.writable) socket.write(fine ? "ok\n" : "stale\n");
     });
