@@ -7,10 +7,10 @@ import { redisTest, until } from "./_clients.ts";
 import { scripted } from "./_scripted.ts";
 
 /** The same backend with something in front of each command. */
-function altered(backend: Backend, alter: (run: () => Promise<unknown>) => Promise<unknown>): Backend {
+function altered(backend: Backend, alter: (run: () => Promise<unknown>, keys: string[]) => Promise<unknown>): Backend {
   return {
-    evalsha: (...args) => alter(() => backend.evalsha(...args)),
-    eval: (...args) => alter(() => backend.eval(...args)),
+    evalsha: (sha, keys, args) => alter(() => backend.evalsha(sha, keys, args), keys),
+    eval: (script, keys, args) => alter(() => backend.eval(script, keys, args), keys),
     subscribe: (channel, onMessage, onGap) => backend.subscribe!(channel, onMessage, onGap),
     get closed() {
       return backend.closed!;
