@@ -7,6 +7,7 @@
  */
 import { TimeoutError } from "../errors.ts";
 import type { WaitOptions } from "../types.ts";
+import { crowdOf } from "./_abort.ts";
 import { acquireArgs, beatOf } from "./_acquire_args.ts";
 import { codeOf, explain, NoAnswerError, RedisError } from "./errors.ts";
 import { forgetInBackground } from "./_forget.ts";
@@ -88,7 +89,7 @@ class Claim implements Listener {
       this.#reject = reject;
     });
     this.#end.set(endsAt);
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal !== undefined) crowdOf(signal).add(this.#onAbort);
     void this.#run();
   }
 
@@ -259,7 +260,7 @@ class Claim implements Listener {
     this.#settled = true;
     this.#next.clear();
     this.#end.clear();
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#signal !== undefined) crowdOf(this.#signal).delete(this.#onAbort);
     this.#session.push.delete(this.#id);
     // Before anybody is told, so that no later command of this process finds a trace.
     if (this.#wake) this.#forget();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { drain, nextTurn, withFakeTime } from "../_tools.ts";
+import { CountingController, drain, nextTurn, withFakeTime } from "../_tools.ts";
 import { until } from "./_clients.ts";
 import { scripted, serverTime } from "./_scripted.ts";
 
@@ -58,4 +58,28 @@ test("Claim: an answer that it does not understand tells nothing about the time"
   await call;
   assert.equal(latest.length, 2);
   assert.ok(latest.every((time) => time > 1e15), String(latest));
+});
+
+test("Claim: all who wait with one signal share one listener, which is gone with the last of them", async () => {
+  let held = false;
+  const lock = new RedisLock(
+    scripted((command) => {
+      if (command === "acquire" && held) return [0, serverTime(), 1, serverTime() + 3e7];
+    }),
+    "a",
+  );
+  const shared = new CountingController();
+  const lease = await lock.acquire({ signal: shared.signal });
+  assert.equal(shared.listeners, 0);
+  held = true;
+  const [one, two] = [new CountingController(), new CountingController()];
+  const waiting = [shared, shared, one, shared, two].map(({ signal }) => assert.rejects(lock.acquire({ signal })));
+  assert.deepEqual([shared.listeners, shared.added, one.listeners], [1, 2, 1]);
+  one.abort();
+  assert.deepEqual([shared.listeners, one.listeners, two.listeners], [1, 0, 1]);
+  shared.abort();
+  two.abort();
+  await Promise.all(waiting);
+  assert.deepEqual([shared.listeners, two.listeners], [0, 0]);
+  await lease.release();
 });
