@@ -48,6 +48,8 @@ const backendOf = onceFor((client: BunRedisClient): Backend => {
   checkClient(client, ["send", "duplicate"], "Bun (RedisClient)");
   let closed = false;
   const closing = new Set<() => void>();
+  // Bun does not tell that a connection is down: it is looked at with each command, so with each heartbeat.
+  const checks = new Set<() => void>();
   const before = client.onclose as Handler;
   // There is no other way to hear of it, and the connection that we open would keep the process alive.
   client.onclose = function (this: BunRedisClient, error?: unknown) {
@@ -55,12 +57,14 @@ const backendOf = onceFor((client: BunRedisClient): Backend => {
     for (const listener of closing) listener();
     before?.call(this, error);
   };
-  const run = (command: string, what: string, keys: string[], args: string[]) =>
-    client.send(command, [what, String(keys.length), ...keys, ...args]);
+  const run = (command: string, what: string, keys: string[], args: string[]) => {
+    for (const check of checks) check();
+    return client.send(command, [what, String(keys.length), ...keys, ...args]);
+  };
   return {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
-    subscribe: (channel, onMessage, onGap) => subscribe(client, closing, channel, onMessage, onGap),
+    subscribe: (...listener) => subscribe(client, closing, checks, ...listener),
     get closed() {
       return closed && !client.connected;
     },
@@ -71,16 +75,22 @@ const backendOf = onceFor((client: BunRedisClient): Backend => {
 async function subscribe(
   client: BunRedisClient,
   closing: Set<() => void>,
+  checks: Set<() => void>,
   channel: string,
   onMessage: (message: string) => void,
   onGap: () => void,
+  onLost?: (forGood: boolean) => void,
 ): Promise<() => void> {
   const own = await client.duplicate();
   // Each reconnection needs a subscription of its own; should both last, a second message finds nobody.
   const listen = () => own.subscribe(channel, (message) => onMessage(message));
+  const check = () => {
+    if (!own.connected) onLost?.(false);
+  };
   const end = () => {
     closing.delete(end);
-    own.onconnect = null;
+    checks.delete(check);
+    own.onconnect = own.onclose = null;
     own.close();
   };
   closing.add(end);
@@ -90,6 +100,8 @@ async function subscribe(
     end();
     throw error;
   }
+  checks.add(check);
   own.onconnect = () => void listen().then(onGap, () => {});
+  own.onclose = () => onLost?.(true); // it has given up
   return end;
 }

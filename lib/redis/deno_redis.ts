@@ -23,10 +23,10 @@ export interface DenoRedisClient {
 export interface DenoRedisSubscriber {
   /** Listens on a channel. */
   subscribe(channel: string): Promise<DenoRedisSubscription>;
-  /** Tells of each new connection. */
-  addEventListener?(type: "connect", listener: () => void): unknown;
+  /** Tells of each new connection, and when one is gone. */
+  addEventListener?(type: "connect" | "close", listener: () => void): unknown;
   /** Ends that. */
-  removeEventListener?(type: "connect", listener: () => void): unknown;
+  removeEventListener?(type: "connect" | "close", listener: () => void): unknown;
 }
 
 /** What such a connection answers. */
@@ -85,13 +85,20 @@ function make(client: DenoRedisClient, ears?: Ears): Backend {
   };
 }
 
+/** Whoever listens to one channel. */
+interface Ear {
+  onMessage(message: string): void;
+  onLost?: ((forGood: boolean) => void) | undefined;
+}
+
 /**
  * One loop for each connection, for as long as the connection lasts: a second one would take half of the messages.
  */
 class Ears {
   readonly #subscriber: DenoRedisSubscriber;
+  // undefined implies that nobody is in #channels who has been confirmed
   #subscription: Promise<DenoRedisSubscription> | undefined;
-  readonly #channels = new Map<string, (message: string) => void>();
+  readonly #channels = new Map<string, Ear>();
 
   constructor(subscriber: DenoRedisSubscriber) {
     this.#subscriber = subscriber;
@@ -101,21 +108,37 @@ class Ears {
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
+    onLost?: (forGood: boolean) => void,
   ): Promise<() => Promise<void>> {
-    this.#channels.set(channel, onMessage);
-    try {
-      if (this.#subscription === undefined) await (this.#subscription = this.#begin(channel));
-      else await (await this.#subscription).subscribe(channel);
-    } catch (error) {
-      this.#channels.delete(channel);
-      throw error;
-    }
+    const ear: Ear = { onMessage, onLost };
+    this.#channels.set(channel, ear);
+    const subscription = await this.#listen(channel, ear);
+    const down = () => onLost?.(false);
     this.#subscriber.addEventListener?.("connect", onGap);
+    this.#subscriber.addEventListener?.("close", down);
     return async () => {
       this.#subscriber.removeEventListener?.("connect", onGap);
-      this.#channels.delete(channel);
-      await (await this.#subscription)?.unsubscribe(channel);
+      this.#subscriber.removeEventListener?.("close", down);
+      this.#forget(channel, ear);
+      // What came after that one may be listening to the channel again.
+      if (await this.#subscription === subscription) await subscription.unsubscribe(channel);
     };
+  }
+
+  async #listen(channel: string, ear: Ear): Promise<DenoRedisSubscription> {
+    try {
+      if (this.#subscription === undefined) return await (this.#subscription = this.#begin(channel));
+      const subscription = await this.#subscription;
+      await subscription.subscribe(channel);
+      return subscription;
+    } catch (error) {
+      this.#forget(channel, ear);
+      throw error;
+    }
+  }
+
+  #forget(channel: string, ear: Ear): void {
+    if (this.#channels.get(channel) === ear) this.#channels.delete(channel);
   }
 
   async #begin(channel: string): Promise<DenoRedisSubscription> {
@@ -132,10 +155,14 @@ class Ears {
   async #receive(subscription: DenoRedisSubscription): Promise<void> {
     try {
       for await (const { channel, message } of subscription.receive()) {
-        this.#channels.get(channel)?.(String(message));
+        this.#channels.get(channel)?.onMessage(String(message));
       }
-    } catch { /* The connection is gone: heartbeats go on, and the next subscription starts afresh. */ }
+    } catch { /* The connection is gone. */ }
+    // The next subscription starts afresh, whoever asks for it.
     this.#subscription = undefined;
+    const ears = [...this.#channels.values()];
+    this.#channels.clear();
+    for (const { onLost } of ears) onLost?.(true);
   }
 }
 

@@ -23,6 +23,7 @@ export interface IoRedisClient {
 /** What the adapter uses beyond that, of clients and their duplicates. */
 interface Connection {
   readonly isCluster?: boolean;
+  readonly status: string;
   readonly stream?: Stream & { unref?(): void };
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
@@ -31,6 +32,7 @@ interface Connection {
   disconnect(): void;
 }
 
+type Lost = (forGood: boolean) => void;
 type Stop = () => void | Promise<void>;
 
 /**
@@ -62,10 +64,10 @@ const backendOf = onceFor((client: IoRedisClient): Backend => {
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
-    subscribe: (channel, onMessage, onGap) =>
+    subscribe: (channel, onMessage, onGap, onLost) =>
       cluster
         ? listen(connection, ["+node", "-node", "ready"], channel, onMessage, onGap)
-        : subscribe(client, channel, onMessage, onGap),
+        : subscribe(client, channel, onMessage, onGap, onLost),
     cluster,
     get closed() {
       return client.status === "end";
@@ -79,12 +81,13 @@ async function subscribe(
   channel: string,
   onMessage: (message: string) => void,
   onGap: () => void,
+  onLost?: Lost,
 ): Promise<Stop> {
   const main = client as unknown as Connection;
   const own = client.duplicate() as Connection;
   const end = () => {
     main.off("end", end);
-    own.disconnect();
+    if (own.status !== "end") own.disconnect(); // what has ended already would set a timer
   };
   own.on("error", () => {}); // it reconnects by itself
   own.on("connect", () => own.stream?.unref?.());
@@ -95,10 +98,15 @@ async function subscribe(
     end();
     throw error;
   }
+  own.on("close", () => onLost?.(false));
+  own.on("end", () => onLost?.(true)); // its settings say not to connect again
   return end;
 }
 
-/** A cluster has a connection for its subscriptions already, and listens by itself. */
+/**
+ * A cluster has a connection for its subscriptions already, and listens by itself. It does not tell when that one is
+ * down, and need not: nobody is passed over in a cluster for not being told.
+ */
 async function listen(
   connection: Connection,
   gaps: string[],

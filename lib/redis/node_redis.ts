@@ -27,6 +27,7 @@ interface Subscriber {
   destroy(): void;
   unref?(): void;
   readonly isOpen: boolean;
+  readonly isReady: boolean;
 }
 
 /**
@@ -55,8 +56,10 @@ const backendOf = onceFor((client: NodeRedisClient): Backend => {
   return {
     evalsha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
-    subscribe: (channel, onMessage, onGap) =>
-      cluster ? subscribeCluster(events, channel, onMessage, onGap) : subscribe(client, channel, onMessage, onGap),
+    subscribe: (channel, onMessage, onGap, onLost) =>
+      cluster
+        ? subscribeCluster(events, channel, onMessage, onGap)
+        : subscribe(client, channel, onMessage, onGap, onLost),
     cluster,
     get closed() {
       return !client.isOpen;
@@ -65,7 +68,10 @@ const backendOf = onceFor((client: NodeRedisClient): Backend => {
   };
 });
 
-/** A cluster client opens a connection for subscriptions by itself, and closes it. */
+/**
+ * A cluster client opens a connection for subscriptions by itself, and closes it. It does not tell when that one is
+ * down, and need not: nobody is passed over in a cluster for not being told.
+ */
 async function subscribeCluster(
   cluster: Subscriber,
   channel: string,
@@ -85,6 +91,7 @@ async function subscribe(
   channel: string,
   onMessage: (message: string) => void,
   onGap: () => void,
+  onLost?: (forGood: boolean) => void,
 ): Promise<() => void> {
   const own = client.duplicate() as Subscriber;
   const end = () => {
@@ -101,6 +108,10 @@ async function subscribe(
     end();
     throw error;
   }
+  // An error comes with each connection that broke or failed; no longer open, it has given up.
+  own.on("error", () => {
+    if (!own.isReady) onLost?.(!own.isOpen);
+  });
   // It has subscribed again by then.
   own.on("ready", onGap);
   return end;

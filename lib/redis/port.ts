@@ -22,11 +22,14 @@ export interface Backend {
    *
    * @param onMessage Called with every message.
    * @param onGap Called whenever messages may have been missed and listening goes on again.
+   * @param onLost Called whenever messages do not come any more: with true when this subscription is over, so that
+   * another one is asked for; else until `onGap`. Without it, who waits meanwhile is passed over as if it had crashed.
    */
   subscribe?(
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
+    onLost?: (forGood?: boolean) => void,
   ): Promise<() => void | Promise<void>>;
   /** Whether the keys live on several nodes: one command then never names keys of two names. */
   readonly cluster?: boolean;

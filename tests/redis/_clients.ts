@@ -11,6 +11,7 @@ import {
   ioRedis,
   type IoRedisClient,
   nodeRedis,
+  type NodeRedisClient,
 } from "../../lib/redis/mod.ts";
 import { runtime, test } from "../_test.ts";
 import { DenoRedisDouble } from "./_deno_redis_double.ts";
@@ -29,19 +30,23 @@ export interface Client {
 }
 
 /** A client of the newest node-redis. It reports its errors through its calls. */
-export async function connectNode(url: string): Promise<Connected> {
-  const client = createClient6({ url });
+export function connectNode(url: string): Promise<Connected> {
+  return useNode(createClient6({ url }));
+}
+
+/** Connects a client of node-redis. */
+export async function useNode(client: NodeClient): Promise<Connected> {
   client.on("error", () => {});
   await client.connect();
   return { backend: nodeRedis(client), close: () => end(client) };
 }
 
-async function connectNode5(url: string): Promise<Connected> {
-  const client = createClient5({ url });
-  client.on("error", () => {});
-  await client.connect();
-  return { backend: nodeRedis(client), close: () => end(client) };
-}
+/** What the two versions have in common. */
+type NodeClient = NodeRedisClient & {
+  on(event: "error", fn: () => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): void;
+};
 
 // destroy() throws where it is closed already.
 function end(client: { readonly isOpen: boolean; destroy(): void }): Promise<void> {
@@ -52,7 +57,8 @@ function end(client: { readonly isOpen: boolean; destroy(): void }): Promise<voi
 /** What the two versions have in common. */
 type IoClient = InstanceType<typeof IoRedis6> | InstanceType<typeof IoRedis5>;
 
-async function connectIo(client: IoClient): Promise<Connected> {
+/** Connects a client of ioredis. */
+export async function useIo(client: IoClient): Promise<Connected> {
   client.on("error", () => {});
   await client.connect();
   return { backend: ioRedis(client), close: () => closeIo(client) };
@@ -98,9 +104,9 @@ async function connectDouble(url: string, push: boolean): Promise<Connected> {
 /** All of them. The first one is the one that tests use which are not about clients. */
 export const clients: readonly Client[] = [
   { name: "redis 6", connect: connectNode },
-  { name: "redis 5", connect: connectNode5 },
-  { name: "ioredis 6", connect: (url) => connectIo(new IoRedis6(url, { lazyConnect: true })) },
-  { name: "ioredis 5", connect: (url) => connectIo(new IoRedis5(url, { lazyConnect: true })) },
+  { name: "redis 5", connect: (url) => useNode(createClient5({ url })) },
+  { name: "ioredis 6", connect: (url) => useIo(new IoRedis6(url, { lazyConnect: true })) },
+  { name: "ioredis 5", connect: (url) => useIo(new IoRedis5(url, { lazyConnect: true })) },
   { name: "@db/redis (double)", connect: (url) => connectDouble(url, true) },
   ...(runtime === "bun" ? [{ name: "Bun", connect: connectBun }] : []),
 ];

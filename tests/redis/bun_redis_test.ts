@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { bunRedis, type BunRedisClient } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
+import { drain } from "../_tools.ts";
 
 test("bunRedis: commands as Bun wants them, and an onclose that was there is still called", async () => {
   const sent: string[][] = [];
@@ -26,4 +27,41 @@ test("bunRedis: commands as Bun wants them, and an onclose that was there is sti
   client.connected = false;
   (client.onclose as () => void)();
   assert.deepEqual([backend.closed, told, closes], [true, 1, 1]);
+});
+
+test("bunRedis: each command looks whether the connection that listens is still there", async () => {
+  const stub = (): BunRedisClient & { connected: boolean } => ({
+    send: () => Promise.resolve("OK"),
+    duplicate: () => Promise.resolve(own),
+    subscribe: () => Promise.resolve(1),
+    close: () => {},
+    connected: true,
+    onconnect: null,
+    onclose: null,
+  });
+  const own = stub();
+  const backend = bunRedis(stub());
+  const heard: string[] = [];
+  const stop = await backend.subscribe!(
+    "channel",
+    () => {},
+    () => heard.push("back"),
+    (forGood) => heard.push(forGood ? "lost for good" : "lost"),
+  );
+  const command = () => backend.evalsha("sha", [], []);
+  await command();
+  own.connected = false;
+  await command();
+  assert.deepEqual(heard, ["lost"]);
+  own.connected = true;
+  (own.onconnect as () => void)();
+  await drain();
+  await command();
+  assert.deepEqual(heard, ["lost", "back"]);
+  (own.onclose as () => void)();
+  assert.deepEqual(heard, ["lost", "back", "lost for good"]);
+  await stop();
+  own.connected = false;
+  await command();
+  assert.deepEqual([heard.length, own.onconnect, own.onclose], [3, null, null]);
 });

@@ -72,6 +72,7 @@ test("clients of @db/redis fit, and the same pair gives the same backend", () =>
 /** A connection that listens, on paper: what is told goes to whichever loop asks first. */
 class Paper implements DenoRedisSubscriber {
   readonly channels: string[] = [];
+  readonly events = new EventTarget();
   loops = 0;
   works = true;
   readonly #asking: ((result: IteratorResult<{ channel: string; message: string }>) => void)[] = [];
@@ -90,8 +91,23 @@ class Paper implements DenoRedisSubscriber {
     };
   }
 
+  addEventListener(type: string, listener: () => void): void {
+    this.events.addEventListener(type, listener);
+  }
+
+  removeEventListener(type: string, listener: () => void): void {
+    this.events.removeEventListener(type, listener);
+  }
+
   async tell(channel: string, message: string): Promise<void> {
     this.#asking.shift()!({ done: false, value: { channel, message } });
+    await nextTurn();
+  }
+
+  /** The connection is gone for good. */
+  async end(): Promise<void> {
+    this.channels.length = 0;
+    this.#asking.shift()!({ done: true, value: undefined });
     await nextTurn();
   }
 }
@@ -115,4 +131,38 @@ test("several clients of @db/redis share one connection that listens", async () 
   assert.deepEqual(paper.channels.sort(), ["channel 1", "channel 2"]);
   await paper.tell("channel 0", "too late");
   assert.equal(heard.length, 3);
+});
+
+test("when the connection to @db/redis that listens is gone, all hear of it, and the next one starts afresh", async () => {
+  const call = () => Promise.reject(new Error("called"));
+  const paper = new Paper();
+  const backends = [0, 1].map(() => denoRedis({ evalsha: call, eval: call }, paper));
+  const heard: string[] = [];
+  const listen = (backend: Backend, i: number) =>
+    backend.subscribe!(
+      `channel ${i}`,
+      (message) => heard.push(message),
+      () => heard.push(`${i} is back`),
+      (forGood) => heard.push(`${i} is lost${forGood ? " for good" : ""}`),
+    );
+  const told = () => heard.splice(0);
+  const stops = await Promise.all(backends.map(listen));
+  paper.events.dispatchEvent(new Event("close"));
+  assert.deepEqual(told(), ["0 is lost", "1 is lost"]);
+  paper.events.dispatchEvent(new Event("connect"));
+  assert.deepEqual(told(), ["0 is back", "1 is back"]);
+  await paper.end();
+  assert.deepEqual(told(), ["0 is lost for good", "1 is lost for good"]);
+
+  const again = await listen(backends[0]!, 0);
+  await Promise.all(stops.map((stop) => stop())); // what is over cannot end what came after it
+  assert.deepEqual(paper.channels, ["channel 0"]);
+  assert.equal(paper.loops, 2);
+  await paper.tell("channel 0", "hello");
+  paper.events.dispatchEvent(new Event("close"));
+  assert.deepEqual(told(), ["hello", "0 is lost"]);
+  await again();
+  paper.events.dispatchEvent(new Event("connect"));
+  await paper.end();
+  assert.deepEqual(told(), []);
 });

@@ -13,7 +13,8 @@ interface Pipe {
 }
 
 export class FaultProxy implements AsyncDisposable {
-  readonly #server: Server;
+  readonly port: number;
+  #server: Server;
   readonly #target: number;
   readonly #pipes = new Set<Pipe>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
@@ -28,19 +29,29 @@ export class FaultProxy implements AsyncDisposable {
   cuts = 0;
 
   private constructor(server: Server, target: number) {
+    this.port = (server.address() as AddressInfo).port;
     this.#server = server;
     this.#target = target;
     server.on("connection", (client) => this.#open(client));
   }
 
   static async start(target: number): Promise<FaultProxy> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new FaultProxy(server, target);
+    return new FaultProxy(await listen(0), target);
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** No new connections from now on; those that are open go on. */
+  refuse(): void {
+    this.#server.close();
+  }
+
+  /** New connections again, after `refuse`. */
+  async accept(): Promise<void> {
+    this.#server = await listen(this.port);
+    this.#server.on("connection", (client) => this.#open(client));
   }
 
   /** Cuts a connection when its next request comes: before the server gets it, or after it did what was asked. */
@@ -120,6 +131,12 @@ export class FaultProxy implements AsyncDisposable {
     this.cut("all");
     await closed;
   }
+}
+
+async function listen(port: number): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return server;
 }
 
 function matches(pipe: Pipe, which: Which): boolean {
