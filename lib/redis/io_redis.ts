@@ -14,8 +14,8 @@ export interface IoRedisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
-  /** A second connection with the same settings. */
-  duplicate(): object;
+  /** A second connection with the same settings, apart from these. */
+  duplicate(override?: object): object;
   /** Where the connection is in its life; "end" means for good. */
   readonly status: string;
 }
@@ -84,7 +84,8 @@ async function subscribe(
   onLost?: Lost,
 ): Promise<Stop> {
   const main = client as unknown as Connection;
-  const own = client.duplicate() as Connection;
+  // It is told to subscribe before it is connected, which a client that queues nothing refuses.
+  const own = client.duplicate({ enableOfflineQueue: true }) as Connection;
   const end = () => {
     main.off("end", end);
     if (own.status !== "end") own.disconnect(); // what has ended already would set a timer

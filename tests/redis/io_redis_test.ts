@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { Redis } from "ioredis";
+import { Redis as IoRedis5 } from "ioredis5";
 import { ioRedis } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { closeIo } from "./_clients.ts";
+import { type Client, closeIo, redisTest, until, useIo } from "./_clients.ts";
 
 test("ioRedis: the same client gives the same backend, which knows when it is closed", async () => {
   const client = new Redis({ lazyConnect: true });
@@ -26,3 +27,19 @@ test("ioRedis: a cluster that cannot subscribe keeps no listener of ours", async
   await assert.rejects(ioRedis(client).subscribe!("channel", () => {}, () => {}), /no connection/);
   assert.deepEqual(client.eventNames(), []);
 });
+
+const unqueued = { lazyConnect: true, enableOfflineQueue: false };
+const clients: readonly Client[] = [
+  { name: "ioredis 6", connect: (url) => useIo(new Redis(url, unqueued)) },
+  { name: "ioredis 5", connect: (url) => useIo(new IoRedis5(url, unqueued)) },
+];
+
+for (const client of clients) {
+  redisTest(`${client.name}: a client that queues nothing while it is offline listens all the same`, async (bench) => {
+    const heard: string[] = [];
+    const stop = await bench.backend.subscribe!("channel", (message) => heard.push(message), () => {});
+    assert.equal(await bench.server.send("PUBLISH", "channel", "hello"), 1);
+    await until(() => heard.length === 1);
+    await stop();
+  }, { client });
+}
