@@ -76,6 +76,12 @@ const backendOf = onceFor((client: IoRedisClient): Backend => {
   };
 });
 
+/**
+ * It is told to subscribe before it is connected, which a client that queues nothing refuses. And it is told again after
+ * each reconnection: when ioredis does that by itself, nobody catches the error of a connection that is gone again.
+ */
+const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
+
 async function subscribe(
   client: IoRedisClient,
   channel: string,
@@ -84,8 +90,7 @@ async function subscribe(
   onLost?: Lost,
 ): Promise<Stop> {
   const main = client as unknown as Connection;
-  // It is told to subscribe before it is connected, which a client that queues nothing refuses.
-  const own = client.duplicate({ enableOfflineQueue: true }) as Connection;
+  const own = client.duplicate(OVERRIDE) as Connection;
   const end = () => {
     main.off("end", end);
     if (own.status !== "end") own.disconnect(); // what has ended already would set a timer

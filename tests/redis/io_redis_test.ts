@@ -5,6 +5,7 @@ import { Redis } from "ioredis";
 import { Redis as IoRedis5 } from "ioredis5";
 import { ioRedis } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
+import { drain } from "../_tools.ts";
 import { type Client, closeIo, redisTest, until, useIo } from "./_clients.ts";
 
 test("ioRedis: the same client gives the same backend, which knows when it is closed", async () => {
@@ -26,6 +27,31 @@ test("ioRedis: a cluster that cannot subscribe keeps no listener of ours", async
   const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
   await assert.rejects(ioRedis(client).subscribe!("channel", () => {}, () => {}), /no connection/);
   assert.deepEqual(client.eventNames(), []);
+});
+
+test("ioRedis: after a reconnection we subscribe again, so an error of it is never uncaught", async () => {
+  const call = () => Promise.reject(new Error("called"));
+  const subscribed: string[] = [];
+  let works = true;
+  const own = Object.assign(new EventEmitter(), {
+    status: "ready",
+    disconnect() {},
+    subscribe: (channel: string) => {
+      subscribed.push(channel);
+      return works ? Promise.resolve() : Promise.reject(new Error("Connection is closed."));
+    },
+  });
+  const overrides: object[] = [];
+  const duplicate = (override: object) => (overrides.push(override), own);
+  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call, duplicate });
+  let gaps = 0;
+  await ioRedis(client).subscribe!("channel", () => {}, () => gaps++);
+  assert.deepEqual(overrides, [{ enableOfflineQueue: true, autoResubscribe: false }]);
+  for (works of [false, true]) {
+    own.emit("ready");
+    await drain();
+  }
+  assert.deepEqual([subscribed, gaps], [["channel", "channel", "channel"], 1]);
 });
 
 const unqueued = { lazyConnect: true, enableOfflineQueue: false };
