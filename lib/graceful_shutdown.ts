@@ -36,7 +36,8 @@ export type { WebSocketLike } from "./_web_socket.ts";
  * It never exits the process: that is yours to do after {@linkcode GracefulShutdown.finished}. Not for cancelling one piece
  * of work (that is an `AbortController`), nor for limiting how many run (that is {@linkcode Pool}).
  *
- * A second of the operating system's signals forces: everything is cut at once. A third has the system's default effect.
+ * A second of the operating system's signals forces: everything is cut at once (`debounce` tells it from an echo of the
+ * first). A third has the system's default effect.
  *
  * @example
  * ```ts
