@@ -145,17 +145,23 @@ export class Condition implements Acquirable<Guard> {
   async waitFor<T>(predicate: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(predicate, "predicate");
     checkWaitOptions(options);
-    this.#hold(ACT);
+    const hold = this.#hold(ACT);
+    // Another guard may hold by now, which is not ours to lend.
+    const stillOurs = () => {
+      if (this.#mutex.holder !== hold) throw releasedMeanwhile();
+    };
     if (options?.signal?.aborted) throw options.signal.reason;
     const timeout = options?.timeout ?? Infinity;
     const deadline = performance.now() + timeout;
     for (let rest = timeout;; rest = Math.max(0, deadline - performance.now())) {
+      stillOurs();
       const asked = predicate();
       const value = isThenable(asked) ? await asked : asked;
+      stillOurs();
       if (value) return value;
       await this.wait({ signal: options?.signal, timeout: rest }).catch((error) => {
         // That wait only knew the rest of the time.
-        throw error instanceof TimeoutError && !options?.signal?.aborted ? timedOut(ACT, timeout) : error;
+        throw error instanceof TimeoutError && error !== options?.signal?.reason ? timedOut(ACT, timeout) : error;
       });
     }
   }
@@ -196,7 +202,7 @@ export class Condition implements Acquirable<Guard> {
     return new Promise((resolve, reject) => {
       const place = new Place<void>(ACT);
       let notified = false;
-      let refuse = () => reject(new NotHeldError("Cannot wait for condition: its guard was released meanwhile"));
+      let refuse = () => reject(releasedMeanwhile());
       const onNotified = () => {
         notified = true;
         retake(this.#mutex, hold, resolve);
@@ -220,6 +226,10 @@ export class Condition implements Acquirable<Guard> {
 }
 
 const ACT = "wait for condition";
+
+function releasedMeanwhile(): NotHeldError {
+  return new NotHeldError("Cannot wait for condition: its guard was released meanwhile");
+}
 
 function refuseIfOver(options: WaitOptions | undefined): void {
   if (options?.signal?.aborted) throw options.signal.reason;

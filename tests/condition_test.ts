@@ -5,6 +5,7 @@ import { test } from "./_test.ts";
 import {
   CountingController,
   drain,
+  nextTurn,
   refusesBadOptions,
   rejectsWith,
   states,
@@ -331,3 +332,38 @@ test("Condition: a guard that is released after its wait gave up keeps the reaso
   sleeping.release();
   assert.equal(lock.locked, false);
 });
+
+test("Condition: waitFor never asks or sleeps under a hold that is not its own", async () => {
+  const condition = new Condition();
+  const released = notHeldMeanwhile;
+  // Released while the predicate is awaited, and by the predicate itself; somebody else holds then.
+  for (const where of ["awaited", "asked", "true"]) {
+    const guard = await condition.acquire();
+    const next = condition.acquire();
+    let asked = 0;
+    const waiting = condition.waitFor(() => {
+      asked++;
+      if (where !== "awaited") guard.release();
+      return where === "awaited" ? nextTurn().then(() => false) : where === "true";
+    });
+    const refused = assert.rejects(waiting, released);
+    if (where === "awaited") guard.release();
+    await refused;
+    const other = await next;
+    assert.deepEqual([other.held, condition.locked, condition.waiting, asked], [true, true, 0, 1]);
+    other.release();
+  }
+  // Released right after the wait has taken the lock back.
+  const guard = await condition.acquire();
+  let asked = 0;
+  const waiting = condition.waitFor(() => (asked++, false));
+  const notifier = await condition.acquire();
+  condition.notify();
+  notifier.release();
+  guard.release();
+  await assert.rejects(waiting, released);
+  assert.deepEqual([condition.locked, asked], [false, 1]);
+});
+
+const notHeldMeanwhile = (error: unknown) =>
+  error instanceof NotHeldError && /its guard was released/.test(error.message);
