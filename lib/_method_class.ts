@@ -1,6 +1,7 @@
 /**
- * Which class was a decorated method written in? A decorator is not told, so the first instance has to tell. Invariant:
- * the answer is the same for every call of one method, whoever it is called on, or there is none.
+ * Which class was a decorated method written in? A decorator is not told. Invariant: what is remembered comes from an
+ * instance that was being made, or from the class itself, never from what a call was made on, so it is the same in every
+ * process.
  *
  * @module
  */
@@ -8,25 +9,45 @@
 /** What a decorator is told about the method, as far as it matters here. */
 export type Decorated =
   & Pick<ClassMethodDecoratorContext, "kind" | "name" | "static">
-  & Partial<Pick<ClassMethodDecoratorContext, "private" | "addInitializer">>;
+  & Partial<Pick<ClassMethodDecoratorContext, "private" | "addInitializer" | "metadata">>;
 
-/** Looks for the class of `locked`, which has taken the method's place, or lies under what has. */
+/** Looks for the class of a method. */
 export class MethodClass {
   readonly #context: Decorated;
   #name: string | undefined;
 
   constructor(context: Decorated) {
     this.#context = context;
-    const find = (self: unknown) => this.#name ??= this.#only(self);
+    const find = (self: unknown) => this.#name ??= this.#atBirth(self);
     context.addInitializer?.(function (this: unknown) {
-      find(this); // an instance of the class, or of one that extends it
+      find(this);
     });
   }
 
-  /** Its name, when called on `self`; undefined if nobody can tell, or if it has none. */
+  /**
+   * Its name, when called on `self`; undefined if nobody can tell, or if it has none.
+   *
+   * @param locked What was given for the method: it has taken its place, or lies under what has.
+   */
   nameFor(self: unknown, locked: unknown): string | undefined {
-    this.#name ??= this.#exact(self, locked);
-    return this.#name ?? this.#only(self);
+    const name = this.#exact(self, locked) ?? this.#name;
+    if (name !== undefined || (this.#context.addInitializer && !this.#context.private)) return name;
+    return this.#only(self);
+  }
+
+  /** From the class, or from an instance of it or of one that extends it, as it is made. */
+  #atBirth(self: unknown): string | undefined {
+    if (this.#context.static) return this.#nameOf(self as object);
+    return this.#marked(self) ?? this.#only(self);
+  }
+
+  /** Where the run-time or the compiler knows decorator metadata, each class has its own. */
+  #marked(self: unknown): string | undefined {
+    const { metadata } = this.#context;
+    const key = (Symbol as { metadata?: symbol }).metadata;
+    if (metadata === undefined || key === undefined) return undefined;
+    const owner = this.#owners(self).find(({ constructor }) => valueOf(constructor, key) === metadata);
+    return owner && this.#nameOf(owner);
   }
 
   /** The class that has the method itself, found also where others override it. */

@@ -288,3 +288,28 @@ test("lockOnArguments: a method is known by its class and name, whatever else de
   assert.equal(keys.at(-1), of("Shop.#pay"));
   await assert.rejects(hidden.call(kiosk as never, "a"), /method #pay must be given a name/);
 });
+
+test("lockOnArguments: what a method was called on first does not name it", async () => {
+  const keys: string[] = [];
+  const everywhere: ArgumentMutex = { run: async (key, fn) => (keys.push(key), await fn()) };
+  class Shop {
+    async pay(_: string): Promise<void> {}
+  }
+  class Kiosk {
+    async pay(_: string): Promise<void> {}
+  }
+  decorate(Shop, "pay", lockOnArguments(everywhere, [0]));
+  Kiosk.prototype.pay = Shop.prototype.pay; // as mixins do
+  const names: string[][] = [];
+  for (const order of [[Kiosk, Shop], [Shop, Kiosk]]) {
+    keys.length = 0;
+    for (const Class of order) await new Class().pay("a");
+    names.push(keys.map((key) => JSON.parse(key)[0]).sort());
+  }
+  assert.deepEqual(names[0], ["name Kiosk.pay", "name Shop.pay"]);
+  assert.deepEqual(names[1], names[0]);
+  class Other {
+    pay() {}
+  }
+  await assert.rejects(Shop.prototype.pay.call(new Other() as never, "a"), /must be given a name/);
+});
