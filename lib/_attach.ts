@@ -25,7 +25,9 @@ export function checkAttach(server: unknown, options: AttachOptions | undefined)
   const kind = server as Partial<NodeServerLike & DenoServerLike & BunServerLike> | null | undefined;
   const known = typeof kind?.shutdown === "function" || typeof kind?.stop === "function" ||
     (typeof kind?.close === "function" && typeof kind.emit === "function");
-  must(known, "server", "be a server of node:http, Deno.serve or Bun.serve", server);
+  // Requests of HTTP/2 share a connection, which is not counted here.
+  const http2 = typeof (server as { updateSettings?: unknown } | null | undefined)?.updateSettings === "function";
+  must(known && !http2, "server", "be a server of node:http, Deno.serve or Bun.serve", server);
   checkOptions(options);
   if (options?.label !== undefined) checkFunction(options.label, "label");
 }
@@ -35,5 +37,9 @@ export function attached(desk: Desk, server: ServerLike, options: AttachOptions 
   if ("emit" in server) return new NodeServer(desk, server, options?.label);
   // A Deno server cannot be closed by force; its `signal` option does that.
   if ("shutdown" in server) return new FetchServer(desk, (force) => force ? undefined : server.shutdown());
-  return new FetchServer(desk, (force) => server.stop(force));
+  return new FetchServer(
+    desk,
+    (force) => server.stop(force),
+    () => !server.pendingRequests && !server.pendingWebSockets,
+  );
 }

@@ -15,9 +15,13 @@ export async function drain(desk: Desk, ends: AnswerEnds, servers: readonly Atta
   const poll = setInterval(() => ends.sweep(), POLL);
   try {
     await emptied(desk, ends);
-    await closed(desk, servers);
-    // While the servers were closing, more work may have been tracked.
-    await emptied(desk, ends);
+    for (let known = 0; known < servers.length;) {
+      const more = servers.slice(known);
+      known = servers.length;
+      await closed(desk, more);
+      // Meanwhile more work may have been tracked, and more servers attached.
+      await emptied(desk, ends);
+    }
     return [];
   } catch {
     ends.sweep();

@@ -22,11 +22,11 @@ export function countingHandler<A extends unknown[], R>(
   desk: Desk,
   ends: AnswerEnds,
   fn: FetchHandler<A, R>,
-  labelOf: (request: Request) => string = ({ method, url }) => requestLabel(method, url),
+  label: ((request: Request) => string) | undefined,
 ): (request: Request, ...rest: A) => Promise<R | Response> {
   return async function (this: unknown, request, ...rest) {
     if (desk.refuses) return refusal(desk);
-    const entry: Entry = { label: labelOf(request) };
+    const entry: Entry = { label: requestLabel(request, label) };
     desk.inFlight.add(entry);
     let answer: R | Response | undefined;
     // Set by the time that the answer ends: whether its connection may live.

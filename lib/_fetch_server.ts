@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { AttachedServer, Desk } from "./_shutdown_desk.ts";
+import { type AttachedServer, type Desk, LINGER } from "./_shutdown_desk.ts";
 
 /** The part of Deno.serve's server that is used. */
 export interface DenoServerLike {
@@ -16,17 +16,24 @@ export interface DenoServerLike {
 export interface BunServerLike {
   /** Stops listening; resolves when the last connection is closed, which can be brought about. */
   stop(closeActiveConnections?: boolean): Promise<void> | void;
+  /** How many requests are in flight. */
+  readonly pendingRequests?: number;
+  /** How many WebSockets are open. */
+  readonly pendingWebSockets?: number;
 }
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
   readonly #desk: Desk;
   readonly #stop: (force: boolean) => Promise<void> | void;
+  readonly #quiet: () => boolean;
   #closing = false;
 
-  constructor(desk: Desk, stop: (force: boolean) => Promise<void> | void) {
+  /** @param quiet Whether the server knows that nothing is in flight. */
+  constructor(desk: Desk, stop: (force: boolean) => Promise<void> | void, quiet: () => boolean = () => false) {
     this.#desk = desk;
     this.#stop = stop;
+    this.#quiet = quiet;
   }
 
   refuse(): void {
@@ -38,8 +45,11 @@ export class FetchServer implements AttachedServer {
     const { idle, keptAliveAt } = this.#desk;
     await this.#desk.pause(keptAliveAt + idle - performance.now());
     this.#closing = true;
-    await this.#stop(false);
-    this.#closing = false;
+    const closed = (async () => await this.#stop(false))().finally(() => this.#closing = false);
+    await this.#desk.pause(LINGER, closed.catch(() => {}));
+    // What is left are connections on which nothing was asked, or not the whole of it.
+    if (this.#closing && this.#quiet()) await this.#stop(true);
+    await closed;
   }
 
   cut(): string[] {

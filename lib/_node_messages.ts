@@ -4,7 +4,7 @@
  * @module
  */
 import type { SocketLike } from "./_node_sockets.ts";
-import { REFUSAL } from "./_shutdown_desk.ts";
+import { LINGER, REFUSAL } from "./_shutdown_desk.ts";
 
 /** The part of an IncomingMessage that is used. */
 export interface NodeRequestLike {
@@ -20,6 +20,9 @@ export interface NodeRequestLike {
 export interface Incoming extends NodeRequestLike {
   readonly complete: boolean;
   readonly socket: SocketLike;
+  /** null while nobody reads the body. */
+  readonly readableFlowing: boolean | null;
+  off(event: string, listener: () => void): unknown;
   once(event: string, listener: () => void): unknown;
   resume(): unknown;
 }
@@ -27,6 +30,7 @@ export interface Incoming extends NodeRequestLike {
 /** A ServerResponse, as far as it is used. */
 export interface Outgoing {
   readonly headersSent: boolean;
+  readonly req?: Incoming;
   getHeader(name: string): unknown;
   removeHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
@@ -36,12 +40,18 @@ export interface Outgoing {
   once(event: string, listener: () => void): unknown;
 }
 
-/** ms that a refused client may go on sending a body that nobody wants, so that it gets to read the refusal. */
-export const LINGER = 1000;
-
-/** Asks the client to close its connection after this answer, if that can still be said. */
+/**
+ * Asks the client to close its connection after this answer, if that can still be said. Not before the request's body has
+ * come: the server would close over what is still to be read, and the answer would be lost.
+ */
 export function closeAfter(response: Outgoing): void {
-  if (!response.headersSent) response.setHeader("connection", "close");
+  const say = () => void (response.headersSent || response.setHeader("connection", "close"));
+  if (response.req === undefined || !uploads(response.req)) say();
+  else response.req.once("end", say);
+}
+
+function uploads({ complete, headers }: Incoming): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
 /**
@@ -78,17 +88,28 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
 
 /** The same for a connection that was to become something else than HTTP. */
 export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
+  abandon(socket);
   const head = `HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: ${retryAfter}\r\n`;
   socket.end(`${head}Content-Type: text/plain\r\nContent-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`);
 }
 
-/** Calls `done` when nothing of the request's body is still to come. */
+/** For an upgraded connection that nobody was given: what it still says is read away, its errors are nobody's. */
+export function abandon(socket: SocketLike): void {
+  socket.on("error", () => {});
+  socket.resume();
+}
+
+/** Calls `done` when nothing of the request's body is still to come. For requests that have been answered. */
 export function afterUpload(request: Incoming, done: () => void): void {
-  if (request.complete || request.socket.destroyed) return done();
-  const first = once(done);
-  request.once("end", first);
-  request.once("close", first);
-  request.socket.once("close", first);
+  const { socket } = request;
+  if (request.complete || socket.destroyed) return done();
+  const ends = [[request, "end"], [request, "close"], [socket, "close"]] as const;
+  const first = () => {
+    for (const [from, event] of ends) from.off(event, first); // a connection that lives on must not collect them
+    done();
+  };
+  for (const [from, event] of ends) from.once(event, first);
+  if (request.readableFlowing === null) request.resume(); // not every run-time does that by itself
 }
 
 /** `fn`, which runs at the first call only. */

@@ -5,11 +5,11 @@
  * @module
  */
 import {
+  abandon,
   afterUpload,
   closeAfter,
   closeAfterLast,
   type Incoming,
-  LINGER,
   type NodeRequestLike,
   once,
   type Outgoing,
@@ -17,7 +17,7 @@ import {
   refuseUpgrade,
 } from "./_node_messages.ts";
 import { NodeSockets, type SocketLike } from "./_node_sockets.ts";
-import { type AttachedServer, type Desk, type Entry, requestLabel } from "./_shutdown_desk.ts";
+import { type AttachedServer, type Desk, type Entry, LINGER, requestLabel } from "./_shutdown_desk.ts";
 
 export type { NodeRequestLike };
 
@@ -40,23 +40,25 @@ const SWEEP = 10;
 export class NodeServer implements AttachedServer {
   readonly #desk: Desk;
   readonly #server: NodeServerLike;
-  readonly #labelOf: (request: NodeRequestLike) => string;
+  readonly #label: ((request: NodeRequestLike) => string) | undefined;
   readonly #sockets: NodeSockets;
   /** The last answer that each connection waits for. */
   readonly #unanswered = new Map<SocketLike, Outgoing>();
   /** Answers to requests that were counted. */
   readonly #known = new WeakSet<Outgoing>();
+  /** Of a TLS server: what its connections run over, also those that have not got as far as that. */
+  readonly #carriers = new Set<SocketLike>();
   readonly #detach: () => void;
   #sweeper: ReturnType<typeof setInterval> | undefined;
 
   constructor(
     desk: Desk,
     server: NodeServerLike,
-    labelOf: (request: NodeRequestLike) => string = ({ method = "?", url = "?" }) => requestLabel(method, url),
+    label: ((request: NodeRequestLike) => string) | undefined,
   ) {
     this.#desk = desk;
     this.#server = server;
-    this.#labelOf = labelOf;
+    this.#label = label;
     this.#sockets = new NodeSockets(desk.idle);
     this.#detach = interpose(server, (event, args) => this.#intercept(event, args));
     desk.ending.signal.addEventListener("abort", () => this.#unanswered.forEach(closeAfter), { once: true });
@@ -93,6 +95,7 @@ export class NodeServer implements AttachedServer {
   #end(): void {
     clearInterval(this.#sweeper);
     this.#sockets.destroy();
+    for (const carrier of this.#carriers) carrier.destroy();
     // Those too that were open, and silent, before the server was attached.
     this.#server.closeAllConnections?.();
     this.#detach();
@@ -103,7 +106,8 @@ export class NodeServer implements AttachedServer {
     switch (event) {
       case "connection":
         // Under TLS, requests come on the "secureConnection" instead.
-        if (!("setSecureContext" in this.#server)) this.#sockets.meet(args[0] as SocketLike);
+        if ("setSecureContext" in this.#server) this.#carry(args[0] as SocketLike);
+        else this.#sockets.meet(args[0] as SocketLike);
         return false;
       case "secureConnection":
         this.#sockets.meet(args[0] as SocketLike);
@@ -118,6 +122,11 @@ export class NodeServer implements AttachedServer {
       default:
         return false;
     }
+  }
+
+  #carry(socket: SocketLike): void {
+    this.#carriers.add(socket);
+    socket.once("close", () => this.#carriers.delete(socket));
   }
 
   #request(request: Incoming, response: Outgoing): boolean {
@@ -148,7 +157,7 @@ export class NodeServer implements AttachedServer {
 
   /** In flight until the connection is closed or the returned function called. */
   #count(request: Incoming, socket: SocketLike, atEnd: () => void): () => void {
-    const entry: Entry = { label: this.#labelOf(request), cut: () => socket.destroy() };
+    const entry: Entry = { label: requestLabel(request, this.#label), cut: () => socket.destroy() };
     this.#desk.inFlight.add(entry);
     const ended = once(() => {
       answered();
@@ -160,7 +169,10 @@ export class NodeServer implements AttachedServer {
   }
 
   #upgrade(request: Incoming, socket: SocketLike): boolean {
-    if (socket.writableEnded) return true;
+    if (socket.writableEnded) {
+      abandon(socket);
+      return true;
+    }
     if (this.#desk.refuses) {
       refuseUpgrade(socket, this.#desk.retryAfter);
       return true;

@@ -9,7 +9,10 @@ export interface SocketLike {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly bytesRead?: number;
+  on(event: string, listener: () => void): unknown;
   once(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+  resume(): unknown;
   end(data?: string): unknown;
   destroy(): unknown;
 }

@@ -92,10 +92,20 @@ export class Desk {
   }
 }
 
+/** ms that a client gets to finish what nobody waits for any more, so that it gets to read its answer. */
+export const LINGER = 1000;
+
 /** The text of a refusal. */
 export const REFUSAL = "The server is shutting down.\n";
 
-/** The words for a request in labels. */
-export function requestLabel(method: string, url: string): string {
-  return `${method} ${url.replace(/^[a-z]+:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
+/** The words for a request in labels: the user's own, or method and path. */
+export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
+  request: R,
+  own: ((request: R) => string) | undefined,
+): string {
+  try {
+    if (own !== undefined) return own(request);
+  } catch { /* a label is not worth a request */ }
+  const { method = "?", url = "?" } = request;
+  return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
 }

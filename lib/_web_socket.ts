@@ -8,6 +8,8 @@ import type { Desk, Entry } from "./_shutdown_desk.ts";
 
 /** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of a package. */
 export interface WebSocketLike {
+  /** 3 when it is closed. */
+  readonly readyState?: number;
   /** Closes with a goodbye. */
   close(code?: number, reason?: string): unknown;
   /** Closes without a goodbye, where there is such a thing. */
@@ -27,6 +29,7 @@ export function countWebSocket(desk: Desk, socket: WebSocketLike, label: string)
   const close = () => sayGoodbye(socket);
   const entry: Entry = { label, tell: close, cut: () => socket.terminate === undefined ? close() : socket.terminate() };
   const closed = () => void desk.inFlight.delete(entry);
+  if (socket.readyState === 3) return closed; // it will not say so any more
   desk.inFlight.add(entry);
   socket.addEventListener?.("close", closed, { once: true });
   if (desk.phase !== "serving") desk.attempt(close);

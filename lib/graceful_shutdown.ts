@@ -59,6 +59,7 @@ export class GracefulShutdown implements AsyncDisposable {
   readonly #desk: Desk;
   readonly #ends = new AnswerEnds();
   readonly #servers: AttachedServer[] = [];
+  readonly #attached = new Set<ServerLike>();
   readonly #steps: Step[] = [];
   readonly #over = new Event();
   readonly #stopListening: () => void;
@@ -121,8 +122,9 @@ export class GracefulShutdown implements AsyncDisposable {
     desk.phase = "leaving";
     if (this.#settings.delay === 0) this.#refuse();
     const started = performance.now();
+    const told = [...desk.inFlight]; // who is added from here on is told by who adds it
     desk.ending.abort(reason);
-    for (const entry of [...desk.inFlight]) desk.attempt(entry.tell); // who is added from here on is told by who adds it
+    for (const entry of told) if (desk.inFlight.has(entry)) desk.attempt(entry.tell);
     void this.#run(started);
   }
 
@@ -160,7 +162,8 @@ export class GracefulShutdown implements AsyncDisposable {
    * was sent or cancelled, and answers 503 with `Retry-After` and `Connection: close` to those who come while draining.
    * Arguments, `this` and errors pass through; on Deno and Bun the answer does too, apart from a `Connection` header.
    *
-   * **Cancellation**: a request whose handler has no answer yet when the shutdown is forced gets 503.
+   * **Cancellation**: a request whose handler has no answer yet when the shutdown is forced is answered 503, as far as the
+   * server still sends it: Deno and Bun close their connections at that moment.
    *
    * @param fetchHandler Gets the request and whatever the server passes with it.
    * @param options How requests are called in the report; method and path unless said.
@@ -183,7 +186,7 @@ export class GracefulShutdown implements AsyncDisposable {
    * until they are closed. Newcomers get 503, busy connections are closed after their answer, idle ones at once. For the
    * servers of Deno.serve and Bun.serve the handler counts; they are only closed in the end.
    *
-   * @param server Of node:http(s), Deno.serve or Bun.serve. Give Deno.serve `signal: shutdown.forced` as well: its server has
+   * @param server Of node:http(s), Deno.serve or Bun.serve; not of node:http2. Give Deno.serve `signal: shutdown.forced` as well: its server has
    * no other way to be closed by force.
    * @returns The same server.
    * @throws {TypeError} when it is none of them.
@@ -192,6 +195,8 @@ export class GracefulShutdown implements AsyncDisposable {
   attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
     checkAttach(server, options);
     this.#checkOpen("attach server");
+    if (this.#attached.has(server)) return server;
+    this.#attached.add(server);
     const it = attached(this.#desk, server, options);
     this.#servers.push(it);
     if (this.#desk.refuses) it.refuse();
@@ -271,7 +276,7 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#stopListening();
     const elapsed = performance.now() - started;
     const drained = remaining.length === 0;
-    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: this.#desk.errors });
+    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: [...this.#desk.errors] });
   }
 }
 

@@ -164,13 +164,21 @@ test("handler: what the handler throws passes through, at once or later, and is 
   });
   await assert.rejects(sync(new Request(URL_)), boom);
   await assert.rejects(shutdown.handler(() => Promise.reject<Response>(boom))(new Request(URL_)), boom);
-  const label = shutdown.handler(() => new Response(), {
-    label: () => {
-      throw boom;
-    },
-  });
-  await assert.rejects(label(new Request(URL_)), boom);
   assert.equal(shutdown.active, 0);
+});
+
+test("handler: a label that throws costs no request", async () => {
+  const shutdown = quiet();
+  const label = () => {
+    throw new Error("boom");
+  };
+  let labels: string[] = [];
+  const handler = shutdown.handler(() => {
+    labels = shutdown.labels;
+    return new Response("x");
+  }, { label });
+  assert.equal(await (await handler(new Request(URL_))).text(), "x");
+  assert.deepEqual(labels, ["GET /path"]);
 });
 
 test("handler: no answer is passed on as none", async () => {

@@ -175,6 +175,88 @@ test(`attach: none of several requests on a connection is in flight after it was
   assert.equal((await shutdown.finished).drained, true);
 });
 
+test(`attach: answers to uploads that nobody reads leave no listener, and nothing in flight, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const sockets = new Set<Socket>();
+  const server = shutdown.attach(createServer((request, response) => {
+    sockets.add(request.socket);
+    response.end("done;");
+  }));
+  const client = new Client(connect({ port: await listen(server), host }));
+  const answered = () => client.text.match(/done;/g)?.length ?? 0;
+  for (let i = 1; i <= 12; i++) {
+    client.send("/upload", "transfer-encoding: chunked");
+    while (answered() < i) await nextTurn();
+    client.write("4\r\nbody\r\n0\r\n\r\n");
+    while (shutdown.active > 0) await nextTurn();
+  }
+  assert.equal(sockets.size, 1);
+  for (const socket of sockets) {
+    assert.ok(socket.listenerCount("close") < 8, `${socket.listenerCount("close")} listeners`);
+  }
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: an answer to an upload that is still coming is not lost, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let answer: (() => void) | undefined;
+  const server = shutdown.attach(createServer((_request, response) => {
+    answer = () => response.writeHead(401, { "content-length": 3 }).end("no;");
+  }));
+  const client = new Client(connect({ port: await listen(server), host }));
+  client.send("/upload", "content-length: 8000000");
+  while (answer === undefined) await nextTurn();
+  shutdown.request();
+  for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
+  answer();
+  await client.gets(/401 Unauthorized[^]*no;$/);
+  for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
+  await client.end();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a refused upgrade whose client resets is nobody's error, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let finish = () => {};
+  const server = shutdown.attach(createServer((_request, response) => finish = () => response.end("done;")));
+  server.on("upgrade", () => assert.fail("refused ones are not passed on"));
+  const port = await listen(server);
+  const slow = new Client(connect({ port, host }));
+  slow.send("/slow");
+  while (shutdown.active < 1) await nextTurn();
+  const sockets = Array.from({ length: 10 }, () => connect({ port, host }));
+  await Promise.all(sockets.map((socket) => new Promise((connected) => socket.once("connect", connected))));
+  shutdown.request();
+  for (const socket of sockets) {
+    socket.on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+    socket.resetAndDestroy?.();
+  }
+  for (let i = 0; i < 20; i++) await nextTurn();
+  finish();
+  await slow.gets(/done;/);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a server that comes while another is closing is closed as well, one of HTTP/2 is refused, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const late = createServer();
+  await listen(late);
+  shutdown.attach({
+    shutdown: () => {
+      shutdown.attach(late);
+      assert.equal(shutdown.attach(late), late, "twice is once");
+      return Promise.resolve();
+    },
+  });
+  const http2 = Object.assign(createServer(), { updateSettings() {} });
+  assert.throws(() => shutdown.attach(http2), /server must be a server of node:http, /);
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+  assert.equal(late.listening, false);
+});
+
 for (const ending of ["ended by the server", "cut"]) {
   test(`attach: an upgraded connection is counted until it is ${ending}, ${runtime}`, async () => {
     const shutdown = quiet({ grace: ending === "cut" ? 50 : Infinity });

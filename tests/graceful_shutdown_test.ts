@@ -418,6 +418,19 @@ test("GracefulShutdown: the platform's own WebSocket, which knows no 1001, is cl
   assert.deepEqual([drained, errors, codes], [true, [], [1001, undefined]]);
 });
 
+test("GracefulShutdown: WebSockets from a listener of its signal are told once, closed ones are not waited for", async () => {
+  const shutdown = quiet({ grace: Infinity });
+  const events: string[] = [];
+  const socket = (name: string) => ({ readyState: 1, close: (code?: number) => void events.push(`${name} ${code}`) });
+  const closes: (() => void)[] = [shutdown.webSocket(socket("early"))];
+  shutdown.signal.addEventListener("abort", () => closes.push(shutdown.webSocket(socket("late"))));
+  shutdown.webSocket({ ...socket("closed"), readyState: 3 });
+  shutdown.request();
+  assert.deepEqual(events, ["late 1001", "early 1001"]);
+  for (const closed of closes) closed();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
 test("GracefulShutdown: a promise whose then throws is not in flight for ever", async () => {
   const shutdown = quiet({ grace: Infinity });
   const bad: PromiseLike<void> = {

@@ -53,11 +53,11 @@ const SHUTDOWN: Readonly<Record<string, string>> = {
   AttachOptions: "label",
   FetchHandler: "",
   ServerLike: "",
-  BunServerLike: "stop",
+  BunServerLike: "stop pendingRequests pendingWebSockets",
   DenoServerLike: "shutdown",
   NodeServerLike: "emit close closeIdleConnections closeAllConnections",
   NodeRequestLike: "method url headers",
-  WebSocketLike: "close terminate addEventListener",
+  WebSocketLike: "readyState close terminate addEventListener",
 };
 
 const REDIS: Readonly<Record<string, string>> = {
