@@ -12,6 +12,12 @@ export function beatOf({ settings: { ttl } }: Target): number {
   return Math.max(1000, ttl / 3);
 }
 
+/** Milliseconds of the lease that is handed to who has to ask whether it was: it must still run then. */
+export function handedLease(target: Target, reach: Reach | "t"): number {
+  const { ttl } = target.settings;
+  return reach === "h" ? Math.max(ttl, Math.ceil(2.5 * beatOf(target))) : ttl;
+}
+
 /**
  * The arguments, in the script's order.
  *
@@ -22,10 +28,8 @@ export function beatOf({ settings: { ttl } }: Target): number {
 export function acquireArgs(target: Target, id: string, latest: number, reach: Reach | "t", seq: number): string[] {
   const { settings: { ttl, retention }, weight, limit, family } = target;
   const beat = beatOf(target);
-  // Who has to ask whether it was granted must find its lease still running.
-  const lease = reach === "h" ? Math.max(ttl, Math.ceil(2.5 * beat)) : ttl;
   const args = [id, String(ttl), String(retention), String(latest), reach, String(Math.ceil(4 * beat))];
-  args.push(String(lease), String(seq));
+  args.push(String(handedLease(target, reach)), String(seq));
   if (family.code === "w") args.push(String(weight), String(limit));
   return args;
 }

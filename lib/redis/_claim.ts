@@ -8,7 +8,7 @@
 import { TimeoutError } from "../errors.ts";
 import type { WaitOptions } from "../types.ts";
 import { crowdOf } from "./_abort.ts";
-import { acquireArgs, beatOf } from "./_acquire_args.ts";
+import { acquireArgs, beatOf, handedLease } from "./_acquire_args.ts";
 import { codeOf, explain, NoAnswerError, RedisError } from "./errors.ts";
 import { forgetInBackground } from "./_forget.ts";
 import { HeldLease, trusted } from "./_held_lease.ts";
@@ -175,6 +175,7 @@ class Claim implements Listener {
         `Cannot acquire ${what}: it is in use with ${first} permits elsewhere, with ${limit} permits here`,
       );
     }
+    if (![1, 0, -2].includes(code)) throw new NoAnswerError(`the answer has a code that is not known, ${code}`);
     this.#session.sawTime(code === 1 ? second : first);
     if (code === -2) {
       // Too late by the server's clock, which we now know better.
@@ -236,14 +237,15 @@ class Claim implements Listener {
 
   #grant(fence: number, deadline: number): void {
     this.#left = false;
-    const lease = new HeldLease(this.#session, this.#target, this.#id, fence, deadline, this.#stray);
+    const keptFor = handedLease(this.#target, this.#reach) - this.#target.settings.ttl;
+    const lease = new HeldLease(this.#session, this.#target, this.#id, fence, deadline, this.#stray, keptFor);
     this.#settle(() => this.#resolve(lease));
   }
 
   #timeOut(): void {
     // One whose last command was answered just stood in line.
-    const silence = this.#wake === undefined ? new RedisError("Redis gave no answer in time") : undefined;
-    const failure = this.#patience.failure ?? silence;
+    const silent = this.#wake === undefined && (this.#place === undefined || this.#patience.since > 100);
+    const failure = this.#patience.failure ?? (silent ? new RedisError("Redis gave no answer in time") : undefined);
     this.#giveUp(
       new TimeoutError(
         `Cannot acquire ${this.#target.what}: timed out after ${this.#timeout} ms`,

@@ -22,8 +22,17 @@ export interface ForgetOptions {
   readonly stray: number;
 }
 
-/** Tells Redis to forget an id. "unknown" also where nobody could say in time; rejects where Redis refuses. */
-export async function forget(link: Link, target: Target, id: string, options: ForgetOptions): Promise<Was> {
+/**
+ * Tells Redis to forget an id. "unknown" also where nobody could say in time; rejects where Redis refuses, unless that is
+ * hoped to pass.
+ */
+export async function forget(
+  link: Link,
+  target: Target,
+  id: string,
+  options: ForgetOptions,
+  hopeful = false,
+): Promise<Was> {
   for (let attempt = 0;; attempt++) {
     const limit = limitOf(target, options.until);
     try {
@@ -32,7 +41,7 @@ export async function forget(link: Link, target: Target, id: string, options: Fo
       if (left >= 0) void forgetStray(link, target, id, left / 1000, options);
       return was;
     } catch (error) {
-      if (!link.mayPass(error)) throw explain(options.act, error);
+      if (link.closed || !(hopeful || link.mayPass(error))) throw explain(options.act, error);
       if (now() >= options.until) return "unknown";
       await pause(link, Math.min(25 * 2 ** attempt, 1000, Math.max(1, options.until - now())));
     }
@@ -41,8 +50,8 @@ export async function forget(link: Link, target: Target, id: string, options: Fo
 
 /** The same, for nobody who waits for the answer. */
 export function forgetInBackground(link: Link, target: Target, id: string, options: ForgetOptions): void {
-  forget(link, target, id, options).catch(() => {
-    // Refused for good, or the client is closed: what there was ends with its time.
+  forget(link, target, id, options, true).catch(() => {
+    // The client is closed: what there was ends with its time.
   });
 }
 

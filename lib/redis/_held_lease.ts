@@ -52,14 +52,23 @@ export class HeldLease implements Lease, Kept {
   #strayTtl = Infinity;
   #strayUntil = 0;
 
-  constructor(session: Session, target: Target, id: string, fence: number, deadline: number, stray: number) {
+  /** @param keptFor Milliseconds for which the server may keep it beyond the deadline. */
+  constructor(
+    session: Session,
+    target: Target,
+    id: string,
+    fence: number,
+    deadline: number,
+    stray: number,
+    keptFor: number,
+  ) {
     this.#session = session;
     this.#target = target;
     this.id = id;
     this.fencingToken = fence;
     this.#ttl = target.settings.ttl;
     this.#stray = stray;
-    this.#keptUntil = deadline;
+    this.#keptUntil = deadline + keptFor;
     this.#setDeadline(deadline, this.#ttl);
     session.keeper.add(this);
   }
@@ -214,14 +223,16 @@ export class HeldLease implements Lease, Kept {
     const sentAt = now();
     this.#trustNoMoreThan(sentAt, ttl);
     const limit = Math.min(this.renewalLimit, limitOf(ttl), Math.max(1, this.#deadline - sentAt));
+    this.#keptUntil = Math.max(this.#keptUntil, sentAt + limit + ttl);
     const latest = this.#session.serverTime(sentAt + limit);
     const args = [String(latest)];
     this.pushRenewal(args, ttl, true);
     try {
-      const [time, result] = await this.#session.run(renew, [this.key], args, limit) as [unknown, unknown];
-      this.#session.sawTime(Number(time === -2 ? result : time));
-      if (time === -2) return false;
-      if (Number(result) !== 1) {
+      const answer = await this.#session.run(renew, [this.key], args, limit) as unknown[];
+      const [code = NaN, result = NaN] = answer.map(Number);
+      this.#session.sawTime(code === -2 ? result : code);
+      if (code === -2) return false;
+      if (result !== 1) {
         this.lose("Redis no longer knows this hold: its data is gone, or somebody else holds now");
       }
     } catch (error) {

@@ -90,7 +90,8 @@ export class Keeper {
         }
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    // One by one they may go to different nodes, of which one that is silent must not hold up the others.
+    await Promise.all(Array.from({ length: size === 1 ? due.length : LANES }, lane));
   }
 
   async #renew(batch: Kept[]): Promise<void> {
@@ -100,10 +101,11 @@ export class Keeper {
     for (const lease of batch) lease.pushRenewal(args, lease.ttl, false);
     try {
       const answer = await this.#link.run(renew, batch.map((lease) => lease.key), args, limit) as unknown[];
-      this.#link.sawTime(Number(answer[0] === -2 ? answer[1] : answer[0]));
-      if (answer[0] === -2) throw new Error("the renewal came too late");
+      const [code = NaN, ...results] = answer.map(Number);
+      this.#link.sawTime(code === -2 ? results[0]! : code);
+      if (code === -2) throw new Error("the renewal came too late");
       batch.forEach((lease, i) => {
-        if (Number(answer[i + 1]) === 1) lease.prolong(sentAt);
+        if (results[i] === 1) lease.prolong(sentAt);
         else lease.lose("Redis no longer knows this hold: its data is gone, or somebody else holds now");
       });
     } catch (error) {

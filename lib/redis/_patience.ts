@@ -36,6 +36,11 @@ export class Patience {
     return this.#failure;
   }
 
+  /** Milliseconds since the last command was sent. */
+  get since(): number {
+    return now() - this.#sentAt;
+  }
+
   /** A command is going to be sent. Answers how long it may take. */
   begin(): number {
     this.#sentAt = now();

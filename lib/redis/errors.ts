@@ -43,6 +43,7 @@ const explanations: Readonly<Record<string, string>> = {
   CROSSSLOT: "the keys of one name are not in one cluster slot",
   WRONGTYPE: "something else uses this key in Redis",
   MISCONF: "Redis cannot save its data and refuses writes",
+  NOREPLICAS: "not enough replicas are connected, and this Redis refuses writes without them",
 };
 
 /** Answers that may be different in a moment: a failover, a restart or a script that takes long. */
@@ -56,12 +57,13 @@ const passing = new Set([
   "MOVED",
   "ASK",
   "UNBLOCKED",
+  "NOREPLICAS",
 ]);
 
 /** Whether trying again can help: the server did not refuse, or only refuses for now. */
 export function isPassing(error: unknown): boolean {
   const code = codeOf(error);
-  return code === "" || passing.has(code);
+  return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));
 }
 
 /** The same failure in words, with the client's error as its cause. */

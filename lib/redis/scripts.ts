@@ -80,7 +80,9 @@ end
 local function told(id, mode, fence)
   if mode == 'h' then return true end
   local message = format('%s %.0f %.0f', id, fence, now)
-  return call('PUBLISH', '${CHANNEL}' .. sub(id, 1, 13), message) > 0 or mode == 'u'
+  local heard = redis.pcall('PUBLISH', '${CHANNEL}' .. sub(id, 1, 13), message)
+  if type(heard) == 'table' then return true end -- we may not publish: it finds out by asking
+  return heard > 0 or mode == 'u'
 end
 
 local function after(last)
@@ -173,7 +175,8 @@ local ends = v and tonumber(sub(v, 17, 32)) or 0
 local held = ends ~= 0 and (sub(v, 34, 54) == id or ARGV[3] == 'force')
 if not held then
   -- Asked again after the answer was lost: it is still true that this id gave it back.
-  if v and ((ends == 0 and sub(v, 34, 54) == id) or sub(v, 55, 75) == id) then return { 1, now, 0 } end
+  local again = v and ARGV[3] ~= 'force' and ((ends == 0 and sub(v, 34, 54) == id) or sub(v, 55, 75) == id)
+  if again then return { 1, now, 0 } end
   call('HDEL', KEYS[3], id)
   return { call('ZREM', KEYS[2], id) * 2, now, 0 }
 end

@@ -47,7 +47,7 @@ test("Claim: an answer that it does not understand tells nothing about the time"
     latest.push(Number(args[3]));
     if (!first) return;
     first = false;
-    return [7, serverTime(), 1, serverTime()];
+    return [7, 5, 1, 5];
   });
   const controller = new AbortController();
   const call = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
@@ -82,4 +82,36 @@ test("Claim: all who wait with one signal share one listener, which is gone with
   await Promise.all(waiting);
   assert.deepEqual([shared.listeners, two.listeners], [0, 0]);
   await lease.release();
+});
+
+test("Claim: who gives up while Redis refuses leaves its place as soon as Redis does not", async () => {
+  for (const refusal of ["NOPERM this user has no permissions", "NOREPLICAS Not enough good replicas to write."]) {
+    let refuses = false;
+    let released = 0;
+    const backend = scripted((command) => {
+      if (refuses) throw new Error(refusal);
+      if (command === "release") released++;
+      if (command === "acquire") return [0, serverTime(), 1, serverTime() + 3e7];
+    });
+    const controller = new AbortController();
+    const call = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
+    for (let i = 0; i < 3; i++) await nextTurn(); // it stands in line
+    refuses = true;
+    controller.abort();
+    await call;
+    await drain();
+    refuses = false;
+    await until(() => released === 1);
+  }
+});
+
+test("Claim: what may pass is waited for, also where Redis calls it an error", async () => {
+  for (const refusal of ["NOREPLICAS Not enough good replicas to write.", "ERR max number of clients reached"]) {
+    let refusals = 2;
+    const backend = scripted((command) => {
+      if (command === "acquire" && refusals-- > 0) throw new Error(refusal);
+    });
+    const lease = await new RedisLock(backend, "a").acquire({ timeout: 20_000 });
+    assert.equal(await lease.release(), true);
+  }
 });

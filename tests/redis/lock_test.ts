@@ -129,6 +129,8 @@ redisTest("without renewal a lease ends with its time, and the next one gets it"
 redisTest("forceRelease hands over, and the old holder hears of it", async ({ backend }) => {
   for (const lock of [new RedisLock(backend, "a", { ttl: 600 }), new RedisSemaphore(backend, "a", 1, { ttl: 600 })]) {
     assert.equal(await lock.forceRelease(), false);
+    await (await lock.acquire()).release();
+    for (let i = 0; i < 2; i++) assert.equal(await lock.forceRelease(), false);
     const lease = await lock.acquire();
     const waiting = lock.acquire();
     await until(async () => (await lock.inspect()).waiters.length === 1);
@@ -138,6 +140,8 @@ redisTest("forceRelease hands over, and the old holder hears of it", async ({ ba
     assert.equal(await lease.release(), false);
     assert.equal(next.held, true);
     assert.equal(await next.release(), true);
+    await lock.acquire();
+    assert.deepEqual([await lock.forceRelease(), await lock.forceRelease()], [true, false]);
   }
 });
 

@@ -200,6 +200,21 @@ redisTest("a hand-over that overtakes the answer about the place in line is not 
   assert.equal(await lease.release(), true);
 });
 
+redisTest("who may not publish can release all the same", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 3000 });
+  const first = await lock.acquire();
+  const second = lock.acquire();
+  // In line, and to be told by push.
+  await until(async () => {
+    const [id] = (await lock.inspect()).waiters;
+    return id !== undefined && String(await server.send("HGET", "interlock:lock:{a}:waiters", id))[16] === "p";
+  });
+  await server.send("ACL", "SETUSER", "default", "-publish");
+  assert.equal(await first.release(), true);
+  await server.send("ACL", "SETUSER", "default", "+publish");
+  assert.equal(await (await second).release(), true);
+});
+
 function latch(): { promise: Promise<void>; resolve: () => void } {
   let resolve!: () => void;
   const promise = new Promise<void>((open) => resolve = open);
