@@ -80,17 +80,16 @@ export function checkBoolean(value: unknown, name: string): asserts value is boo
 
 /** An options object, or none. */
 export function checkOptions(options: unknown): void {
-  must(options === undefined || typeof options === "object" && options !== null, "options", "be an object", options);
+  if (options === undefined) return;
+  must(typeof options === "object" && options !== null, "options", "be an object", options);
+  must(!("aborted" in options), "options", "not be a signal itself", options); // it would pass for options that say nothing
 }
 
 /** Both members of {@linkcode WaitOptions}. */
 export function checkWaitOptions(options: WaitOptions | undefined): void {
   checkOptions(options);
-  if (options === undefined) return;
-  // A bare signal would pass for options that say nothing.
-  must(!("aborted" in options), "options", "be an object such as { signal }", options);
-  if (options.timeout !== undefined) checkTimeout(options.timeout);
-  if (options.signal !== undefined) checkSignal(options.signal);
+  if (options?.timeout !== undefined) checkTimeout(options.timeout);
+  if (options?.signal !== undefined) checkSignal(options.signal);
 }
 
 /** By structure, so that signals of another realm or of a polyfill pass. */

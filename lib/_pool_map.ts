@@ -9,7 +9,7 @@
 import { isThenable } from "./_check.ts";
 import { type Read, Results, type Slot } from "./_pool_results.ts";
 import { type MapSource, Source } from "./_pool_source.ts";
-import { isCancellation, type MapInProgress, type PoolState } from "./_pool_state.ts";
+import type { MapInProgress, PoolState } from "./_pool_state.ts";
 import { Place, WaitQueue } from "./_wait_queue.ts";
 
 /** Options of {@linkcode Pool.map}. */
@@ -43,6 +43,8 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
   #pulling = true;
   #stopped = false;
   #over = false;
+  /** The reader waits for the end in `return`, which throws what failed. */
+  #leaving = false;
   /** Until the reader is told. */
   #earlyEnd: EarlyEnd | undefined;
   readonly #pool: PoolState;
@@ -86,7 +88,7 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
 
   /** Leaves: aborts what runs, waits for its end, closes the source. Throws what had failed before and was not read. */
   async return(): Promise<Read<R>> {
-    this.#begun = true;
+    this.#begun = this.#leaving = true;
     this.#results.discard();
     this.#stop();
     await this.#driving;
@@ -218,23 +220,29 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
   /** The first failure ends the map. What fails after that is for `join`, unless it is what it was told to stop with. */
   #fail(error: unknown): void {
     if (!this.#stopped) this.#stop({ error, failure: true });
-    else if (!isCancellation(error, this.#controller.signal)) this.#pool.fail({}, error);
+    else if (!this.#pool.isCancellation(error, this.#controller.signal)) this.#pool.fail({}, error);
   }
 
   #stop(end?: EarlyEnd): void {
     if (this.#stopped || this.#over) return;
     this.#stopped = true;
     this.#pulling = false;
-    this.#earlyEnd = end;
+    this.#endEarly(end);
     this.#controller.abort(end?.error);
     this.#room.wakeOne();
     this.#end.wakeOne();
   }
 
+  /** A failure counts from when it happens, and for as long as the reader has not taken it. */
+  #endEarly(end: EarlyEnd | undefined): void {
+    this.#earlyEnd = end;
+    if (end?.failure) this.#pool.fail(this, end.error);
+  }
+
   /** Waits for it, but not for ever where it still owes an item: such a source may be unable to close before. */
   async #close(source: Source<T>): Promise<void> {
     const closed = source.close().catch((error) => {
-      if (this.#earlyEnd === undefined && !this.#over) this.#earlyEnd = { error, failure: true };
+      if (this.#earlyEnd === undefined && !this.#over) this.#endEarly({ error, failure: true });
       else this.#fail(error);
     });
     if (!source.pending) return await closed;
@@ -246,9 +254,9 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
   #finish(): void {
     this.#over = true;
     this.#watch.end();
-    const end = this.#earlyEnd;
-    if (this.#results.end(end)) this.#earlyEnd = undefined;
-    else if (end?.failure) this.#pool.fail(this, end.error);
+    const told = this.#results.end(this.#earlyEnd);
+    if (told) this.#earlyEnd = undefined;
+    if (told || this.#leaving) this.#pool.taken(this);
     this.#pool.endMap(this);
   }
 

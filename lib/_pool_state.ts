@@ -122,6 +122,11 @@ export class PoolState {
     this.#failures.delete(owner);
   }
 
+  /** Whether this is how something ends that was told to, by its own signal or with the whole pool. */
+  isCancellation(error: unknown, signal: AbortSignal): boolean {
+    return isCancellation(error, signal) || isCancellation(error, this.#cancelled.signal);
+  }
+
   cancel(reason: unknown): void {
     if (this.#cancelled.signal.aborted) return; // the first reason stays
     this.closed = true;
@@ -160,7 +165,7 @@ export class PoolState {
 }
 
 /** Whether who was told to stop has stopped for that: with the reason, or with an AbortError that names it as its cause. */
-export function isCancellation(error: unknown, signal: AbortSignal): boolean {
+function isCancellation(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   if (error === signal.reason) return true;
   // As Node's own functions do.

@@ -21,9 +21,15 @@ export interface Keeper {
 
 /**
  * Engines forget the shape of objects, and the code that was compiled for it, when a collection finds none of them. A lock
- * is often idle then, and would be half as quick for a while: so one hold, spent or not, is always there.
+ * is often idle then, and would be half as quick for a while: so one hold, of nothing, is always there.
  */
 let first: Hold | undefined;
+
+/** Made with the first one, not when the module is loaded, so that a bundler may drop it. */
+function keepOne(made: Hold): void {
+  first = made;
+  first = new Hold({ act: "", takeBack() {} });
+}
 
 /** The guard that every local primitive hands out. Nobody else sees it before it is granted. */
 export class Hold implements Guard, Waiter<Hold> {
@@ -37,7 +43,7 @@ export class Hold implements Guard, Waiter<Hold> {
   constructor(keeper: Keeper, permits = 1) {
     this.#keeper = keeper;
     this.permits = permits;
-    first ??= this;
+    if (first === undefined) keepOne(this);
   }
 
   get act(): string {

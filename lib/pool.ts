@@ -160,7 +160,11 @@ export class Pool implements AsyncDisposable {
    * @throws {TypeError} when `source` is not iterable, `fn` is not a function, and for options of a wrong type.
    * @throws {ClosedError} when the pool is closed; also as a rejection of the first read, if it was closed until then.
    */
-  map<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options: MapOptions = {}): AsyncIterableIterator<R> {
+  map<T, R>(
+    source: MapSource<T>,
+    fn: MapFunction<T, R>,
+    options: MapOptions = {},
+  ): AsyncIterableIterator<R, undefined, undefined> {
     checkSource(source);
     checkFunction(fn, "fn");
     checkMapOptions(options);

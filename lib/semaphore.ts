@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkInteger } from "./_check.ts";
+import { checkInteger, promised } from "./_check.ts";
 import { refusal } from "./_exit.ts";
 import { Permits } from "./_permits.ts";
 import { Hold, runHolding } from "./guard.ts";
@@ -85,9 +85,11 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     if (options === undefined) return this.#permits.acquire(new Hold(this.#permits));
-    const { permits = 1 } = options ?? {}; // null gets its error from refusal
-    const refused = refusal(options, () => checkInteger(permits, "permits", 1, this.#permits.most));
-    return refused ?? this.#permits.acquire(new Hold(this.#permits, permits), options);
+    return promised(() => {
+      const { permits = 1 } = options ?? {}; // null gets its error from refusal
+      const refused = refusal(options, () => checkInteger(permits, "permits", 1, this.#permits.most));
+      return refused ?? this.#permits.acquire(new Hold(this.#permits, permits), options);
+    });
   }
 
   /**

@@ -98,7 +98,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   }
 
   /** The members, in the order in which they were added. */
-  [Symbol.iterator](): IterableIterator<T> {
+  [Symbol.iterator](): IterableIterator<T, undefined> {
     return this.#members.values();
   }
 

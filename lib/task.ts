@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isCancellation, type PoolState } from "./_pool_state.ts";
+import type { PoolState } from "./_pool_state.ts";
 
 /**
  * How far a {@linkcode Task} is. "cancelled" means that its function has ended by throwing what it was cancelled with;
@@ -76,7 +76,7 @@ export class RunningTask<T> implements Task<T> {
       this.#status = "fulfilled";
     } catch (error) {
       this.#outcome = error;
-      this.#status = isCancellation(error, this.signal) ? "cancelled" : "rejected";
+      this.#status = this.#pool.isCancellation(error, this.signal) ? "cancelled" : "rejected";
       if (this.#status === "rejected" && this.#result === undefined) this.#pool.fail(this, error);
     }
     this.#pool.end(this.#controller);

@@ -162,7 +162,7 @@ export const badWaitOptions: readonly (readonly [unknown, typeof TypeError | typ
   [null, TypeError, /options .*null/],
   [5, TypeError, /options .*5/],
   ["soon", TypeError, /options .*"soon"/],
-  [new AbortController().signal, TypeError, /options must be an object such as { signal }, got .*AbortSignal/],
+  [new AbortController().signal, TypeError, /options must not be a signal itself, got .*AbortSignal/],
   [{ timeout: NaN }, RangeError, /timeout .*NaN/],
   [{ timeout: -1 }, RangeError, /timeout .*-1/],
   [{ timeout: -Infinity }, RangeError, /timeout .*-Infinity/],

@@ -255,6 +255,33 @@ test("Pool.map: what fails after the end, and not with its reason, is thrown by 
   await assert.rejects(failed.join(), clean);
 });
 
+test("Pool.map: a failure is thrown once, by whoever comes for it, and in the order in which it happened", async () => {
+  const closing = new Error("closing failed");
+  const pool = new Pool(3);
+  const items = function* () {
+    try {
+      yield 0;
+      yield 1;
+    } finally {
+      throw closing;
+    }
+  };
+  const map = pool.map(items(), (n) => n);
+  await map.next();
+  const joining = pool.join();
+  await assert.rejects(map.return!(), closing);
+  await joining;
+
+  const errors = [new Error("first"), new Error("second")];
+  const later = pool.map([0, 1, 2], async (n) => {
+    for (let i = 0; i < n; i++) await nextTurn();
+    if (n > 0) throw errors[n - 1];
+  });
+  await later.next();
+  const caught = await pool.join().catch((error) => error);
+  assert.deepEqual(caught.errors, errors);
+});
+
 test("Pool.map: an iterator that misbehaves ends the map, and keeps no place", async () => {
   const boom = new Error("boom");
   const throwing = () => {

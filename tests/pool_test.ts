@@ -352,3 +352,12 @@ test("Pool: the stack of an error shows who called run", async () => {
   // JavaScriptCore keeps no frames of callers that wait.
   if (!("Bun" in globalThis)) assert.match(error.stack!, /theCaller/);
 });
+
+test("Pool: what ends with the reason of the whole pool is not a failure, whatever it was told before", async () => {
+  const pool = new Pool(1);
+  const task = await pool.createTask(() => pool.run(() => {}));
+  task.cancel("for itself");
+  pool.cancel(new Error("all of it"));
+  await pool.join();
+  assert.equal(task.status, "cancelled");
+});

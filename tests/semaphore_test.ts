@@ -199,3 +199,14 @@ test("BoundedSemaphore: asking for more than there can ever be is an error, not 
   plain.release();
   assert.equal(await states([waiter]), "fulfilled");
 });
+
+test("Semaphore: options that throw when they are read are a rejection", async () => {
+  const options = {
+    get permits(): number {
+      throw new Error("boom");
+    },
+  };
+  const semaphore = new Semaphore(1);
+  await assert.rejects(semaphore.acquire(options), /boom/);
+  assert.equal(semaphore.value, 1);
+});
