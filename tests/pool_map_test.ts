@@ -258,15 +258,13 @@ test("Pool.map: what fails after the end, and not with its reason, is thrown by 
 test("Pool.map: a failure is thrown once, by whoever comes for it, and in the order in which it happened", async () => {
   const closing = new Error("closing failed");
   const pool = new Pool(3);
-  const items = function* () {
-    try {
-      yield 0;
-      yield 1;
-    } finally {
-      throw closing;
-    }
+  const close = () => {
+    throw closing;
   };
-  const map = pool.map(items(), (n) => n);
+  const items: Iterable<number> = {
+    [Symbol.iterator]: () => ({ next: () => ({ done: false, value: 0 }), return: close }),
+  };
+  const map = pool.map(items, (n) => n);
   await map.next();
   const joining = pool.join();
   await assert.rejects(map.return!(), closing);
