@@ -40,6 +40,6 @@ export function attached(desk: Desk, server: ServerLike, options: AttachOptions 
   return new FetchServer(
     desk,
     (force) => server.stop(force),
-    () => !server.pendingRequests && !server.pendingWebSockets,
+    () => server.pendingRequests === 0 && server.pendingWebSockets === 0,
   );
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { ClosedError, GracefulShutdown, type GracefulShutdownOptions, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
-import { drain, nextTurn, watch } from "./_tools.ts";
+import { drain, nextTurn, watch, withFakeTime } from "./_tools.ts";
 
 /** One that leaves the process's signals alone. */
 function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
@@ -451,6 +451,33 @@ test("GracefulShutdown: a server that cannot be closed by force is in the report
   const { drained, errors } = await shutdown.finished;
   assert.deepEqual([drained, errors], [false, [boom]]);
 });
+
+test("GracefulShutdown: a server that is still closing is forced only where it says that nothing is in flight", () =>
+  withFakeTime(async (time) => {
+    for (
+      const counters of [{}, { pendingRequests: 1, pendingWebSockets: 0 }, { pendingRequests: 0, pendingWebSockets: 0 }]
+    ) {
+      const shutdown = quiet({ grace: 5000 });
+      const stops: boolean[] = [];
+      let closed = () => {};
+      const stop = (force = false) => {
+        stops.push(force);
+        if (force) closed();
+        return new Promise<void>((resolve) => force ? resolve() : closed = resolve);
+      };
+      shutdown.attach({ stop, ...counters });
+      shutdown.request();
+      for (let ms = 0; ms < 2000; ms += 100) {
+        await drain();
+        time.advance(100);
+      }
+      await drain();
+      const idle = "pendingRequests" in counters && counters.pendingRequests === 0;
+      assert.deepEqual(stops, idle ? [false, true] : [false], JSON.stringify(counters));
+      closed();
+      assert.equal((await shutdown.finished).drained, true);
+    }
+  }));
 
 test("GracefulShutdown: bad arguments", async () => {
   const cases: [GracefulShutdownOptions | unknown, typeof TypeError | typeof RangeError, RegExp][] = [

@@ -144,6 +144,7 @@ export class Harness {
       const ttl = await this.server.send("PTTL", key);
       this.must(ttl !== -1, `key ${key} has no time to live`);
     }
+    // A look every 50 ms, until what is waited for is there; the end is what it may take.
     for (const end = performance.now() + 2 * TTL + 6000; performance.now() < end; await sleep(50)) {
       if ((await ours()).length === 0) return;
     }

@@ -116,7 +116,7 @@ async function visit(): Promise<void> {
     if (late > 1000) complaints.push(`an acquire settled ${late} ms after its time`);
     if (error instanceof TimeoutError) return;
     if (!(error instanceof Error) || error.name !== "RedisError") complaints.push(`acquire: ${error}`);
-    return await sleep(20);
+    return await sleep(20); // load: it does not try as often as it can while everything fails
   }
   await use(lease, performance.now() - start);
 }

@@ -16,7 +16,7 @@ async function restarted(harness: Harness): Promise<void> {
   await harness.workers(4, "lock");
   await harness.entries(20);
   await harness.server.kill();
-  await sleep(200);
+  await sleep(200); // the fault lasts; what is checked does not depend on how long
   await harness.server.start();
   await harness.recover();
 }
