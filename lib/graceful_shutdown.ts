@@ -186,8 +186,8 @@ export class GracefulShutdown implements AsyncDisposable {
    * until they are closed. Newcomers get 503, busy connections are closed after their answer, idle ones at once. For the
    * servers of Deno.serve and Bun.serve the handler counts; they are only closed in the end.
    *
-   * @param server Of node:http(s), Deno.serve or Bun.serve; not of node:http2. Give Deno.serve `signal: shutdown.forced` as well: its server has
-   * no other way to be closed by force.
+   * @param server Of node:http(s), Deno.serve or Bun.serve; not of node:http2. Give Deno.serve `signal: shutdown.forced` as
+   * well: its server has no other way to be closed by force.
    * @returns The same server.
    * @throws {TypeError} when it is none of them.
    * @throws {ClosedError} when the drain is over.
