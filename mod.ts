@@ -42,8 +42,8 @@ export {
   type LockedOnArguments,
   lockOnArguments,
   type LockOnArgumentsOptions,
-} from "./lib/lock_on_arguments.ts";
-export { GracefulShutdown } from "./lib/graceful_shutdown.ts";
+} from "./lib/arguments/lock_on_arguments.ts";
+export { GracefulShutdown } from "./lib/shutdown/graceful_shutdown.ts";
 export type {
   AttachOptions,
   BunServerLike,
@@ -56,8 +56,8 @@ export type {
   ServerLike,
   ShutdownReport,
   WebSocketLike,
-} from "./lib/graceful_shutdown.ts";
-export { Pool } from "./lib/pool.ts";
-export type { Task, TaskStatus } from "./lib/task.ts";
-export type { MapFunction, MapOptions } from "./lib/_pool_map.ts";
-export type { MapSource } from "./lib/_pool_source.ts";
+} from "./lib/shutdown/graceful_shutdown.ts";
+export { Pool } from "./lib/pool/pool.ts";
+export type { Task, TaskStatus } from "./lib/pool/task.ts";
+export type { MapFunction, MapOptions } from "./lib/pool/map.ts";
+export type { MapSource } from "./lib/pool/map_source.ts";

@@ -59,7 +59,7 @@ function ask(args: string[]): Ask {
 
 function run(name: string, { suite, only, rounds }: Ask): Promise<Row[]> {
   const [command, ...args] = COMMANDS[name]!();
-  const script = new URL("_child.ts", import.meta.url).pathname;
+  const script = new URL("./_child.ts", import.meta.url).pathname;
   const child = spawn(command!, [...args, script, JSON.stringify({ suite, only, rounds })], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -1,11 +1,11 @@
 /** All situations of the local part. */
 import { condition } from "./condition.ts";
 import { event } from "./event.ts";
-import { giveUp } from "./give_up.ts";
+import { giveUp } from "./internal/cancellation.ts";
 import { keyedMutex } from "./keyed_mutex.ts";
 import { lock } from "./lock.ts";
 import { memory } from "./memory.ts";
-import { pool } from "./pool.ts";
+import { pool } from "./pool/pool.ts";
 import { rwLock } from "./rw_lock.ts";
 import { semaphore } from "./semaphore.ts";
 import type { Situation } from "./_situation.ts";

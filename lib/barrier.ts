@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { checkInteger, checkWaitOptions, promised } from "./_check.ts";
-import { Place, refuse, settle, WaitQueue } from "./_wait_queue.ts";
+import { checkInteger, checkWaitOptions, promised } from "./internal/check.ts";
+import { Place, refuse, settle, WaitQueue } from "./internal/wait_queue.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { WaitOptions } from "./types.ts";
 

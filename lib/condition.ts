@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkWaitOptions, isThenable, must, promised } from "./_check.ts";
-import { timedOut } from "./_exit.ts";
-import type { Mutex } from "./_mutex.ts";
-import { Place, WaitQueue } from "./_wait_queue.ts";
+import { checkFunction, checkInteger, checkWaitOptions, isThenable, must, promised } from "./internal/check.ts";
+import { timedOut } from "./internal/cancellation.ts";
+import type { Mutex } from "./internal/mutex.ts";
+import { Place, WaitQueue } from "./internal/wait_queue.ts";
 import { NotHeldError, TimeoutError } from "./errors.ts";
-import { type Hold, runHolding } from "./guard.ts";
+import { type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { refusal } from "./_exit.ts";
-import { Place, WaitQueue } from "./_wait_queue.ts";
+import { refusal } from "./internal/cancellation.ts";
+import { Place, WaitQueue } from "./internal/wait_queue.ts";
 import type { WaitOptions } from "./types.ts";
 
 /**

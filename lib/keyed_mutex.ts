@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { quote } from "./_check.ts";
-import { refusal } from "./_exit.ts";
-import { Mutex } from "./_mutex.ts";
-import { runHolding } from "./guard.ts";
+import { quote } from "./internal/check.ts";
+import { refusal } from "./internal/cancellation.ts";
+import { Mutex } from "./internal/mutex.ts";
+import { runHolding } from "./internal/hold.ts";
 import type { Guard, WaitOptions } from "./types.ts";
 
 /**

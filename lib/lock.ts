@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { Mutex } from "./_mutex.ts";
+import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
-import { runHolding } from "./guard.ts";
+import { runHolding } from "./internal/hold.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 /** For Condition, which lends the lock's hold. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { refusal } from "./_exit.ts";
-import { Permits } from "./_permits.ts";
-import { Hold, type Keeper, runHolding } from "./guard.ts";
+import { refusal } from "./internal/cancellation.ts";
+import { Permits } from "./internal/permits.ts";
+import { Hold, type Keeper, runHolding } from "./internal/hold.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;

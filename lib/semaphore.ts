@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { checkInteger, promised } from "./_check.ts";
-import { refusal } from "./_exit.ts";
-import { Permits } from "./_permits.ts";
-import { Hold, runHolding } from "./guard.ts";
+import { checkInteger, promised } from "./internal/check.ts";
+import { refusal } from "./internal/cancellation.ts";
+import { Permits } from "./internal/permits.ts";
+import { Hold, runHolding } from "./internal/hold.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 /** What acquiring a semaphore takes. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { isThenable, must } from "./_check.ts";
-import { refusal } from "./_exit.ts";
-import { Place, WaitQueue } from "./_wait_queue.ts";
+import { isThenable, must } from "./internal/check.ts";
+import { refusal } from "./internal/cancellation.ts";
+import { Place, WaitQueue } from "./internal/wait_queue.ts";
 import type { WaitOptions } from "./types.ts";
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkTimeout, checkWaitOptions, promised } from "./_check.ts";
+import { checkTimeout, checkWaitOptions, promised } from "./internal/check.ts";
 import { Lock } from "./lock.ts";
 import type { Guard, WaitOptions } from "./types.ts";
 

@@ -10,12 +10,12 @@ const SOUND: Record<string, string> = {
   "mod.ts": `export type { Guard } from "./lib/types.ts";\nexport { Lock } from "./lib/lock.ts";`,
   "lib/types.ts": "/** Types. */\n/** Proof. */\nexport interface Guard { held: boolean }",
   "lib/errors.ts": "/** Errors. */\nexport class SyncError extends Error {}",
-  "lib/_check.ts": `/** Checks. */\nimport type { Guard } from "./types.ts";`,
-  "lib/_wait_queue.ts": `/** The line. */\nimport { SyncError } from "./errors.ts";`,
+  "lib/internal/check.ts": `/** Checks. */\nimport type { Guard } from "../types.ts";`,
+  "lib/internal/wait_queue.ts": `/** The queue. */\nimport { SyncError } from "../errors.ts";`,
   "lib/base.ts": `/** Base. */\nexport class Base { #secret = 1; release(): void {} }`,
   "lib/lock.ts": `/** Lock. */
 import type { Guard } from "./types.ts";
-import {} from "./_wait_queue.ts";
+import {} from "./internal/wait_queue.ts";
 import { Base } from "./base.ts";
 /** A lock. @example x */
 export class Lock extends Base {
@@ -25,7 +25,8 @@ export class Lock extends Base {
   [Symbol.dispose](): void {}
 }`,
   "lib/redis/mod.ts":
-    `/** Redis. */\nimport {} from "../types.ts";\nimport {} from "../_check.ts";\nimport {} from "./port.ts";`,
+    `/** Redis. */\nimport {} from "../types.ts";\nimport {} from "../internal/check.ts";\nimport {} from "./port.ts";`,
+  "lib/diagnostics/mod.ts": `/** Observers. */\nimport {} from "../internal/check.ts";`,
   "lib/redis/port.ts": "/** Port. */\nexport interface Port { Deno: string }",
 };
 
@@ -41,14 +42,17 @@ function with_(path: string, more: string): Record<string, string> {
 
 test("rules: imports point down", () => {
   const cases: [path: string, target: string][] = [
-    ["lib/_wait_queue.ts", "./lock.ts"],
-    ["lib/_check.ts", "./_wait_queue.ts"],
-    ["lib/types.ts", "./_check.ts"],
+    ["lib/internal/wait_queue.ts", "../lock.ts"],
+    ["lib/internal/check.ts", "./wait_queue.ts"],
+    ["lib/types.ts", "./internal/check.ts"],
     ["lib/lock.ts", "./redis/port.ts"],
     ["lib/lock.ts", "../mod.ts"],
     ["lib/redis/mod.ts", "../lock.ts"],
-    ["lib/redis/mod.ts", "../_wait_queue.ts"],
+    ["lib/redis/mod.ts", "../internal/wait_queue.ts"],
     ["lib/redis/mod.ts", "../../mod.ts"],
+    ["lib/diagnostics/mod.ts", "../lock.ts"],
+    ["lib/diagnostics/mod.ts", "../redis/port.ts"],
+    ["lib/lock.ts", "./diagnostics/mod.ts"],
   ];
   for (const [path, target] of cases) {
     assert.equal(check(rules.importsPointDown, with_(path, `import {} from "${target}";`)), 1, `${path} → ${target}`);
@@ -59,8 +63,8 @@ test("rules: imports point down", () => {
 test("rules: no cycles, mod.ts free of redis", () => {
   assert.equal(check(rules.noCycles, with_("lib/base.ts", `import type { Lock } from "./lock.ts";`)), 2);
   assert.equal(check(rules.noCycles, with_("lib/types.ts", `import {} from "./types.ts";`)), 1);
-  assert.equal(check(rules.localIsFreeOfRedis, with_("lib/errors.ts", `import {} from "./redis/port.ts";`)), 1);
-  assert.equal(check(rules.localIsFreeOfRedis, with_("mod.ts", `export {} from "./lib/redis/mod.ts";`)), 2);
+  assert.equal(check(rules.localIsFreeOfOtherEntries, with_("lib/errors.ts", `import {} from "./redis/port.ts";`)), 1);
+  assert.equal(check(rules.localIsFreeOfOtherEntries, with_("mod.ts", `export {} from "./lib/redis/mod.ts";`)), 2);
 });
 
 test("rules: only relative imports, with their endings", () => {

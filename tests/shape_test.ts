@@ -21,7 +21,7 @@ const files = new Set(paths);
 const structure = {
   importsPointDown: rules.importsPointDown,
   noCycles: rules.noCycles,
-  localIsFreeOfRedis: rules.localIsFreeOfRedis,
+  localIsFreeOfOtherEntries: rules.localIsFreeOfOtherEntries,
   onlyRelativeImports: rules.onlyRelativeImports,
   noDeno: rules.noDeno,
   noUsing: rules.noUsing,

@@ -59,7 +59,7 @@ export async function drainAcross(
 ): Promise<number> {
   const open = await locks.acquire("drain");
   const flags = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const script = fileURLToPath(new URL("_drain_process.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./_drain_process.ts", import.meta.url));
   const ready: Promise<void>[] = [];
   const visits = Array.from({ length: processes }, () => {
     const child = spawn(process.execPath, [...flags, script, name, url, String(each)], {

@@ -13,7 +13,7 @@ import { kill, startScript } from "../shared/processes.ts";
 import { type Lane, Stage } from "./lanes.ts";
 
 const WORKERS = 4;
-const worker = fileURLToPath(new URL("redis_worker.ts", import.meta.url));
+const worker = fileURLToPath(new URL("./redis_worker.ts", import.meta.url));
 
 /** A server of its own, unless REDIS_URL names one. */
 async function server(): Promise<{ url: string; stop: () => Promise<void> }> {

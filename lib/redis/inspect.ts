@@ -4,9 +4,9 @@
  * @module
  */
 import { explain } from "./errors.ts";
-import { release } from "./_forget.ts";
-import type { Session } from "./_session.ts";
-import type { Target } from "./_target.ts";
+import { release } from "./internal/release_by_id.ts";
+import type { Session } from "./internal/session.ts";
+import type { Target } from "./internal/resource_spec.ts";
 
 /** Somebody who holds. */
 export interface Holder {

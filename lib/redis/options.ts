@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { checkBoolean, checkInteger, checkOptions, checkString, must } from "../_check.ts";
-import type { Backend } from "./port.ts";
+import { checkBoolean, checkInteger, checkOptions, checkString, must } from "../internal/check.ts";
+import type { Backend } from "./clients/backend.ts";
 
 /** Options that every class over Redis takes. */
 export interface RedisOptions {

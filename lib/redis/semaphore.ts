@@ -4,20 +4,20 @@
  *
  * @module
  */
-import { checkInteger, checkName, checkWaitOptions, must, promised, quote } from "../_check.ts";
+import { checkInteger, checkName, checkWaitOptions, must, promised, quote } from "../internal/check.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
-import { claim, tryClaim } from "./_claim.ts";
+import { claim, tryClaim } from "./internal/acquisition.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
-import type { Backend } from "./port.ts";
-import { runWith } from "./_run.ts";
-import { sessionOf } from "./_session.ts";
-import type { Session } from "./_session.ts";
-import { weighted } from "./_target.ts";
-import type { Target } from "./_target.ts";
+import type { Backend } from "./clients/backend.ts";
+import { runWith } from "./internal/run_holding.ts";
+import { sessionOf } from "./internal/session.ts";
+import type { Session } from "./internal/session.ts";
+import { weighted } from "./internal/resource_spec.ts";
+import type { Target } from "./internal/resource_spec.ts";
 
 /** What waiting for permits takes. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { test } from "../_test.ts";
 import { type Recorded, replay } from "./_replay.ts";
 
-const [header, ...lines] = readFileSync(new URL("traces.jsonl", import.meta.url), "utf8").trim().split("\n");
+const [header, ...lines] = readFileSync(new URL("./traces.jsonl", import.meta.url), "utf8").trim().split("\n");
 const programs = lines.map((line) => JSON.parse(line) as Recorded);
 
 /** The first move after which we are elsewhere than asyncio, told readably. */

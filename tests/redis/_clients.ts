@@ -14,7 +14,7 @@ import {
   type NodeRedisClient,
 } from "../../lib/redis/mod.ts";
 import { runtime, test } from "../_test.ts";
-import { DenoRedisDouble } from "./_deno_redis_double.ts";
+import { DenoRedisDouble } from "./clients/_deno_redis_double.ts";
 import { Server } from "./_server.ts";
 
 /** A connected client. */

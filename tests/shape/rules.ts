@@ -4,25 +4,40 @@ import type { Export, Tree } from "./tree.ts";
 
 export type Rule = (tree: Tree) => string[];
 
-/** From the bottom up: a file imports from lower rows only. What is in no row is a primitive or its helper, on top. */
-const LAYERS = [["types", "errors"], ["_check"], ["_exit"], ["_wait_queue"], ["guard"], ["_mutex", "_permits"]];
-/** What lib/redis may use of the local part: types, errors and pure helpers. */
-const SHARED = ["types", "errors", "_check"];
+/** From the bottom up: a file imports from lower rows only. Primitives, the pool and the shutdown are in no row: on top. */
+const LAYERS = [
+  ["types", "errors"],
+  ["internal/check"],
+  ["internal/hook"],
+  ["internal/cancellation"],
+  ["internal/wait_queue"],
+  ["internal/hold"],
+  ["internal/mutex", "internal/permits"],
+].map((names) => names.map((name) => `lib/${name}.ts`));
+/** What lib/redis and lib/diagnostics may use of the local part: types, errors, and helpers that know no primitive. */
+const SHARED = LAYERS.slice(0, 4).flat();
 
-const isLocal = (path: string): boolean => /^lib\/[^/]+\.ts$/.test(path);
 const isRemote = (path: string): boolean => path.startsWith("lib/redis/");
-const isShared = (path: string): boolean => SHARED.some((name) => path === `lib/${name}.ts`);
+const isDiagnostics = (path: string): boolean => path.startsWith("lib/diagnostics/");
+const isLocal = (path: string): boolean => path.startsWith("lib/") && !isRemote(path) && !isDiagnostics(path);
+const isShared = (path: string): boolean => SHARED.includes(path);
 
 function layer(path: string): number {
-  const index = LAYERS.findIndex((names) => names.some((name) => path === `lib/${name}.ts`));
+  const index = LAYERS.findIndex((paths) => paths.includes(path));
   return index < 0 ? LAYERS.length : index;
+}
+
+/** Whether a file of one of the two entries beside mod.ts imports from its own folder or from what is shared. */
+function staysInside(path: string, target: string): boolean {
+  const isOwn = isRemote(path) ? isRemote(target) : isDiagnostics(target);
+  return isOwn || isShared(target);
 }
 
 function library(tree: Tree): string[] {
   return tree.paths.filter((path) => path.startsWith("lib/"));
 }
 
-/** Imports point down: primitives → queue and guard → errors, types. lib/redis takes types, errors, pure helpers. */
+/** Imports point down: primitives → internal → errors, types. lib/redis and lib/diagnostics take what is shared. */
 export const importsPointDown: Rule = (tree) =>
   library(tree).flatMap((path) =>
     tree.imports(path).flatMap(({ target, line }) => {
@@ -30,7 +45,7 @@ export const importsPointDown: Rule = (tree) =>
       // Primitives may be built on each other, and the two at the bottom are one: cycles are found elsewhere.
       const isDown = layer(target) < layer(path) ||
         (layer(target) === layer(path) && [0, LAYERS.length].includes(layer(path)));
-      const isFine = isLocal(path) ? isLocal(target) && isDown : isRemote(target) || isShared(target);
+      const isFine = isLocal(path) ? isLocal(target) && isDown : staysInside(path, target);
       return isFine ? [] : [`${path}:${line} imports ${target}`];
     })
   );
@@ -39,9 +54,11 @@ export const importsPointDown: Rule = (tree) =>
 export const noCycles: Rule = (tree) =>
   library(tree).filter((path) => tree.reachable(path).has(path)).map((path) => `${path} leads to itself`);
 
-/** Who imports the local part gets nothing of the remote one. */
-export const localIsFreeOfRedis: Rule = (tree) =>
-  [...tree.reachable("mod.ts")].filter(isRemote).map((path) => `mod.ts leads to ${path}`);
+/** `mod.ts` imports nothing of the other two entries. */
+export const localIsFreeOfOtherEntries: Rule = (tree) =>
+  [...tree.reachable("mod.ts")].filter((path) => isRemote(path) || isDiagnostics(path)).map((path) =>
+    `mod.ts leads to ${path}`
+  );
 
 /** No driver, no run-time, no registry: only files of this tree, with their endings. */
 export const onlyRelativeImports: Rule = (tree) =>

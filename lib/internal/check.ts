@@ -1,0 +1,113 @@
+/**
+ * What arguments have to be. Pure: every check throws before anything has changed, names the argument and quotes the
+ * value; a wrong type is a TypeError, a wrong value of the right type is a RangeError.
+ *
+ * @module
+ */
+import type { WaitOptions } from "../types.ts";
+
+/** The value as an error message shows it: short, on one line, and telling `"1"` from `1`. Never throws. */
+export function quote(value: unknown): string {
+  try {
+    return spelt(value);
+  } catch {
+    return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
+  }
+}
+
+function spelt(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
+  if (typeof value === "object" && value !== null) return `an object (${value.constructor?.name || "no class"})`;
+  return String(value);
+}
+
+/** Throws unless it `holds` that the argument obeys the rule, which reads on from "must". */
+export function must(
+  holds: boolean,
+  name: string,
+  rule: string,
+  value: unknown,
+  Wrong: new (message: string) => Error = TypeError,
+): asserts holds {
+  if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
+}
+
+/** Milliseconds to wait: any number from 0 up, `Infinity` included. */
+export function checkTimeout(value: unknown, name = "timeout"): asserts value is number {
+  checkNumber(value, name);
+  must(value >= 0, name, "be 0 or more milliseconds", value, RangeError); // NaN is not
+}
+
+/** A whole number from `min` to `max`. */
+export function checkInteger(
+  value: unknown,
+  name: string,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): asserts value is number {
+  checkNumber(value, name);
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+  must(false, name, `be a whole number ${range}`, value, RangeError);
+}
+
+function checkNumber(value: unknown, name: string): asserts value is number {
+  must(typeof value === "number", name, "be a number", value);
+}
+
+/** Something that can be called. */
+export function checkFunction(value: unknown, name: string): void {
+  must(typeof value === "function", name, "be a function", value);
+}
+
+/** Text that may be empty. */
+export function checkString(value: unknown, name: string): asserts value is string {
+  must(typeof value === "string", name, "be a string", value);
+}
+
+/** Text that says something. */
+export function checkName(value: unknown, name = "name"): asserts value is string {
+  checkString(value, name);
+  must(value !== "", name, "not be empty", value, RangeError);
+}
+
+/** Yes or no. */
+export function checkBoolean(value: unknown, name: string): asserts value is boolean {
+  must(typeof value === "boolean", name, "be a boolean", value);
+}
+
+/** An options object, or none. */
+export function checkOptions(options: unknown): void {
+  if (options === undefined) return;
+  must(typeof options === "object" && options !== null, "options", "be an object", options);
+  must(!("aborted" in options), "options", "not be a signal itself", options); // it would pass for options that say nothing
+}
+
+/** Both members of {@linkcode WaitOptions}. */
+export function checkWaitOptions(options: WaitOptions | undefined): void {
+  checkOptions(options);
+  if (options?.timeout !== undefined) checkTimeout(options.timeout);
+  if (options?.signal !== undefined) checkSignal(options.signal);
+}
+
+/** By structure, so that signals of another realm or of a polyfill pass. */
+export function checkSignal(value: unknown, name = "signal"): asserts value is AbortSignal {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  must(typeof aborted === "boolean" && typeof addEventListener === "function", name, "be an AbortSignal", value);
+}
+
+/** Calls `fn` so that what it throws becomes a rejection: what returns a promise never throws synchronously. */
+export function promised<T>(fn: () => Promise<T>): Promise<T> {
+  try {
+    return fn();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** Whether it has to be awaited. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+}

@@ -1,0 +1,47 @@
+/**
+ * The port: all that the Redis part asks of a client. Adapters fill it in by structure, so no driver is imported.
+ * Invariant: a backend never closes a connection that it did not open itself.
+ *
+ * @module
+ */
+
+import { must } from "../../internal/check.ts";
+
+/**
+ * What a Redis client has to be able to do. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
+ * {@linkcode bunRedis} or {@linkcode denoRedis}, or write one for another client: two functions are enough.
+ */
+export interface Backend {
+  /** Runs a script that the server knows by its digest; rejects with a message that has NOSCRIPT in front if it does not. */
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+  /**
+   * Listens on a channel, over a connection of its own where the client needs that. Resolves once the server has
+   * confirmed, to a function that ends it. Without this member waiters find out by heartbeats alone.
+   *
+   * @param onMessage Called with every message.
+   * @param onGap Called whenever messages may have been missed and listening goes on again.
+   * @param onLost Called whenever messages do not come any more: with true when this subscription is over, so that
+   * another one is asked for; else until `onGap`. Without it, who waits meanwhile is passed over as if it had crashed.
+   */
+  subscribe?(
+    channel: string,
+    onMessage: (message: string) => void,
+    onGap: () => void,
+    onLost?: (forGood?: boolean) => void,
+  ): Promise<() => void | Promise<void>>;
+  /** Whether the keys live on several nodes: one command then never names keys of two names. */
+  readonly cluster?: boolean;
+  /** Whether the client was closed for good: nothing is tried again then. */
+  readonly closed?: boolean;
+  /** Calls `listener` when the client is closed for good. */
+  onClose?(listener: () => void): void;
+}
+
+/** Throws unless the client has these methods: another library's would only fail once it is used. */
+export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
+  const members = Object(client) as Record<string, unknown>;
+  const known = methods.every((method) => typeof members[method] === "function");
+  must(known, name, `be a client of ${library}`, client);
+}

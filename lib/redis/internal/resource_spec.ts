@@ -1,0 +1,37 @@
+/**
+ * What a claim is made on: keys, scripts and settings of one name. Invariant: immutable, so that a lease carries all
+ * that is needed to renew and give it back.
+ *
+ * @module
+ */
+import { acquireMutex, inspectMutex, releaseMutex } from "../scripts/mutex.ts";
+import type { Script } from "../scripts/mutex.ts";
+import { acquireWeighted, inspectWeighted, releaseWeighted } from "../scripts/weighted.ts";
+import type { Keys, Settings } from "../options.ts";
+
+/** The scripts that belong together. */
+export interface Family {
+  readonly code: "m" | "w";
+  readonly acquire: Script;
+  readonly release: Script;
+  readonly inspect: Script;
+}
+
+export const mutex: Family = { code: "m", acquire: acquireMutex, release: releaseMutex, inspect: inspectMutex };
+
+export const weighted: Family = {
+  code: "w",
+  acquire: acquireWeighted,
+  release: releaseWeighted,
+  inspect: inspectWeighted,
+};
+
+export interface Target {
+  readonly family: Family;
+  readonly keys: Keys;
+  readonly settings: Settings;
+  /** As errors name it: `lock "orders"`. */
+  readonly what: string;
+  readonly weight: number;
+  readonly limit: number;
+}

@@ -1,0 +1,94 @@
+/**
+ * An answer whose body says when it has ended. For servers that don't say it themselves.
+ *
+ * A body that is complete already, in one piece, is handed on as a piece, so that the server can send its length; any
+ * other one is passed through a stream that reads only when it is read from.
+ *
+ * @module
+ */
+import type { Entry } from "../shutdown_state.ts";
+
+/**
+ * How many turns of the microtask queue a complete body may need to show itself. Text and bytes need 1, Deno's Blob 4;
+ * Node reads a Blob in the background, so there it counts as a stream.
+ */
+const TURNS = 8;
+
+/**
+ * Returns an answer like `response`; calls `ended` once its body was read to the end, was cancelled, or failed. Cutting
+ * `entry` breaks the body off.
+ */
+export async function withBodyEnd(response: Response, entry: Entry, ended: () => void): Promise<Response> {
+  const { status, statusText } = response;
+  // Bun forgets the type that it would have derived from the body, unless it is asked before.
+  const headers = new Headers(response.headers);
+  const body = response.body;
+  // One that was read already is the server's to complain about.
+  if (body === null || response.bodyUsed || body.locked) {
+    ended();
+    return response;
+  }
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  const reads: Read[] = [];
+  const whole = await complete(reader, reads);
+  if (whole !== undefined) ended();
+  return new Response(whole ?? passedThrough(reader, reads, entry, ended), { status, statusText, headers });
+}
+
+type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
+
+/** The body, if it consists of one piece or none and this is known at once. What was read for that is in `reads`. */
+async function complete(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reads: Read[],
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const first = await early(reader, reads);
+  if (first === undefined || first.done) return first && new Uint8Array();
+  const second = await early(reader, reads);
+  return second?.done ? first.value as Uint8Array<ArrayBuffer> : undefined;
+}
+
+/** One read, if it needs no waiting. */
+async function early(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reads: Read[],
+): Promise<ReadableStreamReadResult<Uint8Array> | undefined> {
+  const read = reader.read();
+  let result: ReadableStreamReadResult<Uint8Array> | undefined;
+  read.then((value) => result = value, () => {});
+  reads.push(read);
+  for (let turn = 0; turn < TURNS && result === undefined; turn++) await null;
+  return result;
+}
+
+/** Reads ahead of the server by no more than `reads`. */
+function passedThrough(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reads: Read[],
+  entry: Entry,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      entry.cut = () => {
+        const reason = new DOMException("Cannot send answer: shutdown was forced", "AbortError");
+        controller.error(reason);
+        reader.cancel(reason).catch(() => {});
+      };
+    },
+    async pull(controller) {
+      try {
+        const { done, value } = await (reads.shift() ?? reader.read());
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      ended();
+    },
+    cancel(reason) {
+      ended();
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}

@@ -1,0 +1,75 @@
+/**
+ * When has an answer been sent? Deno says it with a promise, Bun when asked, and anywhere else the body has to be
+ * watched. On Deno and Bun the answer is passed on untouched, so their fast ways to send it stay open.
+ *
+ * @module
+ */
+import { withBodyEnd } from "./body_end.ts";
+import type { Entry } from "../shutdown_state.ts";
+
+/** The second argument of a Deno.serve handler. */
+interface DenoInfo {
+  /** Of a large body that is not a stream, the last part may still be on its way; closing the server waits for that. */
+  readonly completed: Promise<void>;
+}
+
+/** The second argument of a Bun.serve handler. */
+interface BunServer {
+  readonly pendingRequests: number;
+  /** null once the request is over; for a Unix socket it always is. */
+  requestIP(request: Request): unknown;
+}
+
+/** One request that Bun is still sending the answer of. */
+interface Sending {
+  readonly server: BunServer;
+  readonly request: Request;
+  readonly ended: () => void;
+}
+
+/** Watches answers. */
+export class AnswerEnds {
+  readonly #sending = new Set<Sending>();
+  // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
+  #sweepAt = 64;
+
+  /**
+   * Calls `ended` when the answer to `request` has been sent or given up.
+   *
+   * @param response What the handler answered; undefined if it threw, or answers in another way (an upgrade).
+   * @param info The handler's second argument, by which the server is known.
+   */
+  async watch<R>(request: Request, response: R, info: unknown, entry: Entry, ended: () => void): Promise<R> {
+    if (isDenoInfo(info)) info.completed.then(ended, ended);
+    else if (isBunServer(info)) this.#remember({ server: info, request, ended });
+    else if (response instanceof Response && request.method !== "HEAD" && response.status !== 101) {
+      return await withBodyEnd(response, entry, ended) as R;
+    } else ended();
+    return response;
+  }
+
+  /** Finds out what Bun has sent in the meantime. */
+  sweep(): void {
+    for (const sending of this.#sending) {
+      if (sending.server.requestIP(sending.request) !== null) continue;
+      this.#sending.delete(sending);
+      sending.ended();
+    }
+    this.#sweepAt = 2 * this.#sending.size + 64;
+  }
+
+  #remember(sending: Sending): void {
+    this.#sending.add(sending);
+    if (this.#sending.size >= this.#sweepAt) this.sweep();
+  }
+}
+
+function isDenoInfo(info: unknown): info is DenoInfo {
+  const completed = (info as Partial<DenoInfo> | null | undefined)?.completed;
+  return typeof completed?.then === "function";
+}
+
+function isBunServer(info: unknown): info is BunServer {
+  const server = info as Partial<BunServer> | null | undefined;
+  return typeof server?.requestIP === "function" && typeof server.pendingRequests === "number";
+}

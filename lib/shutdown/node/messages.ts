@@ -1,0 +1,123 @@
+/**
+ * Requests and answers of node:http: refusing them, and knowing when they have ended.
+ *
+ * @module
+ */
+import type { SocketLike } from "./sockets.ts";
+import { LINGER, REFUSAL } from "../shutdown_state.ts";
+
+/** The part of an IncomingMessage that is used. */
+export interface NodeRequestLike {
+  /** As in `GET`. */
+  readonly method?: string | undefined;
+  /** Path and query. */
+  readonly url?: string | undefined;
+  /** By lower-case names. */
+  readonly headers: Record<string, string | string[] | undefined>;
+}
+
+/** An IncomingMessage, as far as it is used. */
+export interface Incoming extends NodeRequestLike {
+  readonly complete: boolean;
+  readonly socket: SocketLike;
+  /** null while nobody reads the body. */
+  readonly readableFlowing: boolean | null;
+  off(event: string, listener: () => void): unknown;
+  once(event: string, listener: () => void): unknown;
+  resume(): unknown;
+}
+
+/** A ServerResponse, as far as it is used. */
+export interface Outgoing {
+  readonly headersSent: boolean;
+  readonly req?: Incoming;
+  getHeader(name: string): unknown;
+  removeHeader(name: string): unknown;
+  setHeader(name: string, value: string): unknown;
+  writeHead(status: number, headers: Record<string, string | number>): unknown;
+  write(data: string): unknown;
+  end(data?: string): unknown;
+  once(event: string, listener: () => void): unknown;
+}
+
+/**
+ * Asks the client to close its connection after this answer, if that can still be said. Not before the request's body has
+ * come: the server would close over what is still to be read, and the answer would be lost.
+ */
+export function closeAfter(response: Outgoing): void {
+  const say = () => void (response.headersSent || response.setHeader("connection", "close"));
+  if (response.req === undefined || !uploads(response.req)) say();
+  else response.req.once("end", say);
+}
+
+function uploads({ complete, headers }: Incoming): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+}
+
+/**
+ * The same for the last of several requests that wait on one connection; those in front of it are to be answered, too.
+ * Returns false if the one in front has said so already, so that nothing can follow it.
+ */
+export function closeAfterLast(response: Outgoing, inFront: Outgoing | undefined): boolean {
+  if (inFront?.getHeader("connection") === "close") {
+    if (inFront.headersSent) return false;
+    inFront.removeHeader("connection");
+  }
+  closeAfter(response);
+  return true;
+}
+
+/** The refusal is complete at once; the connection ends after the request's body, which a client may still be sending. */
+export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
+  response.writeHead(503, {
+    "connection": "close",
+    "retry-after": retryAfter,
+    "content-type": "text/plain",
+    "content-length": REFUSAL.length,
+  });
+  const end = () => void response.end();
+  response.write(request.method === "HEAD" ? "" : REFUSAL);
+  if (request.complete) return end();
+  const timer = setTimeout(end, LINGER);
+  afterUpload(request, () => {
+    clearTimeout(timer);
+    end();
+  });
+  request.resume();
+}
+
+/** The same for a connection that was to become something else than HTTP. */
+export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
+  abandon(socket);
+  const head = `HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: ${retryAfter}\r\n`;
+  socket.end(`${head}Content-Type: text/plain\r\nContent-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`);
+}
+
+/** For an upgraded connection that nobody was given: what it still says is read away, its errors are nobody's. */
+export function abandon(socket: SocketLike): void {
+  socket.on("error", () => {});
+  socket.resume();
+}
+
+/** Calls `done` when nothing of the request's body is still to come. For requests that have been answered. */
+export function afterUpload(request: Incoming, done: () => void): void {
+  const { socket } = request;
+  if (request.complete || socket.destroyed) return done();
+  const ends = [[request, "end"], [request, "close"], [socket, "close"]] as const;
+  const first = () => {
+    for (const [from, event] of ends) from.off(event, first); // a connection that lives on must not collect them
+    done();
+  };
+  for (const [from, event] of ends) from.once(event, first);
+  if (request.readableFlowing === null) request.resume(); // not every run-time does that by itself
+}
+
+/** `fn`, which runs at the first call only. */
+export function once(fn: () => void): () => void {
+  let called = false;
+  return () => {
+    if (called) return;
+    called = true;
+    fn();
+  };
+}

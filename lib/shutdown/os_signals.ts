@@ -1,0 +1,66 @@
+/**
+ * The operating system's signals, on every run-time that has them. Where there is no `process` (a browser), nothing is
+ * listened to.
+ *
+ * @module
+ */
+import { must } from "../internal/check.ts";
+
+/** The part of `process` that Deno, Node and Bun have in common. */
+interface SignalSource {
+  readonly stderr?: { readonly isTTY?: boolean };
+  on(name: string, listener: () => void): unknown;
+  off(name: string, listener: () => void): unknown;
+}
+
+/** Those of Linux, macOS and Windows: Node and Bun would wait for a misspelt one for ever. */
+const KNOWN = new Set(
+  ("HUP INT QUIT ILL TRAP ABRT IOT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT TSTP TTIN TTOU URG XCPU XFSZ " +
+    "VTALRM PROF WINCH IO POLL INFO LOST PWR SYS EMT UNUSED BREAK KILL STOP").split(" ").map((name) => `SIG${name}`),
+);
+
+/** No process can catch these. */
+const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
+
+/** Names of signals, as an option. */
+export function checkSignalNames(value: unknown): asserts value is readonly string[] {
+  must(Array.isArray(value), "signals", "be an array", value);
+  for (const name of value) {
+    must(typeof name === "string", "signals", "hold strings", name);
+    must(KNOWN.has(name), "signals", 'hold names like "SIGTERM"', name, RangeError);
+    must(!UNCATCHABLE.has(name), "signals", "hold signals that can be caught", name, RangeError);
+  }
+}
+
+/** Whether the process was started in a terminal. */
+export function inTerminal(): boolean {
+  return process()?.stderr?.isTTY === true;
+}
+
+/**
+ * Calls `listener` at each of these signals instead of the system's default effect, until the returned function is
+ * called; then they have their default effect again. Listening does not keep the process alive.
+ */
+export function listenToSignals(names: readonly string[], listener: (name: string) => void): () => void {
+  const source = process();
+  if (typeof source?.on !== "function" || typeof source.off !== "function") return () => {};
+  const { on, off } = source as SignalSource;
+  const stops: (() => void)[] = [];
+  const stop = () => stops.splice(0).forEach((each) => each());
+  try {
+    for (const name of new Set(names)) {
+      const heard = () => listener(name);
+      on.call(source, name, heard);
+      stops.push(() => off.call(source, name, heard));
+    }
+  } catch (error) {
+    // A name that this system doesn't know: none of them stays behind.
+    stop();
+    throw error;
+  }
+  return stop;
+}
+
+function process(): Partial<SignalSource> | undefined {
+  return (globalThis as { process?: Partial<SignalSource> }).process;
+}

@@ -1,0 +1,315 @@
+/** lockOnArguments: equal arguments take turns, different ones never look alike. */
+import assert from "node:assert/strict";
+import { type ArgumentMutex, KeyedMutex, lockOnArguments, TimeoutError } from "../../mod.ts";
+import { test } from "../_test.ts";
+import { drain, rejectsWith } from "../_tools.ts";
+
+/** Calls the wrapped function with all argument lists at once; says how many ran at the same time. */
+async function together(
+  calls: readonly (readonly unknown[])[],
+  select: readonly number[] = [0, 1],
+  mutex = new KeyedMutex<string>(),
+): Promise<number> {
+  let inside = 0, most = 0;
+  const wrapped = lockOnArguments(mutex, select)(async (..._: unknown[]) => {
+    most = Math.max(most, ++inside);
+    await drain();
+    inside--;
+  });
+  await Promise.all(calls.map((args) => wrapped(...args)));
+  assert.equal(mutex.size, 0);
+  return most;
+}
+
+test("lockOnArguments: calls with equal selected arguments run one at a time, others freely", async () => {
+  assert.equal(await together([["card", 10, 1], ["card", 10, 2], ["card", 10, 3]]), 1);
+  assert.equal(await together([["card", 10], ["card", 20], ["other", 10]]), 3);
+  assert.equal(await together([[1, "x"], [2, "x"], [3, "x"]], [1]), 1);
+  assert.equal(await together([[1], [2], [3]], []), 1);
+});
+
+test("lockOnArguments: different arguments never share a key, equal ones always do", async () => {
+  const different = [
+    ["a:b", "c"],
+    ["a", "b:c"],
+    ["a,b", "c"],
+    ['a","b', "c"],
+    ["a", "b", "c"],
+    [1, 2],
+    ["1", 2],
+    [1n, 2],
+    [12, undefined],
+    [undefined, undefined],
+    ["undefined", undefined],
+    [null, undefined],
+    ["null", undefined],
+    [NaN, undefined],
+    ["NaN", undefined],
+    [true, undefined],
+    ["true", undefined],
+    ["", undefined],
+    ["string a", undefined],
+    ["\ud800", undefined],
+    ["\udc00", undefined],
+  ];
+  assert.equal(await together(different), different.length);
+  for (const args of different) assert.equal(await together([args, [...args]]), 1);
+  assert.equal(await together([[0, 0], [-0, 0]]), 1);
+  assert.equal(await together([[1], [1, undefined]]), 1);
+});
+
+test("lockOnArguments: passes on this, arguments, result and error, and keeps name and length", async () => {
+  const mutex = new KeyedMutex<string>();
+  const account = {
+    balance: 100,
+    withdraw: lockOnArguments(mutex, [0])(function withdraw(this: { balance: number }, card: string, amount: number) {
+      if (amount > this.balance) throw new RangeError(`not enough for ${card}`);
+      return this.balance -= amount;
+    }),
+  };
+  assert.equal(await account.withdraw("card", 30), 70);
+  await assert.rejects(account.withdraw("card", 300), /not enough for card/);
+  assert.deepEqual([account.withdraw.name, account.withdraw.length], ["withdraw", 2]);
+  assert.equal(mutex.size, 0);
+});
+
+test("lockOnArguments: as a decorator on a method", async () => {
+  const mutex = new KeyedMutex<string>();
+  let inside = 0, most = 0;
+  async function withdraw(this: Bank, card: string, amount: number): Promise<string> {
+    most = Math.max(most, ++inside);
+    await drain();
+    inside--;
+    return `${this.name}: ${card} -${amount}`;
+  }
+  class Bank {
+    name = "bank";
+    declare withdraw: typeof withdraw;
+  }
+  // What `@lockOnArguments(mutex, [0])` compiles to, so that the file runs where decorators are not lowered.
+  const context = { kind: "method", name: "withdraw", static: false } as ClassMethodDecoratorContext<
+    Bank,
+    typeof withdraw
+  >;
+  Bank.prototype.withdraw = lockOnArguments(mutex, [0])(withdraw, context);
+  const [a, b] = [new Bank(), new Bank()];
+  assert.deepEqual(await Promise.all([a.withdraw("x", 1), b.withdraw("x", 2)]), ["bank: x -1", "bank: x -2"]);
+  assert.equal(most, 1, "the instance is not part of the key");
+  await Promise.all([a.withdraw("x", 1), b.withdraw("y", 2)]);
+  assert.equal(most, 2);
+  for (const kind of ["getter", "setter", "field", "class", "accessor"]) {
+    assert.throws(() => lockOnArguments(mutex, [0])(withdraw as never, { ...context, kind } as never), TypeError);
+  }
+});
+
+test("lockOnArguments: two functions share keys only where both are given the same name", async () => {
+  const mutex = new KeyedMutex<string>();
+  let inside = 0, most = 0;
+  const make = (name?: string) =>
+    lockOnArguments(mutex, [0], { name })(async function pay(_: string) {
+      most = Math.max(most, ++inside);
+      await drain();
+      inside--;
+    });
+  const atOnce = async (...fns: ((id: string) => Promise<void>)[]) => {
+    most = 0;
+    await Promise.all(fns.map((fn) => fn("id")));
+    return most;
+  };
+  assert.equal(await atOnce(make(), make()), 2);
+  assert.equal(await atOnce(make("a"), make("b"), make()), 3);
+  assert.equal(await atOnce(make("a"), make("a")), 1);
+  assert.equal(await atOnce(make("pay"), make()), 2);
+  assert.equal(await atOnce(make("function 1"), make("function 2"), make()), 3);
+});
+
+test("lockOnArguments: a key function makes a key from anything", async () => {
+  const mutex = new KeyedMutex<string>();
+  const seen: string[] = [];
+  const byUser = lockOnArguments(mutex, (order: { user: number; shop: string }) => [order.user, order.shop]);
+  const place = byUser(async (order: { user: number; shop: string }, id: number) => {
+    seen.push(`+${id}`);
+    await drain();
+    seen.push(`-${id}`);
+    return order.user;
+  });
+  assert.deepEqual(
+    await Promise.all([
+      place({ user: 1, shop: "a" }, 101),
+      place({ user: 1, shop: "a" }, 102),
+      place({ user: 1, shop: "b" }, 103),
+    ]),
+    [1, 1, 1],
+  );
+  assert.deepEqual(seen, ["+101", "+103", "-101", "-103", "+102", "-102"]);
+  const error = new Error("no key");
+  const failing = lockOnArguments(mutex, (_: string): string => {
+    throw error;
+  })((_: string) => assert.fail("called"));
+  await rejectsWith(failing("a"), error);
+});
+
+test("lockOnArguments: an object among the arguments asks for a key function", async () => {
+  const wrapped = lockOnArguments(new KeyedMutex<string>(), [0, 1])((..._: unknown[]) => assert.fail("called"));
+  for (const wrong of [{}, [], new Date(), () => {}, Symbol("s")]) {
+    await assert.rejects(
+      wrapped("fine", wrong),
+      (error: Error) => error instanceof TypeError && /argument 1 .*key function/.test(error.message),
+    );
+  }
+  const keyed = lockOnArguments(new KeyedMutex<string>(), (o: object) => o as never)((_: object) =>
+    assert.fail("called")
+  );
+  await assert.rejects(keyed({}), TypeError);
+});
+
+test("lockOnArguments: wrong arguments are refused at once", () => {
+  const mutex = new KeyedMutex<string>();
+  for (const wrong of [undefined, null, {}, 5]) assert.throws(() => lockOnArguments(wrong as never, [0]), TypeError);
+  for (const wrong of [undefined, null, 0, "0"]) assert.throws(() => lockOnArguments(mutex, wrong as never), TypeError);
+  for (const wrong of [-1, 0.5, NaN]) assert.throws(() => lockOnArguments(mutex, [wrong]), RangeError);
+  assert.throws(() => lockOnArguments(mutex, ["0"] as never), TypeError);
+  const refusal = /^TypeError: mutex must be a KeyedMutex or RedisKeyedMutex, got /;
+  for (const wrong of [undefined, null, 5, {}]) assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
+  for (const name of [5, null]) assert.throws(() => lockOnArguments(mutex, [0], { name } as never), TypeError);
+  assert.throws(() => lockOnArguments(mutex, [0], { name: "" }), RangeError);
+  assert.throws(() => lockOnArguments(mutex, [0], { timeout: -1 }), RangeError);
+  assert.throws(() => lockOnArguments(mutex, [0], null as never), TypeError);
+  for (const fn of [undefined, 5, {}]) assert.throws(() => lockOnArguments(mutex, [0])(fn as never), TypeError);
+});
+
+test("lockOnArguments: a timeout bounds the waiting for the turn", async () => {
+  const wrapped = lockOnArguments(new KeyedMutex<string>(), [0], { timeout: 0 })((_: string) => drain());
+  const first = wrapped("a");
+  await assert.rejects(wrapped("a"), TimeoutError);
+  await first;
+  await wrapped("a");
+});
+
+test("lockOnArguments: on a mutex across machines the name is the identity", async () => {
+  const keys: string[] = [];
+  const everywhere: ArgumentMutex = {
+    run: async (key, fn) => {
+      keys.push(key);
+      return await fn();
+    },
+  };
+  const wrap = lockOnArguments(everywhere, [0]);
+  await wrap(function pay(_: string) {})("a");
+  await wrap(function pay(_: string) {})("a");
+  await lockOnArguments(everywhere, [0], { name: "pay" })((_: string) => {})("a");
+  await wrap(function payOut(_: string) {})("a");
+  assert.equal(new Set(keys.slice(0, 3)).size, 1);
+  assert.notEqual(keys[3], keys[0]);
+  assert.throws(() => wrap((() => (_: string) => {})()), /name/);
+
+  class Base {
+    declare pay: (id: string) => Promise<void>;
+    static pay: (id: string) => Promise<void>;
+  }
+  class Derived extends Base {}
+  const context = { kind: "method", name: "pay", static: false } as ClassMethodDecoratorContext<Base>;
+  function pay(this: unknown, _: string) {}
+  Base.prototype.pay = wrap(pay, context as never);
+  Base.pay = wrap(pay, { ...context, static: true } as never);
+  keys.length = 0;
+  await new Base().pay("a");
+  await new Derived().pay("a");
+  await Derived.pay("a");
+  await lockOnArguments(everywhere, [0], { name: "Base.pay" })((_: string) => {})("a");
+  assert.equal(new Set(keys).size, 1, keys.join());
+});
+
+/** What `@outer @inner` above a method compiles to; the initializers run when an instance is made. */
+function decorate(Class: { prototype: object }, name: string, ...innerFirst: unknown[]): ((this: unknown) => void)[] {
+  const initializers: ((this: unknown) => void)[] = [];
+  const addInitializer = (fn: (this: unknown) => void) => initializers.push(fn);
+  const context = { kind: "method", name, static: false, private: name.startsWith("#"), addInitializer };
+  const members = Class.prototype as Record<string, unknown>;
+  for (const decorator of innerFirst as ((fn: unknown, context: unknown) => unknown)[]) {
+    members[name] = decorator(members[name], context);
+  }
+  return initializers;
+}
+
+test("lockOnArguments: a method is known by its class and name, whatever else decorates it and it is called on", async () => {
+  const keys: string[] = [];
+  const everywhere: ArgumentMutex = { run: async (key, fn) => (keys.push(key), await fn()) };
+  const wrap = lockOnArguments(everywhere, [0]);
+  const anonymous = (fn: (...args: unknown[]) => unknown) =>
+    function (this: unknown, ...args: unknown[]) {
+      return fn.apply(this, args);
+    };
+  class Shop {
+    constructor() {
+      for (const initialize of initializers) initialize.call(this);
+    }
+    async buy(_: string): Promise<void> {}
+    async sell(_: string): Promise<void> {}
+    async lend(_: string): Promise<void> {}
+  }
+  class Kiosk extends Shop {
+    override lend(_: string): Promise<void> {
+      return super.lend(_);
+    }
+  }
+  const initializers = [
+    ...decorate(Shop, "buy", wrap, anonymous),
+    ...decorate(Shop, "sell", anonymous, wrap),
+    ...decorate(Shop, "lend", wrap),
+  ];
+  decorate(Kiosk, "lend", wrap);
+  const { sell } = Shop.prototype;
+  await assert.rejects(sell.call(undefined, "a"), /^TypeError: method sell must be given a name in options.name/);
+  const [shop, kiosk] = [new Shop(), new Kiosk()];
+  for (const one of [shop, kiosk]) await one.buy("a");
+  for (const one of [shop, kiosk, undefined, { sell() {} }]) await sell.call(one as Shop, "a");
+  await kiosk.lend("a");
+  const of = (name: string) => JSON.stringify([`name ${name}`, "string a"]);
+  assert.deepEqual(keys.slice(0, 6), [...Array(2).fill(of("Shop.buy")), ...Array(4).fill(of("Shop.sell"))]);
+  assert.deepEqual(keys.slice(6), [of("Kiosk.lend"), of("Shop.lend")]);
+
+  // Nobody can tell: a class without a name, and a private method of one of several classes.
+  const nameless = [
+    class {
+      buy(_: string) {}
+    },
+    class {
+      buy(_: string) {}
+    },
+  ];
+  for (const Class of nameless) {
+    Object.defineProperty(Class, "name", { value: "" });
+    decorate(Class, "buy", wrap);
+    await assert.rejects(async () => await new Class().buy("a"), /must be given a name/);
+  }
+  const hidden = wrap(async (_: string) => {}, { kind: "method", name: "#pay", static: false, private: true } as never);
+  await hidden.call(shop as never, "a");
+  assert.equal(keys.at(-1), of("Shop.#pay"));
+  await assert.rejects(hidden.call(kiosk as never, "a"), /method #pay must be given a name/);
+});
+
+test("lockOnArguments: what a method was called on first does not name it", async () => {
+  const keys: string[] = [];
+  const everywhere: ArgumentMutex = { run: async (key, fn) => (keys.push(key), await fn()) };
+  class Shop {
+    async pay(_: string): Promise<void> {}
+  }
+  class Kiosk {
+    async pay(_: string): Promise<void> {}
+  }
+  decorate(Shop, "pay", lockOnArguments(everywhere, [0]));
+  Kiosk.prototype.pay = Shop.prototype.pay; // as mixins do
+  const names: string[][] = [];
+  for (const order of [[Kiosk, Shop], [Shop, Kiosk]]) {
+    keys.length = 0;
+    for (const Class of order) await new Class().pay("a");
+    names.push(keys.map((key) => JSON.parse(key)[0]).sort());
+  }
+  assert.deepEqual(names[0], ["name Kiosk.pay", "name Shop.pay"]);
+  assert.deepEqual(names[1], names[0]);
+  class Other {
+    pay() {}
+  }
+  await assert.rejects(Shop.prototype.pay.call(new Other() as never, "a"), /must be given a name/);
+});

@@ -1,0 +1,168 @@
+/** `denoRedis` takes clients of jsr:@db/redis: what that module publishes, as far as it matters, written down here. */
+import assert from "node:assert/strict";
+import {
+  type Backend,
+  denoRedis,
+  type DenoRedisClient,
+  type DenoRedisSubscriber,
+  type DenoRedisSubscription,
+} from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { nextTurn } from "../../_tools.ts";
+
+type RedisValue = string | number | Uint8Array;
+type Raw = string | number | null | undefined | boolean | Uint8Array | Raw[];
+
+interface RedisPubSubMessage<TMessage> {
+  pattern?: string;
+  channel: string;
+  message: TMessage;
+}
+
+interface RedisSubscription<TMessage extends string | string[] = string> {
+  readonly isClosed: boolean;
+  receive(): AsyncIterableIterator<RedisPubSubMessage<TMessage>>;
+  subscribe(...channels: string[]): Promise<void>;
+  unsubscribe(...channels: string[]): Promise<void>;
+  close(): void;
+}
+
+interface ConnectionEventMap {
+  connect: unknown;
+  reconnecting: { delay: number };
+  ready: unknown;
+  close: unknown;
+  end: unknown;
+}
+
+interface Redis {
+  readonly isClosed: boolean;
+  readonly isConnected: boolean;
+  evalsha(hash: string, keys: string[], args: RedisValue[]): Promise<Raw>;
+  eval(script: string, keys: string[], args: RedisValue[]): Promise<Raw>;
+  subscribe<TMessage extends string | string[] = string>(...channels: string[]): Promise<RedisSubscription<TMessage>>;
+  addEventListener<K extends keyof ConnectionEventMap>(
+    type: K,
+    callback: (event: CustomEvent<ConnectionEventMap[K]>) => void,
+    options?: AddEventListenerOptions | boolean,
+  ): void;
+  removeEventListener<K extends keyof ConnectionEventMap>(
+    type: K,
+    callback: (event: CustomEvent<ConnectionEventMap[K]>) => void,
+    options?: EventListenerOptions | boolean,
+  ): void;
+  close(): void;
+}
+
+test("clients of @db/redis fit, and the same pair gives the same backend", () => {
+  const call = () => Promise.reject(new Error("called"));
+  const client = { isClosed: false, evalsha: call, eval: call } as unknown as Redis;
+  const [subscriber, other] = [1, 2].map(() => ({ subscribe: call }) as unknown as Redis) as [Redis, Redis];
+  const asClient: DenoRedisClient = client; // checked by the compiler
+  const asSubscriber: DenoRedisSubscriber = subscriber;
+  assert.equal(denoRedis(client), denoRedis(asClient));
+  assert.notEqual(denoRedis(client), denoRedis(client, subscriber));
+  const backend = denoRedis(client, subscriber);
+  assert.notEqual(denoRedis(client, other), backend);
+  assert.equal(denoRedis(asClient, asSubscriber), backend);
+  assert.equal(denoRedis(client).subscribe, undefined);
+  assert.equal(typeof denoRedis(client, subscriber).subscribe, "function");
+});
+
+/** A connection that listens, on paper: what is told goes to whichever loop asks first. */
+class Paper implements DenoRedisSubscriber {
+  readonly channels: string[] = [];
+  readonly events = new EventTarget();
+  loops = 0;
+  works = true;
+  readonly #asking: ((result: IteratorResult<{ channel: string; message: string }>) => void)[] = [];
+
+  async subscribe(channel: string): Promise<DenoRedisSubscription> {
+    await nextTurn();
+    if (!this.works) throw new Error("no connection");
+    this.channels.push(channel);
+    this.loops++;
+    const next = () =>
+      new Promise<IteratorResult<{ channel: string; message: string }>>((ask) => this.#asking.push(ask));
+    return {
+      receive: () => ({ [Symbol.asyncIterator]: () => ({ next }) }),
+      subscribe: (another) => Promise.resolve(this.channels.push(another)),
+      unsubscribe: (one) => Promise.resolve(this.channels.splice(this.channels.indexOf(one), 1)),
+    };
+  }
+
+  addEventListener(type: string, listener: () => void): void {
+    this.events.addEventListener(type, listener);
+  }
+
+  removeEventListener(type: string, listener: () => void): void {
+    this.events.removeEventListener(type, listener);
+  }
+
+  async tell(channel: string, message: string): Promise<void> {
+    this.#asking.shift()!({ done: false, value: { channel, message } });
+    await nextTurn();
+  }
+
+  /** The connection is gone for good. */
+  async end(): Promise<void> {
+    this.channels.length = 0;
+    this.#asking.shift()!({ done: true, value: undefined });
+    await nextTurn();
+  }
+}
+
+test("several clients of @db/redis share one connection that listens", async () => {
+  const call = () => Promise.reject(new Error("called"));
+  const paper = new Paper();
+  const backends = [1, 2, 3].map(() => denoRedis({ evalsha: call, eval: call }, paper));
+  const heard: string[] = [];
+  const listen = (backend: Backend, i: number) =>
+    backend.subscribe!(`channel ${i}`, (message) => heard.push(message), () => {});
+  paper.works = false;
+  const failed = await Promise.allSettled(backends.map(listen));
+  assert.deepEqual(failed.map(({ status }) => status), ["rejected", "rejected", "rejected"]);
+  paper.works = true;
+  const stops = await Promise.all(backends.map(listen));
+  assert.equal(paper.loops, 1);
+  for (const i of [2, 0, 1]) await paper.tell(`channel ${i}`, `to ${i}`);
+  assert.deepEqual(heard, ["to 2", "to 0", "to 1"]);
+  await stops[0]!();
+  assert.deepEqual(paper.channels.sort(), ["channel 1", "channel 2"]);
+  await paper.tell("channel 0", "too late");
+  assert.equal(heard.length, 3);
+});
+
+test("when the connection to @db/redis that listens is gone, all hear of it, and the next one starts afresh", async () => {
+  const call = () => Promise.reject(new Error("called"));
+  const paper = new Paper();
+  const backends = [0, 1].map(() => denoRedis({ evalsha: call, eval: call }, paper));
+  const heard: string[] = [];
+  const listen = (backend: Backend, i: number) =>
+    backend.subscribe!(
+      `channel ${i}`,
+      (message) => heard.push(message),
+      () => heard.push(`${i} is back`),
+      (forGood) => heard.push(`${i} is lost${forGood ? " for good" : ""}`),
+    );
+  const told = () => heard.splice(0);
+  const stops = await Promise.all(backends.map(listen));
+  paper.events.dispatchEvent(new Event("close"));
+  assert.deepEqual(told(), ["0 is lost", "1 is lost"]);
+  paper.events.dispatchEvent(new Event("connect"));
+  assert.deepEqual(told(), ["0 is back", "1 is back"]);
+  await paper.end();
+  assert.deepEqual(told(), ["0 is lost for good", "1 is lost for good"]);
+
+  const again = await listen(backends[0]!, 0);
+  await Promise.all(stops.map((stop) => stop())); // what is over cannot end what came after it
+  assert.deepEqual(paper.channels, ["channel 0"]);
+  assert.equal(paper.loops, 2);
+  await paper.tell("channel 0", "hello");
+  paper.events.dispatchEvent(new Event("close"));
+  assert.deepEqual(told(), ["hello", "0 is lost"]);
+  await again();
+  paper.events.dispatchEvent(new Event("connect"));
+  await paper.end();
+  assert.deepEqual(told(), []);
+});

@@ -1,0 +1,61 @@
+/** Gathering the writes of one step: order is kept, and nothing stays held back. */
+import assert from "node:assert/strict";
+import { Cork } from "../../../lib/redis/clients/io_cork.ts";
+import { ioRedis } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { drain } from "../../_tools.ts";
+
+/** A stream that writes down what goes out together. */
+class Recorder {
+  readonly writes: string[] = [];
+  #held: string | undefined;
+
+  cork(): void {
+    assert.equal(this.#held, undefined, "corked twice");
+    this.#held = "";
+  }
+
+  uncork(): void {
+    if (this.#held !== undefined) this.writes.push(this.#held);
+    this.#held = undefined;
+  }
+
+  write(text: string): void {
+    if (this.#held === undefined) this.writes.push(text);
+    else this.#held += text;
+  }
+}
+
+test("Cork: what is sent in one step goes out in few writes, in order", async () => {
+  const [cork, stream] = [new Cork(), new Recorder()];
+  for (let i = 0; i < 20; i++) {
+    cork.hold(stream);
+    stream.write("abcdefghijklmnopqrst"[i]!);
+  }
+  assert.deepEqual(stream.writes, ["abcdefgh", "ijklmnop"]);
+  await drain();
+  assert.deepEqual(stream.writes, ["abcdefgh", "ijklmnop", "qrst"]);
+  cork.hold(stream);
+  stream.write("u");
+  await drain();
+  assert.equal(stream.writes.at(-1), "u");
+});
+
+test("Cork: a new connection in the same step, and none at all", async () => {
+  const [cork, old, fresh] = [new Cork(), new Recorder(), new Recorder()];
+  for (const stream of [old, undefined, fresh, null, {}, fresh]) {
+    cork.hold(stream);
+    if (stream instanceof Recorder) stream.write("x");
+  }
+  await drain();
+  assert.deepEqual([old.writes, fresh.writes], [["x"], ["x", "x"]]);
+});
+
+test("Cork: a client without a stream works as well", async () => {
+  const sent: unknown[][] = [];
+  const on = () => {};
+  const evalsha = (...command: unknown[]) => Promise.resolve(sent.push(command));
+  const client = { evalsha, eval: evalsha, duplicate: () => ({}), status: "ready", on };
+  assert.equal(await ioRedis(client).evalsha("sha", ["k"], ["a"]), 1);
+  assert.deepEqual(sent, [["sha", 1, "k", "a"]]);
+});

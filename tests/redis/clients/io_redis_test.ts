@@ -1,0 +1,71 @@
+/** The adapter for ioredis, beyond what all clients are tested for. */
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { Redis } from "ioredis";
+import { Redis as IoRedis5 } from "ioredis5";
+import { ioRedis } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { drain } from "../../_tools.ts";
+import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
+
+test("ioRedis: the same client gives the same backend, which knows when it is closed", async () => {
+  const client = new Redis({ lazyConnect: true });
+  const backend = ioRedis(client);
+  let told = 0;
+  backend.onClose!(() => told++);
+  assert.equal(ioRedis(client), backend);
+  assert.equal(backend.closed, false);
+  assert.equal(backend.cluster, false);
+  await closeIo(client);
+  assert.equal(backend.closed, true);
+  assert.equal(told, 1);
+});
+
+test("ioRedis: a cluster that cannot subscribe keeps no listener of ours", async () => {
+  const call = () => Promise.reject(new Error("no connection"));
+  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
+  const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
+  await assert.rejects(ioRedis(client).subscribe!("channel", () => {}, () => {}), /no connection/);
+  assert.deepEqual(client.eventNames(), []);
+});
+
+test("ioRedis: after a reconnection we subscribe again, so an error of it is never uncaught", async () => {
+  const call = () => Promise.reject(new Error("called"));
+  const subscribed: string[] = [];
+  let works = true;
+  const own = Object.assign(new EventEmitter(), {
+    status: "ready",
+    disconnect() {},
+    subscribe: (channel: string) => {
+      subscribed.push(channel);
+      return works ? Promise.resolve() : Promise.reject(new Error("Connection is closed."));
+    },
+  });
+  const overrides: object[] = [];
+  const duplicate = (override: object) => (overrides.push(override), own);
+  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call, duplicate });
+  let gaps = 0;
+  await ioRedis(client).subscribe!("channel", () => {}, () => gaps++);
+  assert.deepEqual(overrides, [{ enableOfflineQueue: true, autoResubscribe: false }]);
+  for (works of [false, true]) {
+    own.emit("ready");
+    await drain();
+  }
+  assert.deepEqual([subscribed, gaps], [["channel", "channel", "channel"], 1]);
+});
+
+const unqueued = { lazyConnect: true, enableOfflineQueue: false };
+const clients: readonly Client[] = [
+  { name: "ioredis 6", connect: (url) => useIo(new Redis(url, unqueued)) },
+  { name: "ioredis 5", connect: (url) => useIo(new IoRedis5(url, unqueued)) },
+];
+
+for (const client of clients) {
+  redisTest(`${client.name}: a client that queues nothing while it is offline listens all the same`, async (bench) => {
+    const heard: string[] = [];
+    const stop = await bench.backend.subscribe!("channel", (message) => heard.push(message), () => {});
+    assert.equal(await bench.server.send("PUBLISH", "channel", "hello"), 1);
+    await until(() => heard.length === 1);
+    await stop();
+  }, { client });
+}

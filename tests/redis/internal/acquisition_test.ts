@@ -1,0 +1,117 @@
+/** One call in line: when it asks, and what it learns from an answer. */
+import assert from "node:assert/strict";
+import { RedisLock } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { CountingController, drain, nextTurn, withFakeTime } from "../../_tools.ts";
+import { until } from "../_clients.ts";
+import { scripted, serverTime } from "../_scripted.ts";
+
+for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
+  test(`Claim: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
+    withFakeTime(async (time) => {
+      // However much is left to the holder.
+      for (const left of [0.2, 1.05, 1.5, 1.95, 3]) {
+        let inLine = false;
+        const sent: number[] = [];
+        const backend = scripted((command) => {
+          if (command !== "acquire" || !inLine) return;
+          sent.push(performance.now());
+          return [0, serverTime(), 1, serverTime() + left * beat * 1000];
+        });
+        const lock = new RedisLock(backend, "a", { ttl });
+        await (await lock.acquire()).release();
+        inLine = true;
+        const controller = new AbortController();
+        const call = assert.rejects(lock.acquire({ signal: controller.signal }));
+        for (let i = 0; sent.length < 4; i++) {
+          assert.ok(i < 50 * beat);
+          time.advance(1);
+          await drain();
+        }
+        for (let i = 1; i < 4; i++) {
+          const pause = sent[i]! - sent[i - 1]!;
+          assert.ok(pause >= beat && pause <= beat + 110, `${pause} ms with ${left} beats left to the holder`);
+        }
+        controller.abort();
+        await call;
+        await drain();
+      }
+    }));
+}
+
+test("Claim: an answer that it does not understand tells nothing about the time", async () => {
+  const latest: number[] = [];
+  let first = true;
+  const backend = scripted((command, args) => {
+    if (command !== "acquire") return;
+    latest.push(Number(args[3]));
+    if (!first) return;
+    first = false;
+    return [7, 5, 1, 5];
+  });
+  const controller = new AbortController();
+  const call = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
+  await until(() => latest.length === 1);
+  await nextTurn();
+  await new RedisLock(backend, "b").acquire().then((lease) => lease.release());
+  controller.abort();
+  await call;
+  assert.equal(latest.length, 2);
+  assert.ok(latest.every((time) => time > 1e15), String(latest));
+});
+
+test("Claim: all who wait with one signal share one listener, which is gone with the last of them", async () => {
+  let held = false;
+  const lock = new RedisLock(
+    scripted((command) => {
+      if (command === "acquire" && held) return [0, serverTime(), 1, serverTime() + 3e7];
+    }),
+    "a",
+  );
+  const shared = new CountingController();
+  const lease = await lock.acquire({ signal: shared.signal });
+  assert.equal(shared.listeners, 0);
+  held = true;
+  const [one, two] = [new CountingController(), new CountingController()];
+  const waiting = [shared, shared, one, shared, two].map(({ signal }) => assert.rejects(lock.acquire({ signal })));
+  assert.deepEqual([shared.listeners, shared.added, one.listeners], [1, 2, 1]);
+  one.abort();
+  assert.deepEqual([shared.listeners, one.listeners, two.listeners], [1, 0, 1]);
+  shared.abort();
+  two.abort();
+  await Promise.all(waiting);
+  assert.deepEqual([shared.listeners, two.listeners], [0, 0]);
+  await lease.release();
+});
+
+test("Claim: who gives up while Redis refuses leaves its place as soon as Redis does not", async () => {
+  for (const refusal of ["NOPERM this user has no permissions", "NOREPLICAS Not enough good replicas to write."]) {
+    let refuses = false;
+    let released = 0;
+    const backend = scripted((command) => {
+      if (refuses) throw new Error(refusal);
+      if (command === "release") released++;
+      if (command === "acquire") return [0, serverTime(), 1, serverTime() + 3e7];
+    });
+    const controller = new AbortController();
+    const call = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
+    for (let i = 0; i < 3; i++) await nextTurn(); // it stands in line
+    refuses = true;
+    controller.abort();
+    await call;
+    await drain();
+    refuses = false;
+    await until(() => released === 1);
+  }
+});
+
+test("Claim: what may pass is waited for, also where Redis calls it an error", async () => {
+  for (const refusal of ["NOREPLICAS Not enough good replicas to write.", "ERR max number of clients reached"]) {
+    let refusals = 2;
+    const backend = scripted((command) => {
+      if (command === "acquire" && refusals-- > 0) throw new Error(refusal);
+    });
+    const lease = await new RedisLock(backend, "a").acquire({ timeout: 20_000 });
+    assert.equal(await lease.release(), true);
+  }
+});

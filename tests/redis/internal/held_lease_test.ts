@@ -1,0 +1,66 @@
+/** What a holder believes is never more than what the server keeps. */
+import assert from "node:assert/strict";
+import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { drain, watch, withFakeTime } from "../../_tools.ts";
+import { nothing, scripted, serverTime } from "../_scripted.ts";
+
+test("HeldLease: from the moment of asking, no more is trusted than a shorter time leaves", () =>
+  withFakeTime(async (time) => {
+    const commands: string[] = [];
+    const backend = scripted((command, args) => {
+      commands.push(command);
+      if (command === "renew" && args[1] === "M") return nothing;
+    });
+    const lease = await new RedisLock(backend, "a").acquire();
+    const { signal } = lease;
+    const extended = watch(lease.extend(900));
+    await drain();
+    assert.ok(lease.expiresAt <= Date.now() + 900);
+    for (let i = 0; i < 89; i++) {
+      time.advance(10);
+      await drain();
+    }
+    assert.equal(lease.held, false);
+    assert.equal(signal.aborted, true);
+    time.advance(100);
+    await drain();
+    assert.ok(extended.reason instanceof LeaseLostError);
+    assert.equal(await lease.release(), false);
+    assert.equal(commands.at(-1), "release"); // the server may keep it for much longer otherwise
+  }));
+
+test("HeldLease: a shorter time that was asked for without an answer may still be set, after a longer one", () =>
+  withFakeTime(async (time) => {
+    let ends = 0;
+    let lose = false;
+    let late = () => {};
+    const extend = ([latest, , , ttl]: string[]) => {
+      if (serverTime() > Number(latest)) return [-2, serverTime()];
+      ends = performance.now() + Number(ttl);
+      return [serverTime(), 1];
+    };
+    const backend = scripted((command, args) => {
+      if (command !== "renew") return;
+      if (!lose) return extend(args);
+      lose = false;
+      late = () => void extend(args);
+      return Promise.reject(new Error("Socket closed unexpectedly"));
+    });
+    const lease = await new RedisLock(backend, "a", { renew: false }).acquire();
+    await lease.extend();
+    lose = true;
+    const shorter = watch(lease.extend(600));
+    let longer: ReturnType<typeof watch<void>> | undefined;
+    for (let ms = 0; ms < 3000; ms += 10) {
+      await drain();
+      if (shorter.state === "fulfilled") longer ??= watch(lease.extend(60_000));
+      if (ms === 150) late();
+      assert.ok(!lease.held || ends > performance.now(), `still held after ${ms} ms`);
+      time.advance(10);
+    }
+    assert.equal(longer?.state, "fulfilled");
+    assert.equal(lease.held, true);
+    assert.equal(lease.ttl, 60_000);
+    await lease.release();
+  }));

@@ -1,0 +1,80 @@
+/** Renewing many leases at the right moments. */
+import assert from "node:assert/strict";
+import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { drain, watch, withFakeTime } from "../../_tools.ts";
+import { nothing, scripted, serverTime } from "../_scripted.ts";
+
+test("Keeper: a listener of one lost lease may extend another that is due: one renewal of a key at a time", () =>
+  withFakeTime(async (time) => {
+    let underWay = 0, most = 0;
+    let answer = () => {};
+    let slow = false;
+    const backend = scripted(async (command) => {
+      if (command !== "renew" || !slow) return;
+      most = Math.max(most, ++underWay);
+      await new Promise<void>((resolve) => answer = resolve);
+      underWay--;
+    });
+    const kept = await new RedisLock(backend, "a", { ttl: 600 }).acquire(); // looked at before the other one
+    const lost = await new RedisLock(backend, "b", { ttl: 300, renew: false }).acquire();
+    await kept.extend(); // the script is known from now on
+    slow = true;
+    let extended: ReturnType<typeof watch<void>> | undefined;
+    lost.signal.addEventListener("abort", () => extended = watch(kept.extend(700)));
+    block(time, 350); // one look finds both: one is due, the other one out of time
+    await drain();
+    answer();
+    await drain();
+    answer();
+    await drain();
+    assert.equal(most, 1);
+    assert.equal(extended?.state, "fulfilled");
+    assert.equal(kept.ttl, 700);
+    assert.equal(await kept.release(), true);
+  }));
+
+test("Keeper: in a cluster, a node that is silent holds up no renewal of another one", () =>
+  withFakeTime(async (time) => {
+    const usual = scripted(() => undefined);
+    const run: Backend["evalsha"] = (sha, keys, args) =>
+      keys.length === 1 && keys[0]!.includes("silent") ? nothing : usual.evalsha(sha, keys, args);
+    const backend: Backend = { evalsha: run, eval: run, cluster: true };
+    const acquire = (name: string) => new RedisLock(backend, name, { ttl: 600 }).acquire();
+    const silent = await Promise.all(Array.from({ length: 10 }, (_, i) => acquire(`silent ${i}`)));
+    const healthy = await Promise.all(Array.from({ length: 10 }, (_, i) => acquire(`healthy ${i}`)));
+    for (let ms = 0; ms < 1500; ms += 10) {
+      time.advance(10);
+      await drain();
+    }
+    assert.deepEqual([silent.some(({ held }) => held), healthy.every(({ held }) => held)], [false, true]);
+    assert.deepEqual(await Promise.all(healthy.map((lease) => lease.release())), Array(10).fill(true));
+  }));
+
+test("Keeper: answers of numbers as text are understood", () =>
+  withFakeTime(async (time) => {
+    let late = true;
+    const backend = scripted((command) => {
+      if (command !== "renew") return;
+      const answer = late ? [-2, serverTime()] : [serverTime(), 1];
+      late = false;
+      return answer.map(String);
+    });
+    const lease = await new RedisLock(backend, "a", { ttl: 600 }).acquire();
+    for (let ms = 0; ms < 1500; ms += 10) {
+      time.advance(10);
+      await drain();
+    }
+    assert.deepEqual([late, lease.held], [false, true]);
+    await lease.extend();
+    assert.equal(await lease.release(), true);
+  }));
+
+/** Lets time pass in which no timer can run. */
+function block(time: { advance(ms: number): void }, ms: number): void {
+  const { now } = performance;
+  const late = now() + ms;
+  performance.now = () => Math.max(now(), late);
+  time.advance(ms);
+  performance.now = now;
+}

@@ -1,0 +1,112 @@
+/** When a call stops trying, and what it says then. */
+import assert from "node:assert/strict";
+import { RedisError, RedisLock, TimeoutError } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { drain, type FakeTime, watch, type Watched, withFakeTime } from "../../_tools.ts";
+import { nothing, scripted, serverTime } from "../_scripted.ts";
+
+interface Unsteady {
+  readonly lock: RedisLock;
+  /** How the server is: the lock is free, others hold it, nothing is answered, or every connection fails. */
+  mode: "free" | "held" | "silent" | "failing";
+  /** How many commands it was sent. */
+  sent: number;
+}
+
+/** A lock on a server that a client has reached before. */
+async function unsteady(ttl: number): Promise<Unsteady> {
+  const backend = scripted((command) => {
+    state.sent++;
+    if (state.mode === "silent") return nothing;
+    if (state.mode === "failing") throw new Error("Socket closed unexpectedly");
+    if (state.mode === "held" && command === "acquire") return [0, serverTime(), 1, serverTime()];
+  });
+  const state: Unsteady = { lock: new RedisLock(backend, "a", { ttl }), mode: "free", sent: 0 };
+  await (await state.lock.acquire()).release();
+  return state;
+}
+
+/** Lets time pass until the next command is sent. */
+async function nextCommand(time: FakeTime, state: Unsteady): Promise<void> {
+  const { sent } = state;
+  for (let i = 0; state.sent === sent; i++, await drain()) {
+    assert.ok(i < 20_000, "no command was sent");
+    time.advance(1);
+  }
+}
+
+/** Lets time pass until the promise settles; answers how much. */
+async function timeUntil(time: FakeTime, watched: Watched<unknown>, most: number): Promise<number> {
+  const start = performance.now();
+  for (await drain(); watched.state === "pending"; await drain()) {
+    if (performance.now() - start > most) assert.fail(`still pending after ${most} ms`);
+    time.advance(1);
+  }
+  return performance.now() - start;
+}
+
+/** Answers again, until what the call may have left is taken back. */
+async function goOn(time: FakeTime, state: Unsteady): Promise<void> {
+  state.mode = "free";
+  for (let i = 0; i < 20; i++, await drain()) time.advance(1000);
+}
+
+for (const ttl of [300, 2000, 3500, 30_000]) {
+  test(`Patience: with nothing else to end it, a call without answers fails after its ttl of ${ttl} ms`, () =>
+    withFakeTime(async (time) => {
+      const state = await unsteady(ttl);
+      state.mode = "silent";
+      const call = watch(state.lock.acquire());
+      const took = await timeUntil(time, call, 2 * ttl);
+      assert.ok(took >= ttl && took <= ttl + 5, `${took} ms`);
+      assert.ok(call.reason instanceof RedisError);
+      await goOn(time, state);
+    }));
+}
+
+test("Patience: the same for a call that stands in line, from the heartbeat on that was not answered", () =>
+  withFakeTime(async (time) => {
+    const ttl = 3300;
+    const state = await unsteady(ttl);
+    state.mode = "held";
+    const call = watch(state.lock.acquire());
+    await drain();
+    state.mode = "silent";
+    await nextCommand(time, state);
+    const took = await timeUntil(time, call, 2 * ttl);
+    assert.ok(took >= ttl && took <= ttl + 5, `${took} ms`);
+    await goOn(time, state);
+  }));
+
+test("Patience: a time-out in line says what stood in the way of the heartbeat, and nothing where it was answered", () =>
+  withFakeTime(async (time) => {
+    const state = await unsteady(3000);
+    for (
+      const [mode, cause] of [["held", undefined], ["silent", /no answer/], ["failing", /Socket closed/]] as const
+    ) {
+      for (const timeout of [1500, 2400]) {
+        state.mode = "held";
+        const call = watch(state.lock.acquire({ timeout }));
+        await drain();
+        state.mode = mode;
+        await timeUntil(time, call, timeout);
+        assert.ok(call.reason instanceof TimeoutError);
+        if (cause === undefined) assert.equal(call.reason.cause, undefined);
+        else assert.match(String(call.reason.cause), cause);
+        await goOn(time, state);
+      }
+    }
+  }));
+
+test("Patience: a time-out before the first heartbeat has no cause", () =>
+  withFakeTime(async (time) => {
+    const state = await unsteady(3000);
+    state.mode = "held";
+    const call = watch(state.lock.acquire({ timeout: 900 }));
+    await drain();
+    state.mode = "silent";
+    await timeUntil(time, call, 900);
+    assert.ok(call.reason instanceof TimeoutError);
+    assert.equal(call.reason.cause, undefined);
+    await goOn(time, state);
+  }));

@@ -1,0 +1,289 @@
+/** The handler called directly, as a server that says nothing about what it has sent would do. */
+import assert from "node:assert/strict";
+import { GracefulShutdown } from "../../mod.ts";
+import { test } from "../_test.ts";
+import { drain, nextTurn, watch } from "../_tools.ts";
+
+const URL_ = "http://localhost/path?query=1";
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+function quiet(grace = 10_000): GracefulShutdown {
+  return new GracefulShutdown({ signals: [], grace });
+}
+
+/** A body that is written by hand. */
+function written(): {
+  body: ReadableStream<Uint8Array>;
+  out: ReadableStreamDefaultController<Uint8Array>;
+  why: unknown[];
+} {
+  const why: unknown[] = [];
+  let out!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (out = controller),
+    cancel: (r) => void why.push(r),
+  });
+  return { body, out, why };
+}
+
+test("handler: arguments, this, status, headers and body pass through", async () => {
+  const shutdown = quiet();
+  const self = {
+    name: "self",
+    handler: shutdown.handler(async function (this: { name: string }, request: Request, a: number, b: string) {
+      const text = `${this.name} ${a} ${b} ${await request.text()}`;
+      return new Response(text, { status: 201, statusText: "Made", headers: { "x-own": "1" } });
+    }),
+  };
+  const answer = await self.handler(new Request(URL_, { method: "POST", body: "in" }), 7, "b");
+  assert.deepEqual([answer.status, answer.statusText, answer.headers.get("x-own")], [201, "Made", "1"]);
+  assert.equal(answer.headers.get("connection"), null);
+  assert.equal(await answer.text(), "self 7 b in");
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: a request is counted while its handler works, and labelled", async () => {
+  const shutdown = quiet();
+  const { promise, resolve } = latch<void>();
+  const slow = () => promise.then(() => new Response("x"));
+  const plain = shutdown.handler(slow)(new Request(URL_));
+  const named = shutdown.handler(slow, { label: ({ url }) => `by hand ${url.length}` });
+  const other = named(new Request(URL_, { method: "DELETE" }));
+  assert.deepEqual(shutdown.labels, ["GET /path", `by hand ${URL_.length}`]);
+  resolve();
+  await Promise.all([plain, other]);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: a streamed body is counted until it was read to the end", async () => {
+  const shutdown = quiet();
+  const { body, out } = written();
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
+  shutdown.request();
+  const finished = watch(shutdown.finished);
+  const reader = answer.body!.getReader();
+  out.enqueue(bytes("one"));
+  assert.equal(new TextDecoder().decode((await reader.read()).value), "one");
+  out.enqueue(bytes("two"));
+  out.close();
+  await nextTurn();
+  assert.deepEqual([finished.state, shutdown.labels], ["pending", ["GET /path"]]);
+  assert.equal(new TextDecoder().decode((await reader.read()).value), "two");
+  assert.equal((await reader.read()).done, true);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test("handler: a streamed body is counted until it was cancelled, and the source hears of it", async () => {
+  const shutdown = quiet();
+  const { body, why } = written();
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
+  assert.equal(shutdown.active, 1);
+  await answer.body!.cancel("gone");
+  assert.deepEqual([shutdown.active, why], [0, ["gone"]]);
+});
+
+test("handler: a streamed body that fails fails for the reader, and is not counted any more", async () => {
+  const shutdown = quiet();
+  const { body, out } = written();
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
+  const boom = new Error("boom");
+  out.enqueue(bytes("some"));
+  const reader = answer.body!.getReader();
+  await reader.read();
+  out.error(boom);
+  await assert.rejects(reader.read(), boom);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: a body that failed before its first piece fails for the reader", async () => {
+  const shutdown = quiet();
+  const boom = new Error("boom");
+  const body = new ReadableStream({ start: (controller) => controller.error(boom) });
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
+  await assert.rejects(answer.text(), boom);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: a streamed body is read no faster than its reader reads", async () => {
+  const shutdown = quiet();
+  let pulled = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      pulled++;
+      controller.enqueue(bytes(`${pulled} `));
+      if (pulled === 100) controller.close();
+    },
+  }, { highWaterMark: 0 });
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
+  await nextTurn();
+  assert.ok(pulled <= 2, `${pulled} pulled before anybody read`);
+  const reader = answer.body!.getReader();
+  for (let i = 0; i < 10; i++) await reader.read();
+  await nextTurn();
+  assert.ok(pulled >= 10 && pulled <= 12, `${pulled} pulled after 10 reads`);
+  let rest = 0;
+  while (!(await reader.read()).done) rest++;
+  assert.deepEqual([rest, pulled, shutdown.active], [90, 100, 0]);
+});
+
+test("handler: answers that are complete are not waited for, whether read or not", async () => {
+  const shutdown = quiet();
+  const answers = [
+    () => new Response("text"),
+    () => new Response(bytes("bytes")),
+    () => new Response(new URLSearchParams({ a: "1" })),
+    () => Response.json({ a: 1 }),
+    () => new Response(""),
+    () => new Response(null),
+    () => new Response(null, { status: 204 }),
+    () => new Response(null, { status: 304 }),
+    () => Response.redirect("http://localhost/elsewhere"),
+  ];
+  for (const answer of answers) {
+    const expected = answer();
+    const got = await shutdown.handler(answer)(new Request(URL_));
+    assert.deepEqual([got.status, shutdown.active], [expected.status, 0], String(answer));
+    assert.deepEqual([...got.headers], [...expected.headers]);
+    assert.equal(await got.text(), await expected.text());
+  }
+});
+
+test("handler: a HEAD request's body is nobody's to send", async () => {
+  const shutdown = quiet();
+  const { body } = written();
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_, { method: "HEAD" }));
+  assert.equal(answer.body, body);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: what the handler throws passes through, at once or later, and is not counted", async () => {
+  const shutdown = quiet();
+  const boom = new Error("boom");
+  const sync = shutdown.handler((): Response => {
+    throw boom;
+  });
+  await assert.rejects(sync(new Request(URL_)), boom);
+  await assert.rejects(shutdown.handler(() => Promise.reject<Response>(boom))(new Request(URL_)), boom);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: a label that throws costs no request", async () => {
+  const shutdown = quiet();
+  const label = () => {
+    throw new Error("boom");
+  };
+  let labels: string[] = [];
+  const handler = shutdown.handler(() => {
+    labels = shutdown.labels;
+    return new Response("x");
+  }, { label });
+  assert.equal(await (await handler(new Request(URL_))).text(), "x");
+  assert.deepEqual(labels, ["GET /path"]);
+});
+
+test("handler: no answer is passed on as none", async () => {
+  const shutdown = quiet();
+  assert.equal(await shutdown.handler(() => undefined)(new Request(URL_)), undefined);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: an answer that was read already is the server's to complain about", async () => {
+  const shutdown = quiet();
+  const used = new Response("x");
+  await used.text();
+  assert.equal(await shutdown.handler(() => used)(new Request(URL_)), used);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: newcomers get 503 while draining and afterwards, those in flight their answer", async () => {
+  const shutdown = new GracefulShutdown({ signals: [], retryAfter: 2500 });
+  const { promise, resolve } = latch<Response>();
+  let calls = 0;
+  const handler = shutdown.handler(() => {
+    calls++;
+    return promise;
+  });
+  const early = handler(new Request(URL_));
+  let first: Promise<Response> | undefined;
+  shutdown.signal.addEventListener("abort", () => first = handler(new Request(URL_)));
+  shutdown.request();
+  const refused = await handler(new Request(URL_));
+  assert.equal((await first!).status, 503, "from the signal on");
+  assert.equal(refused.status, 503);
+  const header = (name: string) => refused.headers.get(name);
+  assert.deepEqual([header("connection"), header("retry-after")], ["close", "3"]);
+  assert.equal(await refused.text(), "The server is shutting down.\n");
+  resolve(new Response("early"));
+  const answer = await early;
+  assert.deepEqual([answer.status, answer.headers.get("connection")], [200, "close"]);
+  await answer.text();
+  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await handler(new Request(URL_))).status, 503);
+  assert.equal(calls, 1);
+});
+
+test("handler: during the delay newcomers are served, and told to close", async () => {
+  const shutdown = new GracefulShutdown({ signals: [], delay: 50 });
+  const handler = shutdown.handler(() => Response.redirect("http://localhost/elsewhere"));
+  assert.equal((await handler(new Request(URL_))).headers.get("connection"), null);
+  shutdown.request();
+  const late = await handler(new Request(URL_));
+  assert.deepEqual([late.status, late.headers.get("connection")], [302, "close"]);
+  assert.equal(late.headers.get("location"), "http://localhost/elsewhere");
+  await shutdown.finished;
+});
+
+test("handler: when forced, who has no answer gets 503, and a late answer is thrown away", async () => {
+  const shutdown = quiet(10);
+  const { promise, resolve } = latch<Response>();
+  const { body, why } = written();
+  const answer = shutdown.handler(() => promise)(new Request(URL_));
+  shutdown.request();
+  assert.equal((await answer).status, 503);
+  assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
+  resolve(new Response(body));
+  await drain();
+  assert.equal(why.length, 1);
+  const rejected = latch<Response>();
+  const other = quiet(10);
+  const failing = other.handler(() => rejected.promise)(new Request(URL_));
+  other.request();
+  assert.equal((await failing).status, 503);
+  rejected.reject(new Error("nobody is interested any more"));
+  await drain();
+});
+
+test("handler: when forced, a streamed body breaks off on both sides", async () => {
+  const shutdown = quiet(10);
+  const { body, out, why } = written();
+  const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
+  out.enqueue(bytes("some"));
+  const reader = answer.body!.getReader();
+  await reader.read();
+  const rest = watch(reader.read());
+  shutdown.request();
+  assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
+  await drain();
+  assert.equal((rest.reason as Error).name, "AbortError");
+  assert.equal((why[0] as Error).name, "AbortError");
+});
+
+test("handler: thousands in flight are all known by name", async () => {
+  const shutdown = quiet();
+  const { promise, resolve } = latch<string>();
+  const handler = shutdown.handler(async () => new Response(await promise));
+  const answers = Array.from({ length: 5000 }, (_, i) => handler(new Request(`http://localhost/${i}#fragment`)));
+  assert.equal(shutdown.active, 5000);
+  assert.deepEqual(shutdown.labels.slice(-1), ["GET /4999"]);
+  shutdown.request();
+  resolve("x");
+  await Promise.all(answers);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+function latch<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (reason: unknown) => void } {
+  let resolve!: (value: T) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<T>((yes, no) => [resolve, reject] = [yes, no]);
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,285 @@
+/**
+ * Servers of node:http and node:https, attached, on every run-time: Express and its like run on all of them.
+ */
+import assert from "node:assert/strict";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import process from "node:process";
+import { connect as connectSecurely } from "node:tls";
+import { GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+import { cert, key } from "./certificate.ts";
+
+interface Scheme {
+  create(listener: RequestListener): Server;
+  connect(port: number): Socket;
+}
+
+const host = "127.0.0.1";
+const schemes: Record<string, Scheme> = {
+  http: { create: createServer, connect: (port) => connect({ port, host }) },
+  https: {
+    create: (listener) => createSecureServer({ cert, key }, listener),
+    connect: (port) => connectSecurely({ port, host, rejectUnauthorized: false }),
+  },
+};
+
+/** One connection, as a client sees it. */
+class Client {
+  text = "";
+  closed = false;
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (data) => this.text += String(data));
+    socket.on("error", () => {});
+    socket.on("close", () => this.closed = true);
+  }
+
+  send(path: string, ...headers: string[]): void {
+    this.write([`GET ${path} HTTP/1.1`, "host: localhost", ...headers, "", ""].join("\r\n"));
+  }
+
+  write(text: string): void {
+    this.#socket.write(text);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  async gets(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.text)) {
+      assert.ok(!this.closed, `closed after ${JSON.stringify(this.text)}`);
+      await nextTurn();
+    }
+  }
+
+  async end(): Promise<void> {
+    while (!this.closed) await nextTurn();
+  }
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((listening) => server.listen(0, host, listening));
+  return (server.address() as AddressInfo).port;
+}
+
+function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
+  return new GracefulShutdown({ signals: [], idle: 20, ...options });
+}
+
+for (const [name, scheme] of Object.entries(schemes)) {
+  test(`attach: node:${name} answers what has come, refuses newcomers, closes what is idle, ${runtime}`, async () => {
+    const shutdown = quiet();
+    let finish = () => {};
+    const gate = new Promise<void>((open) => finish = open);
+    const server = shutdown.attach(scheme.create(async (request, response) => {
+      if (request.url === "/slow") await gate;
+      response.end(`done ${request.url}`);
+    }));
+    const port = await listen(server);
+    const [idle, slow, late] = [1, 2, 3].map(() => new Client(scheme.connect(port))) as [Client, Client, Client];
+    idle.send("/idle");
+    await idle.gets(/done \/idle/);
+    slow.send("/slow");
+    late.send("/early");
+    await late.gets(/done \/early/);
+    while (shutdown.active !== 1) await nextTurn();
+    shutdown.request("deploy");
+    late.send("/late");
+    await late.gets(/503[^]*connection: close/i);
+    await idle.end();
+    assert.deepEqual(shutdown.labels, ["GET /slow"]);
+    finish();
+    await slow.gets(/connection: close[^]*done \/slow/i);
+    await Promise.all([slow.end(), late.end()]);
+    const { drained, remaining, reason } = await shutdown.finished;
+    assert.deepEqual({ drained, remaining, reason }, { drained: true, remaining: [], reason: "deploy" });
+    assert.equal(server.listening, false);
+  });
+}
+
+test(`attach: a request that a listener of checkContinue passes on is one request, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer((_request, response) => response.end(`${shutdown.labels}`)));
+  let passOn: (() => void) | undefined;
+  server.on("checkContinue", (request, response) => {
+    passOn = () => {
+      response.writeContinue();
+      server.emit("request", request, response);
+    };
+  });
+  const client = new Client(connect({ port: await listen(server), host }));
+  client.send("/upload", "expect: 100-continue", "content-length: 4");
+  while (passOn === undefined) await nextTurn();
+  shutdown.request();
+  await nextTurn(); // newcomers are refused from here on
+  passOn();
+  await client.gets(/100 Continue/);
+  client.write("body");
+  await client.gets(/200 OK[^]*GET \/upload$/);
+  await client.end();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+/** A server whose answers are given one by one, and a client that has sent these requests in one piece. */
+async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
+  const answers = new Map<string, () => void>();
+  const server = shutdown.attach(createServer((request, response) => {
+    answers.set(request.url!, () => response.end(`done ${request.url};`));
+  }));
+  const port = await listen(server);
+  const client = new Client(connect({ port, host }));
+  client.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  while (answers.size < paths.length) await nextTurn();
+  return { answers, client, server };
+}
+
+test(`attach: requests that were sent in one piece are all answered before the connection closes, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { answers, client } = await pipelined(shutdown, ["/1", "/2", "/3"]);
+  shutdown.request();
+  for (const path of ["/2", "/1", "/3"]) answers.get(path)!();
+  await client.end();
+  assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
+  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a request behind one that was to be the last is answered as well during the delay, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: Infinity, delay: 60_000, signals: ["SIGTERM"], debounce: 0 });
+  const { answers, client } = await pipelined(shutdown, ["/1"]);
+  const deliver = () => (process as { emit(name: string): boolean }).emit("SIGTERM");
+  deliver();
+  client.send("/2");
+  while (answers.size < 2) await nextTurn();
+  for (const answer of answers.values()) answer();
+  await client.end();
+  assert.match(client.text, /done \/1;[^]*connection: close[^]*done \/2;/i);
+  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
+  deliver(); // ends the delay
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: none of several requests on a connection is in flight after it was closed, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { client } = await pipelined(shutdown, ["/1", "/2", "/3"]);
+  assert.equal(shutdown.active, 3);
+  client.destroy();
+  while (shutdown.active > 0) await nextTurn();
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: answers to uploads that nobody reads leave no listener, and nothing in flight, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const sockets = new Set<Socket>();
+  const server = shutdown.attach(createServer((request, response) => {
+    sockets.add(request.socket);
+    response.end("done;");
+  }));
+  const client = new Client(connect({ port: await listen(server), host }));
+  const answered = () => client.text.match(/done;/g)?.length ?? 0;
+  for (let i = 1; i <= 12; i++) {
+    client.send("/upload", "transfer-encoding: chunked");
+    while (answered() < i) await nextTurn();
+    client.write("4\r\nbody\r\n0\r\n\r\n");
+    while (shutdown.active > 0) await nextTurn();
+  }
+  assert.equal(sockets.size, 1);
+  for (const socket of sockets) {
+    assert.ok(socket.listenerCount("close") < 8, `${socket.listenerCount("close")} listeners`);
+  }
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: an answer to an upload that is still coming is not lost, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let answer: (() => void) | undefined;
+  const server = shutdown.attach(createServer((_request, response) => {
+    answer = () => response.writeHead(401, { "content-length": 3 }).end("no;");
+  }));
+  const client = new Client(connect({ port: await listen(server), host }));
+  client.send("/upload", "content-length: 8000000");
+  while (answer === undefined) await nextTurn();
+  shutdown.request();
+  for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
+  answer();
+  await client.gets(/401 Unauthorized[^]*no;$/);
+  for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
+  await client.end();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a refused upgrade whose client resets is nobody's error, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let finish = () => {};
+  const server = shutdown.attach(createServer((_request, response) => finish = () => response.end("done;")));
+  server.on("upgrade", () => assert.fail("refused ones are not passed on"));
+  const port = await listen(server);
+  const slow = new Client(connect({ port, host }));
+  slow.send("/slow");
+  while (shutdown.active < 1) await nextTurn();
+  const sockets = Array.from({ length: 10 }, () => connect({ port, host }));
+  await Promise.all(sockets.map((socket) => new Promise((connected) => socket.once("connect", connected))));
+  shutdown.request();
+  for (const socket of sockets) {
+    socket.on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+    socket.resetAndDestroy?.();
+  }
+  for (let i = 0; i < 20; i++) await nextTurn();
+  finish();
+  await slow.gets(/done;/);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a server that comes while another is closing is closed as well, one of HTTP/2 is refused, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const late = createServer();
+  await listen(late);
+  shutdown.attach({
+    shutdown: () => {
+      shutdown.attach(late);
+      assert.equal(shutdown.attach(late), late, "twice is once");
+      return Promise.resolve();
+    },
+  });
+  const http2 = Object.assign(createServer(), { updateSettings() {} });
+  assert.throws(() => shutdown.attach(http2), /server must be a server of node:http, /);
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+  assert.equal(late.listening, false);
+});
+
+for (const ending of ["ended by the server", "cut"]) {
+  test(`attach: an upgraded connection is counted until it is ${ending}, ${runtime}`, async () => {
+    const shutdown = quiet({ grace: ending === "cut" ? 50 : Infinity });
+    const server = shutdown.attach(createServer());
+    let peer!: Socket;
+    server.on("upgrade", (_request, socket: Socket) => {
+      peer = socket;
+      socket.on("error", () => {});
+      socket.on("data", (data) => socket.write(`echo ${data}`));
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+    });
+    const client = new Client(connect({ port: await listen(server), host }));
+    client.send("/echo", "connection: upgrade", "upgrade: echo");
+    await client.gets(/101/);
+    shutdown.request();
+    assert.deepEqual(shutdown.labels, ["GET /echo"]);
+    if (ending !== "cut") {
+      client.write("still there");
+      await client.gets(/echo still there/);
+      peer.end();
+    }
+    const { drained, remaining } = await shutdown.finished;
+    assert.deepEqual([drained, remaining], ending === "cut" ? [false, ["GET /echo"]] : [true, []]);
+    await client.end();
+  });
+}

@@ -1,0 +1,161 @@
+/** Real processes and real signals. Started by Deno it is done for all three run-times; by another one for itself. */
+import assert from "node:assert/strict";
+import { runtime, test } from "../_test.ts";
+import { said, type Server, signal, start, startServer } from "./round.ts";
+import { nextTurn } from "../_tools.ts";
+import type { RuntimeName } from "./runtimes.ts";
+
+const RUNTIMES: RuntimeName[] = ["deno", "node", "bun"];
+const KIND = { deno: "fetch", node: "node", bun: "fetch" } as const;
+const EXAMPLE = {
+  deno: "examples/graceful_server.ts",
+  node: "examples/graceful_server_node.ts",
+  bun: "examples/graceful_server_bun.ts",
+};
+/** Far below what it would take otherwise, far above what it takes. */
+const AT_ONCE = 5_000;
+
+/** Begins an endless answer; resolves to what waits for its end. */
+async function endless({ port }: Server): Promise<() => Promise<string>> {
+  const response = await fetch(`http://127.0.0.1:${port}/stream?chunks=1000&ms=100`);
+  const reader = response.body!.getReader();
+  await reader.read();
+  return async () => {
+    try {
+      while (!(await reader.read()).done);
+      return "whole";
+    } catch {
+      return "cut";
+    }
+  };
+}
+
+for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runtime)) {
+  test(`GracefulShutdown: with nothing in flight the process ends at once, ${name}`, async () => {
+    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
+    const begun = performance.now();
+    signal(server, "SIGTERM");
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.ok(performance.now() - begun < AT_ONCE);
+    const { drained, remaining, reason } = server.report();
+    assert.deepEqual([drained, remaining, reason], [true, [], "AbortError: Cannot go on: received SIGTERM"]);
+  });
+
+  test(`GracefulShutdown: two signals with nothing in flight end it without a word, ${name}`, async () => {
+    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
+    signal(server, "SIGTERM");
+    signal(server, "SIGINT");
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.deepEqual(server.report().accepted, []);
+  });
+
+  test(`GracefulShutdown: a request longer than the grace time is cut, ${name}`, async () => {
+    const server = await startServer(name, KIND[name], ["--grace", "400"]);
+    const end = await endless(server);
+    const begun = performance.now();
+    signal(server, "SIGTERM");
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.ok(performance.now() - begun < AT_ONCE);
+    assert.equal(await end(), "cut");
+    const { drained, remaining, elapsed } = server.report();
+    assert.deepEqual([drained, remaining], [false, ["GET /stream"]]);
+    assert.ok(elapsed >= 399, `it waited for ${elapsed} ms`);
+  });
+
+  test(`GracefulShutdown: SIGINT twice ends at once, ${name}`, async () => {
+    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
+    const end = await endless(server);
+    const begun = performance.now();
+    signal(server, "SIGINT");
+    // The second one only counts when the first one was heard.
+    while ((await ask(`http://127.0.0.1:${server.port}/quick`)).status !== 503);
+    signal(server, "SIGINT");
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.ok(performance.now() - begun < AT_ONCE);
+    assert.equal(await end(), "cut");
+    assert.deepEqual(server.report().remaining, ["GET /stream"]);
+  });
+
+  test(`GracefulShutdown: during the delay newcomers are served, and told to close, ${name}`, async () => {
+    const server = await startServer(name, KIND[name], ["--grace", "60000", "--delay", "1000"]);
+    const url = `http://127.0.0.1:${server.port}`;
+    signal(server, "SIGTERM");
+    while ((await ask(`${url}/ready`)).status !== 503);
+    const answer = await ask(`${url}/quick?id=late`);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.connection, "close");
+    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.ok(server.report().accepted.includes("late"));
+  });
+
+  test(`GracefulShutdown: a third signal has the system's effect, ${name}`, async () => {
+    const started = await start(name, "tests/shutdown/bystander.ts", ["deaf"]);
+    await said(started, /ready/);
+    signal(started, "SIGTERM");
+    await said(started, /asked/);
+    signal(started, "SIGINT");
+    await said(started, /finished without the endless one/);
+    signal(started, "SIGTERM");
+    assert.deepEqual(await started.ended, { code: null, signal: "SIGTERM" });
+  });
+
+  test(`GracefulShutdown: it does not keep the process alive, ${name}`, async () => {
+    const started = await start(name, "tests/shutdown/bystander.ts", ["idle"]);
+    assert.deepEqual(await started.ended, { code: 0, signal: null });
+  });
+
+  test(`GracefulShutdown: the deadline comes also where nothing else keeps the process alive, ${name}`, async () => {
+    const started = await start(name, "tests/shutdown/bystander.ts", ["stuck"]);
+    assert.deepEqual(await started.ended, { code: 0, signal: null });
+    assert.match(started.output.text, /finished without the endless one/);
+  });
+
+  test(`examples: the graceful server serves, shows and drains, ${name}`, async () => {
+    const started = await start(name, EXAMPLE[name], ["--port", "0"]);
+    const url = await said(started, /(http:\S+\/)/);
+    assert.match((await ask(url)).body, /<title>Graceful server<\/title>/);
+    assert.equal((await ask(`${url}ready`)).status, 200);
+    assert.match((await ask(`${url}slow?ms=abc`)).body, /^ms must be a whole number from 0 to 60000, got "abc"/);
+    const events = read(await fetch(`${url}events`));
+    const slow = ask(`${url}slow?ms=500`);
+    while (!events.text.includes('"GET /slow":1')) await nextTurn();
+    assert.equal((await ask(`${url}shutdown`, "POST")).status, 202);
+    assert.equal((await slow).body, "you waited 500 ms\n");
+    await events.ended;
+    assert.match(events.text, /"ready":true[^]*"ready":false[^]*event: drained\ndata: {}\n\n$/);
+    assert.deepEqual(await started.ended, { code: 0, signal: null });
+    assert.match(started.output.text, /the database is closed\ndrained after \d+ ms/);
+  });
+
+  test(`examples: the graceful server says what is wrong with an argument, ${name}`, async () => {
+    for (const args of [["--prot", "1"], ["--port"], ["--port", "x"], ["8000"]]) {
+      const started = await start(name, EXAMPLE[name], args);
+      assert.deepEqual(await started.ended, { code: 2, signal: null });
+      assert.match(started.output.text, /(Unknown argument "|--port )[^]*Usage:/);
+    }
+  });
+}
+
+interface Answer {
+  status: number;
+  connection: string | null;
+  body: string;
+}
+
+async function ask(url: string, method = "GET"): Promise<Answer> {
+  const response = await fetch(url, { method });
+  return { status: response.status, connection: response.headers.get("connection"), body: await response.text() };
+}
+
+/** Collects an answer as it comes. */
+function read(response: Response): { text: string; ended: Promise<void> } {
+  const decoder = new TextDecoder();
+  const reading = { text: "", ended: collect() };
+  async function collect(): Promise<void> {
+    const reader = response.body!.getReader();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      reading.text += decoder.decode(next.value, { stream: true });
+    }
+  }
+  return reading;
+}

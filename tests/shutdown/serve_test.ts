@@ -1,0 +1,251 @@
+/**
+ * Real servers, attached: Deno.serve and Bun.serve with a counting handler, and node:http on Node.
+ */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { nodeListener } from "../../examples/graceful/node_adapter.ts";
+import {
+  type BunServerLike,
+  type DenoServerLike,
+  GracefulShutdown,
+  type GracefulShutdownOptions,
+  type WebSocketLike,
+} from "../../mod.ts";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+
+type Handler = (request: Request) => Promise<Response>;
+interface DenoGlobal {
+  serve(
+    options: object,
+    handler: (request: Request, info: object) => Promise<Response>,
+  ): DenoServerLike & { addr: { port: number } };
+  upgradeWebSocket(request: Request): { socket: WebSocket; response: Response };
+}
+interface BunGlobal {
+  serve(options: object): BunServerLike & { port: number };
+}
+const { Deno, Bun } = globalThis as unknown as { Deno: DenoGlobal; Bun: BunGlobal };
+
+/** Starts the run-time's own server and returns its port. */
+async function serve(shutdown: GracefulShutdown, handler: Handler): Promise<number> {
+  const hostname = "127.0.0.1";
+  if (runtime === "deno") {
+    const options = { port: 0, hostname, signal: shutdown.forced, onListen() {}, onError: failed };
+    return shutdown.attach(Deno.serve(options, shutdown.handler(handler))).addr.port;
+  }
+  if (runtime === "bun") {
+    return shutdown.attach(Bun.serve({ port: 0, hostname, fetch: shutdown.handler(handler), error: failed })).port;
+  }
+  const server = shutdown.attach(createServer(nodeListener((request) => handler(request).catch(failed))));
+  await new Promise<void>((listening) => server.listen(0, hostname, listening));
+  return (server.address() as AddressInfo).port;
+}
+
+function failed(): Response {
+  return new Response("failed", { status: 500 });
+}
+
+/** What a connection gets, as it is on the wire. */
+class Wire {
+  text = "";
+  readonly closed: Promise<void>;
+  readonly socket: Socket;
+
+  constructor(port: number, ...lines: string[]) {
+    this.socket = connect({ port, host: "127.0.0.1" });
+    this.socket.on("data", (data) => this.text += data.toString("latin1"));
+    this.socket.on("error", () => {});
+    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
+    if (lines.length > 0) this.send(...lines);
+  }
+
+  send(...lines: string[]): void {
+    this.socket.write([...lines, "host: localhost", "", ""].join("\r\n"));
+  }
+
+  async until(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.text)) await nextTurn();
+  }
+
+  async end(): Promise<void> {
+    this.socket.destroy();
+    await this.closed;
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await nextTurn();
+}
+
+/** Sends one piece at each call. */
+function pieces(): {
+  response: () => Response;
+  send: (text: string) => void;
+  end: () => void;
+  cancelled: () => boolean;
+} {
+  let out!: ReadableStreamDefaultController<Uint8Array>;
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (out = controller),
+    cancel: () => void (cancelled = true),
+  });
+  return {
+    response: () => new Response(body),
+    send: (text) => out.enqueue(new TextEncoder().encode(text)),
+    end: () => out.close(),
+    cancelled: () => cancelled,
+  };
+}
+
+function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
+  return new GracefulShutdown({ signals: [], idle: 20, ...options });
+}
+
+test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const port = await serve(shutdown, () => Promise.resolve(new Response("hello")));
+  const wire = new Wire(port, "GET / HTTP/1.1");
+  await wire.until(/hello(\r\n0\r\n\r\n)?$/);
+  // The adapter on Node knows no lengths.
+  if (runtime !== "node") assert.match(wire.text, /content-length: 5\r\n/i);
+  wire.text = "";
+  wire.send("HEAD / HTTP/1.1");
+  await wire.until(/\r\n\r\n$/);
+  assert.match(wire.text, /^HTTP\/1.1 200 /);
+  await until(() => shutdown.active === 0);
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+  await wire.closed;
+});
+
+test(`serve: a stream is in flight until its end, and newcomers are refused meanwhile, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { response, send, end } = pieces();
+  const port = await serve(shutdown, () => Promise.resolve(response()));
+  const wire = new Wire(port, "GET /stream HTTP/1.1");
+  send("one");
+  await wire.until(/one/);
+  shutdown.request();
+  await nextTurn();
+  const late = new Wire(port, "GET / HTTP/1.1");
+  await late.until(/shutting down\.\n/);
+  assert.match(late.text, /^HTTP\/1.1 503 /);
+  assert.match(late.text, /retry-after: 1\r\n/i);
+  assert.match(late.text, /connection: close\r\n/i);
+  assert.deepEqual(shutdown.labels, ["GET /stream"]);
+  send("two");
+  end();
+  await wire.until(/two\r\n0\r\n\r\n$/);
+  assert.equal((await shutdown.finished).drained, true);
+  await Promise.all([wire.end(), late.end()]);
+});
+
+test(`serve: a client that goes away is not waited for, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { response, send, cancelled } = pieces();
+  const port = await serve(shutdown, () => Promise.resolve(response()));
+  const wire = new Wire(port, "GET / HTTP/1.1");
+  send("one");
+  await wire.until(/one/);
+  assert.equal(shutdown.active, 1);
+  await wire.end();
+  // Some only notice when they write.
+  await until(() => {
+    if (!cancelled()) send("more");
+    return shutdown.active === 0;
+  });
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`serve: an error in the handler is the server's to answer, and is not in flight afterwards, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const port = await serve(shutdown, () => Promise.reject(new Error("boom")));
+  const wire = new Wire(port, "GET / HTTP/1.1");
+  await wire.until(/failed/);
+  assert.match(wire.text, /^HTTP\/1.1 500 /);
+  await until(() => shutdown.active === 0);
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+  await wire.end();
+});
+
+test(`serve: an upload is in flight while it comes in, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const port = await serve(shutdown, async (request) => new Response(`got ${await request.text()}`));
+  const wire = new Wire(port, "POST /upload HTTP/1.1", "content-length: 6");
+  wire.socket.write("abc");
+  await until(() => shutdown.active === 1);
+  shutdown.request();
+  await nextTurn();
+  assert.deepEqual(shutdown.labels, ["POST /upload"]);
+  wire.socket.write("def");
+  await wire.until(/got abcdef/);
+  assert.equal((await shutdown.finished).drained, true);
+  await wire.end();
+});
+
+test(`serve: what is left at the end is cut, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 50 });
+  const { response, send } = pieces();
+  const port = await serve(shutdown, (request) => {
+    return request.url.endsWith("/stream") ? Promise.resolve(response()) : new Promise(() => {});
+  });
+  const wires = [new Wire(port, "GET /stream HTTP/1.1"), new Wire(port, "GET /never HTTP/1.1")];
+  send("one");
+  await wires[0]!.until(/one/);
+  await until(() => shutdown.active === 2);
+  shutdown.request();
+  const { drained, remaining } = await shutdown.finished;
+  assert.deepEqual([drained, remaining.toSorted()], [false, ["GET /never", "GET /stream"]]);
+  await Promise.all(wires.map((wire) => wire.closed));
+  assert.doesNotMatch(wires[0]!.text, /\r\n0\r\n\r\n$/);
+});
+
+if (runtime === "deno") {
+  test("serve: WebSockets are closed with 1001 and waited for, deno", async () => {
+    const shutdown = quiet();
+    const port = await serve(shutdown, (request) => {
+      const { socket, response } = Deno.upgradeWebSocket(request);
+      shutdown.webSocket(socket, "chat");
+      return Promise.resolve(response);
+    });
+    await closedWith1001(port, shutdown);
+  });
+}
+
+if (runtime === "bun") {
+  test("serve: WebSockets are closed with 1001 and waited for, bun", async () => {
+    const shutdown = quiet();
+    interface Upgrading {
+      upgrade(request: Request, options: { data: object }): boolean;
+    }
+    type Socket = WebSocketLike & { data: { closed?: () => void } };
+    const server = shutdown.attach(Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: shutdown.handler((request, server: Upgrading) => {
+        return server.upgrade(request, { data: {} }) ? undefined : new Response("no", { status: 400 });
+      }),
+      websocket: {
+        open: (socket: Socket) => void (socket.data.closed = shutdown.webSocket(socket, "chat")),
+        close: (socket: Socket) => socket.data.closed?.(),
+        message: () => {},
+      },
+    }));
+    await closedWith1001(server.port, shutdown);
+  });
+}
+
+async function closedWith1001(port: number, shutdown: GracefulShutdown): Promise<void> {
+  const clients = Array.from({ length: 3 }, () => new WebSocket(`ws://127.0.0.1:${port}`));
+  const codes = clients.map((client) => new Promise((resolve) => client.onclose = ({ code }) => resolve(code)));
+  await Promise.all(clients.map((client) => new Promise((resolve) => client.onopen = resolve)));
+  await until(() => shutdown.labels.join() === "chat,chat,chat");
+  shutdown.request();
+  assert.deepEqual(await Promise.all(codes), [1001, 1001, 1001]);
+  assert.equal((await shutdown.finished).drained, true);
+}
