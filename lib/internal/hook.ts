@@ -1,0 +1,48 @@
+/**
+ * The one place where waiting, granting, giving up and releasing are reported. Invariant: `hook` is undefined exactly
+ * while no observer is on, so an unobserved path costs one load and one comparison:
+ * `if (hook !== undefined) hook.grant(…)`. What an event contains is decided by lib/diagnostics, which sets the hook.
+ *
+ * @module
+ */
+
+/** What is waited for or held: a lock, one key of a keyed mutex, a pool, … */
+export interface Resource {
+  /** As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … */
+  readonly kind: string;
+  /** The name that the user gave it. */
+  readonly name: string | undefined;
+  /** The key, where the resource is one of many. */
+  readonly key?: unknown;
+}
+
+/** How a wait ended without a grant. */
+export type GiveUpOutcome = "timeout" | "aborted" | "error";
+
+/**
+ * What an observer is notified of. `call` is the object that identifies one acquisition from its wait to its release: the
+ * guard, the waiter or the lease. Each wait ends in one grant or one giveUp, each grant of something that can be held in
+ * one release; a free acquire is a grant without a wait. No method throws.
+ */
+export interface Hook {
+  /** `call` has joined the queue. Called in the caller's own turn, so that a stack trace shows the caller. */
+  wait(resource: Resource, call: object, permits: number): void;
+  /** `call` holds now, with or without having waited. */
+  grant(resource: Resource, call: object, permits: number): void;
+  /** `call` has left the queue without a grant. */
+  giveUp(resource: Resource, call: object, outcome: GiveUpOutcome): void;
+  /** `call` has ended its hold. */
+  release(resource: Resource, call: object): void;
+  /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */
+  run<T>(call: object, fn: () => T): T;
+  /** What a TimeoutError's message ends with: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
+  holderOf(resource: Resource): string;
+}
+
+/** The hook, while an observer is on. */
+export let hook: Hook | undefined;
+
+/** For lib/diagnostics alone. */
+export function setHook(next: Hook | undefined): void {
+  hook = next;
+}
