@@ -1,12 +1,12 @@
 /**
  * The one place where waiting, granting, giving up and releasing are reported. Invariant: `hook` is undefined exactly
  * while no observer is on, so an unobserved path costs one load and one comparison:
- * `if (hook !== undefined) hook.grant(…)`. What an event contains is decided by lib/diagnostics, which sets the hook.
+ * `if (hook !== undefined) hook.grant(…)`. lib/diagnostics sets the hook and makes the events.
  *
  * @module
  */
 
-/** What is waited for or held: a lock, one key of a keyed mutex, a pool, … */
+/** A thing with a queue: a lock, one key of a keyed mutex, a pool, … */
 export interface Resource {
   /** As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … */
   readonly kind: string;
@@ -20,7 +20,7 @@ export interface Resource {
 export type GiveUpOutcome = "timeout" | "aborted" | "error";
 
 /**
- * What an observer is notified of. `call` is the object that identifies one acquisition from its wait to its release: the
+ * The notifications. `call` is the object that identifies one acquisition from its wait to its release: the
  * guard, the waiter or the lease. Each wait ends in one grant or one giveUp, each grant of something that can be held in
  * one release; a free acquire is a grant without a wait. No method throws.
  */
@@ -35,7 +35,7 @@ export interface Hook {
   release(resource: Resource, call: object): void;
   /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */
   run<T>(call: object, fn: () => T): T;
-  /** What a TimeoutError's message ends with: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
+  /** The end of a TimeoutError's message: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
   holderOf(resource: Resource): string;
 }
 
