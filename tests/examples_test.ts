@@ -38,9 +38,9 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "without a lock: 3 of 6 readers saw a table that was half changed",
     "with an RwLock: 0 of 6, and 3 read at once",
   ],
-  graceful_server: { testedBy: "graceful_shutdown_load_test.ts" },
-  graceful_server_bun: { testedBy: "graceful_shutdown_load_test.ts" },
-  graceful_server_node: { testedBy: "graceful_shutdown_load_test.ts" },
+  graceful_server: { testedBy: "long/shutdown_load_test.ts" },
+  graceful_server_bun: { testedBy: "long/shutdown_load_test.ts" },
+  graceful_server_node: { testedBy: "long/shutdown_load_test.ts" },
   lock_on_arguments: [
     "without lockOnArguments: 80 left on card 1, 95 on card 2",
     "with lockOnArguments: 70 left on card 1, 95 on card 2",

@@ -105,8 +105,10 @@ test("rules: no Deno, no using, nothing that can't be erased", () => {
 });
 
 test("rules: short files that say their job", () => {
-  assert.equal(check(rules.shortFiles, with_("lib/lock.ts", "\n".repeat(300))), 1);
-  assert.equal(check(rules.shortFiles, { "lib/lock.ts": `${"\n".repeat(300)}` }), 0);
+  const long = "/** Comment. */\n\n// More.\na();\n".repeat(rules.MOST_CODE_LINES);
+  assert.equal(check(rules.shortFiles, { "lib/lock.ts": long }), 0);
+  assert.equal(check(rules.shortFiles, { "lib/lock.ts": `${long}b();` }), 1);
+  assert.equal(check(rules.shortFiles, { "lib/lock.ts": `${long}\`\n\`` }), 1);
   assert.equal(check(rules.filesSayTheirJob, { "lib/lock.ts": "export const a = 1;\n/** Late. */" }), 1);
 });
 

@@ -1,11 +1,11 @@
 /** The quick ones of the faults; `deno task chaos` runs all. And whether the harness sees anything at all. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { seeded } from "../../_tools.ts";
-import { test } from "../../_test.ts";
-import { runScenario } from "./_harness.ts";
-import { Resource } from "./_resource.ts";
-import { scenarios } from "./scenarios.ts";
+import { seeded } from "../_tools.ts";
+import { test } from "../_test.ts";
+import { runScenario } from "../redis/faults/_harness.ts";
+import { Resource } from "../redis/faults/_resource.ts";
+import { scenarios } from "../redis/faults/scenarios.ts";
 
 for (const scenario of scenarios.filter(({ fast }) => fast)) {
   test(`faults: ${scenario.name}`, () =>

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { runtime, test } from "../_test.ts";
-import { type Outcome, round } from "./round.ts";
-import type { RuntimeName } from "./runtimes.ts";
+import { type Outcome, round } from "../shutdown/round.ts";
+import type { RuntimeName } from "../shutdown/runtimes.ts";
 
 const ROUNDS = 10;
 /** As many accepted requests as a proof needs. */

@@ -1,12 +1,12 @@
 /** The benchmarks do what they say: each contender does its work in each situation, and the page tells the figures. */
 import assert from "node:assert/strict";
-import { chart, THEMES } from "../bench/_chart.ts";
-import { page } from "../bench/_page.ts";
-import { measure, quantile, type Row } from "../bench/_runner.ts";
-import type { Goal, Situation } from "../bench/_situation.ts";
-import { situations } from "../bench/situations.ts";
-import { type Verdict, verdictsOf } from "../bench/_verdict.ts";
-import { test } from "./_test.ts";
+import { chart, THEMES } from "../../bench/_chart.ts";
+import { page } from "../../bench/_page.ts";
+import { measure, quantile, type Row } from "../../bench/_runner.ts";
+import type { Goal, Situation } from "../../bench/_situation.ts";
+import { situations } from "../../bench/situations.ts";
+import { type Verdict, verdictsOf } from "../../bench/_verdict.ts";
+import { test } from "../_test.ts";
 
 /**
  * Those that are quick enough; all others are the same with larger numbers. Deno's own locks leave operations behind,

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { seeded } from "../_tools.ts";
 import { test } from "../_test.ts";
-import { Series } from "./_slope.ts";
-import { soak } from "./_soak.ts";
+import { Series } from "../soak/_slope.ts";
+import { soak } from "../soak/_soak.ts";
 
 test("soak: two seconds of everything together", () =>
   seeded(async (random) => {
