@@ -14,6 +14,8 @@ export interface Resource {
   readonly name: string | undefined;
   /** The key, where the resource is one of many. */
   readonly key?: unknown;
+  /** The same object for resources whose holders block each other's waiters: the two sides of a RwLock. */
+  readonly group?: object;
 }
 
 /** How a wait ended without a grant. */
@@ -25,6 +27,11 @@ export type GiveUpOutcome = "timeout" | "aborted" | "error";
  * one release; a free acquire is a grant without a wait. No method throws.
  */
 export interface Hook {
+  /**
+   * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no longer
+   * shows the caller.
+   */
+  begin(call: object): void;
   /** `call` has joined the queue. Called in the caller's own turn, so that a stack trace shows the caller. */
   wait(resource: Resource, call: object, permits: number): void;
   /** `call` holds now, with or without having waited. */
@@ -33,6 +40,8 @@ export interface Hook {
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome): void;
   /** `call` has ended its hold. */
   release(resource: Resource, call: object): void;
+  /** Permits were given back without a guard (`Semaphore.release()`): the oldest holds count as ended. */
+  giveBack(resource: Resource, permits: number): void;
   /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */
   run<T>(call: object, fn: () => T): T;
   /** The end of a TimeoutError's message: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
