@@ -53,7 +53,8 @@ export function checkInteger(
   must(false, name, `be a whole number ${range}`, value, RangeError);
 }
 
-function checkNumber(value: unknown, name: string): asserts value is number {
+/** Any number, NaN included. */
+export function checkNumber(value: unknown, name: string): asserts value is number {
   must(typeof value === "number", name, "be a number", value);
 }
 

@@ -22,6 +22,8 @@ const LOCAL: Readonly<Record<string, string>> = {
   RwLock: "reader writer",
   RwLockSide: `${ACQUIRABLE} locked waiting`,
   KeyedMutex: `${ACQUIRABLE} locked waiting size`,
+  RateLimiter: `${ACQUIRABLE} waiting limit interval`,
+  RateLimiterOptions: "signal timeout permits",
   lockOnArguments: "",
   LockOnArgumentsOptions: "name timeout",
   LockedOnArguments: "",

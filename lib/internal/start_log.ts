@@ -1,0 +1,63 @@
+/**
+ * The times of the latest starts, in order, which is all that a sliding window depends on. 8 bytes for each start, at
+ * most `limit` of them; memory grows with the most starts of any window, not with the limit.
+ *
+ * @module
+ */
+
+export class StartLog {
+  readonly #limit: number;
+  readonly #interval: number;
+  // A ring: #size starts from #oldest on. #size <= #times.length <= #limit; starts never decrease.
+  #times: Float64Array<ArrayBuffer>;
+  #oldest = 0;
+  #size = 0;
+
+  constructor(limit: number, interval: number) {
+    this.#limit = limit;
+    this.#interval = interval;
+    this.#times = new Float64Array(Math.min(limit, 16));
+  }
+
+  /** When `permits` starts are allowed, by the clock of {@linkcode tryAdd}. O(1). */
+  readyAt(permits: number): number {
+    const expiring = this.#size + permits - this.#limit;
+    return expiring <= 0 ? -Infinity : this.#at(expiring - 1) + this.#interval;
+  }
+
+  /** Records `permits` starts and returns true if they are allowed at `now`; else changes nothing. */
+  tryAdd(permits: number, now: number): boolean {
+    const expiring = this.#size + permits - this.#limit;
+    // The subtraction that an observer makes, so that rounding never shows it a shorter distance.
+    if (expiring > 0 && now - this.#at(expiring - 1) < this.#interval) return false;
+    this.#add(permits, now);
+    return true;
+  }
+
+  #add(permits: number, now: number): void {
+    for (; permits > 0; permits--) {
+      this.#makeRoom(now);
+      this.#times[(this.#oldest + this.#size++) % this.#times.length] = now;
+    }
+  }
+
+  #at(index: number): number {
+    return this.#times[(this.#oldest + index) % this.#times.length]!;
+  }
+
+  /** Drops the oldest start if the window has passed it by, or else grows. */
+  #makeRoom(now: number): void {
+    if (this.#size < this.#times.length) return;
+    if (now - this.#at(0) < this.#interval) return this.#grow();
+    this.#oldest = (this.#oldest + 1) % this.#times.length;
+    this.#size--;
+  }
+
+  #grow(): void {
+    const times = new Float64Array(Math.min(this.#limit, 2 * this.#size));
+    times.set(this.#times.subarray(this.#oldest));
+    times.set(this.#times.subarray(0, this.#oldest), this.#size - this.#oldest);
+    this.#times = times;
+    this.#oldest = 0;
+  }
+}

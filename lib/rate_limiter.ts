@@ -1,0 +1,211 @@
+/**
+ * The times of the latest starts, and a queue with one timer.
+ *
+ * @module
+ */
+import { checkFunction, checkInteger, checkNumber, must, promised } from "./internal/check.ts";
+import { refusal } from "./internal/cancellation.ts";
+import { StartLog } from "./internal/start_log.ts";
+import { Place, settle, WaitQueue } from "./internal/wait_queue.ts";
+import type { WaitOptions } from "./types.ts";
+
+/** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
+export interface RateLimiterOptions extends WaitOptions {
+  /** How many starts the call takes at once. Default: 1. */
+  readonly permits?: number | undefined;
+}
+
+/** A call that waits for its starts. */
+class StartWaiter extends Place<void> {
+  readonly permits: number;
+
+  constructor(act: string, permits: number) {
+    super(act);
+    this.permits = permits;
+  }
+}
+
+/** Platforms fire timers by less than this many milliseconds early. More means that the timers run by another clock. */
+const EARLY = 2;
+/** The longest delay that timers take. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
+/**
+ * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
+ * slides, so there is no burst of twice the limit at an edge, unlike with a token bucket or fixed windows.
+ *
+ * Not for limiting how many run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}), nor for a limit shared by
+ * several processes: each has its own. There is nothing to release.
+ *
+ * A start is the moment at which a call is granted, on the monotonic clock; the caller goes on in the same turn of the
+ * event loop. A window includes its beginning and not its end: with a limit of 1, starts are at least `interval` apart.
+ *
+ * @example
+ * ```ts
+ * import { RateLimiter } from "@interlock/interlock";
+ *
+ * const api = new RateLimiter(100, 60_000); // at most 100 requests in any minute
+ * await api.acquire({ timeout: 5000 });
+ * console.log(api.tryAcquire(99), api.tryAcquire()); // true false
+ * ```
+ */
+export class RateLimiter {
+  // #queue.size > 0 implies that #timer is set for the first waiter, at #due
+  readonly #limit: number;
+  readonly #interval: number;
+  readonly #starts: StartLog;
+  readonly #queue: WaitQueue<void, StartWaiter> = new WaitQueue(() => this.#serve());
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the first waiter may start, by #now; Infinity while no timer is set. */
+  #due = Infinity;
+  #firedEarly = false;
+  /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
+  #latest = -Infinity;
+  #offset = 0;
+
+  /**
+   * A rate limiter that has not started anything yet.
+   *
+   * @param limit Starts in any window, 1 or more.
+   * @param interval Length of the window in milliseconds, more than 0.
+   * @throws {TypeError} when either is not a number.
+   * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `interval` is not finite and above 0.
+   */
+  constructor(limit: number, interval: number) {
+    checkInteger(limit, "limit", 1);
+    checkNumber(interval, "interval");
+    must(
+      interval > 0 && interval < Infinity,
+      "interval",
+      "be a finite number of milliseconds above 0",
+      interval,
+      RangeError,
+    );
+    this.#limit = limit;
+    this.#interval = interval;
+    this.#starts = new StartLog(limit, interval);
+  }
+
+  /** The most starts in any window. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** The length of the window in milliseconds. */
+  get interval(): number {
+    return this.#interval;
+  }
+
+  /** The length of the queue. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /**
+   * Waits until the call may start.
+   *
+   * **Fairness**: strictly first come, first served. Large requests are never overtaken by small ones.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) and uses no start up; those behind it move
+   * up. An abort after the grant changes nothing: the start is used.
+   *
+   * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for `permits` that are not a whole number from 1 to the limit, and for a `timeout` that is NaN
+   *   or negative.
+   */
+  acquire(options?: RateLimiterOptions): Promise<void> {
+    return promised(() => {
+      const { permits = 1 } = options ?? {};
+      const refused = refusal(options, () => this.#check(permits));
+      if (refused !== undefined) return refused;
+      if (this.#start(permits)) return Promise.resolve();
+      const started = this.#queue.wait(new StartWaiter("start", permits), options);
+      this.#setTimer();
+      return started;
+    });
+  }
+
+  /**
+   * Starts now if that is allowed and the queue is empty.
+   *
+   * @param permits How many starts, all or none. Default: 1.
+   * @returns Whether it started.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number from 1 to the limit.
+   */
+  tryAcquire(permits: number = 1): boolean {
+    this.#check(permits);
+    return this.#start(permits);
+  }
+
+  /**
+   * Waits until the call may start, and calls `fn`.
+   *
+   * **Fairness** and **Cancellation** as in {@linkcode RateLimiter.acquire}; once `fn` runs, the options have no effect.
+   *
+   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
+   */
+  async run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
+    checkFunction(fn, "fn");
+    await this.acquire(options);
+    return await fn(); // awaited, so that the stack of an error shows the caller
+  }
+
+  #check(permits: number): void {
+    checkInteger(permits, "permits", 1, this.#limit);
+  }
+
+  #start(permits: number): boolean {
+    return this.#queue.size === 0 && this.#starts.tryAdd(permits, this.#now());
+  }
+
+  /** Grants what is allowed by now, and sets the timer for the next. */
+  #serve(): void {
+    let next = this.#queue.peek();
+    // Letting smaller requests pass the first one would starve it.
+    for (; next !== undefined && this.#starts.tryAdd(next.permits, this.#now()); next = this.#queue.peek()) {
+      this.#queue.shift(next);
+      settle(next, undefined);
+    }
+    this.#setTimer();
+  }
+
+  #setTimer(): void {
+    const next = this.#queue.peek();
+    const due = next === undefined ? Infinity : this.#starts.readyAt(next.permits);
+    if (due === this.#due) return;
+    this.#due = due;
+    clearTimeout(this.#timer);
+    if (due < Infinity) this.#wait();
+  }
+
+  #wait(): void {
+    const now = this.#now();
+    // Timers count whole milliseconds; rounding up is never early.
+    const delay = Math.min(Math.max(Math.ceil(this.#due - now), 1), LONGEST_DELAY);
+    const reaches = Math.min(this.#due, now + delay);
+    this.#timer = setTimeout(() => this.#onTimer(reaches), delay);
+  }
+
+  #onTimer(reached: number): void {
+    const early = reached - this.#now();
+    if (early > 0 && early < EARLY && !this.#firedEarly) {
+      this.#firedEarly = true;
+      return this.#wait();
+    }
+    this.#firedEarly = false;
+    if (early > 0) this.#latest = reached; // the timers run by another clock
+    this.#due = Infinity;
+    this.#serve();
+  }
+
+  /** Milliseconds on a clock that never goes back, also when a replaced one comes or goes. */
+  #now(): number {
+    const now = performance.now() + this.#offset;
+    if (now >= this.#latest) return this.#latest = now;
+    this.#offset += this.#latest - now;
+    return this.#latest;
+  }
+}

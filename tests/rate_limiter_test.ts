@@ -1,0 +1,227 @@
+/** RateLimiter: the window, the queue, cancellation, and its one timer. */
+import assert from "node:assert/strict";
+import { RateLimiter, TimeoutError } from "../mod.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  drain,
+  nextTurn,
+  refusesBadOptions,
+  rejectsWith,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
+
+test("RateLimiter: the window slides over the starts", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(2, 100);
+    assert.equal(limiter.tryAcquire(), true);
+    time.advance(60);
+    assert.equal(limiter.tryAcquire(), true);
+    assert.equal(limiter.tryAcquire(), false);
+    time.advance(39);
+    assert.equal(limiter.tryAcquire(), false, "at 99 both are in the window");
+    time.advance(1);
+    assert.equal(limiter.tryAcquire(), true, "at 100 the first is out");
+    time.advance(59);
+    assert.equal(limiter.tryAcquire(), false, "at 159 the second is in");
+    time.advance(1);
+    assert.equal(limiter.tryAcquire(), true);
+    await drain();
+  }));
+
+test("RateLimiter: waiters start in order, at the earliest moment, with one timer", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(2, 100);
+    const starts: [number, number][] = [];
+    for (let i = 0; i < 7; i++) void limiter.acquire().then(() => starts.push([i, performance.now()]));
+    assert.equal(limiter.waiting, 5);
+    for (let now = 0; now <= 400; now += 10) {
+      await drain();
+      assert.equal(time.timers, Number(limiter.waiting > 0));
+      time.advance(10);
+    }
+    assert.deepEqual(starts, [[0, 0], [1, 0], [2, 100], [3, 100], [4, 200], [5, 200], [6, 300]]);
+    assert.equal(time.started, 3);
+  }));
+
+test("RateLimiter: never more than the limit in any window, whatever is asked for", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(5, 50);
+    const starts: number[] = [];
+    let seed = 7;
+    const random = (below: number) => (seed = seed * 48271 % 2147483647) % below;
+    for (let step = 0; step < 500; step++) {
+      const permits = 1 + random(5);
+      const record = () => starts.push(...Array<number>(permits).fill(performance.now()));
+      if (random(3) === 0) {
+        if (limiter.tryAcquire(permits)) record();
+      } else if (limiter.waiting < 10) void limiter.acquire({ permits }).then(record);
+      for (let ms = random(20); ms >= 0; ms--) {
+        await drain();
+        time.advance(1);
+      }
+    }
+    while (limiter.waiting > 0) {
+      time.advance(1);
+      await drain();
+    }
+    assert.ok(starts.length > 100);
+    for (let i = 5; i < starts.length; i++) assert.ok(starts[i]! - starts[i - 5]! >= 50, `start ${i}`);
+  }));
+
+test("RateLimiter: uses what the window allows", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(3, 10);
+    let started = 0;
+    for (let i = 0; i < 300; i++) void limiter.acquire().then(() => started++);
+    time.advance(10 * 99 - 1);
+    await drain();
+    assert.equal(started, 297);
+    time.advance(1);
+    await drain();
+    assert.equal(started, 300);
+  }));
+
+test("RateLimiter: a large request waits for all of its starts, and is not overtaken", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(3, 100);
+    limiter.tryAcquire();
+    time.advance(50);
+    limiter.tryAcquire();
+    const large = watch(limiter.acquire({ permits: 3 }));
+    const small = watch(limiter.acquire());
+    assert.equal(limiter.tryAcquire(), false, "one is free, but there is a queue");
+    time.advance(50);
+    assert.equal(await states([large, small]), "pending pending");
+    time.advance(50);
+    assert.equal(await states([large, small]), "fulfilled pending");
+    time.advance(100);
+    assert.equal(await states([large, small]), "fulfilled fulfilled");
+  }));
+
+for (
+  const [name, leave] of Object.entries({
+    abort: (controller: CountingController) => controller.abort(),
+    "time-out": (_: CountingController, advance: (ms: number) => void) => advance(60),
+  })
+) {
+  test(`RateLimiter: ${name} of the waiter in the middle uses no start up`, () =>
+    withFakeTime(async (time) => {
+      const limiter = new RateLimiter(1, 100);
+      await limiter.acquire();
+      const controller = new CountingController();
+      const first = watch(limiter.acquire());
+      const middle = watch(limiter.acquire({ signal: controller.signal, timeout: 60 }));
+      const last = watch(limiter.acquire());
+      leave(controller, (ms) => time.advance(ms));
+      assert.equal(limiter.waiting, 2);
+      assert.equal(controller.listeners, 0);
+      if (name === "abort") await rejectsWith(middle.promise, controller.signal.reason);
+      else await assert.rejects(middle.promise, TimeoutError);
+      time.advance(100 - performance.now());
+      assert.equal(await states([first, last]), "fulfilled pending");
+      time.advance(100);
+      assert.equal(await states([first, last]), "fulfilled fulfilled");
+      assert.equal(limiter.tryAcquire(), false);
+    }));
+}
+
+test("RateLimiter: when a large request at the head leaves, those that fit start at once", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(3, 100);
+    limiter.tryAcquire();
+    const controller = new CountingController();
+    const large = watch(limiter.acquire({ permits: 3, signal: controller.signal }));
+    const small = [watch(limiter.acquire()), watch(limiter.acquire()), watch(limiter.acquire())];
+    controller.abort();
+    assert.equal(await states([large, ...small]), "rejected fulfilled fulfilled pending");
+    assert.equal(time.timers, 1);
+    time.advance(100);
+    assert.equal(await states(small), "fulfilled fulfilled fulfilled");
+  }));
+
+test("RateLimiter: the timer goes with the last waiter", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(1, 100);
+    limiter.tryAcquire();
+    const controller = new CountingController();
+    const waiters = [1, 2, 3].map(() => watch(limiter.acquire({ signal: controller.signal })));
+    assert.equal(time.timers, 1);
+    controller.abort();
+    assert.equal(time.timers, 0);
+    assert.equal(await states(waiters), "rejected rejected rejected");
+  }));
+
+test("RateLimiter: timeout 0 starts at once or not at all", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(1, 100);
+    await limiter.acquire({ timeout: 0 });
+    await assert.rejects(limiter.acquire({ timeout: 0 }), TimeoutError);
+    assert.equal(time.timers, 0);
+    time.advance(100);
+    await limiter.acquire({ timeout: 0 });
+  }));
+
+test("RateLimiter: run starts fn when it may, and settles as fn does", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(2, 100);
+    assert.equal(await limiter.run(() => 1), 1);
+    const error = new Error("work failed");
+    await rejectsWith(limiter.run(() => Promise.reject(error)), error);
+    let called = false;
+    const third = watch(limiter.run(() => called = true, { timeout: 1000 }));
+    assert.equal(await states([third]), "pending");
+    assert.equal(called, false);
+    time.advance(100);
+    assert.equal(await states([third]), "fulfilled");
+  }));
+
+test("RateLimiter: bad arguments are refused and use nothing up", async () => {
+  for (const [limit, interval] of [["1", 1], [1, "1"], [undefined, 1], [1, undefined], [1n, 1]]) {
+    assert.throws(() => new RateLimiter(limit as never, interval as never), TypeError);
+  }
+  for (
+    const [limit, interval] of [[0, 1], [-1, 1], [1.5, 1], [NaN, 1], [Infinity, 1], [1, 0], [1, -1], [1, NaN], [
+      1,
+      Infinity,
+    ]]
+  ) {
+    assert.throws(() => new RateLimiter(limit!, interval!), RangeError);
+  }
+  const limiter = new RateLimiter(2, 60_000);
+  for (const permits of [0, -1, 1.5, NaN, 3, Infinity]) {
+    assert.throws(() => limiter.tryAcquire(permits), RangeError);
+    await assert.rejects(limiter.acquire({ permits }), RangeError);
+  }
+  for (const permits of ["1", null, 1n, {}]) {
+    assert.throws(() => limiter.tryAcquire(permits as never), TypeError);
+    await assert.rejects(limiter.acquire({ permits: permits as never }), TypeError);
+  }
+  await refusesBadOptions((options) => limiter.acquire(options));
+  await refusesBadOptions((options) => limiter.run(() => assert.fail("called"), options));
+  await assert.rejects(limiter.run(5 as never), TypeError);
+  const aborted = AbortSignal.abort();
+  await rejectsWith(limiter.acquire({ signal: aborted }), aborted.reason);
+  assert.equal(limiter.tryAcquire(2), true, "nothing was used up");
+});
+
+test("RateLimiter: an interval longer than timers can count", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(1, 2 ** 33);
+    limiter.tryAcquire();
+    const waiter = watch(limiter.acquire());
+    time.advance(2 ** 33 - 1);
+    assert.equal(await states([waiter]), "pending");
+    time.advance(1);
+    assert.equal(await states([waiter]), "fulfilled");
+  }));
+
+test("RateLimiter: by the real clock, starts are an interval apart", async () => {
+  const limiter = new RateLimiter(1, 7);
+  const starts: number[] = [];
+  await Promise.all(Array.from({ length: 10 }, () => limiter.run(() => starts.push(performance.now()))));
+  for (let i = 1; i < starts.length; i++) assert.ok(starts[i]! - starts[i - 1]! > 6, `start ${i}`);
+  await nextTurn();
+});
