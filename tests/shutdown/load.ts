@@ -1,16 +1,16 @@
 /**
- * A load generator: many keep-alive connections, each sending one request after the other until the server is gone, and
- * checking every answer byte for byte.
+ * A load generator: many keep-alive connections, each sending one request after the other and checking every answer byte
+ * for byte, until the server is gone, or with `--keep-up` until stdin is closed. Prints "begun" once it is under way, and a Tally.
  *
- *     load.ts PORT SEED CONNECTIONS
+ *     load.ts --port N [--seed N] [--connections N] [--routes service|wait] [--keep-up]
  */
-import { createHash } from "node:crypto";
 import http from "node:http";
 import process from "node:process";
-import { quickBody, slowBody, streamPiece } from "../../examples/graceful/service.ts";
+import { parseArgs } from "node:util";
+import { type Job, jobOf, type Routes } from "./jobs.ts";
 import { seeded } from "./seeded.ts";
 
-/** What became of the requests. */
+/** The outcome of all requests. */
 export interface Tally {
   /** Answered whole, by id. */
   whole: string[];
@@ -22,37 +22,54 @@ export interface Tally {
   closedNew: number;
   /** A kept connection was closed before any byte of answer: a client may send the request again (RFC 9112, 9.3.1). */
   closedKept: number;
-  /** Anything else: what was wrong, by id. */
+  /** Anything else: the defect, by id. */
   wrong: Record<string, string>;
+  /** How often each failure was seen, by method and status or error code: "POST 503", "GET ECONNRESET". */
+  failures: Record<string, number>;
   /** ms that the longest whole answer took. */
   longest: number;
 }
 
-interface Job {
-  path: string;
-  body?: Uint8Array;
-  expected: string;
-}
-
+/** A request that waited longer than this, in ms, was read by the server, even if its connection closed unanswered. */
+const READ_WITHIN = 150;
 const REFUSAL = "The server is shutting down.\n";
 
-function jobOf(id: string, random: () => number): Job {
-  const kind = random();
-  const ms = 20 + Math.floor(random() * 380);
-  if (kind < 0.45) return { path: `/quick?id=${id}`, expected: quickBody(id, 0) };
-  if (kind < 0.6) return { path: `/quick?id=${id}&bytes=60000`, expected: quickBody(id, 60_000) };
-  if (kind < 0.8) return { path: `/slow?id=${id}&ms=${ms}`, expected: slowBody(id, ms) };
-  if (kind < 0.92) {
-    const expected = Array.from({ length: 8 }, (_, i) => streamPiece(id, i, 8)).join("");
-    return { path: `/stream?id=${id}&chunks=8&ms=${Math.ceil(ms / 8)}`, expected };
-  }
-  const body = new Uint8Array(10_000 + ms * 500).fill(ms);
-  const sha256 = createHash("sha256").update(body).digest("hex");
-  return { path: `/upload?id=${id}`, body, expected: JSON.stringify({ bytes: body.length, sha256 }) };
-}
+const { values } = parseArgs({
+  options: {
+    "port": { type: "string" },
+    "seed": { type: "string", default: "1" },
+    "connections": { type: "string", default: "50" },
+    "routes": { type: "string", default: "service" },
+    "keep-up": { type: "boolean", default: false },
+  },
+});
+const [port, seed, connections] = [values.port, values.seed, values.connections].map(Number) as [
+  number,
+  number,
+  number,
+];
+const routes = values.routes as Routes;
 
-/** Sends one; resolves to whether the server is still there. */
-function send(tally: Tally, agent: http.Agent, port: number, id: string, job: Job): Promise<boolean> {
+const tally: Tally = {
+  whole: [],
+  refused: 0,
+  noConnection: 0,
+  closedNew: 0,
+  closedKept: 0,
+  wrong: {},
+  failures: {},
+  longest: 0,
+};
+const random = seeded(seed);
+let begun = false;
+let stopped = false;
+if (values["keep-up"]) process.stdin.on("end", () => stopped = true).resume();
+
+/** "gone": no process listens there. */
+type Result = "answered" | "failed" | "gone";
+
+/** Sends one request. */
+function send(agent: http.Agent, id: string, job: Job): Promise<Result> {
   const begun = performance.now();
   return new Promise((resolve) => {
     const method = job.body === undefined ? "GET" : "POST";
@@ -61,68 +78,80 @@ function send(tally: Tally, agent: http.Agent, port: number, id: string, job: Jo
     const request = http.request({ agent, host: "127.0.0.1", port, path: job.path, method }, (response) => {
       answer = response;
       response.setEncoding("utf8").on("data", (piece) => text += piece);
-      response.on("end", () => resolve(judge(tally, id, job, response, text, performance.now() - begun)));
-      response.on("error", () => resolve(wrong(tally, id, `cut off after ${text.length} of ${job.expected.length}`)));
+      response.on("end", () => resolve(judge(id, method, job, response, text, performance.now() - begun)));
+      response.on("error", () => {
+        count(method, "cut off");
+        resolve(wrong(id, `cut off after ${text.length} of ${job.expected.length}`));
+      });
     });
     request.on("error", (error: Error & { code?: string }) => {
-      // What comes after an answer is the fate of an upload that nobody wanted.
-      if (answer === undefined) resolve(unanswered(tally, id, error, request.reusedSocket));
+      // An error after the answer concerns only the rest of a refused upload.
+      if (answer !== undefined) return;
+      count(method, error.code ?? error.name);
+      resolve(unanswered(id, error, request.reusedSocket, performance.now() - begun));
     });
     request.end(job.body);
   });
 }
 
 function judge(
-  tally: Tally,
   id: string,
+  method: string,
   job: Job,
   { statusCode, headers }: http.IncomingMessage,
   text: string,
   took: number,
-): boolean {
+): Result {
   if (statusCode === 200 && text === job.expected) {
     tally.whole.push(id);
     tally.longest = Math.max(tally.longest, took);
-    return true;
+    return "answered";
   }
+  count(method, statusCode === 200 ? "wrong body" : String(statusCode));
   // Deno adds a "close" of its own to the answer that ends an upload.
   const closes = headers.connection?.toLowerCase().split(/, */).every((token) => token === "close") ?? false;
   const polite = closes && headers["retry-after"] === "1" && text === REFUSAL;
-  if (statusCode !== 503 || !polite) return wrong(tally, id, `${statusCode} ${JSON.stringify(text.slice(0, 80))}`);
+  if (statusCode !== 503 || !polite) return wrong(id, `${statusCode} ${JSON.stringify(text.slice(0, 80))}`);
   tally.refused++;
-  return true;
+  return "failed";
 }
 
-function unanswered(tally: Tally, id: string, error: Error & { code?: string }, kept: boolean): boolean {
+function unanswered(id: string, error: Error & { code?: string }, kept: boolean, took: number): Result {
   if (error.code === "ECONNREFUSED") {
     tally.noConnection++;
-    return false;
+    return "gone";
   }
-  if (error.code !== "ECONNRESET" && error.code !== "EPIPE") return wrong(tally, id, String(error));
+  if (error.code !== "ECONNRESET" && error.code !== "EPIPE") return wrong(id, String(error));
+  // The service writes down which requests it has read; the frameworks' servers do not.
+  if (routes === "wait" && took > READ_WITHIN) return wrong(id, `no answer after ${Math.round(took)} ms`);
   if (kept) tally.closedKept++;
   else tally.closedNew++;
-  return true;
+  return "failed";
 }
 
-function wrong(tally: Tally, id: string, what: string): boolean {
+function wrong(id: string, what: string): Result {
   tally.wrong[id] = what;
-  return true;
+  return "failed";
 }
 
-async function client(tally: Tally, port: number, name: number, random: () => number): Promise<void> {
+function count(method: string, what: string): void {
+  tally.failures[`${method} ${what}`] = (tally.failures[`${method} ${what}`] ?? 0) + 1;
+}
+
+async function client(name: number): Promise<void> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-  for (let i = 0;; i++) {
-    const refused = tally.refused;
+  for (let i = 0; !stopped; i++) {
     const id = `${name}-${i}`;
-    if (!await send(tally, agent, port, id, jobOf(id, random))) break;
-    // Who was refused comes back, but not at once.
-    if (tally.refused !== refused) await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
+    const result = await send(agent, id, jobOf(routes, id, random));
+    if (!begun && tally.whole.length >= connections) {
+      begun = true;
+      console.log("begun");
+    }
+    if (result === "gone" && !values["keep-up"]) break;
+    if (result !== "answered") await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
   }
   agent.destroy();
 }
 
-const [port, seed, connections] = process.argv.slice(2).map(Number) as [number, number, number];
-const tally: Tally = { whole: [], refused: 0, noConnection: 0, closedNew: 0, closedKept: 0, wrong: {}, longest: 0 };
-const random = seeded(seed);
-await Promise.all(Array.from({ length: connections }, (_, name) => client(tally, port, name, random)));
+await Promise.all(Array.from({ length: connections }, (_, name) => client(name)));
 console.log(JSON.stringify(tally));

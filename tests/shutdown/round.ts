@@ -2,16 +2,17 @@
  * One round: start a server, put it under load, end it by a signal, and compare what the clients saw with what the server
  * accepted.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import type { Routes } from "./jobs.ts";
 import type { Tally } from "./load.ts";
 import { type RuntimeName, startOf } from "./runtimes.ts";
 import { seeded } from "./seeded.ts";
 
-/** What the server writes when it is done. */
+/** The file that the server writes at its end. */
 export interface ServerReport {
   reason: string;
   drained: boolean;
@@ -23,15 +24,24 @@ export interface ServerReport {
 
 /** A process that was started, and how it ends. */
 export interface Started {
-  child: ChildProcess;
+  child: ChildProcessWithoutNullStreams;
   output: { text: string };
   ended: Promise<{ code: number | null; signal: string | null }>;
 }
 
 /** Starts a file of this repository in a run-time. */
-export async function start(runtime: RuntimeName, file: string, args: readonly string[]): Promise<Started> {
+export async function start(
+  runtime: RuntimeName,
+  file: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Started> {
   const [command, before] = await startOf(runtime, join(repository(), file));
-  const child = spawn(command, [...before, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  return started(spawn(command, [...before, ...args], { stdio: "pipe", env: { ...process.env, ...env } }));
+}
+
+/** The same for any process that has pipes. */
+export function started(child: ChildProcessWithoutNullStreams): Started {
   const output = { text: "" };
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (data) => output.text += data);
@@ -86,7 +96,37 @@ export async function startServer(runtime: RuntimeName, kind: "fetch" | "node", 
   return { ...started, port, report };
 }
 
-/** What a round came to. */
+/** A load generator that is under way. */
+export interface Load extends Started {
+  /** Stops it, if it is one that keeps up; resolves to the outcome once it has ended. */
+  tally(): Promise<Tally>;
+}
+
+/** Starts the load generator, and waits until every connection has been used. */
+export async function startLoad(
+  { port, seed = 1, connections = 50, routes = "service" as Routes, keepUp = false }: LoadOptions,
+): Promise<Load> {
+  const args = ["--port", port, "--seed", seed, "--connections", connections, "--routes", routes].map(String);
+  const load = await start("node", "tests/shutdown/load.ts", keepUp ? [...args, "--keep-up"] : args);
+  await said(load, /begun/);
+  const tally = async () => {
+    load.child.stdin.end();
+    await load.ended;
+    return JSON.parse(load.output.text.trim().split("\n").at(-1)!) as Tally;
+  };
+  return { ...load, tally };
+}
+
+/** See load.ts. */
+export interface LoadOptions {
+  port: number;
+  seed?: number;
+  connections?: number;
+  routes?: Routes;
+  keepUp?: boolean;
+}
+
+/** The outcome of a round. */
 export interface Outcome {
   accepted: number;
   whole: number;
@@ -105,7 +145,7 @@ export interface Outcome {
   report: ServerReport;
 }
 
-/** Plays a round. The moment of the signal depends on the seed: 300 to 300 + `spread` ms after the load began. */
+/** Plays a round. The moment of the signal depends on the seed: up to `spread` ms after the load began. */
 export async function round(
   runtime: RuntimeName,
   kind: "fetch" | "node",
@@ -113,16 +153,15 @@ export async function round(
   { connections = 200, spread = 500, args = [] as string[] } = {},
 ): Promise<Outcome> {
   const server = await startServer(runtime, kind, args);
-  const load = await start("node", "tests/shutdown/load.ts", [server.port, seed, connections].map(String));
-  // The load begins some time after the process does.
-  await new Promise((resolve) => setTimeout(resolve, 300 + seeded(seed)() * spread));
+  const load = await startLoad({ port: server.port, seed, connections });
+  await new Promise((resolve) => setTimeout(resolve, seeded(seed)() * spread));
   const signalled = performance.now();
   signal(server, "SIGTERM");
   const { code } = await server.ended;
   const exit = performance.now() - signalled;
-  await load.ended;
+  const tally = await load.tally();
   if (code !== 0) throw new Error(`The server ended with ${code}: ${server.output.text}`);
-  return compare(JSON.parse(load.output.text), server.report(), exit, code);
+  return compare(tally, server.report(), exit, code);
 }
 
 function compare(tally: Tally, report: ServerReport, exit: number, code: number | null): Outcome {

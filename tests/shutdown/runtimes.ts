@@ -1,5 +1,5 @@
 /**
- * Where the run-times are. What is not on PATH, or too old there, comes from npm; a test never skips one.
+ * Where the run-times are. A run-time that is not on PATH, or too old there, comes from npm; a test never skips one.
  */
 import { execFile } from "node:child_process";
 import process from "node:process";
@@ -23,7 +23,7 @@ export function program(name: RuntimeName): Promise<string> {
   return path;
 }
 
-/** What starts a TypeScript file in it. */
+/** The command that starts a TypeScript file in it. */
 export async function startOf(name: RuntimeName, file: string): Promise<[command: string, args: string[]]> {
   return [await program(name), name === "deno" ? ["run", "--no-lock", "--no-check", "-A", file] : [file]];
 }
