@@ -8,7 +8,7 @@
  * - bun: as it is.
  *
  * With --package, the tests get the built npm package instead of the source.
- * Without files, everything but tests/long runs. Run-times that are not installed come from npm.
+ * Without files, everything but tests/long and tests/jsr runs. Run-times that are not installed come from npm.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -50,7 +50,7 @@ function onPath(command: string, version: string): string | undefined {
 
 function testFiles(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
-    /[a-z]_test\.ts$/.test(file) && !file.startsWith("long")
+    /[a-z]_test\.ts$/.test(file) && !/^(long|jsr)\b/.test(file)
   );
   return files.sort().map((file) => `./${folder}/${file.replaceAll("\\", "/")}`);
 }

@@ -1,0 +1,130 @@
+/** The real jsr:@db/redis: the contract of every Redis body, push through its second connection, and its failures. */
+import { connect, parseURL } from "@db/redis";
+import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
+import {
+  type Acquirable,
+  denoRedis,
+  type Lease,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+  TimeoutError,
+} from "../../lib/redis/mod.ts";
+import { contractSuite } from "../contract_suite.ts";
+import { until } from "../redis/_clients.ts";
+import { Server } from "../redis/_server.ts";
+import { test } from "../_test.ts";
+
+/** Two connections of one process, as `denoRedis` takes them. */
+async function connected({ url }: Server) {
+  const client = await connect(parseURL(url));
+  const subscriber = await connect(parseURL(url));
+  const close = () => {
+    client.close();
+    subscriber.close();
+  };
+  return { backend: denoRedis(client, subscriber), client, subscriber, close };
+}
+
+type Backend = Awaited<ReturnType<typeof connected>>["backend"];
+
+/** One body under test, and the length of its queue. */
+interface RemoteBody {
+  readonly held: Acquirable<Lease>;
+  inspect(): Promise<{ readonly waiters: readonly unknown[] }>;
+}
+
+function contract(name: string, make: (backend: Backend) => RemoteBody): void {
+  contractSuite<Lease>({
+    name: `${name} over the real @db/redis`,
+    make: async () => {
+      const server = await Server.start();
+      const { backend, close } = await connected(server);
+      const { held, inspect } = make(backend);
+      return {
+        held,
+        waiting: async () => (await inspect()).waiters.length,
+        close: async () => {
+          close();
+          await server[Symbol.asyncDispose]();
+        },
+      };
+    },
+    short: 300,
+    inLine: (body, count) => until(async () => await body.waiting() === count),
+  });
+}
+
+contract("RedisLock", (backend) => {
+  const held = new RedisLock(backend, "lock");
+  return { held, inspect: () => held.inspect() };
+});
+contract("RedisSemaphore of 1", (backend) => {
+  const held = new RedisSemaphore(backend, "semaphore", 1);
+  return { held, inspect: () => held.inspect() };
+});
+contract("RedisRwLock's writer", (backend) => {
+  const lock = new RedisRwLock(backend, "rw");
+  return { held: lock.writer, inspect: () => lock.inspect() };
+});
+contract("RedisKeyedMutex", (backend) => {
+  const mutex = new RedisKeyedMutex(backend);
+  const held: Acquirable<Lease> = {
+    acquire: (options) => mutex.acquire("key", options),
+    tryAcquire: () => mutex.tryAcquire("key"),
+    run: (fn, options) => mutex.run("key", fn, options),
+  };
+  return { held, inspect: () => mutex.inspect("key") };
+});
+
+test("@db/redis: tokens grow from process to process, and a release is pushed to the next one", async () => {
+  await using server = await Server.start();
+  const [one, other] = [await connected(server), await connected(server)];
+  try {
+    const first = await new RedisLock(one.backend, "orders").acquire();
+    const lock = new RedisLock(other.backend, "orders");
+    const waiting = lock.acquire({ timeout: 10_000 });
+    await until(async () => (await lock.inspect()).waiters.length === 1);
+    const commands = await server.calls("evalsha");
+    assertEquals(await first.release(), true);
+    const second = await waiting;
+    assertGreater(second.fencingToken, first.fencingToken);
+    // inspect() in until() counts for itself; a push needs no further acquire.
+    assertEquals(await server.calls("evalsha"), commands + 1);
+    assertEquals(await second.release(), true);
+  } finally {
+    one.close();
+    other.close();
+  }
+});
+
+test("@db/redis: a wait that times out leaves nothing in Redis", async () => {
+  await using server = await Server.start();
+  const { backend, close } = await connected(server);
+  try {
+    const lock = new RedisLock(backend, "orders");
+    await using _ = await lock.acquire();
+    await assertRejects(() => lock.acquire({ timeout: 200 }), TimeoutError);
+    await until(async () => (await lock.inspect()).waiters.length === 0);
+  } finally {
+    close();
+  }
+});
+
+test("@db/redis: the same client twice is refused, no second one means heartbeats", async () => {
+  await using server = await Server.start();
+  const client = await connect(parseURL(server.url));
+  try {
+    assertThrows(() => denoRedis(client, client), TypeError);
+    const lock = new RedisLock(denoRedis(client), "orders", { ttl: 1000 });
+    const first = await lock.acquire();
+    const second = lock.acquire();
+    await until(async () => (await lock.inspect()).waiters.length === 1);
+    await first.release();
+    assert((await second).held);
+    await (await second).release();
+  } finally {
+    client.close();
+  }
+});
