@@ -69,12 +69,12 @@ export class CountingController extends AbortController {
   }
 }
 
-/** A clock that moves only when told. It stands in for the timers and the monotonic clock until it is restored. */
+/** A clock that moves only when told. It stands in for the timers and both clocks until it is restored. */
 export class FakeTime {
   #now = 0;
   #next = 1;
   readonly #timers = new Map<number, { at: number; fn: () => void }>();
-  readonly #real = { setTimeout, clearTimeout, now: performance.now };
+  readonly #real = { setTimeout, clearTimeout, now: performance.now, wall: Date.now };
   /** How many timers were ever set. */
   started = 0;
 
@@ -88,7 +88,9 @@ export class FakeTime {
       return this.#next++;
     };
     fake.clearTimeout = (id: number) => this.#timers.delete(id);
+    const start = Date.now();
     performance.now = () => this.#now;
+    Date.now = () => start + this.#now;
   }
 
   /** How many timers are set. */
@@ -112,6 +114,7 @@ export class FakeTime {
   restore(): void {
     Object.assign(globalThis, { setTimeout: this.#real.setTimeout, clearTimeout: this.#real.clearTimeout });
     performance.now = this.#real.now;
+    Date.now = this.#real.wall;
   }
 }
 

@@ -20,6 +20,16 @@ export class NoAnswerError extends RedisError {
   }
 }
 
+/**
+ * A release that may or may not have ended the hold: an answer is missing, and the hold is over by now. Internal; users
+ * see a RedisError.
+ */
+export class UnknownOutcomeError extends RedisError {
+  constructor(act: string, cause: unknown) {
+    super(`Cannot ${act}: the outcome is not known, because an answer is missing (${messageOf(cause)})`, { cause });
+  }
+}
+
 /** The error code in front of a reply, without the dash that one client leaves there; "" when there is none. */
 export function codeOf(error: unknown): string {
   const code = /^-?([A-Z][A-Z]+)\b/.exec(messageOf(error))?.[1] ?? "";

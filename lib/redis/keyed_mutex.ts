@@ -13,7 +13,7 @@ import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions, Settings } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runWith } from "./internal/run_holding.ts";
+import { runHolding } from "./internal/run_holding.ts";
 import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { mutex } from "./internal/resource_spec.ts";
@@ -55,7 +55,7 @@ export class RedisKeyedMutex {
    */
   constructor(backend: Backend, options?: RedisOptions) {
     checkBackend(backend);
-    this.#settings = settingsOf(options);
+    this.#settings = settingsOf(options, backend);
     this.#session = sessionOf(backend);
   }
 
@@ -101,7 +101,7 @@ export class RedisKeyedMutex {
    * @throws What `acquire` or `fn` throws.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runWith(() => this.acquire(key, options), fn);
+    return runHolding(() => this.acquire(key, options), fn);
   }
 
   /** Who holds a key and who waits for it, at one moment. */
@@ -118,6 +118,7 @@ export class RedisKeyedMutex {
     checkName(key, "key");
     const settings = this.#settings;
     const keys = keysOf(settings.prefix, "keyed", key);
-    return { family: mutex, keys, settings, what: `key ${quote(key)}`, weight: 1, limit: 1 };
+    const resource = { kind: "redis-key", name: settings.prefix, key };
+    return { family: mutex, keys, settings, resource, what: `key ${quote(key)}`, weight: 1, limit: 1 };
   }
 }

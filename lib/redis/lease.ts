@@ -1,25 +1,30 @@
 /**
- * What a hold across machines looks like.
+ * A hold across machines.
  *
  * @module
  */
 
 /**
- * Proof of one hold in Redis: a hold that ends by itself unless it is renewed, so that a crashed holder blocks nobody
- * for ever. Give it back with `release()` or `await using`.
+ * Proof of one hold in Redis: a hold that expires unless it is renewed, so that a crashed holder blocks the others for
+ * a limited time only. End it with `release()` or `await using`.
  *
- * A lease is a promise about time, not about your process: one that is paused (a debugger, a suspended laptop, a long
- * collection of garbage) may go on a little after its lease has ended. `signal` and `held` tell as soon as JavaScript
- * lets them; only the check of the `fencingToken` at the resource itself makes a write safe.
+ * Not a proof for a paused process: one that is stopped (a debugger, a suspended laptop, a long garbage collection) may
+ * go on a little after its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only a check of
+ * the `fencingToken` at the resource itself makes a write safe.
  */
 export interface Lease extends AsyncDisposable {
-  /** Who holds, as `inspect()` shows it. */
+  /** Identifies the hold, also in `inspect()`. */
   readonly id: string;
-  /** Whether the hold can still be trusted. Looks at the clock, so it is right even where no timer could run. */
+  /**
+   * Whether the hold can still be trusted. Compares clocks, so it is right even if no timer could run. While the wall
+   * clock and the monotonic clock disagree by more than a tenth of the `ttl` (at most 1 s) since the last confirmation,
+   * as after the machine was suspended, it is false until a renewal has been confirmed; with `renew: false`, until
+   * `verify()` or `extend()` has.
+   */
   readonly held: boolean;
   /**
-   * Aborts, once, with a {@linkcode LeaseLostError} as soon as the lease can no longer be trusted: Redis does not know
-   * it any more, or it could not be renewed in time. Giving it back does not abort it.
+   * Aborts, once, with a {@linkcode LeaseLostError} as soon as the lease cannot be trusted any more: Redis does not know
+   * it, or it could not be renewed in time. `release()` does not abort it.
    */
   readonly signal: AbortSignal;
   /**
@@ -27,24 +32,34 @@ export interface Lease extends AsyncDisposable {
    * the resource refuse a lower one than it has seen. A safe integer.
    */
   readonly fencingToken: number;
-  /** When the lease ends unless it is renewed, in milliseconds as of `Date.now()`. For show: `held` does not use it. */
+  /** The end of the lease unless it is renewed, in epoch milliseconds. For display: `held` does not use it. */
   readonly expiresAt: number;
   /** Milliseconds from one renewal to the end of the lease. */
   readonly ttl: number;
   /**
-   * Sets the end of the lease to `ttl` milliseconds from now; it never adds. Later renewals use the same time. Less
-   * than is left counts from the call on: without an answer from Redis, the lease is lost when that time is over.
+   * Sets the end of the lease to `ttl` milliseconds from now; it never adds. Later renewals use the same time. A time
+   * shorter than the rest counts from the call on: without an answer from Redis, the lease is lost when it is over.
    *
-   * @param ttl Milliseconds, 10 or more; the lease's own `ttl` unless said.
+   * @param ttl Milliseconds, 10 or more. Default: the lease's own `ttl`.
    * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.
-   * @throws {NotHeldError} It was given back.
+   * @throws {NotHeldError} It was released.
    */
   extend(ttl?: number): Promise<void>;
   /**
-   * Gives the hold back. Calling it again gives the same promise.
+   * Asks the server whether it still keeps the hold, and does not extend it. If it does not, the lease is lost and its
+   * signal aborts.
    *
-   * @returns Whether it still held. False after a loss, and where Redis could not confirm it before the lease ended.
-   * @throws {RedisError} Redis refuses, or the client is closed. The hold then ends with its time.
+   * @returns Whether the hold was there; false after a loss or a release.
+   * @throws {RedisError} Redis refuses, or gave no answer.
+   */
+  verify(): Promise<boolean>;
+  /**
+   * Ends the hold and hands it off to the next waiter. Calling it again returns the same promise.
+   *
+   * @returns True if this call gave the hold back, also if its answer came late or a second attempt was needed. False
+   * after a loss.
+   * @throws {RedisError} Redis refuses, the client is closed, or the outcome cannot be known: an answer was lost and the
+   * hold is over by now.
    */
   release(): Promise<boolean>;
 }

@@ -13,7 +13,7 @@ import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runWith } from "./internal/run_holding.ts";
+import { runHolding } from "./internal/run_holding.ts";
 import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { mutex } from "./internal/resource_spec.ts";
@@ -59,10 +59,11 @@ export class RedisLock implements Acquirable<Lease> {
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);
     checkName(name);
-    const settings = settingsOf(options);
+    const settings = settingsOf(options, backend);
     this.#session = sessionOf(backend);
     const what = `lock ${quote(name)}`;
-    this.#target = { family: mutex, keys: keysOf(settings.prefix, "lock", name), settings, what, weight: 1, limit: 1 };
+    const keys = keysOf(settings.prefix, "lock", name);
+    this.#target = { family: mutex, keys, settings, resource: { kind: "redis-lock", name }, what, weight: 1, limit: 1 };
   }
 
   /**
@@ -104,7 +105,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws What `acquire` or `fn` throws.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runWith(() => this.acquire(options), fn);
+    return runHolding(() => this.acquire(options), fn);
   }
 
   /** Who holds and who waits, at one moment. For people and dashboards: it is out of date when it arrives. */

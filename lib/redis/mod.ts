@@ -19,7 +19,7 @@ export type { Lease } from "./lease.ts";
 export { RedisLock } from "./lock.ts";
 export { nodeRedis } from "./clients/node_redis.ts";
 export type { NodeRedisClient } from "./clients/node_redis.ts";
-export type { RedisOptions } from "./options.ts";
+export type { RedisOptions, ReplicaOptions } from "./options.ts";
 export type { Backend } from "./clients/backend.ts";
 export { RedisRwLock } from "./rw_lock.ts";
 export { RedisSemaphore } from "./semaphore.ts";

@@ -1,25 +1,41 @@
 /**
- * Options of everything over Redis, and how keys are named. Invariant: two different (prefix, kind, name) never give
+ * Options of everything over Redis, and the names of keys. Invariant: two different (prefix, kind, name) never give
  * the same key, and all keys of one name share one hash tag, hence one cluster slot.
  *
  * @module
  */
-import { checkBoolean, checkInteger, checkOptions, checkString, must } from "../internal/check.ts";
+import { checkBoolean, checkInteger, checkName, checkOptions, checkString, must } from "../internal/check.ts";
 import type { Backend } from "./clients/backend.ts";
 
-/** Options that every class over Redis takes. */
+/** Replicas that a grant waits for. */
+export interface ReplicaOptions {
+  /** How many replicas must have a grant before it counts, 1 or more. */
+  readonly count: number;
+  /** Milliseconds that one grant waits for them, 1 or more. Default: 1,000. */
+  readonly timeout?: number | undefined;
+}
+
+/** Options of every class over Redis. They are read once, by the constructor. */
 export interface RedisOptions {
   /**
-   * Milliseconds that a lease lasts unless it is renewed: how long others wait after a holder has crashed.
-   * 10 or more; 30,000 unless said.
+   * Milliseconds that a lease lasts unless it is renewed: how long a crashed holder delays the next one. 10 or more.
+   * Default: 30,000.
    */
   readonly ttl?: number | undefined;
-  /** Whether leases are renewed by themselves, each third of the `ttl`, for as long as they are held. True unless said. */
+  /** Whether leases are renewed while they are held, every third of the `ttl`. Default: true. */
   readonly renew?: boolean | undefined;
-  /** What the keys in Redis start with; no braces. "interlock:" unless said. */
+  /** The beginning of all keys in Redis; no braces. Default: "interlock:". */
   readonly prefix?: string | undefined;
-  /** Milliseconds that the keys of a name are kept after the last hold ended. 600,000 (ten minutes) unless said. */
+  /** Milliseconds that the keys of a name are kept after the last hold ended. Default: 60,000. */
   readonly retention?: number | undefined;
+  /** Labels this process in `inspect()`, 1 to 100 characters. Default: none. */
+  readonly owner?: string | undefined;
+  /**
+   * Makes every grant wait (WAIT) until this number of replicas has it; a grant that they do not confirm is given back
+   * and tried again within the call's time. A failover to a replica that missed the grant is then less likely, not
+   * impossible. WAIT blocks the client's connection, so use a client of its own. Default: none.
+   */
+  readonly replicas?: ReplicaOptions | undefined;
 }
 
 /** The kinds of keys. None is the end of another, so that no prefix can make two of them the same. */
@@ -31,6 +47,8 @@ export interface Settings {
   readonly renew: boolean;
   readonly prefix: string;
   readonly retention: number;
+  readonly owner: string | undefined;
+  readonly replicas: { readonly count: number; readonly timeout: number } | undefined;
 }
 
 /** The longest time that a timer can hold. */
@@ -39,16 +57,34 @@ const MAX_MS = 2 ** 31 - 1;
 /** Shorter leases would be over before the answer is back. */
 const MIN_TTL = 10;
 
-export function settingsOf(options: RedisOptions | undefined): Settings {
+/** Checks the options and copies them. */
+export function settingsOf(options: RedisOptions | undefined, backend: Backend): Settings {
   checkOptions(options);
-  const { ttl = 30_000, renew = true, prefix = "interlock:", retention = 600_000 } = options ?? {};
+  const { ttl = 30_000, renew = true, prefix = "interlock:", retention = 60_000, owner, replicas } = options ?? {};
   checkTtl(ttl);
   checkInteger(retention, "retention", 0, MAX_MS);
   checkBoolean(renew, "renew");
   checkString(prefix, "prefix");
   // A brace would move the hash tag, and the keys of one name to different cluster slots.
   must(!/[{}]/.test(prefix), "prefix", "not contain braces", prefix, RangeError);
-  return { ttl, renew, prefix, retention };
+  if (owner !== undefined) checkOwner(owner);
+  return { ttl, renew, prefix, retention, owner, replicas: replicasOf(replicas, backend) };
+}
+
+function checkOwner(owner: unknown): void {
+  checkName(owner, "owner");
+  must(owner.length <= 100, "owner", "have at most 100 characters", owner, RangeError);
+}
+
+function replicasOf(replicas: ReplicaOptions | undefined, backend: Backend): Settings["replicas"] {
+  if (replicas === undefined) return undefined;
+  must(typeof replicas === "object" && replicas !== null, "replicas", "be an object", replicas);
+  const { count, timeout = 1000 } = replicas;
+  checkInteger(count, "replicas.count", 1, 1000);
+  checkInteger(timeout, "replicas.timeout", 1, MAX_MS);
+  const able = typeof backend.wait === "function";
+  must(able, "replicas", "be left out with this client, which cannot send WAIT on the connection of a grant", replicas);
+  return { count, timeout };
 }
 
 export function checkTtl(ttl: unknown): asserts ttl is number {
@@ -61,7 +97,7 @@ export function checkBackend(backend: unknown): asserts backend is Backend {
   must(known, "backend", "be a Backend, such as nodeRedis(client)", backend);
 }
 
-/** The keys of one name: its state, its waiters in order of arrival, and what is known of each waiter. */
+/** The keys of one name: its state, its waiters in order of arrival, and the details of each waiter. */
 export type Keys = readonly [state: string, order: string, waiters: string];
 
 export function keysOf(prefix: string, kind: Kind, name: string): Keys {

@@ -13,7 +13,7 @@ import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runWith } from "./internal/run_holding.ts";
+import { runHolding } from "./internal/run_holding.ts";
 import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { weighted } from "./internal/resource_spec.ts";
@@ -62,13 +62,17 @@ export class RedisRwLock {
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);
     checkName(name);
-    const settings = settingsOf(options);
+    const settings = settingsOf(options, backend);
     this.#session = sessionOf(backend);
     const what = `read-write lock ${quote(name)}`;
-    const shared = { family: weighted, keys: keysOf(settings.prefix, "rw", name), settings, limit: EVERYTHING };
-    this.#target = { ...shared, what, weight: EVERYTHING };
-    this.reader = new Side(this.#session, { ...shared, what: `reader of ${what}`, weight: 1 });
-    this.writer = new Side(this.#session, { ...shared, what: `writer of ${what}`, weight: EVERYTHING });
+    const keys = keysOf(settings.prefix, "rw", name);
+    const spec = (kind: string, of: string, weight: number): Target => {
+      const resource = { kind, name, group: this };
+      return { family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
+    };
+    this.#target = spec("redis-writer", "", EVERYTHING);
+    this.reader = new Side(this.#session, spec("redis-reader", "reader of ", 1));
+    this.writer = new Side(this.#session, spec("redis-writer", "writer of ", EVERYTHING));
   }
 
   /** Who holds and who waits, at one moment. A writer's `permits` is 1,000,000,000. */
@@ -103,6 +107,6 @@ class Side implements Acquirable<Lease> {
   }
 
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runWith(() => this.acquire(options), fn);
+    return runHolding(() => this.acquire(options), fn);
   }
 }

@@ -13,7 +13,7 @@ import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runWith } from "./internal/run_holding.ts";
+import { runHolding } from "./internal/run_holding.ts";
 import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { weighted } from "./internal/resource_spec.ts";
@@ -65,10 +65,12 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
     checkBackend(backend);
     checkName(name);
     checkInteger(permits, "permits", 1, 2 ** 31 - 1);
-    const settings = settingsOf(options);
+    const settings = settingsOf(options, backend);
     this.#session = sessionOf(backend);
     const keys = keysOf(settings.prefix, "semaphore", name);
-    this.#target = { family: weighted, keys, settings, what: `semaphore ${quote(name)}`, weight: 1, limit: permits };
+    const resource = { kind: "redis-semaphore", name };
+    const what = `semaphore ${quote(name)}`;
+    this.#target = { family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
   }
 
   /** How many permits there are, taken or not. */
@@ -118,7 +120,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @throws What `acquire` or `fn` throws.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
-    return runWith(() => this.acquire(options), fn);
+    return runHolding(() => this.acquire(options), fn);
   }
 
   /** Who holds and who waits, at one moment. */

@@ -4,7 +4,7 @@
  */
 import type { Backend } from "../../lib/redis/mod.ts";
 
-export type Command = "greet" | "acquire" | "release" | "renew";
+export type Command = "greet" | "acquire" | "release" | "renew" | "verify";
 
 /** The time of such a server in microseconds: it moves with the monotonic clock, also with a fake one. */
 export function serverTime(): number {
@@ -17,6 +17,7 @@ export const nothing: Promise<never> = new Promise(() => {});
 /** Which command it is can be told by its keys and arguments. */
 function commandOf(keys: string[], args: string[]): Command {
   if (keys.length === 0) return "greet";
+  if (keys.length === 1 && args.length === 2) return "verify";
   if (args.length === keys.length * 4 + 1) return "renew";
   return args.length > 3 ? "acquire" : "release";
 }
@@ -33,6 +34,7 @@ export function scripted(answer: (command: Command, args: string[]) => unknown):
 function usual(command: Command, keys: string[]): unknown {
   const time = serverTime();
   if (command === "greet") return time;
+  if (command === "verify") return [time, 1e6];
   if (command === "renew") return [time, ...keys.map(() => 1)];
   return [1, time, command === "acquire" ? time : 0];
 }

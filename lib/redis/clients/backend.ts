@@ -8,7 +8,7 @@
 import { must } from "../../internal/check.ts";
 
 /**
- * What a Redis client has to be able to do. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
+ * The commands that the Redis part uses of a client. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
  * {@linkcode bunRedis} or {@linkcode denoRedis}, or write one for another client: two functions are enough.
  */
 export interface Backend {
@@ -31,6 +31,14 @@ export interface Backend {
     onGap: () => void,
     onLost?: (forGood?: boolean) => void,
   ): Promise<() => void | Promise<void>>;
+  /**
+   * Sends WAIT on the connection of the commands sent before, and resolves to the number of replicas that have their
+   * writes. Rejects if that connection has been replaced since, as the number would mean nothing then. Without this
+   * member the option `replicas` is refused.
+   *
+   * @param timeout Milliseconds after which the server answers with the number reached by then.
+   */
+  wait?(replicas: number, timeout: number): Promise<number>;
   /** Whether the keys live on several nodes: one command then never names keys of two names. */
   readonly cluster?: boolean;
   /** Whether the client was closed for good: nothing is tried again then. */

@@ -238,7 +238,8 @@ class Claim implements Listener {
   #grant(fence: number, deadline: number): void {
     this.#left = false;
     const keptFor = handedLease(this.#target, this.#reach) - this.#target.settings.ttl;
-    const lease = new HeldLease(this.#session, this.#target, this.#id, fence, deadline, this.#stray, keptFor);
+    const grant = { id: this.#id, fence, deadline, inFlightUntil: this.#stray, keptFor, call: this };
+    const lease = new HeldLease(this.#session, this.#target, grant);
     this.#settle(() => this.#resolve(lease));
   }
 

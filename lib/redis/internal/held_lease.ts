@@ -1,80 +1,86 @@
 /**
- * One hold. Invariants: held implies that the local deadline lies ahead, and that deadline is never later than the end
- * that the server keeps, nor than any end that a command under way, or without an answer, may set; it goes from held to
- * lost or to released, once, and never back.
+ * One hold. Invariants: held implies that the local deadline lies ahead and that the clocks are not in doubt; a lease
+ * goes from held to lost or to released, once, and never back.
  *
  * @module
  */
+import { hook } from "../../internal/hook.ts";
 import { promised } from "../../internal/check.ts";
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { explain } from "../errors.ts";
-import { forget, forgetInBackground, type ForgetOptions } from "./release_by_id.ts";
-import type { Kept } from "./lease_renewer.ts";
+import { forgetInBackground, type ForgetOptions } from "./release_by_id.ts";
+import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
+import { giveBack } from "./lease_release.ts";
+import type { RenewableLease } from "./lease_renewer.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
+import { RenewalSlot } from "./renewal_slot.ts";
 import { renew } from "../scripts/mutex.ts";
+import { verify } from "../scripts/verify.ts";
 import type { Session } from "./session.ts";
 import type { Target } from "./resource_spec.ts";
 import { now, sleep } from "./clock.ts";
 
-/** Two clocks may run a little differently: so much is taken off every lease on this side. */
-export function trusted(ttl: number): number {
-  return ttl - Math.min(ttl / 100 + 1, 1000);
+export { trusted } from "./lease_deadline.ts";
+
+/** A hold as the server has granted it. */
+export interface Grant {
+  readonly id: string;
+  readonly fence: number;
+  /** Local time of its end, drift taken off. */
+  readonly deadline: number;
+  /** The clocks' difference when the command was sent from which `deadline` is derived; see {@linkcode Moment}. */
+  readonly gap?: number | undefined;
+  /** Server time until which a command of this id, whose answer never came, may still run. */
+  readonly inFlightUntil: number;
+  /** Milliseconds for which the server may keep it beyond the deadline. */
+  readonly keptFor: number;
+  /** The acquisition, as the hook knows it. */
+  readonly call: object;
 }
 
-/** How long one command that renews may take: two more must fit in before the end. */
+/** How long one command that sets the end may take: two more must fit in before the end. */
 function limitOf(ttl: number): number {
   return Math.min(Math.max(ttl / 3, 100), 5000);
 }
 
-export class HeldLease implements Lease, Kept {
+export class HeldLease implements Lease, RenewableLease {
   readonly id: string;
   readonly fencingToken: number;
   readonly #session: Session;
   readonly #target: Target;
+  readonly #deadline: LeaseDeadline;
+  readonly #slot = new RenewalSlot();
+  readonly #inFlightUntil: number;
+  readonly #call: object;
   #state: "held" | "lost" | "released" = "held";
-  #ttl: number;
-  #deadline = 0;
-  /** Local time until when the server may keep it: later than the deadline where a shorter time was asked for. */
-  #keptUntil = 0;
-  #expiresAt = 0;
-  #renewAt = Infinity;
-  /** A renewal or an `extend()` that is under way, one at a time, and how its end is told. */
-  #renewal: Promise<void> | undefined;
-  #renewed = () => {};
   #failure: unknown;
   #controller: AbortController | undefined;
   #lostError: LeaseLostError | undefined;
   #release: Promise<boolean> | undefined;
-  /** Server time until when a command of this id, whose answer never came, may still run. */
-  readonly #stray: number;
-  /** The shortest time of an `extend()` without an answer, and server time until when it may still be set. */
-  #strayTtl = Infinity;
-  #strayUntil = 0;
 
-  /** @param keptFor Milliseconds for which the server may keep it beyond the deadline. */
-  constructor(
-    session: Session,
-    target: Target,
-    id: string,
-    fence: number,
-    deadline: number,
-    stray: number,
-    keptFor: number,
-  ) {
+  constructor(session: Session, target: Target, grant: Grant) {
+    const { ttl, renew } = target.settings;
     this.#session = session;
     this.#target = target;
-    this.id = id;
-    this.fencingToken = fence;
-    this.#ttl = target.settings.ttl;
-    this.#stray = stray;
-    this.#keptUntil = deadline + keptFor;
-    this.#setDeadline(deadline, this.#ttl);
-    session.keeper.add(this);
+    this.id = grant.id;
+    this.fencingToken = grant.fence;
+    this.#inFlightUntil = grant.inFlightUntil;
+    this.#call = grant.call;
+    this.#deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap ?? moment().gap);
+    session.renewer.add(this);
+  }
+
+  /** The object by which the hook knows a lease's acquisition. */
+  static callOf(lease: Lease): object {
+    return lease instanceof HeldLease ? lease.#call : lease;
   }
 
   get held(): boolean {
-    return this.#state === "held" && !this.outOfTime(now());
+    if (this.#state !== "held" || this.expire(now())) return false;
+    if (this.#deadline.checkClocks()) return true;
+    this.#session.renewer.add(this); // to look at it now
+    return false;
   }
 
   get signal(): AbortSignal {
@@ -82,23 +88,42 @@ export class HeldLease implements Lease, Kept {
       this.#controller = new AbortController();
       if (this.#lostError) this.#controller.abort(this.#lostError);
     }
-    if (this.#state === "held") this.outOfTime(now());
+    this.expire(now());
     return this.#controller.signal;
   }
 
   get expiresAt(): number {
-    return this.#expiresAt;
+    return this.#deadline.expiresAt;
   }
 
   get ttl(): number {
-    return this.#ttl;
+    return this.#deadline.ttl;
   }
 
-  extend(ttl: number = this.#ttl): Promise<void> {
+  extend(ttl: number = this.ttl): Promise<void> {
     return promised(() => {
       checkTtl(ttl);
       return this.#extend(ttl);
     });
+  }
+
+  async verify(): Promise<boolean> {
+    if (this.#state !== "held" || this.expire(now())) return false;
+    const sent = moment();
+    const limit = this.renewalLimit;
+    const args = [this.#target.family.code, this.id];
+    try {
+      const answer = await this.#session.run(verify, [this.key], args, limit) as unknown[];
+      const [time = NaN, rest = NaN] = answer.map(Number);
+      this.#session.sawTime(time);
+      if (rest > 0) this.#deadline.verify(sent, rest / 1000);
+      else this.loseUnknown();
+    } catch (error) {
+      throw explain(`verify ${this.#target.what}`, error);
+    }
+    if (this.#state !== "held") return false;
+    this.#session.renewer.add(this);
+    return !this.expire(now());
   }
 
   release(): Promise<boolean> {
@@ -109,40 +134,42 @@ export class HeldLease implements Lease, Kept {
     await this.release();
   }
 
-  // What the keeper uses.
+  // For the renewer.
 
   get key(): string {
     return this.#target.keys[0];
   }
 
-  /** When the keeper has to look at it again. */
   get nextLook(): number {
-    return this.#renewal === undefined ? Math.min(this.#renewAt, this.#deadline) : this.#deadline;
+    const { at, renewAt } = this.#deadline;
+    return this.#slot.busy ? at : Math.min(renewAt, at);
   }
 
   get renewalLimit(): number {
-    return limitOf(this.#ttl);
+    return limitOf(this.ttl);
   }
 
-  /** Due a little early as well, so that leases of about the same age are renewed by one command. */
   isDue(time: number): boolean {
-    return this.#renewal === undefined && time >= this.#renewAt - this.#ttl / 12;
+    this.#deadline.checkClocks();
+    // A little early as well, so that leases of about the same age are renewed by one command.
+    return !this.#slot.busy && time >= this.#deadline.renewAt - this.ttl / 12;
   }
 
   beginRenewal(): void {
-    this.#renewal = new Promise((resolve) => this.#renewed = resolve);
+    this.#slot.begin();
   }
 
   endRenewal(): void {
-    this.#renewal = undefined;
-    this.#renewed();
+    this.#slot.end();
   }
 
-  /** Ends the lease if its time is over, before anybody can act as if it was not. */
-  outOfTime(time: number): boolean {
-    if (time < this.#deadline) return false;
-    this.lose("it could not be renewed in time", this.#failure);
-    if (this.#keptUntil > time) forgetInBackground(this.#session, this.#target, this.id, this.#givingBack());
+  expire(time: number): boolean {
+    const { at, keptUntil } = this.#deadline;
+    if (this.#state !== "held" || time < at) return this.#state === "lost";
+    const { renew } = this.#target.settings;
+    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
+    this.lose(renew || this.#failure !== undefined ? "it could not be renewed in time" : expired, this.#failure);
+    if (keptUntil > time) forgetInBackground(this.#session, this.#target, this.id, this.#releaseOptions());
     return true;
   }
 
@@ -151,80 +178,65 @@ export class HeldLease implements Lease, Kept {
     args.push(exact ? family.code.toUpperCase() : family.code, this.id, String(ttl), String(settings.retention));
   }
 
-  /** Renewed by a command that was sent at `sentAt`. */
-  prolong(sentAt: number): void {
+  renewed(sent: Moment): void {
     this.#failure = undefined;
-    if (this.#state === "held") this.#confirm(sentAt);
+    if (this.#state === "held") this.#deadline.confirm(sent, this.#session.serverTime(sent.at));
   }
 
   retryRenewal(error: unknown): void {
     this.#failure = error;
-    this.#renewAt = now() + Math.min(Math.max(this.#ttl / 20, 25), 1000);
+    this.#deadline.retry();
+  }
+
+  loseUnknown(): void {
+    this.lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
   }
 
   lose(state: string, cause?: unknown): void {
     if (this.#state !== "held") return;
-    this.#state = "lost";
-    this.#session.keeper.delete(this);
     this.#lostError = new LeaseLostError(
       `Cannot keep ${this.#target.what}: ${state}`,
       cause === undefined ? undefined : { cause },
     );
+    this.#endAs("lost");
     this.#controller?.abort(this.#lostError);
   }
 
-  /** The server has set the end to one ttl after `sentAt`, or later. Answers whether that will stay so. */
-  #confirm(sentAt: number): boolean {
-    // What was sent before can run after this command, but not once it is too late for it.
-    if (this.#session.serverTime(sentAt) > this.#strayUntil) this.#strayTtl = Infinity;
-    const ttl = Math.min(this.#ttl, this.#strayTtl);
-    this.#keptUntil = sentAt + trusted(this.#ttl);
-    this.#setDeadline(sentAt + trusted(ttl), ttl);
-    return ttl === this.#ttl;
-  }
-
-  #setDeadline(deadline: number, ttl: number): void {
-    this.#deadline = deadline;
-    const left = deadline - now();
-    this.#expiresAt = Math.round(Date.now() + left);
-    this.#renewAt = this.#target.settings.renew ? deadline - ttl * 2 / 3 : Infinity;
-  }
-
-  /** Before asking for this time: whether or not it is set, and whether or not we hear of it, nobody may get in. */
-  #trustNoMoreThan(sentAt: number, ttl: number): void {
-    const deadline = sentAt + trusted(ttl);
-    if (deadline >= this.#deadline) return;
-    this.#setDeadline(deadline, ttl);
-    this.#session.keeper.add(this);
+  #endAs(state: "lost" | "released"): void {
+    this.#state = state;
+    this.#session.renewer.delete(this);
+    if (hook !== undefined) hook.release(this.#target.resource, this.#call);
   }
 
   #check(): void {
-    if (this.#state === "held") this.outOfTime(now());
+    this.expire(now());
     if (this.#lostError) {
       throw new LeaseLostError(`Cannot extend ${this.#target.what}: the lease is lost`, { cause: this.#lostError });
     }
-    if (this.#state === "released") throw new NotHeldError(`Cannot extend ${this.#target.what}: it was given back`);
+    if (this.#state === "released") throw new NotHeldError(`Cannot extend ${this.#target.what}: it was released`);
   }
 
   async #extend(ttl: number): Promise<void> {
     this.#check();
-    while (this.#renewal) await this.#renewal; // its end would be set over ours
-    this.beginRenewal();
+    await this.#slot.whenFree();
+    this.#slot.begin();
     try {
-      while (!await this.#tryExtend(ttl)) await sleep(Math.min(ttl / 20, this.#ttl / 20, this.#strayTtl / 20, 1000));
+      while (!await this.#tryExtend(ttl)) {
+        await sleep(Math.min(ttl / 20, this.ttl / 20, this.#deadline.unansweredTtl / 20, 1000));
+      }
     } finally {
-      this.endRenewal();
-      if (this.#state === "held") this.#session.keeper.add(this);
+      this.#slot.end();
+      if (this.#state === "held") this.#session.renewer.add(this);
     }
   }
 
   async #tryExtend(ttl: number): Promise<boolean> {
     this.#check();
-    const sentAt = now();
-    this.#trustNoMoreThan(sentAt, ttl);
-    const limit = Math.min(this.renewalLimit, limitOf(ttl), Math.max(1, this.#deadline - sentAt));
-    this.#keptUntil = Math.max(this.#keptUntil, sentAt + limit + ttl);
-    const latest = this.#session.serverTime(sentAt + limit);
+    const sent = moment();
+    const least = Math.min(this.renewalLimit, limitOf(ttl));
+    if (this.#deadline.limit(sent.at, ttl, least)) this.#session.renewer.add(this);
+    const limit = Math.min(least, Math.max(1, this.#deadline.at - sent.at));
+    const latest = this.#session.serverTime(sent.at + limit);
     const args = [String(latest)];
     this.pushRenewal(args, ttl, true);
     try {
@@ -232,33 +244,28 @@ export class HeldLease implements Lease, Kept {
       const [code = NaN, result = NaN] = answer.map(Number);
       this.#session.sawTime(code === -2 ? result : code);
       if (code === -2) return false;
-      if (result !== 1) {
-        this.lose("Redis no longer knows this hold: its data is gone, or somebody else holds now");
-      }
+      if (result !== 1) this.loseUnknown();
     } catch (error) {
       this.#failure = error;
-      this.#strayTtl = Math.min(this.#strayTtl, ttl);
-      this.#strayUntil = Math.max(this.#strayUntil, latest);
+      this.#deadline.unanswered(ttl, latest);
       if (this.#session.mayPass(error)) return false;
       throw explain(`extend ${this.#target.what}`, error);
     }
     this.#check();
-    this.#ttl = ttl;
     this.#failure = undefined;
-    return this.#confirm(sentAt);
+    return this.#deadline.confirm(sent, this.#session.serverTime(sent.at), ttl);
   }
 
   async #giveBack(): Promise<boolean> {
-    if (this.#state === "held") this.outOfTime(now());
+    this.expire(now());
     if (this.#state !== "held") return false;
-    this.#state = "released";
-    this.#session.keeper.delete(this);
-    if (this.#renewal) await this.#renewal;
-    const was = await forget(this.#session, this.#target, this.id, this.#givingBack());
-    return was === "held";
+    this.#endAs("released");
+    await this.#slot.whenFree();
+    return await giveBack(this.#session, this.#target, this.id, this.#releaseOptions());
   }
 
-  #givingBack(): ForgetOptions {
-    return { act: `release ${this.#target.what}`, until: this.#keptUntil, stray: this.#stray };
+  #releaseOptions(): ForgetOptions {
+    const until = this.#deadline.keptUntil;
+    return { act: `release ${this.#target.what}`, until, stray: this.#inFlightUntil };
   }
 }

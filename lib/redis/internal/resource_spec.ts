@@ -7,6 +7,7 @@
 import { acquireMutex, inspectMutex, releaseMutex } from "../scripts/mutex.ts";
 import type { Script } from "../scripts/mutex.ts";
 import { acquireWeighted, inspectWeighted, releaseWeighted } from "../scripts/weighted.ts";
+import type { Resource } from "../../internal/hook.ts";
 import type { Keys, Settings } from "../options.ts";
 
 /** The scripts that belong together. */
@@ -30,6 +31,8 @@ export interface Target {
   readonly family: Family;
   readonly keys: Keys;
   readonly settings: Settings;
+  /** As the hook knows it. */
+  readonly resource: Resource;
   /** As errors name it: `lock "orders"`. */
   readonly what: string;
   readonly weight: number;

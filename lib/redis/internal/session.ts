@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Keeper } from "./lease_renewer.ts";
+import { LeaseRenewer } from "./lease_renewer.ts";
 import { Link } from "./connection.ts";
 import { onceFor } from "./once.ts";
 import type { Backend } from "../clients/backend.ts";
@@ -11,7 +11,7 @@ import { Push } from "./subscription.ts";
 
 export class Session extends Link {
   readonly push: Push = new Push(this);
-  readonly keeper: Keeper = new Keeper(this);
+  readonly renewer: LeaseRenewer = new LeaseRenewer(this);
 }
 
 /** The session of a backend: one for all that use it. */

@@ -5,7 +5,7 @@ import { test } from "../../_test.ts";
 import { drain, watch, withFakeTime } from "../../_tools.ts";
 import { nothing, scripted, serverTime } from "../_scripted.ts";
 
-test("Keeper: a listener of one lost lease may extend another that is due: one renewal of a key at a time", () =>
+test("LeaseRenewer: a listener of one lost lease may extend another that is due: one renewal of a key at a time", () =>
   withFakeTime(async (time) => {
     let underWay = 0, most = 0;
     let answer = () => {};
@@ -34,7 +34,7 @@ test("Keeper: a listener of one lost lease may extend another that is due: one r
     assert.equal(await kept.release(), true);
   }));
 
-test("Keeper: in a cluster, a node that is silent holds up no renewal of another one", () =>
+test("LeaseRenewer: in a cluster, a node that is silent holds up no renewal of another one", () =>
   withFakeTime(async (time) => {
     const usual = scripted(() => undefined);
     const run: Backend["evalsha"] = (sha, keys, args) =>
@@ -51,7 +51,7 @@ test("Keeper: in a cluster, a node that is silent holds up no renewal of another
     assert.deepEqual(await Promise.all(healthy.map((lease) => lease.release())), Array(10).fill(true));
   }));
 
-test("Keeper: answers of numbers as text are understood", () =>
+test("LeaseRenewer: answers of numbers as text are understood", () =>
   withFakeTime(async (time) => {
     let late = true;
     const backend = scripted((command) => {
@@ -78,3 +78,25 @@ function block(time: { advance(ms: number): void }, ms: number): void {
   time.advance(ms);
   performance.now = now;
 }
+
+test("LeaseRenewer: a lost answer to a batch costs the shortest lease in it nothing", () =>
+  withFakeTime(async (time) => {
+    let lose = true;
+    const backend = scripted((command, args) => {
+      if (command !== "renew" || !lose || args.length < 6) return; // one batch of two leases
+      lose = false;
+      return nothing;
+    });
+    const short = await new RedisLock(backend, "a", { ttl: 1500 }).acquire();
+    const long = await new RedisLock(backend, "b", { ttl: 4500 }).acquire();
+    await long.extend(1400); // due together with the short one, with the long one's time for an answer
+    const renewed = long.extend(4500);
+    await drain();
+    await renewed;
+    for (let ms = 0; ms < 6000; ms += 10) {
+      time.advance(10);
+      await drain();
+    }
+    assert.deepEqual([lose, short.held, long.held], [false, true, true]);
+    assert.deepEqual(await Promise.all([short.release(), long.release()]), [true, true]);
+  }));

@@ -1,0 +1,272 @@
+/** A lease that asks, releases truthfully, and does not trust clocks that disagree. */
+import assert from "node:assert/strict";
+import {
+  LeaseLostError,
+  RedisError,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
+import type { Acquirable, Backend, Lease } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { drain, watch, withFakeTime } from "../_tools.ts";
+import { redisTest, until } from "./_clients.ts";
+import { nothing, scripted, serverTime } from "./_scripted.ts";
+
+type Options = ConstructorParameters<typeof RedisLock>[2];
+
+/** Every class, as one thing that can be held alone. */
+function bodies(backend: Backend, options?: Options): Record<string, Acquirable<Lease>> {
+  const keyed = new RedisKeyedMutex(backend, options);
+  return {
+    lock: new RedisLock(backend, "a", options),
+    semaphore: new RedisSemaphore(backend, "a", 1, options),
+    key: {
+      acquire: (options) => keyed.acquire("a", options),
+      tryAcquire: () => keyed.tryAcquire("a"),
+      run: (fn, options) => keyed.run("a", fn, options),
+    },
+    writer: new RedisRwLock(backend, "a", options).writer,
+    reader: new RedisRwLock(backend, "b", options).reader,
+  };
+}
+
+redisTest("verify asks the server and extends nothing", async ({ server, backend }) => {
+  for (const [name, body] of Object.entries(bodies(backend, { ttl: 60_000 }))) {
+    const lease = await body.acquire();
+    const { expiresAt } = lease;
+    assert.equal(await lease.verify(), true, name);
+    assert.ok(lease.expiresAt <= expiresAt);
+    assert.equal(lease.held, true);
+    await server.send("FLUSHALL");
+    assert.equal(await lease.verify(), false, name);
+    assert.deepEqual([lease.held, lease.signal.aborted], [false, true]);
+    assert.ok(lease.signal.reason instanceof LeaseLostError);
+    assert.equal(await lease.verify(), false);
+    assert.equal(await lease.release(), false);
+    const next = await body.acquire();
+    await next.release();
+    assert.equal(await next.verify(), false);
+  }
+});
+
+redisTest("verify rejects while Redis gives no answer, and the lease goes on", async ({ server, backend }) => {
+  const lease = await new RedisLock(backend, "a", { ttl: 2000 }).acquire();
+  server.pause();
+  await assert.rejects(
+    lease.verify(),
+    (error) => error instanceof RedisError && /^Cannot verify lock "a"/.test(error.message),
+  );
+  server.resume();
+  assert.equal(await lease.verify(), true);
+  assert.equal(await lease.release(), true);
+});
+
+/** The same backend with something behind each release. */
+function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise<unknown>): Backend {
+  const isRelease = (keys: string[], args: string[]) => keys.length === 3 && args.length === 3;
+  return {
+    ...backend,
+    evalsha: (sha, keys, args) => {
+      const answer = backend.evalsha(sha, keys, args);
+      return isRelease(keys, args) ? alter(answer) : answer;
+    },
+  };
+}
+
+redisTest("release is true when its answer is late", async ({ backend }) => {
+  let release = () => {};
+  const late = releases(backend, async (answer) => {
+    const value = await answer;
+    await new Promise<void>((resolve) => release = resolve);
+    return value;
+  });
+  for (const [name, body] of Object.entries(bodies(late, { ttl: 600 }))) {
+    const lease = await body.acquire();
+    const second = body.acquire({ timeout: 10_000 });
+    const released = watch(lease.release());
+    const third = (await second).release(); // it holds only once the first has let go
+    await drain();
+    assert.equal(released.state, "pending");
+    release();
+    await until(() => {
+      release();
+      return released.state !== "pending";
+    });
+    assert.equal(released.value, true, name);
+    await until(async () => {
+      release();
+      return await Promise.race([third.then(() => true), drain().then(() => false)]);
+    });
+  }
+});
+
+redisTest("release is true when only its second attempt is answered", async ({ backend }) => {
+  let lose = false;
+  const lossy = releases(backend, async (answer) => {
+    const value = await answer;
+    if (!lose) return value;
+    lose = false;
+    throw new Error("Socket closed unexpectedly");
+  });
+  for (const [name, body] of Object.entries(bodies(lossy))) {
+    const lease = await body.acquire();
+    lose = true;
+    const released = lease.release();
+    assert.equal(lease.release(), released);
+    assert.equal(await released, true, name);
+    assert.equal(lose, false);
+  }
+});
+
+redisTest("release rejects when the first answer was lost and others have held since", async ({ backend, connect }) => {
+  const direct = bodies(await connect());
+  let after: (() => Promise<unknown>) | undefined;
+  const lossy = releases(backend, async (answer) => {
+    const value = await answer;
+    if (after === undefined) return value;
+    const others = after;
+    after = undefined;
+    await others();
+    throw new Error("Socket closed unexpectedly");
+  });
+  for (const [name, body] of Object.entries(bodies(lossy))) {
+    const lease = await body.acquire();
+    after = async () => {
+      for (let i = 0; i < 2; i++) await (await direct[name]!.acquire()).release();
+    };
+    const released = lease.release();
+    await assert.rejects(released, (error: Error) => {
+      assert.ok(error instanceof RedisError);
+      assert.equal(error.name, "RedisError");
+      assert.match(error.message, /^Cannot release .*: the outcome is not known.*Socket closed/);
+      assert.equal((error.cause as Error).message, "Socket closed unexpectedly");
+      return true;
+    }, name);
+    assert.equal(lease.release(), released);
+    assert.equal(
+      await body.run(() => {
+        after = () =>
+          direct[name]!.acquire().then((next) => next.release()).then(() => direct[name]!.acquire()).then((next) =>
+            next.release()
+          );
+        return "done";
+      }),
+      "done",
+    ); // the function has succeeded, and the hold is over
+  }
+});
+
+redisTest("release is false after a loss, whatever is answered", async ({ server, backend }) => {
+  for (const [name, body] of Object.entries(bodies(backend))) {
+    const lease = await body.acquire();
+    await server.send("FLUSHALL");
+    assert.equal(await lease.release(), false, name);
+  }
+});
+
+test("release rejects when Redis gives no answer at all", () =>
+  withFakeTime(async (time) => {
+    const backend = scripted((command) => command === "release" ? nothing : undefined);
+    const released = watch((await new RedisLock(backend, "a", { ttl: 600 }).acquire()).release());
+    for (let ms = 0; ms < 2500; ms += 10) {
+      time.advance(10);
+      await drain();
+    }
+    assert.equal(released.state, "rejected");
+    assert.ok(released.reason instanceof RedisError);
+  }));
+
+/** Moves one of the two clocks alone. */
+function jump(clock: "wall" | "monotonic", ms: number): Disposable {
+  const object = clock === "wall" ? Date : performance;
+  const { now } = object;
+  object.now = () => now.call(object) + ms;
+  return { [Symbol.dispose]: () => object.now = now };
+}
+
+for (const ms of [-3_600_000, -1500, 1500, 3_600_000]) {
+  test(`in doubt, not held: the wall clock alone jumps by ${ms} ms`, () =>
+    withFakeTime(async (time) => {
+      let renewals = 0;
+      const backend = scripted((command) => {
+        if (command === "renew") renewals++;
+      });
+      const lease = await new RedisLock(backend, "a").acquire();
+      time.advance(500);
+      assert.equal(lease.held, true);
+      const jumped = jump("wall", ms);
+      try {
+        assert.equal(lease.held, false);
+        assert.equal(lease.held, false);
+        time.advance(1);
+        await drain();
+        assert.equal(renewals, 1); // at once, and only one
+        assert.equal(lease.held, true);
+        assert.equal(lease.signal.aborted, false);
+        assert.equal(await lease.release(), true);
+      } finally {
+        jumped[Symbol.dispose]();
+      }
+    }));
+}
+
+test("in doubt, not held: the signal aborts if the renewal is refused", () =>
+  withFakeTime(async (time) => {
+    const backend = scripted((command) => command === "renew" ? [serverTime(), 0] : undefined);
+    const lease = await new RedisLock(backend, "a").acquire();
+    const { signal } = lease;
+    const jumped = jump("wall", 60_000); // the monotonic clock stood still while the machine was suspended
+    try {
+      assert.deepEqual([lease.held, signal.aborted], [false, false]);
+      time.advance(1);
+      await drain();
+      assert.deepEqual([lease.held, signal.aborted], [false, true]);
+      assert.equal(await lease.release(), false);
+    } finally {
+      jumped[Symbol.dispose]();
+    }
+  }));
+
+test("in doubt, not held: without renewal, verify or extend confirms", () =>
+  withFakeTime(async (time) => {
+    const backend = scripted(() => undefined);
+    const lock = new RedisLock(backend, "a", { renew: false });
+    for (const confirm of [(lease: Lease) => lease.verify(), (lease: Lease) => lease.extend()]) {
+      const lease = await lock.acquire();
+      const jumped = jump("wall", 2000);
+      try {
+        assert.equal(lease.held, false);
+        time.advance(10);
+        await drain();
+        assert.equal(lease.held, false);
+        await confirm(lease);
+        assert.equal(lease.held, true);
+        await lease.release();
+      } finally {
+        jumped[Symbol.dispose]();
+      }
+    }
+  }));
+
+test("a tenth of a short ttl is enough for doubt, and less is none", () =>
+  withFakeTime(async () => {
+    const lease = await new RedisLock(scripted(() => undefined), "a", { ttl: 600, renew: false }).acquire();
+    for (const [ms, held] of [[55, true], [-55, true], [65, false], [-65, false]] as const) {
+      const jumped = jump("wall", ms);
+      assert.equal(lease.held, held, `${ms} ms`);
+      jumped[Symbol.dispose]();
+    }
+    assert.equal(lease.held, true); // the clocks agree again
+    await lease.release();
+  }));
+
+test("a lease that is not renewed says that its time is over", () =>
+  withFakeTime(async (time) => {
+    const lease = await new RedisLock(scripted(() => undefined), "a", { ttl: 600, renew: false }).acquire();
+    const { signal } = lease;
+    time.advance(700);
+    await drain();
+    assert.match(signal.reason.message, /^Cannot keep lock "a": its ttl of 600 ms is over/);
+  }));
