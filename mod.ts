@@ -4,7 +4,7 @@
  *
  * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments}, {@linkcode Semaphore},
  * {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent}, {@linkcode Condition},
- * {@linkcode Barrier}, {@linkcode RateLimiter}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks, semaphores and read-write locks across
+ * {@linkcode Barrier}, {@linkcode acquireAll}, {@linkcode RateLimiter}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks, semaphores and read-write locks across
  * machines, with the same interface, are in `@interlock/interlock/redis`.
  *
  * @example
@@ -35,7 +35,8 @@ export { Condition } from "./lib/condition.ts";
 export { BoundedSemaphore, Semaphore, type SemaphoreOptions } from "./lib/semaphore.ts";
 export { Barrier } from "./lib/barrier.ts";
 export { RwLock, type RwLockSide } from "./lib/rw_lock.ts";
-export { KeyedMutex } from "./lib/keyed_mutex.ts";
+export { type KeyedLock, KeyedMutex } from "./lib/keyed_mutex.ts";
+export { acquireAll, type AnyGuard, type GuardGroup, type GuardsOf } from "./lib/acquire_all.ts";
 export { RateLimiter, type RateLimiterOptions } from "./lib/rate_limiter.ts";
 export {
   type ArgumentMutex,

@@ -7,7 +7,18 @@ import { quote } from "./internal/check.ts";
 import { refusal } from "./internal/cancellation.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
-import type { Guard, WaitOptions } from "./types.ts";
+import { setPlace } from "./internal/place.ts";
+import type { Acquirable, Guard, WaitOptions } from "./types.ts";
+
+/** One key of a {@linkcode KeyedMutex}, as a lock. */
+export interface KeyedLock extends Acquirable<Guard> {
+  /** Whether the key is held. */
+  readonly locked: boolean;
+  /** The length of the key's queue. */
+  readonly waiting: number;
+  /** The guard if the key is free, else undefined. */
+  tryAcquire(): Guard | undefined;
+}
 
 /**
  * Mutual exclusion per key: one queue for each user, order or file, instead of one queue for everybody.
@@ -82,10 +93,54 @@ export class KeyedMutex<K = unknown> {
     return runHolding(() => this.acquire(key, options), fn);
   }
 
+  /**
+   * One key as a lock, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds no entry:
+   * it may be kept or made anew for each use.
+   *
+   * @param key The key.
+   */
+  at(key: K): KeyedLock {
+    return new Key(this, key);
+  }
+
   #entry(key: K): Entry<K> {
     let entry = this.#entries.get(key);
     if (entry === undefined) this.#entries.set(key, entry = new Entry(this.#entries, key));
     return entry;
+  }
+}
+
+class Key<K> implements KeyedLock {
+  readonly #mutex: KeyedMutex<K>;
+  readonly #key: K;
+
+  static {
+    setPlace(Key, (one) => ({ owner: one.#mutex, key: one.#key }));
+  }
+
+  constructor(mutex: KeyedMutex<K>, key: K) {
+    this.#mutex = mutex;
+    this.#key = key;
+  }
+
+  get locked(): boolean {
+    return this.#mutex.locked(this.#key);
+  }
+
+  get waiting(): number {
+    return this.#mutex.waiting(this.#key);
+  }
+
+  acquire(options?: WaitOptions): Promise<Guard> {
+    return this.#mutex.acquire(this.#key, options);
+  }
+
+  tryAcquire(): Guard | undefined {
+    return this.#mutex.tryAcquire(this.#key);
+  }
+
+  run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return this.#mutex.run(this.#key, fn, options);
   }
 }
 

@@ -6,6 +6,7 @@
 import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
+import { setPlace } from "./internal/place.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 /** For Condition, which lends the lock's hold. */
@@ -34,6 +35,7 @@ export class Lock implements Acquirable<Guard> {
 
   static {
     mutexOf = (lock) => lock.#mutex;
+    setPlace(Lock, (lock) => ({ owner: lock.#mutex }));
   }
 
   /** Whether somebody holds it. */

@@ -6,6 +6,7 @@
 import { refusal } from "./internal/cancellation.ts";
 import { Permits } from "./internal/permits.ts";
 import { Hold, type Keeper, runHolding } from "./internal/hold.ts";
+import { setPlace } from "./internal/place.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;
@@ -63,6 +64,10 @@ class Side implements RwLockSide, Keeper {
   readonly act: string;
   readonly #permits: Permits;
   readonly #share: number;
+
+  static {
+    setPlace(Side, (side) => ({ owner: side.#permits }));
+  }
 
   constructor(permits: Permits, share: number, act: string) {
     this.#permits = permits;

@@ -7,6 +7,7 @@ import { checkInteger, promised } from "./internal/check.ts";
 import { refusal } from "./internal/cancellation.ts";
 import { Permits } from "./internal/permits.ts";
 import { Hold, runHolding } from "./internal/hold.ts";
+import { setPlace } from "./internal/place.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
 /** What acquiring a semaphore takes. */
@@ -39,6 +40,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 
   static {
     bound = (semaphore, most) => semaphore.#permits.most = most;
+    setPlace(Semaphore, (semaphore) => ({ owner: semaphore.#permits }));
   }
 
   /**

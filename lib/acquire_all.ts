@@ -1,0 +1,157 @@
+/**
+ * Several holds as one, acquired in one order that all callers share.
+ *
+ * @module
+ */
+import { checkWaitOptions, must } from "./internal/check.ts";
+import { LockOrder } from "./internal/lock_order.ts";
+import { TimeoutError } from "./errors.ts";
+import type { Acquirable, WaitOptions } from "./types.ts";
+
+/** A guard or a lease. */
+export interface AnyGuard extends AsyncDisposable {
+  /** Whether the hold still lasts. */
+  readonly held: boolean;
+  /** Gives the hold back. Idempotent. */
+  release(): unknown;
+}
+
+/** The guards of a list of things, in its order. */
+export type GuardsOf<L extends readonly Acquirable<AnyGuard>[]> = {
+  readonly [I in keyof L]: Awaited<ReturnType<L[I]["acquire"]>>;
+};
+
+/**
+ * The holds that {@linkcode acquireAll} acquired, as one.
+ *
+ * @typeParam G The guards, in the order of the list.
+ */
+export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposable {
+  /** The single guards, in the order of the list. */
+  readonly guards: G;
+  /** Whether all of them are still held. */
+  readonly held: boolean;
+  /**
+   * Gives all of them back, the latest first, and resolves when that is done. Idempotent. Rejects if one of them cannot
+   * be given back, with an AggregateError if several cannot; the others are given back all the same.
+   */
+  release(): Promise<void>;
+}
+
+/**
+ * Acquires several things together, without deadlock whatever order callers list them in: they are acquired one after
+ * the other in one order for all callers, local things before remote ones.
+ *
+ * `list` takes locks, semaphores (one permit), sides of a read-write lock and keys (`KeyedMutex.at`), local and over
+ * Redis. A {@linkcode Condition} is not acquired itself: list its lock. Not for things acquired apart: a caller that
+ * holds one and then acquires another can still deadlock. Across processes, things with the same name and prefix on two
+ * Redis servers have no common order.
+ *
+ * **Fairness**: each thing serves its own queue, first come, first served. While a call waits for one thing it already
+ * holds those before it.
+ *
+ * **Cancellation**: on abort or time-out everything already acquired is given back first, then the call rejects.
+ * `timeout` bounds the whole wait, and is used in place of a TimeoutLock's own time.
+ *
+ * @param list What to hold. May be empty.
+ * @param options When to stop waiting; `timeout` in milliseconds.
+ * @returns The holds. Errors of giving back after a failure never replace its cause.
+ * @throws {TimeoutError} when the time is over.
+ * @throws {TypeError} when `list` is not an array, names the same thing twice (the same key of one mutex, both sides of
+ *   one RwLock), or has something else in it, and for options of a wrong type.
+ * @throws {RangeError} for a `timeout` that is NaN or negative.
+ * @example
+ * ```ts
+ * import { acquireAll, KeyedMutex } from "@interlock/interlock";
+ *
+ * const accounts = new KeyedMutex<string>();
+ * const balances = new Map([["ada", 100], ["bob", 0]]);
+ *
+ * async function transfer(from: string, to: string, amount: number) {
+ *   await using _ = await acquireAll([accounts.at(from), accounts.at(to)], { timeout: 1000 });
+ *   balances.set(from, balances.get(from)! - amount);
+ *   balances.set(to, balances.get(to)! + amount);
+ * }
+ * await Promise.all([transfer("ada", "bob", 30), transfer("bob", "ada", 10)]);
+ * console.log([...balances.values()]); // [ 80, 20 ]
+ * ```
+ */
+export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]>(
+  list: L,
+  options?: WaitOptions,
+): Promise<GuardGroup<GuardsOf<L>>> {
+  must(Array.isArray(list), "list", "be an array", list);
+  const things: L[number][] = [...list];
+  checkWaitOptions(options);
+  const { signal, timeout } = options ?? {};
+  const order = new LockOrder(things);
+  try {
+    if (signal?.aborted) throw signal.reason;
+    const guards = await acquireEach(things, order.indexes, restOf(signal, timeout));
+    return new Group(guards, order.indexes) as unknown as GuardGroup<GuardsOf<L>>;
+  } catch (error) {
+    const isOurs = timeout !== undefined && error instanceof TimeoutError && error !== signal?.reason;
+    throw isOurs ? new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms`, { cause: error }) : error;
+  } finally {
+    order.unpin();
+  }
+}
+
+/** The options for the next thing. */
+function restOf(signal: AbortSignal | undefined, timeout: number | undefined): () => WaitOptions | undefined {
+  if (timeout === undefined) return () => signal && { signal };
+  const deadline = performance.now() + timeout;
+  return () => ({ signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) });
+}
+
+/** Resolves to the guards in the order of the list, or gives back what it has and rejects. */
+async function acquireEach(
+  things: readonly Acquirable<AnyGuard>[],
+  indexes: readonly number[],
+  rest: () => WaitOptions | undefined,
+): Promise<AnyGuard[]> {
+  const guards: AnyGuard[] = Array.from({ length: things.length });
+  const acquired: AnyGuard[] = [];
+  try {
+    for (const index of indexes) acquired.push(guards[index] = await things[index]!.acquire(rest()));
+  } catch (error) {
+    await giveBack(acquired); // its errors must not replace the cause
+    throw error;
+  }
+  return guards;
+}
+
+/** Gives back all, the latest first; resolves to the errors. */
+async function giveBack(acquired: readonly AnyGuard[]): Promise<unknown[]> {
+  const results = await Promise.allSettled([...acquired].reverse().map(async (guard) => await guard.release()));
+  return results.filter((result) => result.status === "rejected").map(({ reason }) => reason);
+}
+
+class Group implements GuardGroup<readonly AnyGuard[]> {
+  readonly guards: readonly AnyGuard[];
+  readonly #acquired: readonly AnyGuard[];
+  #released: Promise<void> | undefined;
+
+  constructor(guards: readonly AnyGuard[], indexes: readonly number[]) {
+    this.guards = Object.freeze(guards);
+    this.#acquired = indexes.map((index) => guards[index]!);
+  }
+
+  get held(): boolean {
+    return this.#released === undefined && this.guards.every(({ held }) => held);
+  }
+
+  release(): Promise<void> {
+    return this.#released ??= this.#giveBack();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  async #giveBack(): Promise<void> {
+    const errors = await giveBack(this.#acquired);
+    if (errors.length === 1) throw errors[0];
+    if (errors.length > 1) throw new AggregateError(errors, `Cannot release all: ${errors.length} releases failed`);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * The place of a thing in the one order in which `acquireAll` acquires. Everything that has one registers it with its
+ * class, under a symbol, so that `acquireAll` knows no class, local or remote.
+ *
+ * @module
+ */
+
+/** Two things with the same place are the same thing, which a call cannot hold twice. */
+export interface Place {
+  /** The object that everything in this place shares, such as both sides of a RwLock, or all keys of a mutex. */
+  readonly owner: object;
+  /** The key, where `owner` has many. */
+  readonly key?: unknown;
+  /** For remote things: what it is called there, the same text in every process. */
+  readonly remote?: string;
+}
+
+const PLACE = Symbol.for("@interlock/interlock place");
+
+/** Gives the instances of a class their places. */
+export function setPlace<T extends object>({ prototype }: { readonly prototype: T }, placeOf: (thing: T) => Place): void {
+  (prototype as Placed<T>)[PLACE] = placeOf;
+}
+
+/** The place of anything; undefined if it has none. */
+export function placeOf<T>(thing: T): Place | undefined {
+  return (thing as Placed<T> | null | undefined)?.[PLACE]?.(thing);
+}
+
+interface Placed<T> {
+  [PLACE]?: (thing: T) => Place;
+}

@@ -1,0 +1,321 @@
+/** acquireAll: one order for all callers, all or nothing, and what it refuses. */
+import assert from "node:assert/strict";
+import {
+  type Acquirable,
+  acquireAll,
+  type AnyGuard,
+  BoundedSemaphore,
+  Condition,
+  type Guard,
+  KeyedMutex,
+  Lock,
+  RwLock,
+  Semaphore,
+  TimeoutError,
+  TimeoutLock,
+} from "../mod.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  drain,
+  refusesBadOptions,
+  rejectsWith,
+  seeded,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
+
+test("acquireAll: holds everything, in the list's order, until it is released", async () => {
+  const lock = new Lock();
+  const semaphore = new Semaphore(2);
+  const keys = new KeyedMutex<string>();
+  const rw = new RwLock();
+  const timed = new TimeoutLock(5);
+  const bounded = new BoundedSemaphore(1);
+  const list = [keys.at("b"), rw.reader, lock, timed, bounded, semaphore, keys.at("a")] as const;
+  const group = await acquireAll(list);
+  assert.equal(group.guards.length, list.length);
+  assert.equal(group.held, true);
+  assert.deepEqual([keys.size, lock.locked, timed.locked, rw.reader.locked], [2, true, true, true]);
+  assert.deepEqual([semaphore.value, bounded.value], [1, 0]);
+  group.guards[2].release();
+  assert.deepEqual([lock.locked, group.held], [false, false], "guards are in the list's order");
+  const release = group.release();
+  assert.equal(group.release(), release);
+  await release;
+  await group[Symbol.asyncDispose]();
+  assert.deepEqual([keys.size, timed.locked, rw.reader.locked, semaphore.value, bounded.value], [
+    0,
+    false,
+    false,
+    2,
+    1,
+  ]);
+  assert.ok(group.guards.every((guard) => !guard.held));
+});
+
+test("acquireAll: an empty list is held at once", async () => {
+  const group = await acquireAll([]);
+  assert.deepEqual([group.guards, group.held], [[], true]);
+  await group.release();
+  assert.equal(group.held, false);
+  const aborted = AbortSignal.abort();
+  await rejectsWith(acquireAll([], { signal: aborted }), aborted.reason);
+});
+
+test("acquireAll: await using gives everything back", async () => {
+  const [a, b] = [new Lock(), new Lock()];
+  {
+    await using group = await acquireAll([a, b]);
+    assert.equal(group.held, true);
+  }
+  assert.deepEqual([a.locked, b.locked], [false, false]);
+});
+
+test("acquireAll: opposite orders do not deadlock", async () => {
+  const [a, b] = [new Lock(), new Lock()];
+  const first = await a.acquire();
+  const one = watch(acquireAll([a, b]));
+  const other = watch(acquireAll([b, a]));
+  await drain();
+  assert.equal(a.waiting, 2, "both wait for the same one first");
+  first.release();
+  assert.equal(await states([one, other]), "fulfilled pending");
+  await one.value!.release();
+  assert.equal(await states([other]), "fulfilled");
+  await other.value!.release();
+});
+
+test("acquireAll: keys keep their order while a call in progress uses them", async () => {
+  const keys = new KeyedMutex<string>();
+  const lock = new Lock();
+  await (await acquireAll([lock])).release(); // its place is before those of the keys
+  const guard = await lock.acquire();
+  const one = watch(acquireAll([lock, keys.at("x"), keys.at("y")]));
+  const other = watch(acquireAll([keys.at("y"), keys.at("x")]));
+  assert.equal(await states([one, other]), "pending fulfilled");
+  assert.equal(keys.waiting("x"), 0);
+  guard.release();
+  await drain();
+  assert.deepEqual([keys.waiting("x"), keys.waiting("y")], [1, 0]);
+  await other.value!.release();
+  await (await one.promise).release();
+  assert.equal(keys.size, 0);
+});
+
+test("acquireAll: keys of any kind, each once", async () => {
+  const keys = new KeyedMutex<unknown>();
+  const object = {};
+  const all = [1, "1", NaN, undefined, null, object, Symbol("s"), 1n, true, 0];
+  const group = await acquireAll(all.map((key) => keys.at(key)));
+  assert.equal(keys.size, all.length);
+  await group.release();
+  assert.equal(keys.size, 0);
+  for (const key of all) {
+    await assert.rejects(
+      acquireAll([keys.at(key), keys.at(key)]),
+      /TypeError: list\[1\] must not be the same as list\[0\]/,
+    );
+  }
+  await assert.rejects(acquireAll([keys.at(0), keys.at(-0)]), TypeError);
+});
+
+test("acquireAll: the same thing twice is refused", async () => {
+  const [lock, semaphore, rw, keys] = [new Lock(), new Semaphore(5), new RwLock(), new KeyedMutex<number>()];
+  const lists: Acquirable<Guard>[][] = [
+    [lock, lock],
+    [lock, new Lock(), lock],
+    [semaphore, semaphore],
+    [rw.reader, rw.reader],
+    [rw.reader, rw.writer],
+    [rw.writer, lock, rw.reader],
+    [keys.at(1), keys.at(2), keys.at(1)],
+  ];
+  for (const list of lists) {
+    await assert.rejects(acquireAll(list), TypeError);
+    assert.deepEqual([lock.locked, semaphore.value, rw.reader.locked, rw.writer.locked, keys.size], [
+      false,
+      5,
+      false,
+      false,
+      0,
+    ]);
+  }
+  const other = new KeyedMutex<number>();
+  await (await acquireAll([keys.at(1), other.at(1)])).release();
+});
+
+test("acquireAll: anything without a place is refused before anything is acquired", async () => {
+  const lock = new Lock();
+  const own: Acquirable<AnyGuard> = {
+    acquire: () => assert.fail("called"),
+    tryAcquire: () => undefined,
+    run: () => assert.fail("called"),
+  };
+  for (const thing of [own, new Condition(lock), null, undefined, 5, "lock", {}, new KeyedMutex(), new RwLock()]) {
+    await assert.rejects(acquireAll([lock, thing as never]), /TypeError: list\[1\] must be a lock/);
+    assert.equal(lock.locked, false);
+  }
+  const holes: Lock[] = [lock];
+  holes[2] = lock;
+  await assert.rejects(acquireAll(holes), /TypeError: list\[1\]/);
+  for (const list of [undefined, null, 5, "locks", lock, new Set([lock])]) {
+    await assert.rejects(acquireAll(list as never), /TypeError: list must be an array/);
+  }
+  await refusesBadOptions((options) => acquireAll([lock], options));
+  await assert.rejects(acquireAll([lock, lock], { signal: AbortSignal.abort() }), TypeError);
+  assert.equal(lock.locked, false);
+});
+
+for (const how of ["abort", "time-out"]) {
+  test(`acquireAll: ${how} of the call in the middle gives back what it had`, () =>
+    withFakeTime(async (time) => {
+      const [a, b, c] = [new Lock(), new Lock(), new Lock()];
+      const guard = await c.acquire();
+      const controller = new CountingController();
+      const first = watch(acquireAll([a, b, c]));
+      const middle = watch(acquireAll([c, b, a], { signal: controller.signal, timeout: 50 }));
+      const last = watch(acquireAll([b, c, a]));
+      await drain();
+      assert.deepEqual([a.waiting, c.waiting], [2, 1]);
+      if (how === "abort") controller.abort();
+      else time.advance(50);
+      if (how === "abort") await rejectsWith(middle.promise, controller.signal.reason);
+      else await assert.rejects(middle.promise, /TimeoutError: Cannot acquire all: timed out after 50 ms/);
+      assert.equal(controller.listeners, 0);
+      guard.release();
+      await (await first.promise).release();
+      await (await last.promise).release();
+      assert.deepEqual([a, b, c].map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [false, 0]]);
+    }));
+}
+
+test("acquireAll: the time bounds the whole, not each wait", () =>
+  withFakeTime(async (time) => {
+    const locks = [new Lock(), new Lock(), new TimeoutLock(1)];
+    await (await acquireAll(locks)).release(); // pins the order
+    const guards = await Promise.all(locks.map((lock) => lock.acquire()));
+    const call = watch(acquireAll(locks, { timeout: 100 }));
+    time.advance(60);
+    guards[0]!.release();
+    await drain();
+    time.advance(39);
+    assert.equal(await states([call]), "pending");
+    time.advance(1);
+    await assert.rejects(call.promise, (error: Error) =>
+      error instanceof TimeoutError && error.cause instanceof TimeoutError);
+    assert.deepEqual(
+      locks.map(({ waiting }) =>
+        waiting
+      ),
+      [0, 0, 0],
+    );
+    assert.equal(locks[0]!.locked, false, "given back");
+    for (const guard of guards) guard.release();
+  }));
+
+test("acquireAll: timeout 0 takes what is free or nothing", async () => {
+  const [a, b] = [new Lock(), new Lock()];
+  await (await acquireAll([a, b], { timeout: 0 })).release();
+  using _ = await b.acquire();
+  await assert.rejects(acquireAll([a, b], { timeout: 0 }), TimeoutError);
+  assert.equal(a.locked, false);
+});
+
+test("acquireAll: without a timeout, a TimeoutLock has its own", () =>
+  withFakeTime(async (time) => {
+    const [free, timed] = [new Lock(), new TimeoutLock(20)];
+    const guard = await timed.acquire();
+    const call = watch(acquireAll([free, timed]));
+    await drain();
+    time.advance(20);
+    await assert.rejects(call.promise, /timed out after 20 ms/);
+    assert.equal(free.locked, false);
+    guard.release();
+  }));
+
+/** A lock whose guards are given back slowly, or not at all. */
+class OddLock extends Lock {
+  readonly giveBack: () => unknown;
+
+  constructor(giveBack: () => unknown) {
+    super();
+    this.giveBack = giveBack;
+  }
+
+  override async acquire(): Promise<Guard> {
+    await super.acquire();
+    return { held: true, release: this.giveBack } as Guard;
+  }
+}
+
+test("acquireAll: rejects only after everything was given back, with the cause", async () => {
+  const error = new Error("release failed");
+  let finish = () => {};
+  const slow = new OddLock(() => new Promise<void>((resolve) => finish = resolve));
+  const failing = new OddLock(() => Promise.reject(error));
+  const throwing = new OddLock(() => {
+    throw error;
+  });
+  const last = new Lock();
+  const list = [slow, failing, throwing, last];
+  using _ = await last.acquire();
+  const controller = new AbortController();
+  const call = watch(acquireAll(list, { signal: controller.signal }));
+  await drain();
+  controller.abort();
+  assert.equal(await states([call]), "pending", "one is not given back yet");
+  finish();
+  await rejectsWith(call.promise, controller.signal.reason);
+});
+
+test("acquireAll: release reports errors after everything was given back", async () => {
+  const errors = [new Error("first"), new Error("second")];
+  const [good, bad, worse] = [new Lock(), ...errors.map((error) => new OddLock(() => Promise.reject(error)))];
+  await rejectsWith((await acquireAll([bad!, good!])).release(), errors[0]);
+  assert.equal(good!.locked, false);
+  const rest = errors.map((error) => new OddLock(() => Promise.reject(error)));
+  await assert.rejects((await acquireAll([...rest, good!])).release(), (error: AggregateError) => {
+    assert.deepEqual(new Set(error.errors), new Set(errors));
+    return true;
+  });
+  assert.equal(good!.locked, false);
+  assert.ok(worse);
+});
+
+test("acquireAll: the list and the options are read once", () =>
+  withFakeTime(async (time) => {
+    const [a, b] = [new Lock(), new Lock()];
+    const guard = await a.acquire();
+    const list = [a, b];
+    const options: { timeout?: number; signal?: AbortSignal } = { timeout: 100 };
+    const call = watch(acquireAll(list, options));
+    list.length = 0;
+    options.timeout = 1;
+    options.signal = AbortSignal.abort();
+    time.advance(50);
+    guard.release();
+    const group = await call.promise;
+    assert.equal(group.guards.length, 2);
+    await group.release();
+  }));
+
+test("acquireAll: transfers between random accounts keep the sum, and all end", () =>
+  seeded(async (random) => {
+    const accounts = new KeyedMutex<number>();
+    const balances = Array.from({ length: 6 }, () => 100);
+    const transfer = async (from: number, to: number, amount: number) => {
+      await using _ = await acquireAll([accounts.at(from), accounts.at(to)]);
+      const [a, b] = [balances[from]!, balances[to]!];
+      await Promise.resolve();
+      balances[from] = a - amount;
+      balances[to] = b + amount;
+    };
+    await Promise.all(Array.from({ length: 500 }, () => {
+      const from = random.below(6);
+      return transfer(from, (from + 1 + random.below(5)) % 6, random.below(20));
+    }));
+    assert.equal(balances.reduce((sum, balance) => sum + balance), 600);
+    assert.equal(accounts.size, 0);
+  }));
