@@ -18,7 +18,10 @@ export interface Place {
 const PLACE = Symbol.for("@interlock/interlock place");
 
 /** Gives the instances of a class their places. */
-export function setPlace<T extends object>({ prototype }: { readonly prototype: T }, placeOf: (thing: T) => Place): void {
+export function setPlace<T extends object>(
+  { prototype }: { readonly prototype: T },
+  placeOf: (thing: T) => Place,
+): void {
   (prototype as Placed<T>)[PLACE] = placeOf;
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { checkName, checkWaitOptions, promised, quote } from "../internal/check.ts";
-import type { WaitOptions } from "../types.ts";
+import type { Acquirable, WaitOptions } from "../types.ts";
 import { claim, tryClaim } from "./internal/acquisition.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
@@ -18,6 +18,7 @@ import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { mutex } from "./internal/resource_spec.ts";
 import type { Target } from "./internal/resource_spec.ts";
+import { SpecLock } from "./internal/spec_lock.ts";
 
 /**
  * Mutual exclusion per key, across processes and machines: the orders of one user run one after the other, those of
@@ -102,6 +103,16 @@ export class RedisKeyedMutex {
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(key, options), fn);
+  }
+
+  /**
+   * One key as a lock, for code that takes any `Acquirable` and for `acquireAll`. Nothing is sent to Redis yet.
+   *
+   * @param key Any text but the empty one.
+   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   */
+  at(key: string): Acquirable<Lease> {
+    return new SpecLock(this.#session, this.#target(key));
   }
 
   /** Who holds a key and who waits for it, at one moment. */

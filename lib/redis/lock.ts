@@ -5,6 +5,7 @@
  * @module
  */
 import { checkName, checkWaitOptions, promised, quote } from "../internal/check.ts";
+import { setPlace } from "../internal/place.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { claim, tryClaim } from "./internal/acquisition.ts";
 import { forceRelease, inspect } from "./inspect.ts";
@@ -18,6 +19,7 @@ import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { mutex } from "./internal/resource_spec.ts";
 import type { Target } from "./internal/resource_spec.ts";
+import { placeOn } from "./internal/spec_lock.ts";
 
 /**
  * Mutual exclusion across processes and machines: of all who ask for one name, one holds. One object serves any number
@@ -47,6 +49,10 @@ import type { Target } from "./internal/resource_spec.ts";
 export class RedisLock implements Acquirable<Lease> {
   readonly #session: Session;
   readonly #target: Target;
+
+  static {
+    setPlace(RedisLock, (lock) => placeOn(lock.#session, lock.#target));
+  }
 
   /**
    * Makes a handle; nothing is sent to Redis yet.

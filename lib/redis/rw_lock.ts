@@ -4,20 +4,19 @@
  *
  * @module
  */
-import { checkName, checkWaitOptions, promised, quote } from "../internal/check.ts";
-import type { Acquirable, WaitOptions } from "../types.ts";
-import { claim, tryClaim } from "./internal/acquisition.ts";
+import { checkName, quote } from "../internal/check.ts";
+import type { Acquirable } from "../types.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runHolding } from "./internal/run_holding.ts";
 import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { weighted } from "./internal/resource_spec.ts";
 import type { Target } from "./internal/resource_spec.ts";
+import { SpecLock } from "./internal/spec_lock.ts";
 
 /** More readers than there will ever be. */
 const EVERYTHING = 1_000_000_000;
@@ -71,8 +70,8 @@ export class RedisRwLock {
       return { family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
     };
     this.#target = spec("redis-writer", "", EVERYTHING);
-    this.reader = new Side(this.#session, spec("redis-reader", "reader of ", 1));
-    this.writer = new Side(this.#session, spec("redis-writer", "writer of ", EVERYTHING));
+    this.reader = new SpecLock(this.#session, spec("redis-reader", "reader of ", 1));
+    this.writer = new SpecLock(this.#session, spec("redis-writer", "writer of ", EVERYTHING));
   }
 
   /** Who holds and who waits, at one moment. A writer's `permits` is 1,000,000,000. */
@@ -83,30 +82,5 @@ export class RedisRwLock {
   /** Takes the hold from all holders and serves those in line; see `RedisLock`. */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#session, this.#target);
-  }
-}
-
-class Side implements Acquirable<Lease> {
-  readonly #session: Session;
-  readonly #target: Target;
-
-  constructor(session: Session, target: Target) {
-    this.#session = session;
-    this.#target = target;
-  }
-
-  acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => {
-      checkWaitOptions(options);
-      return claim(this.#session, this.#target, options);
-    });
-  }
-
-  tryAcquire(): Promise<Lease | undefined> {
-    return tryClaim(this.#session, this.#target);
-  }
-
-  run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
   }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { checkInteger, checkName, checkWaitOptions, must, promised, quote } from "../internal/check.ts";
+import { setPlace } from "../internal/place.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { claim, tryClaim } from "./internal/acquisition.ts";
 import { forceRelease, inspect } from "./inspect.ts";
@@ -18,6 +19,7 @@ import { sessionOf } from "./internal/session.ts";
 import type { Session } from "./internal/session.ts";
 import { weighted } from "./internal/resource_spec.ts";
 import type { Target } from "./internal/resource_spec.ts";
+import { placeOn } from "./internal/spec_lock.ts";
 
 /** What waiting for permits takes. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {
@@ -50,6 +52,10 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
 export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptions> {
   readonly #session: Session;
   readonly #target: Target;
+
+  static {
+    setPlace(RedisSemaphore, (semaphore) => placeOn(semaphore.#session, semaphore.#target));
+  }
 
   /**
    * Makes a handle; nothing is sent to Redis yet.

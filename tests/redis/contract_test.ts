@@ -51,6 +51,11 @@ function oneKey(backend: Backend): Remote {
   };
 }
 
+function at(backend: Backend): Remote {
+  const mutex = new RedisKeyedMutex(backend);
+  return { held: mutex.at("key"), inspect: () => mutex.inspect("key") };
+}
+
 function writer(backend: Backend): Remote {
   const lock = new RedisRwLock(backend, "rw");
   return { held: lock.writer, inspect: () => lock.inspect() };
@@ -69,5 +74,6 @@ function lock(backend: Backend): Remote {
 for (const client of clients) suite(`RedisLock, ${client.name}`, client, lock);
 const [first] = clients;
 suite("RedisKeyedMutex", first!, oneKey);
+suite("RedisKeyedMutex.at", first!, at);
 suite("RedisSemaphore of 1", first!, semaphore);
 suite("RedisRwLock's writer", first!, writer);

@@ -71,7 +71,7 @@ const REDIS: Readonly<Record<string, string>> = {
   RedisLock: `${ACQUIRABLE} ${LOOKING}`,
   RedisSemaphore: `${ACQUIRABLE} permits ${LOOKING}`,
   RedisSemaphoreWaitOptions: "signal timeout permits",
-  RedisKeyedMutex: `${ACQUIRABLE} ${LOOKING}`,
+  RedisKeyedMutex: `${ACQUIRABLE} ${LOOKING} at`,
   RedisRwLock: `reader writer ${LOOKING}`,
   RedisOptions: "ttl renew prefix retention owner replicas",
   ReplicaOptions: "count timeout",

@@ -1,0 +1,76 @@
+/** acquireAll over Redis, and over both sides at once. */
+import assert from "node:assert/strict";
+import { acquireAll, Lock, TimeoutError } from "../../mod.ts";
+import { RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { states, watch } from "../_tools.ts";
+import { redisTest, until } from "./_clients.ts";
+
+redisTest("acquireAll: local and remote things together, in the list's order", async ({ backend }) => {
+  const keys = new RedisKeyedMutex(backend);
+  const semaphore = new RedisSemaphore(backend, "s", 2);
+  const rw = new RedisRwLock(backend, "rw");
+  const local = new Lock();
+  const list = [keys.at("b"), local, rw.reader, new RedisLock(backend, "lock"), semaphore, keys.at("a")] as const;
+  const group = await acquireAll(list, { timeout: 5000 });
+  assert.equal(group.held, true);
+  assert.equal(group.guards[0].fencingToken > 0, true);
+  assert.equal(local.locked, true);
+  for (const key of ["a", "b"]) assert.equal((await keys.inspect(key)).holders.length, 1);
+  await group.release();
+  assert.equal(local.locked, false);
+  for (const inspected of [keys.inspect("a"), keys.inspect("b"), semaphore.inspect(), rw.inspect()]) {
+    assert.deepEqual((await inspected).holders, []);
+  }
+});
+
+redisTest(
+  "acquireAll: transfers in opposite orders from two processes do not deadlock",
+  async ({ backend, connect }) => {
+    const [here, there] = [new RedisKeyedMutex(backend), new RedisKeyedMutex(await connect())];
+    let inside = 0;
+    const transfer = async (keys: RedisKeyedMutex, from: string, to: string) => {
+      await using _ = await acquireAll([keys.at(from), keys.at(to)], { timeout: 10_000 });
+      assert.equal(++inside, 1);
+      await Promise.resolve();
+      inside--;
+    };
+    await Promise.all(
+      Array.from({ length: 40 }, (_, i) => transfer(i % 2 ? here : there, i % 3 ? "x" : "y", i % 3 ? "y" : "x")),
+    );
+  },
+);
+
+redisTest("acquireAll: a time-out gives leases back before it rejects", async ({ backend }) => {
+  const [a, b] = [new RedisLock(backend, "a"), new RedisLock(backend, "b")];
+  const lease = await b.acquire();
+  const call = acquireAll([b, a], { timeout: 300 });
+  await until(async () => (await a.inspect()).holders.length === 1);
+  await assert.rejects(call, TimeoutError);
+  assert.deepEqual((await a.inspect()).holders, []);
+  assert.deepEqual((await b.inspect()).waiters, []);
+  await lease.release();
+});
+
+redisTest("acquireAll: local things come first", async ({ backend }) => {
+  const [local, remote] = [new Lock(), new RedisLock(backend, "lock")];
+  const guard = await local.acquire();
+  const call = watch(acquireAll([remote, local]));
+  await until(() => local.waiting === 1);
+  assert.deepEqual((await remote.inspect()).holders, []);
+  assert.equal(await states([call]), "pending");
+  guard.release();
+  await (await call.promise).release();
+});
+
+redisTest("acquireAll: the same thing twice is refused, also through two handles", async ({ backend }) => {
+  const rw = new RedisRwLock(backend, "rw");
+  const lists = [
+    [new RedisLock(backend, "a"), new RedisLock(backend, "a")],
+    [new RedisKeyedMutex(backend).at("a"), new RedisKeyedMutex(backend).at("a")],
+    [new RedisSemaphore(backend, "a", 2), new RedisSemaphore(backend, "a", 2)],
+    [rw.reader, rw.writer],
+  ];
+  for (const list of lists) await assert.rejects(acquireAll(list), TypeError);
+  const [lock, prefixed] = [new RedisLock(backend, "a"), new RedisLock(backend, "a", { prefix: "other:" })];
+  await (await acquireAll([lock, prefixed, new RedisSemaphore(backend, "a", 2)])).release();
+});
