@@ -1,10 +1,10 @@
-/** RELIABILITY.md names tests: they are there. */
+/** docs/reliability.md names tests: they are there. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "./_test.ts";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
-const page = read("RELIABILITY.md");
+const page = read("docs/reliability.md");
 
 /** Every test that the page names, with its file; a file named without a test stands for all of them. */
 const named = [...page.replace(/\s+/g, " ").matchAll(/`(tests\/[\w/]+\.ts)`((?:,? "[^"]+")*)/g)].flatMap(
