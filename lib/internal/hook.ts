@@ -14,8 +14,8 @@ export interface Resource {
   readonly name: string | undefined;
   /** The key, where the resource is one of many. */
   readonly key?: unknown;
-  /** The same object for resources whose holders block each other's waiters: the two sides of a RwLock. */
-  readonly group?: object;
+  /** The same for resources whose holders block each other's waiters: the sides of a RwLock, two RedisLocks of one name. */
+  readonly group?: unknown;
 }
 
 /** How a wait ended without a grant. */

@@ -1,0 +1,71 @@
+/**
+ * The file and line of a caller, found in a stack trace behind the frames of this library.
+ *
+ * @module
+ */
+
+/** A line of the user's code. */
+export class CallSite {
+  /** The file's URL or path, as the run-time shows it. */
+  readonly file: string;
+  /** The line's number, from 1. */
+  readonly line: number;
+  /** The column's number, from 1. */
+  readonly column: number;
+
+  constructor(file: string, line: number, column: number) {
+    this.file = file;
+    this.line = line;
+    this.column = column;
+  }
+
+  /** Without the folder, as in `checkout.ts:41`. */
+  toString(): string {
+    return `${this.file.replace(/[?#].*$/, "").split(/[\\/]/).at(-1)}:${this.line}`;
+  }
+}
+
+/** The folder with the library's files: what comes from it is not the caller. Undefined in a bundle. */
+const OWN = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(new URL(import.meta.url).pathname)?.[1];
+const OWN_FRAME = OWN === undefined ? undefined : new RegExp(`^${escape(OWN)}(lib/|mod\\.[jt]s$)`);
+
+/** As many frames as the library may put between its user and the hook, and one more. */
+const DEPTH = 30;
+
+/** The present stack. Engines turn it into text when `stack` is read, which is late or never. */
+export function captureStack(): Error {
+  const limits = Error as { stackTraceLimit?: number };
+  const before = limits.stackTraceLimit;
+  limits.stackTraceLimit = DEPTH;
+  const error = new Error();
+  if (before !== undefined) limits.stackTraceLimit = before;
+  return error;
+}
+
+/** The first line of the stack that is neither the library's nor the run-time's own. */
+export function callerIn(stack: string | undefined): CallSite | undefined {
+  for (const line of stack?.split("\n") ?? []) {
+    const site = siteOf(line);
+    if (site !== undefined && !isForeign(site.file)) return site;
+  }
+  return undefined;
+}
+
+/** As in `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and `run@/srv/checkout.ts:41:7`. */
+function siteOf(text: string): CallSite | undefined {
+  const found = /^\s*(?:at (?:.*\()?(?:async )?|.*@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
+  return found === null ? undefined : new CallSite(found[1]!, Number(found[2]), Number(found[3]));
+}
+
+function isForeign(file: string): boolean {
+  return /^(node:|ext:|bun:|native|internal)/.test(file) || (OWN_FRAME?.test(pathOf(file)) ?? false);
+}
+
+/** The path of a file URL, or the path itself. */
+function pathOf(file: string): string {
+  return file.includes("://") ? new URL(file).pathname : file.replaceAll("\\", "/");
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

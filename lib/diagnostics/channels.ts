@@ -1,0 +1,55 @@
+/**
+ * The events on node:diagnostics_channel, where monitoring tools listen.
+ *
+ * @module
+ */
+import { SyncError } from "../errors.ts";
+import type { EventName } from "./events.ts";
+import { observe } from "./observe.ts";
+import { builtin } from "./platform.ts";
+
+interface Channel {
+  publish(message: unknown): void;
+}
+
+interface DiagnosticsChannel {
+  channel(name: string): Channel;
+}
+
+/** By the event's name; the channel's name follows `interlock:`. */
+const NAMES: Readonly<Record<EventName, string>> = {
+  wait: "wait",
+  grant: "grant",
+  giveUp: "give-up",
+  release: "release",
+};
+
+/**
+ * Publishes the events of {@linkcode observe} on the channels `interlock:wait`, `interlock:grant`, `interlock:give-up`
+ * and `interlock:release` of `node:diagnostics_channel`, until the result is disposed of. Call it once in a process: two
+ * calls publish everything twice.
+ *
+ * @throws {SyncError} if the platform has no `node:diagnostics_channel`: browsers, and Node before 20.16.
+ *
+ * @example
+ * ```ts
+ * import { subscribe } from "node:diagnostics_channel";
+ * import { Lock } from "@interlock/interlock";
+ * import { channels } from "@interlock/interlock/diagnostics";
+ *
+ * subscribe("interlock:grant", (event) => console.log((event as { kind: string }).kind)); // lock
+ * using _publishing = channels();
+ * using _ = await new Lock().acquire();
+ * ```
+ */
+export function channels(): Disposable {
+  const module = builtin<DiagnosticsChannel>("diagnostics_channel");
+  if (module === undefined) {
+    throw new SyncError("Cannot publish diagnostics: node:diagnostics_channel is missing here; use observe() instead");
+  }
+  const observer = Object.entries(NAMES).map(([name, suffix]) => {
+    const channel = module.channel(`interlock:${suffix}`);
+    return [name, (event: unknown) => channel.publish(event)];
+  });
+  return observe(Object.fromEntries(observer));
+}

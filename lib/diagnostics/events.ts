@@ -1,0 +1,77 @@
+/**
+ * The events that observers see. Invariant: each wait ends in exactly one grant or giveUp, and each grant of something
+ * that can be held in one release; all of them carry the id of their acquisition.
+ *
+ * @module
+ */
+import type { GiveUpOutcome } from "../internal/hook.ts";
+
+/** What all events have in common. */
+export interface DiagnosticEvent {
+  /** Identifies one acquisition: its wait, grant, giveUp and release have the same id. */
+  readonly id: number;
+  /**
+   * "lock", "semaphore", "reader", "writer", "key", "condition", "event", "set-event", "barrier", "pool",
+   * "rate-limiter", "redis-lock", "redis-semaphore", "redis-reader", "redis-writer" or "redis-key".
+   */
+  readonly kind: string;
+  /** The name passed to the constructor. */
+  readonly name: string | undefined;
+  /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
+  readonly key: unknown;
+  /** The number of permits asked for. */
+  readonly permits: number;
+  /** When it happened, in ms on the clock of `performance.now()`. */
+  readonly at: number;
+}
+
+/** A call has joined a queue. */
+export interface WaitEvent extends DiagnosticEvent {}
+
+/** A call has been granted. A free acquire has a grant without a wait. */
+export interface GrantEvent extends DiagnosticEvent {
+  /** How long it waited, in ms. 0 for a free acquire. */
+  readonly waited: number;
+}
+
+/** A call has left the queue without a grant. */
+export interface GiveUpEvent extends DiagnosticEvent {
+  /** How long it waited, in ms. */
+  readonly waited: number;
+  /** "timeout", "aborted" (by its signal), or "error" (closed, broken, connection lost). */
+  readonly outcome: GiveUpOutcome;
+}
+
+/** A hold has ended. */
+export interface ReleaseEvent extends DiagnosticEvent {
+  /** How long it was held, in ms. */
+  readonly held: number;
+}
+
+/**
+ * Functions called synchronously at each event, in the order of the events. An error that one of them throws becomes an
+ * uncaught error and never reaches the code that uses the lock.
+ */
+export interface Observer {
+  /** A call has joined a queue. */
+  wait?(event: WaitEvent): void;
+  /** A call has been granted. */
+  grant?(event: GrantEvent): void;
+  /** A call has left the queue without a grant. */
+  giveUp?(event: GiveUpEvent): void;
+  /** A hold has ended. */
+  release?(event: ReleaseEvent): void;
+}
+
+/** The event that each method of an observer gets. */
+export interface EventOf {
+  wait: WaitEvent;
+  grant: GrantEvent;
+  giveUp: GiveUpEvent;
+  release: ReleaseEvent;
+}
+
+/** The names of an observer's methods. */
+export type EventName = keyof EventOf;
+
+export const EVENT_NAMES: readonly EventName[] = ["wait", "grant", "giveUp", "release"];

@@ -1,0 +1,65 @@
+/**
+ * Who is notified of events, and in which order: every listener sees them in the same one, also when a listener causes
+ * events itself.
+ *
+ * @module
+ */
+import type { Entry } from "./entry.ts";
+import type { EventName, EventOf } from "./events.ts";
+import { throwUncaught } from "./platform.ts";
+
+/** Functions for events, and what has to be recorded for them. */
+export type Listener =
+  & { readonly [N in EventName]?: ((event: EventOf[N], entry: Entry) => void) | undefined }
+  & {
+    /** Needs callers' files and lines; a time-out's message names the holder then. */
+    readonly sites?: boolean;
+    /** Needs to know which `run` each wait is part of. */
+    readonly frames?: boolean;
+  };
+
+type Change = readonly [EventName, EventOf[EventName], Entry];
+
+export class Listeners {
+  /** Replaced when it changes, so that a walk along it is not disturbed. */
+  #all: readonly Listener[] = [];
+  /** Events that a listener causes wait here until the present one has reached all listeners. */
+  readonly #changes: Change[] = [];
+  #isNotifying = false;
+
+  get size(): number {
+    return this.#all.length;
+  }
+
+  add(listener: Listener): void {
+    this.#all = [...this.#all, listener];
+  }
+
+  delete(listener: Listener): void {
+    this.#all = this.#all.filter((one) => one !== listener);
+  }
+
+  need(what: "sites" | "frames"): boolean {
+    return this.#all.some((listener) => listener[what]);
+  }
+
+  notify<N extends EventName>(name: N, event: EventOf[N], entry: Entry): void {
+    this.#changes.push([name, Object.freeze(event), entry]);
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
+    for (let change = this.#changes.shift(); change !== undefined; change = this.#changes.shift()) {
+      for (const listener of this.#all) {
+        if (this.#all.includes(listener)) call(listener, change); // else disposed of during this event
+      }
+    }
+    this.#isNotifying = false;
+  }
+}
+
+function call(listener: Listener, [name, event, entry]: Change): void {
+  try {
+    (listener[name] as ((event: EventOf[EventName], entry: Entry) => void) | undefined)?.(event, entry);
+  } catch (error) {
+    throwUncaught(error);
+  }
+}

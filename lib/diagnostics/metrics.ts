@@ -1,0 +1,150 @@
+/**
+ * The events as OpenTelemetry metrics.
+ *
+ * @module
+ */
+import { must } from "../internal/check.ts";
+import { type Entry, isHeld } from "./entry.ts";
+import type { GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
+import { hub } from "./hub.ts";
+import type { Listener } from "./listeners.ts";
+
+/** What an instrument is created with. */
+export interface MetricOptions {
+  /** What it measures, in a sentence. */
+  readonly description: string;
+  /** In UCUM: "s" or "{call}". */
+  readonly unit: string;
+  /** Boundaries that fit the unit, for histograms. */
+  readonly advice?: { readonly explicitBucketBoundaries: number[] };
+}
+
+/** A counter of OpenTelemetry, up-down or not. */
+export interface CounterLike {
+  /** Adds a number. */
+  add(value: number, attributes: { [name: string]: string }): void;
+}
+
+/** A histogram of OpenTelemetry. */
+export interface HistogramLike {
+  /** Records a number. */
+  record(value: number, attributes: { [name: string]: string }): void;
+}
+
+/** What is used of OpenTelemetry's `Meter`. */
+export interface MeterLike {
+  /** Creates a histogram. */
+  createHistogram(name: string, options: MetricOptions): HistogramLike;
+  /** Creates a counter that goes up and down. */
+  createUpDownCounter(name: string, options: MetricOptions): CounterLike;
+  /** Creates a counter that goes up. */
+  createCounter(name: string, options: MetricOptions): CounterLike;
+}
+
+/** From half a millisecond to a minute, in seconds. */
+const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * Records OpenTelemetry metrics until the result is disposed of:
+ *
+ * - `interlock.wait.duration` (histogram, s): the wait of each call, 0 for a free acquire
+ * - `interlock.hold.duration` (histogram, s): how long each hold lasted
+ * - `interlock.waiters`, `interlock.holders` (up-down counters): present numbers
+ * - `interlock.give_ups` (counter): calls that ended without a grant
+ *
+ * Attributes are `interlock.kind`, `interlock.name` where there is one, and `interlock.outcome` ("timeout", "aborted",
+ * "error") for calls that gave up. A key is never an attribute: there may be any number of them.
+ *
+ * @param meter OpenTelemetry's, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
+ * @throws {TypeError} if it is not a meter.
+ *
+ * @example
+ * ```ts
+ * import { metrics, type MeterLike } from "@interlock/interlock/diagnostics";
+ *
+ * function start(meter: MeterLike) {
+ *   using _measuring = metrics(meter);
+ *   // … the program
+ * }
+ * ```
+ */
+export function metrics(meter: MeterLike): Disposable {
+  checkMeter(meter);
+  const instruments = new Instruments(meter);
+  instruments.countPresent(1);
+  const listening = hub.listen(instruments);
+  let isOn = true;
+  return {
+    [Symbol.dispose]() {
+      if (isOn) instruments.countPresent(-1); // the counters must not stay where nothing moves them any more
+      isOn = false;
+      listening[Symbol.dispose]();
+    },
+  };
+}
+
+class Instruments implements Listener {
+  readonly #waits: HistogramLike;
+  readonly #holds: HistogramLike;
+  readonly #waiters: CounterLike;
+  readonly #holders: CounterLike;
+  readonly #giveUps: CounterLike;
+
+  constructor(meter: MeterLike) {
+    const histogram = (name: string, description: string) =>
+      meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });
+    this.#waits = histogram("interlock.wait.duration", "Time from the call to its grant or its end");
+    this.#holds = histogram("interlock.hold.duration", "Time from the grant to the release");
+    const upDown = (name: string, description: string, unit: string) =>
+      meter.createUpDownCounter(name, { description, unit });
+    this.#waiters = upDown("interlock.waiters", "Calls that wait now", "{waiter}");
+    this.#holders = upDown("interlock.holders", "Present holds", "{holder}");
+    this.#giveUps = meter.createCounter("interlock.give_ups", {
+      description: "Calls that ended without a grant",
+      unit: "{call}",
+    });
+  }
+
+  /** What already waits or holds. */
+  countPresent(step: 1 | -1): void {
+    for (const group of hub.groups) {
+      for (const entry of group.waits) this.#waiters.add(step, attributesOf(entry));
+      for (const entry of group.holds) this.#holders.add(step, attributesOf(entry));
+    }
+  }
+
+  wait(_event: WaitEvent, entry: Entry): void {
+    this.#waiters.add(1, attributesOf(entry));
+  }
+
+  grant({ waited }: GrantEvent, entry: Entry): void {
+    const attributes = attributesOf(entry);
+    if (entry.hasWaited) this.#waiters.add(-1, attributes);
+    if (isHeld(entry.resource.kind)) this.#holders.add(1, attributes);
+    this.#waits.record(waited / 1000, attributes);
+  }
+
+  giveUp({ waited, outcome }: GiveUpEvent, entry: Entry): void {
+    const attributes = attributesOf(entry);
+    const ended = { ...attributes, "interlock.outcome": outcome };
+    this.#waiters.add(-1, attributes);
+    this.#giveUps.add(1, ended);
+    this.#waits.record(waited / 1000, ended);
+  }
+
+  release({ held }: ReleaseEvent, entry: Entry): void {
+    const attributes = attributesOf(entry);
+    this.#holders.add(-1, attributes);
+    this.#holds.record(held / 1000, attributes);
+  }
+}
+
+function attributesOf({ resource: { kind, name } }: Entry): Record<string, string> {
+  return name === undefined ? { "interlock.kind": kind } : { "interlock.kind": kind, "interlock.name": name };
+}
+
+function checkMeter(meter: MeterLike): void {
+  const { createHistogram, createUpDownCounter, createCounter } = (meter ?? {}) as Partial<MeterLike>;
+  const isMeter = [createHistogram, createUpDownCounter, createCounter].every((one) => typeof one === "function");
+  must(isMeter, "meter", "be an OpenTelemetry Meter", meter);
+}

@@ -1,0 +1,17 @@
+/**
+ * Which lock hangs, what holds it, and since when: events, metrics, traces and a watchdog for everything in this module,
+ * local or remote.
+ *
+ * All of it is off until it is called, and costs nothing then.
+ *
+ * @module
+ */
+export type { DiagnosticEvent, GiveUpEvent, GrantEvent, Observer, ReleaseEvent, WaitEvent } from "./events.ts";
+export type { GiveUpOutcome } from "../internal/hook.ts";
+export { observe } from "./observe.ts";
+export { channels } from "./channels.ts";
+export { metrics } from "./metrics.ts";
+export type { CounterLike, HistogramLike, MeterLike, MetricOptions } from "./metrics.ts";
+export { trace } from "./trace.ts";
+export type { Trace, TraceOptions } from "./trace.ts";
+export type { TraceEvent, TraceJson } from "./trace_json.ts";

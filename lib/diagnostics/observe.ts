@@ -1,0 +1,44 @@
+/**
+ * Functions of the user's for the events.
+ *
+ * @module
+ */
+import { checkFunction, must } from "../internal/check.ts";
+import { EVENT_NAMES, type Observer } from "./events.ts";
+import { hub } from "./hub.ts";
+import type { Listener } from "./listeners.ts";
+
+/**
+ * Calls the observer's methods whenever something waits for, is granted, gives up or releases a primitive of this
+ * module, local or remote, until the result is disposed of. Several observers can be on at a time, each sees everything.
+ *
+ * The methods are called synchronously, in the middle of acquiring and releasing: keep them short. What one of them
+ * throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from before the first
+ * observer are not reported.
+ *
+ * Not for metrics ({@linkcode metrics}) nor for finding deadlocks ({@linkcode watchdog}), which are built on it.
+ *
+ * @param observer The functions; those that are missing are not called.
+ * @throws {TypeError} if `observer` is not an object or one of its methods is not a function.
+ *
+ * @example
+ * ```ts
+ * import { Lock } from "@interlock/interlock";
+ * import { observe } from "@interlock/interlock/diagnostics";
+ *
+ * using _observing = observe({
+ *   grant: ({ kind, name, waited }) => console.log(kind, name, waited), // lock orders 0
+ * });
+ * using _ = await new Lock({ name: "orders" }).acquire();
+ * ```
+ */
+export function observe(observer: Observer): Disposable {
+  must(typeof observer === "object" && observer !== null, "observer", "be an object", observer);
+  const methods = EVENT_NAMES.flatMap((name) => {
+    const method = observer[name] as ((event: unknown) => void) | undefined;
+    if (method === undefined) return [];
+    checkFunction(method, `observer.${name}`);
+    return [[name, (event: unknown) => method.call(observer, event)]];
+  });
+  return hub.listen(Object.fromEntries(methods) as Listener);
+}

@@ -1,0 +1,41 @@
+/**
+ * Which `run` a piece of code is part of, across its awaits: what lets a wait be known to come from inside of a hold.
+ *
+ * @module
+ */
+import { builtin } from "./platform.ts";
+
+/** The function of one `run`, and the `run` around it. */
+export interface Frame {
+  /** The object that identifies the acquisition. */
+  readonly call: object;
+  readonly parent: Frame | undefined;
+}
+
+interface Storage {
+  getStore(): Frame | undefined;
+  run<T>(frame: Frame, fn: () => T): T;
+}
+
+interface AsyncHooks {
+  AsyncLocalStorage: new () => Storage;
+}
+
+let storage: Storage | undefined;
+
+/** Made when first needed: it costs the run-time something from then on. */
+function started(): Storage | undefined {
+  const AsyncLocalStorage = builtin<AsyncHooks>("async_hooks")?.AsyncLocalStorage;
+  return storage ??= AsyncLocalStorage && new AsyncLocalStorage();
+}
+
+/** The innermost `run` around the present code. */
+export function currentFrame(): Frame | undefined {
+  return storage?.getStore();
+}
+
+/** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
+export function runInFrame<T>(call: object, fn: () => T): T {
+  const known = started();
+  return known === undefined ? fn() : known.run({ call, parent: known.getStore() }, fn);
+}

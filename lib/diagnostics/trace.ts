@@ -1,0 +1,130 @@
+/**
+ * The events as a trace that Perfetto and Chrome draw.
+ *
+ * @module
+ */
+import { checkInteger, checkOptions } from "../internal/check.ts";
+import { type Entry, type Group, isHeld, labelOf } from "./entry.ts";
+import type { GiveUpEvent, GrantEvent, ReleaseEvent } from "./events.ts";
+import { hub } from "./hub.ts";
+import type { Listener } from "./listeners.ts";
+import { drawTrace, type Slice, type TraceJson } from "./trace_json.ts";
+
+/** Options of {@linkcode trace}. */
+export interface TraceOptions {
+  /** At most this many waits and holds are kept; the oldest are dropped first. Default: 100,000. */
+  readonly limit?: number | undefined;
+}
+
+/** A recording. */
+export interface Trace extends Disposable {
+  /** The number of waits and holds that were dropped because of the limit. */
+  readonly dropped: number;
+  /** The recording in Chrome's trace-event format, with what waits and holds now. `JSON.stringify(trace)` calls it. */
+  toJSON(): TraceJson;
+}
+
+/**
+ * Records waits and holds until it is disposed of; what is recorded stays readable afterwards. Save
+ * `JSON.stringify(trace)` as a file and open it in https://ui.perfetto.dev or chrome://tracing: each named thing (and
+ * each key) has a track with a slice for each hold and each wait, and an arrow from each release to the grant that
+ * follows from it.
+ *
+ * Not for running all the time: it keeps up to `limit` slices in memory.
+ *
+ * @param options `limit`: how many waits and holds to keep.
+ * @throws {TypeError} if `limit` is not a number.
+ * @throws {RangeError} if it is not a whole number from 1 up.
+ *
+ * @example
+ * ```ts
+ * import { Lock } from "@interlock/interlock";
+ * import { trace } from "@interlock/interlock/diagnostics";
+ *
+ * using recording = trace();
+ * await new Lock({ name: "orders" }).run(() => {});
+ * const { traceEvents } = recording.toJSON();
+ * console.log(traceEvents.filter(({ ph }) => ph === "X").length); // 1 (the hold)
+ * ```
+ */
+export function trace(options: TraceOptions = {}): Trace {
+  checkOptions(options);
+  const { limit = 100_000 } = options;
+  checkInteger(limit, "limit", 1);
+  return new Recorder(limit);
+}
+
+class Recorder implements Trace, Listener {
+  readonly #limit: number;
+  readonly #listening: Disposable;
+  /** In the order in which they ended; a ring once it is full, whose oldest is at #oldest. */
+  readonly #slices: Slice[] = [];
+  #oldest = 0;
+  #dropped = 0;
+  /** The id of each group's latest release, and of the release that each hold follows from. */
+  readonly #released = new WeakMap<Group, number>();
+  readonly #after = new WeakMap<Entry, number | undefined>();
+  /** What was open when it was disposed of. */
+  #openAtEnd: Slice[] | undefined;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#listening = hub.listen(this);
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  grant({ at, waited }: GrantEvent, entry: Entry): void {
+    if (entry.hasWaited) this.#after.set(entry, this.#released.get(entry.group));
+    if (entry.hasWaited || !isHeld(entry.resource.kind)) {
+      this.#keep(this.#slice(entry, "wait", at - waited, at, "granted"));
+    }
+  }
+
+  giveUp({ at, waited, outcome }: GiveUpEvent, entry: Entry): void {
+    this.#keep(this.#slice(entry, "wait", at - waited, at, outcome));
+  }
+
+  release({ id, at, held }: ReleaseEvent, entry: Entry): void {
+    this.#released.set(entry.group, id);
+    this.#keep(this.#slice(entry, "hold", at - held, at, "released"));
+  }
+
+  toJSON(): TraceJson {
+    const ended = [...this.#slices.slice(this.#oldest), ...this.#slices.slice(0, this.#oldest)];
+    return drawTrace([...ended, ...(this.#openAtEnd ?? this.#open())], this.#dropped);
+  }
+
+  [Symbol.dispose](): void {
+    this.#openAtEnd ??= this.#open();
+    this.#listening[Symbol.dispose]();
+  }
+
+  #keep(slice: Slice): void {
+    if (this.#slices.length < this.#limit) return void this.#slices.push(slice);
+    this.#slices[this.#oldest] = slice;
+    this.#oldest = (this.#oldest + 1) % this.#limit;
+    this.#dropped++;
+  }
+
+  /** What waits and holds now. */
+  #open(): Slice[] {
+    const now = performance.now();
+    const open = (entry: Entry, what: Slice["what"]) => this.#slice(entry, what, entry.since, now, "open");
+    return [...hub.groups].flatMap(({ waits, holds }) => [
+      ...[...waits].map((entry) => open(entry, "wait")),
+      ...[...holds].map((entry) => open(entry, "hold")),
+    ]);
+  }
+
+  #slice(entry: Entry, what: Slice["what"], from: number, to: number, end: string): Slice {
+    const { id, permits, origin, resource } = entry;
+    return {
+      ...{ id, what, kind: resource.kind, from, to, end, permits, track: labelOf(resource) },
+      site: origin.site?.toString(),
+      after: what === "hold" ? this.#after.get(entry) : undefined,
+    };
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Chrome's trace-event format (JSON object form): complete events "X" for slices, "s" and "f" for arrows, "M" for the
+ * names of tracks; all times in microseconds.
+ *
+ * Slices of one thread must not overlap, but waits do: so each thing is a process in the trace, with a thread for its
+ * first holder and for as many further holders and waiters as there were at the same time.
+ *
+ * @module
+ */
+
+/** One wait or one hold. */
+export interface Slice {
+  readonly id: number;
+  readonly what: "wait" | "hold";
+  /** The thing's label. */
+  readonly track: string;
+  readonly kind: string;
+  /** In ms, on the clock of `performance.now()`. */
+  readonly from: number;
+  readonly to: number;
+  /** How it ended: "granted", "released", "timeout", "aborted", "error", or "open" if it had not. */
+  readonly end: string;
+  readonly permits: number;
+  readonly site: string | undefined;
+  /** The id of the hold whose release led to this one, after a wait. */
+  readonly after: number | undefined;
+}
+
+/** One event of the trace-event format. */
+export interface TraceEvent {
+  /** What is drawn: "X" a slice, "s" and "f" the ends of an arrow, "M" a name. */
+  readonly ph: "X" | "s" | "f" | "M";
+  readonly name: string;
+  readonly cat: string;
+  /** In µs. */
+  readonly ts: number;
+  /** In µs; slices only. */
+  readonly dur?: number;
+  readonly pid: number;
+  readonly tid: number;
+  /** Of an arrow. */
+  readonly id?: number;
+  /** Binds an arrow's end to the slice around it. */
+  readonly bp?: "e";
+  readonly args?: Readonly<Record<string, unknown>>;
+}
+
+/** What {@linkcode Trace.toJSON} returns. */
+export interface TraceJson {
+  readonly traceEvents: readonly TraceEvent[];
+  readonly displayTimeUnit: "ms";
+  /** `dropped`: the number of slices that the limit dropped. */
+  readonly otherData: { readonly dropped: number };
+}
+
+export function drawTrace(slices: readonly Slice[], dropped: number): TraceJson {
+  const tracks = new Map<string, Track>();
+  const placed = [...slices].sort((a, b) => a.from - b.from).map((slice) => {
+    let track = tracks.get(slice.track);
+    if (track === undefined) tracks.set(slice.track, track = new Track(slice.track, tracks.size + 1));
+    return { slice, pid: track.pid, tid: track.place(slice) };
+  });
+  const traceEvents = [
+    ...[...tracks.values()].flatMap((track) => track.names()),
+    ...placed.map(drawSlice),
+    ...drawArrows(placed),
+  ];
+  return { traceEvents, displayTimeUnit: "ms", otherData: { dropped } };
+}
+
+interface Placed {
+  readonly slice: Slice;
+  readonly pid: number;
+  readonly tid: number;
+}
+
+/** One thing. */
+class Track {
+  readonly pid: number;
+  readonly #label: string;
+  /** For each row: when its last slice ends. */
+  readonly #rows: { readonly what: Slice["what"]; readonly tid: number; until: number }[] = [];
+
+  constructor(label: string, pid: number) {
+    this.#label = label;
+    this.pid = pid;
+  }
+
+  /** The row of a slice: one of its kind that is free by then. */
+  place({ what, from, to }: Slice): number {
+    let row = this.#rows.find((row) => row.what === what && row.until <= from);
+    if (row === undefined) {
+      // Holds come first, whatever the order of the slices.
+      const count = this.#rows.filter((row) => row.what === what).length;
+      this.#rows.push(row = { what, tid: count * 2 + (what === "hold" ? 1 : 2), until: to });
+    }
+    row.until = to;
+    return row.tid;
+  }
+
+  names(): TraceEvent[] {
+    const name = (of: string, tid: number, label: string): TraceEvent => ({
+      ...{ ph: "M", name: of, cat: "__metadata", ts: 0, pid: this.pid, tid, args: { name: label } },
+    });
+    const rows = this.#rows.map(({ what, tid }) => name("thread_name", tid, `${this.#label}: ${what}s`));
+    return [name("process_name", 0, this.#label), ...rows];
+  }
+}
+
+function drawSlice({ slice, pid, tid }: Placed): TraceEvent {
+  const { what, from, to, kind, id, end, permits, site } = slice;
+  const args = { id, end, permits, ...(site === undefined ? {} : { site }) };
+  return { ph: "X", name: what, cat: kind, ts: micro(from), dur: micro(to) - micro(from), pid, tid, args };
+}
+
+/** From each release to the grants that followed from it, as far as both are kept. */
+function drawArrows(placed: readonly Placed[]): TraceEvent[] {
+  const holds = new Map(placed.filter(({ slice }) => slice.what === "hold").map((one) => [one.slice.id, one]));
+  return [...holds.values()].flatMap((to) => {
+    const from = holds.get(to.slice.after ?? -1);
+    if (from === undefined) return [];
+    const arrow = { name: "hand-off", cat: "hand-off", id: to.slice.id };
+    // An arrow belongs to the slice around its time: the end of a slice is outside of it.
+    const leaves = Math.max(micro(from.slice.from), micro(from.slice.to) - 1);
+    return [
+      { ...arrow, ph: "s", ts: leaves, pid: from.pid, tid: from.tid },
+      { ...arrow, ph: "f", bp: "e", ts: micro(to.slice.from), pid: to.pid, tid: to.tid },
+    ];
+  });
+}
+
+function micro(ms: number): number {
+  return Math.round(ms * 1000);
+}

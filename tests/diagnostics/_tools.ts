@@ -1,0 +1,69 @@
+/** What the tests of the diagnostics share: events as lines of text, and the hook as a primitive calls it. */
+import { hook, type Resource } from "../../lib/internal/hook.ts";
+import { type DiagnosticEvent, observe } from "../../lib/diagnostics/mod.ts";
+
+/** Calls the hook as a primitive does; without effect while nothing is observed. */
+export class Thing implements Resource {
+  readonly kind: string;
+  readonly name: string | undefined;
+  readonly key: unknown;
+  readonly group: unknown;
+
+  constructor(kind = "lock", name?: string, key?: unknown, group?: unknown) {
+    this.kind = kind;
+    this.name = name;
+    this.key = key;
+    if (group !== undefined) this.group = group;
+  }
+
+  wait(call: object, permits = 1): void {
+    hook?.wait(this, call, permits);
+  }
+
+  grant(call: object, permits = 1): void {
+    hook?.grant(this, call, permits);
+  }
+
+  timeOut(call: object): void {
+    hook?.giveUp(this, call, "timeout");
+  }
+
+  release(call: object): void {
+    hook?.release(this, call);
+  }
+}
+
+/** An event and which it is. */
+export type Seen = DiagnosticEvent & {
+  readonly event: string;
+  readonly waited?: number;
+  readonly held?: number;
+  readonly outcome?: string;
+};
+
+/** Everything that happens, until it is disposed of. */
+export class Recording implements Disposable {
+  readonly seen: Seen[] = [];
+  readonly #observing: Disposable;
+
+  constructor() {
+    const keep = (event: string) => (details: DiagnosticEvent) => void this.seen.push({ ...details, event });
+    this.#observing = observe({
+      wait: keep("wait"),
+      grant: keep("grant"),
+      giveUp: keep("giveUp"),
+      release: keep("release"),
+    });
+  }
+
+  /** As in `wait lock orders`. */
+  get lines(): string[] {
+    return this.seen.map(({ event, kind, name, key, outcome }) =>
+      [event, kind, name, key, outcome].filter((one) => one !== undefined).join(" ")
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#observing[Symbol.dispose]();
+  }
+}
