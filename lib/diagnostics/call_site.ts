@@ -25,7 +25,7 @@ export class CallSite {
   }
 }
 
-/** The folder with the library's files: what comes from it is not the caller. Undefined in a bundle. */
+/** The folder of the library's own files, whose frames are skipped. Undefined in a bundle. */
 const OWN = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(new URL(import.meta.url).pathname)?.[1];
 const OWN_FRAME = OWN === undefined ? undefined : new RegExp(`^${escape(OWN)}(lib/|mod\\.[jt]s$)`);
 

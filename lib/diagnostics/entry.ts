@@ -49,7 +49,7 @@ export class Entry {
   }
 }
 
-/** What holders block, and its waiters: one resource, or several that share their holders. Both sets: oldest first. */
+/** The waiters and holders of one resource, or of several that share their holders. Both sets: oldest first. */
 export class Group {
   readonly key: unknown;
   readonly waits: Set<Entry> = new Set();

@@ -6,7 +6,7 @@
  */
 import type { GiveUpOutcome } from "../internal/hook.ts";
 
-/** What all events have in common. */
+/** The common part of all events. */
 export interface DiagnosticEvent {
   /** Identifies one acquisition: its wait, grant, giveUp and release have the same id. */
   readonly id: number;

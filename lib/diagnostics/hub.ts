@@ -21,7 +21,7 @@ class Hub implements Hook {
   #sites = false;
   #frames = false;
 
-  /** What has a waiter or a holder. */
+  /** All groups with a waiter or a holder. */
   get groups(): Iterable<Group> {
     return this.#registry.groups;
   }

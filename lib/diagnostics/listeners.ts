@@ -1,6 +1,5 @@
 /**
- * Who is notified of events, and in which order: every listener sees them in the same one, also when a listener causes
- * events itself.
+ * Passes events on. Every listener sees them in the same order, also when a listener causes events itself.
  *
  * @module
  */
@@ -8,7 +7,7 @@ import type { Entry } from "./entry.ts";
 import type { EventName, EventOf } from "./events.ts";
 import { throwUncaught } from "./platform.ts";
 
-/** Functions for events, and what has to be recorded for them. */
+/** Functions for events, and flags for further records. */
 export type Listener =
   & { readonly [N in EventName]?: ((event: EventOf[N], entry: Entry) => void) | undefined }
   & {

@@ -9,9 +9,9 @@ import type { GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.
 import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
 
-/** What an instrument is created with. */
+/** Options of an instrument. */
 export interface MetricOptions {
-  /** What it measures, in a sentence. */
+  /** The measured quantity, in a sentence. */
   readonly description: string;
   /** In UCUM: "s" or "{call}". */
   readonly unit: string;
@@ -31,7 +31,7 @@ export interface HistogramLike {
   record(value: number, attributes: { [name: string]: string }): void;
 }
 
-/** What is used of OpenTelemetry's `Meter`. */
+/** The part of OpenTelemetry's `Meter` that is used here. */
 export interface MeterLike {
   /** Creates a histogram. */
   createHistogram(name: string, options: MetricOptions): HistogramLike;
@@ -105,7 +105,7 @@ class Instruments implements Listener {
     });
   }
 
-  /** What already waits or holds. */
+  /** Counts present waits and holds. */
   countPresent(step: 1 | -1): void {
     for (const group of hub.groups) {
       for (const entry of group.waits) this.#waiters.add(step, attributesOf(entry));

@@ -1,6 +1,6 @@
 /**
- * Which lock hangs, what holds it, and since when: events, metrics, traces and a watchdog for everything in this module,
- * local or remote.
+ * Shows which lock hangs, its holder, and since when: events, metrics, traces and a watchdog for everything in this
+ * module, local or remote.
  *
  * All of it is off until it is called, and costs nothing then.
  *

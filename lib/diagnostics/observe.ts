@@ -12,8 +12,8 @@ import type { Listener } from "./listeners.ts";
  * Calls the observer's methods whenever something waits for, is granted, gives up or releases a primitive of this
  * module, local or remote, until the result is disposed of. Several observers can be on at a time, each sees everything.
  *
- * The methods are called synchronously, in the middle of acquiring and releasing: keep them short. What one of them
- * throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from before the first
+ * The methods are called synchronously, in the middle of acquiring and releasing: keep them short. An error that
+ * one of them throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from before the first
  * observer are not reported.
  *
  * Not for metrics ({@linkcode metrics}) nor for finding deadlocks ({@linkcode watchdog}), which are built on it.
@@ -27,9 +27,9 @@ import type { Listener } from "./listeners.ts";
  * import { observe } from "@interlock/interlock/diagnostics";
  *
  * using _observing = observe({
- *   grant: ({ kind, name, waited }) => console.log(kind, name, waited), // lock orders 0
+ *   grant: ({ kind, name, waited }) => console.log(kind, name, waited),
  * });
- * using _ = await new Lock({ name: "orders" }).acquire();
+ * using _ = await new Lock().acquire();
  * ```
  */
 export function observe(observer: Observer): Disposable {

@@ -1,5 +1,5 @@
 /**
- * What the platform has or has not: built-in modules without an import that would fail in a browser, uncaught errors.
+ * Platform features that may be missing: built-in modules, without an import that would fail in a browser.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What waits and what holds now. Invariant: an entry is in one set of its group exactly while it waits or holds, and a
+ * The present waits and holds. Invariant: an entry is in one set of its group exactly while it waits or holds, and a
  * group is known exactly while it has an entry.
  *
  * @module

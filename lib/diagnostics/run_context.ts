@@ -1,5 +1,5 @@
 /**
- * Which `run` a piece of code is part of, across its awaits: what lets a wait be known to come from inside of a hold.
+ * Tracks the `run` that a piece of code is part of, across its awaits, so that a wait inside of a hold is recognized.
  *
  * @module
  */

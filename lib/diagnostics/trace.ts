@@ -25,7 +25,7 @@ export interface Trace extends Disposable {
 }
 
 /**
- * Records waits and holds until it is disposed of; what is recorded stays readable afterwards. Save
+ * Records waits and holds until it is disposed of; the recording stays readable afterwards. Save
  * `JSON.stringify(trace)` as a file and open it in https://ui.perfetto.dev or chrome://tracing: each named thing (and
  * each key) has a track with a slice for each hold and each wait, and an arrow from each release to the grant that
  * follows from it.
@@ -42,9 +42,9 @@ export interface Trace extends Disposable {
  * import { trace } from "@interlock/interlock/diagnostics";
  *
  * using recording = trace();
- * await new Lock({ name: "orders" }).run(() => {});
+ * await new Lock().run(() => {});
  * const { traceEvents } = recording.toJSON();
- * console.log(traceEvents.filter(({ ph }) => ph === "X").length); // 1 (the hold)
+ * console.log(traceEvents.filter(({ ph }) => ph === "X").length);
  * ```
  */
 export function trace(options: TraceOptions = {}): Trace {
@@ -64,7 +64,7 @@ class Recorder implements Trace, Listener {
   /** The id of each group's latest release, and of the release that each hold follows from. */
   readonly #released = new WeakMap<Group, number>();
   readonly #after = new WeakMap<Entry, number | undefined>();
-  /** What was open when it was disposed of. */
+  /** The open waits and holds at the time of disposal. */
   #openAtEnd: Slice[] | undefined;
 
   constructor(limit: number) {
@@ -109,7 +109,7 @@ class Recorder implements Trace, Listener {
     this.#dropped++;
   }
 
-  /** What waits and holds now. */
+  /** The present waits and holds. */
   #open(): Slice[] {
     const now = performance.now();
     const open = (entry: Entry, what: Slice["what"]) => this.#slice(entry, what, entry.since, now, "open");

@@ -28,26 +28,33 @@ export interface Slice {
 
 /** One event of the trace-event format. */
 export interface TraceEvent {
-  /** What is drawn: "X" a slice, "s" and "f" the ends of an arrow, "M" a name. */
+  /** "X" is a slice, "s" and "f" are the ends of an arrow, "M" is a name. */
   readonly ph: "X" | "s" | "f" | "M";
+  /** "wait", "hold" or "hand-off"; of names, their kind. */
   readonly name: string;
+  /** The kind of the thing. */
   readonly cat: string;
   /** In µs. */
   readonly ts: number;
   /** In µs; slices only. */
   readonly dur?: number;
+  /** The thing. */
   readonly pid: number;
+  /** The row. */
   readonly tid: number;
   /** Of an arrow. */
   readonly id?: number;
   /** Binds an arrow's end to the slice around it. */
   readonly bp?: "e";
+  /** Further facts, such as how it ended. */
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** What {@linkcode Trace.toJSON} returns. */
+/** The result of {@linkcode Trace.toJSON}. */
 export interface TraceJson {
+  /** Names, slices and arrows. */
   readonly traceEvents: readonly TraceEvent[];
+  /** The unit in which times are shown. */
   readonly displayTimeUnit: "ms";
   /** `dropped`: the number of slices that the limit dropped. */
   readonly otherData: { readonly dropped: number };
@@ -90,7 +97,7 @@ class Track {
   place({ what, from, to }: Slice): number {
     let row = this.#rows.find((row) => row.what === what && row.until <= from);
     if (row === undefined) {
-      // Holds come first, whatever the order of the slices.
+      // Holds come first, in any order of the slices.
       const count = this.#rows.filter((row) => row.what === what).length;
       this.#rows.push(row = { what, tid: count * 2 + (what === "hold" ? 1 : 2), until: to });
     }

@@ -1,4 +1,4 @@
-/** What the tests of the diagnostics share: events as lines of text, and the hook as a primitive calls it. */
+/** Shared by the tests of the diagnostics: events as lines of text, and the hook as a primitive calls it. */
 import { hook, type Resource } from "../../lib/internal/hook.ts";
 import { type DiagnosticEvent, observe } from "../../lib/diagnostics/mod.ts";
 

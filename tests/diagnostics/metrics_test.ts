@@ -16,7 +16,7 @@ interface Point {
   readonly value: number | { readonly count: number; readonly sum?: number };
 }
 
-/** What a collector would get: by instrument, "attributes: value" or "attributes: count × mean". */
+/** The collector's view: by instrument, "attributes: value" or "attributes: count × mean". */
 async function measured(act: (meter: MeterLike, time: FakeTime) => Disposable | void) {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { trace } from "../../lib/diagnostics/mod.ts";
-import { type TraceEvent, type TraceJson } from "../../lib/diagnostics/mod.ts";
+import type { TraceEvent, TraceJson } from "../../lib/diagnostics/mod.ts";
 import { test } from "../_test.ts";
 import { seeded, withFakeTime } from "../_tools.ts";
 import { Thing } from "./_tools.ts";

@@ -98,8 +98,33 @@ const REDIS: Readonly<Record<string, string>> = {
   BunRedisClient: "send duplicate subscribe close connected onconnect onclose",
 };
 
+const EVENT = "id kind name key permits at";
+
+const DIAGNOSTICS: Readonly<Record<string, string>> = {
+  observe: "",
+  Observer: "wait grant giveUp release",
+  DiagnosticEvent: EVENT,
+  WaitEvent: EVENT,
+  GrantEvent: `${EVENT} waited`,
+  GiveUpEvent: `${EVENT} waited outcome`,
+  GiveUpOutcome: "",
+  ReleaseEvent: `${EVENT} held`,
+  channels: "",
+  metrics: "",
+  MeterLike: "createHistogram createUpDownCounter createCounter",
+  HistogramLike: "record",
+  CounterLike: "add",
+  MetricOptions: "description unit advice",
+  trace: "",
+  Trace: "dropped toJSON",
+  TraceOptions: "limit",
+  TraceJson: "traceEvents displayTimeUnit otherData",
+  TraceEvent: "ph name cat ts dur pid tid id bp args",
+};
+
 /** By entry point. */
 export const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ".": { ...LOCAL, ...POOL, ...SHUTDOWN },
   "./redis": REDIS,
+  "./diagnostics": DIAGNOSTICS,
 };
