@@ -83,10 +83,15 @@ export interface Server extends Started {
 
 let files = 0;
 
-/** Starts the tests' server. */
-export async function startServer(runtime: RuntimeName, kind: "fetch" | "node", args: string[] = []): Promise<Server> {
+/** Starts the tests' server, or one that takes the same arguments. */
+export async function startServer(
+  runtime: RuntimeName,
+  kind: string,
+  args: readonly string[] = [],
+  source = "tests/shutdown/server.ts",
+): Promise<Server> {
   const file = join(tmpdir(), `interlock-shutdown-${process.pid}-${Date.now()}-${files++}.json`);
-  const started = await start(runtime, "tests/shutdown/server.ts", [kind, file, "--port", "0", ...args]);
+  const started = await start(runtime, source, [kind, file, "--port", "0", ...args]);
   const port = Number(await said(started, /listening on (\d+)/));
   const report = () => {
     const read: ServerReport = JSON.parse(readFileSync(file, "utf8"));

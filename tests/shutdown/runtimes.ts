@@ -25,7 +25,10 @@ export function program(name: RuntimeName): Promise<string> {
 
 /** The command that starts a TypeScript file in it. */
 export async function startOf(name: RuntimeName, file: string): Promise<[command: string, args: string[]]> {
-  return [await program(name), name === "deno" ? ["run", "--no-lock", "--no-check", "-A", file] : [file]];
+  return [
+    await program(name),
+    name === "deno" ? ["run", "--no-lock", "--no-check", "--unstable-net", "-A", file] : [file],
+  ];
 }
 
 async function find(name: RuntimeName): Promise<string> {

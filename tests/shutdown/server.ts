@@ -2,7 +2,7 @@
  * A server process of the tests: the example's service on any of the three run-times, either on their own server or on
  * node:http. It writes down the id of every request that reached the service, for comparing with what clients saw.
  *
- *     server.ts (fetch|node) REPORT_FILE [--port N] [--grace MS] [--delay MS]
+ *     server.ts (fetch|node) REPORT_FILE [--port N] [--grace MS] [--delay MS] [--reuse-port]
  */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,7 +19,8 @@ interface Globals {
 }
 
 const [kind = "", file = "", ...rest] = process.argv.slice(2);
-const { port, hostname, grace, delay } = serverArguments(rest);
+const reusePort = rest.includes("--reuse-port");
+const { port, hostname, grace, delay } = serverArguments(rest.filter((argument) => argument !== "--reuse-port"));
 const shutdown = new GracefulShutdown({ grace, delay });
 const serve = service(shutdown);
 const accepted: string[] = [];
@@ -39,9 +40,11 @@ if (kind === "node") {
   server.listen({ port, host: hostname, backlog: 511 }, () => say((server.address() as AddressInfo).port));
 } else if (Deno !== undefined) {
   const onListen = ({ port }: { port: number }) => say(port);
-  shutdown.attach(Deno.serve({ port, hostname, signal: shutdown.forced, onListen }, shutdown.handler(handler)));
+  shutdown.attach(
+    Deno.serve({ port, hostname, reusePort, signal: shutdown.forced, onListen }, shutdown.handler(handler)),
+  );
 } else if (Bun !== undefined) {
-  say(shutdown.attach(Bun.serve({ port, hostname, idleTimeout: 0, fetch: shutdown.handler(handler) })).port);
+  say(shutdown.attach(Bun.serve({ port, hostname, reusePort, idleTimeout: 0, fetch: shutdown.handler(handler) })).port);
 } else {
   throw new Error(`Cannot serve ${kind}: Node has no fetch-style server`);
 }

@@ -1,53 +1,60 @@
 /**
- * `deno task shutdown-load`: many rounds on every run-time and kind of server, as a table.
+ * `deno task shutdown-load`: servers ended under load, on their own, behind proxies, taking over from each other, and next
+ * to other packages. Prints a table for each part, as Markdown, and fails if a promise was broken.
  *
- *     table.ts [ROUNDS] [SEED] [CONNECTIONS]
+ *     table.ts [--only PART] [--rounds N] [--seed N] [--connections N]
  */
 import process from "node:process";
-import { type Outcome, round } from "./round.ts";
-import type { RuntimeName } from "./runtimes.ts";
+import { parseArgs } from "node:util";
+import { handovers } from "./proxy/table_handovers.ts";
+import { peers } from "./proxy/table_peers.ts";
+import { proxies } from "./proxy/table_proxies.ts";
+import type { Part, TableOptions } from "./table_row.ts";
+import { runtimes } from "./table_runtimes.ts";
 
-const SERVERS: [RuntimeName, "fetch" | "node"][] = [
-  ["deno", "fetch"],
-  ["deno", "node"],
-  ["node", "node"],
-  ["bun", "fetch"],
-  ["bun", "node"],
-];
+const PARTS: Record<string, Part> = { runtimes, proxies, handovers, peers };
+const USAGE = `Usage: deno task shutdown-load [--only PART] [--rounds N] [--seed N] [--connections N]
+  --only         ${Object.keys(PARTS).join(", ")}. Default: all
+  --rounds       how often each server is ended. Default: 10
+  --seed         of the random requests. Default: random
+  --connections  clients at a time. Default: 100`;
 
-function numbers(args: string[], defaults: number[]): number[] {
-  return defaults.map((otherwise, i) => {
-    const value = Number(args[i] ?? otherwise);
-    if (Number.isInteger(value) && value >= 1) return value;
-    console.error(`Usage: deno task shutdown-load [ROUNDS] [SEED] [CONNECTIONS]; got ${JSON.stringify(args[i])}`);
+function usage(problem: string): never {
+  console.error(`${problem}\n${USAGE}`);
+  process.exit(2);
+}
+
+function options(): TableOptions & { only: string[] } {
+  const string = { type: "string" } as const;
+  try {
+    const { values } = parseArgs({ options: { only: string, rounds: string, seed: string, connections: string } });
+    const only = values.only?.split(",") ?? Object.keys(PARTS);
+    const unknown = only.find((part) => !(part in PARTS));
+    if (unknown !== undefined) usage(`Unknown part ${JSON.stringify(unknown)}`);
+    const number = (name: "rounds" | "seed" | "connections", otherwise: number) => {
+      const value = Number(values[name] ?? otherwise);
+      if (!Number.isInteger(value) || value < 1) usage(`--${name} must be a whole number of 1 or more`);
+      return value;
+    };
+    const [rounds, connections] = [number("rounds", 10), number("connections", 100)];
+    return { only, rounds, connections, seed: number("seed", 1 + Math.floor(Math.random() * 1e9)) };
+  } catch (error) {
+    return usage((error as Error).message);
+  }
+}
+
+const { only, ...settings } = options();
+const { rounds, seed, connections } = settings;
+console.log(`${rounds} rounds, seed ${seed}, ${connections} connections`);
+let broken = 0;
+for (const name of only) {
+  console.log(`\n## ${name}\n`);
+  try {
+    broken += await PARTS[name]!(settings);
+  } catch (error) {
+    console.error((error as Error).message); // such as the one line that says what to install
     process.exit(2);
-  });
+  }
 }
-
-const given = numbers(process.argv.slice(2), [20, 1 + Math.floor(Math.random() * 1e9), 300]);
-const [rounds, seed, connections] = given as [number, number, number];
-console.log(`${rounds} rounds each, seed ${seed}, ${connections} connections, SIGTERM at a random moment`);
-const rows: Record<string, object> = {};
-let failed = false;
-for (const [runtime, kind] of SERVERS) {
-  const outcomes: Outcome[] = [];
-  for (let i = 0; i < rounds; i++) outcomes.push(await round(runtime, kind, seed + i, { connections, spread: 1500 }));
-  const sum = (of: (outcome: Outcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
-  const max = (of: (outcome: Outcome) => number) => Math.round(Math.max(...outcomes.map(of)));
-  const lost = outcomes.flatMap((outcome) => [...outcome.lost, ...outcome.wrong]);
-  failed ||= lost.length > 0;
-  rows[`${runtime} ${kind === "fetch" ? "serve" : "node:http"}`] = {
-    "accepted": sum((o) => o.accepted),
-    "answered whole": sum((o) => o.whole),
-    "lost": lost.length,
-    "503": sum((o) => o.refused),
-    "refused": sum((o) => o.noConnection),
-    "closed unread, kept": sum((o) => o.closedKept),
-    "closed unread, new": sum((o) => o.closedNew),
-    "longest request ms": max((o) => o.longest),
-    "longest exit ms": max((o) => o.exit),
-  };
-  for (const one of lost.slice(0, 10)) console.log(`lost: ${runtime} ${kind} ${one}`);
-}
-console.table(rows);
-process.exit(failed ? 1 : 0);
+console.log(broken === 0 ? "\nEvery promise was kept." : `\n${broken} rows broke a promise.`);
+process.exit(broken === 0 ? 0 : 1);

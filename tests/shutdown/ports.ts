@@ -1,0 +1,12 @@
+/** Ports for servers of the tests. */
+import { type AddressInfo, createServer } from "node:net";
+
+/** A port that no process listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,114 @@
+/** Without a proxy, one process takes over from another: in a cluster, by `reusePort`, and on a port that was given up. */
+import process from "node:process";
+import { freePort } from "../ports.ts";
+import { type Load, type Server, start, startLoad, startServer } from "../round.ts";
+import type { RuntimeName } from "../runtimes.ts";
+import { end } from "./contenders.ts";
+import type { RollingOutcome } from "./rolling.ts";
+
+/** How many times a process is replaced, and under which load. */
+export interface HandoverOptions {
+  rounds: number;
+  connections: number;
+  seed: number;
+}
+
+/** Ends one worker of a node:cluster after the other by SIGTERM; the primary replaces it. */
+export async function replaceWorkers({ rounds, connections, seed }: HandoverOptions): Promise<RollingOutcome> {
+  const port = await freePort();
+  const primary = await start("node", "tests/shutdown/proxy/cluster_server.ts", ["--port", String(port)]);
+  const workers = () => [...primary.output.text.matchAll(/worker (\d+) listens/g)].map(([, pid]) => Number(pid));
+  await until(() => workers().length === 2);
+  const load = await startLoad({ port, seed, connections, keepUp: true });
+  const exits: number[] = [];
+  for (let i = 0; i < rounds; i++) {
+    const begun = performance.now();
+    process.kill(workers()[i]!, "SIGTERM"); // the oldest
+    await until(() => !lives(workers()[i]!));
+    exits.push(performance.now() - begun);
+    await until(() => workers().length === i + 3);
+  }
+  return await outcome(load, exits, () => end(primary));
+}
+
+/** Starts a successor on the same port by `reusePort`, then ends the predecessor. */
+export async function replaceByReusePort(
+  runtime: RuntimeName,
+  { rounds, connections, seed }: HandoverOptions,
+): Promise<RollingOutcome> {
+  const args = ["--port", String(await freePort()), "--reuse-port"];
+  let server = await startServer(runtime, "fetch", args);
+  const load = await startLoad({ port: server.port, seed, connections, keepUp: true });
+  const exits: number[] = [];
+  for (let i = 0; i < rounds; i++) {
+    const successor = await startServer(runtime, "fetch", args);
+    exits.push(await end(server));
+    server.report();
+    server = successor;
+  }
+  return await outcome(load, exits, () => end(server));
+}
+
+/** The outcome of starting a successor on a port whose server is still draining. */
+export interface SuccessorOutcome {
+  /** The reason for which it was no handover, if it was none. */
+  problem: string | undefined;
+  /** ms that the exit of the predecessor took. */
+  exit: number;
+}
+
+/** Ends a server that has a long answer in flight, and starts another one on its port meanwhile. */
+export async function succeed(runtime: RuntimeName, kind: "fetch" | "node"): Promise<SuccessorOutcome> {
+  const old = await startServer(runtime, kind);
+  const address = `http://127.0.0.1:${old.port}`;
+  const response = await fetch(`${address}/stream?id=last&chunks=30&ms=100`, { headers: { connection: "close" } });
+  const ended = end(old);
+  const text = response.text();
+  const problem = await takeOver(runtime, kind, old);
+  const whole = (await text).endsWith("last 30/30\n");
+  const exit = await ended;
+  old.report();
+  return { problem: problem ?? (whole ? undefined : "the predecessor's answer was cut off"), exit };
+}
+
+async function takeOver(runtime: RuntimeName, kind: "fetch" | "node", old: Server): Promise<string | undefined> {
+  const url = `http://127.0.0.1:${old.port}/quick`;
+  await until(async () => !await answers(url));
+  try {
+    const successor = await startServer(runtime, kind, ["--port", String(old.port)]);
+    const overlapped = await answers(url) && old.child.exitCode === null;
+    await end(successor);
+    successor.report();
+    return overlapped ? undefined : "the successor had to wait";
+  } catch (error) {
+    return /EADDRINUSE|AddrInUse/.exec(String(error))?.[0] ?? String(error);
+  }
+}
+
+async function outcome(load: Load, exits: number[], stop: () => Promise<unknown>): Promise<RollingOutcome> {
+  const { whole, failures } = await load.tally();
+  await stop();
+  return { answered: whole.length, failures, exit: Math.max(...exits) };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { headers: { connection: "close" } });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+}

@@ -1,0 +1,96 @@
+/** Real proxies, each with two upstreams, in a folder of their own and on a free port. */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { freePort } from "../ports.ts";
+import { started } from "../round.ts";
+
+/** A proxy that is listening. */
+export interface Proxy {
+  port: number;
+  /** ms after which it uses an upstream again that has refused a connection. */
+  recovers: number;
+  stop(): Promise<void>;
+}
+
+export type ProxyName = "nginx" | "haproxy";
+
+/** Debian's default configuration, apart from the paths: balancing, retries and time-outs are nginx's own. */
+const nginxConfig = (port: number, upstreams: readonly number[]) => `
+${process.getuid?.() === 0 ? "user root;" : ""}
+daemon off;
+worker_processes auto;
+pid nginx.pid;
+error_log error.log;
+events { worker_connections 768; }
+http {
+  access_log off;
+  ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${name};`).join(" ")}
+  upstream app { ${upstreams.map((upstream) => `server 127.0.0.1:${upstream};`).join(" ")} }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://app; }
+  }
+}
+`;
+
+/** Debian's defaults with health checks and \`redispatch\`, without which HAProxy retries the server that refused. */
+const haproxyConfig = (port: number, upstreams: readonly number[]) => `
+defaults
+  mode http
+  timeout connect 5000
+  timeout client 50000
+  timeout server 50000
+  option redispatch 1
+frontend all
+  bind 127.0.0.1:${port}
+  default_backend app
+backend app
+${upstreams.map((upstream, i) => `  server s${i} 127.0.0.1:${upstream} check inter 500\n`).join("")}
+`;
+
+const KINDS = {
+  nginx: { config: nginxConfig, args: ["-p", ".", "-e", "error.log", "-c"], recovers: 10_000 },
+  haproxy: { config: haproxyConfig, args: ["-db", "-f"], recovers: 2_000 },
+};
+
+/** Starts a proxy in front of these ports. */
+export async function startProxy(name: ProxyName, upstreams: readonly number[]): Promise<Proxy> {
+  const { config, args, recovers } = KINDS[name];
+  const program = programOf(name);
+  const [folder, port] = [mkdtempSync(join(tmpdir(), `interlock-${name}-`)), await freePort()];
+  writeFileSync(join(folder, "proxy.conf"), config(port, upstreams));
+  const proxy = started(spawn(program, [...args, join(folder, "proxy.conf")], { cwd: folder }));
+  while (!await listens(port)) {
+    if (proxy.child.exitCode !== null) throw new Error(`Cannot start ${name}: ${proxy.output.text}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const stop = async () => {
+    process.kill(proxy.child.pid!, "SIGTERM");
+    await proxy.ended;
+    rmSync(folder, { recursive: true });
+  };
+  return { port, recovers, stop };
+}
+
+/** The path of a proxy's program; the error message says how to install it. */
+export function programOf(name: ProxyName): string {
+  const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`.split(":").map((each) => join(each, name)).find(
+    existsSync,
+  );
+  if (path === undefined) throw new Error(`Cannot find ${name}. Type: sudo apt-get install -y ${name}`);
+  return path;
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false)).once(
+      "connect",
+      () => socket.destroy(),
+    );
+  });
+}
