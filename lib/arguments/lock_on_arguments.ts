@@ -1,6 +1,6 @@
 /**
- * Calls with equal arguments take turns. The key of a call names its function and spells out the selected arguments so
- * that different ones never look alike.
+ * Calls with equal arguments run one at a time. The key of a call names its function and spells out the selected
+ * arguments so that different ones never have the same key.
  *
  * @module
  */
@@ -18,26 +18,26 @@ import { type Decorated, MethodClass } from "./method_class.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
 import type { WaitOptions } from "../types.ts";
 
-/** What {@linkcode lockOnArguments} needs of a mutex: KeyedMutex and RedisKeyedMutex have it. */
+/** The part of a mutex that {@linkcode lockOnArguments} uses. KeyedMutex and RedisKeyedMutex have it. */
 export interface ArgumentMutex {
   /** Calls `fn` while holding `key`. */
   run<T>(key: string, fn: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T>;
 }
 
-/** What an argument that is part of a key may be. */
+/** An argument that can be part of a key. */
 export type KeyPart = string | number | bigint | boolean | null | undefined;
 
 /** Options of {@linkcode lockOnArguments}. */
 export interface LockOnArgumentsOptions {
   /** Functions with the same name share their keys. Without it, only calls of the same function do. */
   readonly name?: string | undefined;
-  /** Milliseconds after which a call that waits for its turn gives up with a {@linkcode TimeoutError}. */
+  /** Milliseconds after which a waiting call rejects with a {@linkcode TimeoutError}. */
   readonly timeout?: number | undefined;
 }
 
 /**
- * What {@linkcode lockOnArguments} returns: a wrapper for functions that take at least the arguments `A`, and a standard
- * decorator for methods that return a promise.
+ * A wrapper for functions that take at least the arguments `A`, and a standard decorator for methods that return a
+ * promise.
  */
 export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
   fn: (this: This, ...args: B) => R,
@@ -52,8 +52,8 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
  * across machines the function's name (Class.method for a method) or the given `name` is its identity everywhere. Give
  * a `name` there if a minifier may rename functions and classes.
  *
- * Not for caching or for dropping repeated calls: every call runs. A function that calls itself with the same arguments
- * waits for itself.
+ * Not for caching or for dropping repeated calls: every call runs. Not re-entrant: a function that calls itself with the
+ * same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
  *
  * **Fairness**: calls with equal arguments run in the order in which they were made.
  *
@@ -61,11 +61,12 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
  *
  * @param mutex Where the keys are held.
  * @param select Which arguments count: their positions from 0, or a function that makes the key from all of them.
- *   null, undefined, NaN, bigints, numbers, strings and booleans are told apart.
+ *   It distinguishes null, undefined, NaN, bigints, numbers, strings and booleans.
  * @param options The function's name and how long a call may wait.
- * @throws {TypeError} for arguments of a wrong type; for an anonymous function without a `name` on a mutex across
- *   machines; and, as the rejection of a call, when a selected argument is an object (a key function is needed then) or,
- *   across machines and without a `name`, when the class of a method is anonymous or cannot be told.
+ * @throws {TypeError} for arguments of a wrong type; for a generator function; when applied as a legacy decorator; for an
+ *   anonymous function without a `name` on a mutex across machines; and, as the rejection of a call, when a selected
+ *   argument is an object (pass a key function then) or, across machines and without a `name`, when the class of a
+ *   method is anonymous or unknown.
  * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
  * @example
  * ```ts
@@ -88,10 +89,10 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
   select: readonly number[] | ((...args: A) => KeyPart | readonly KeyPart[]),
   options: LockOnArgumentsOptions = {},
 ): LockedOnArguments<A> {
-  checkArguments(mutex, select, options);
-  const { name, timeout } = options;
+  const { name, timeout } = checkArguments(mutex, select, options);
   const partsOf = typeof select === "function" ? select : pick([...select]);
   return <This, B extends [...A, ...unknown[]], R>(fn: (this: This, ...args: B) => R, context?: Decorated) => {
+    checkDecorated(fn, context);
     const identify = identification(mutex, name, fn, context);
     const locked = function (this: This, ...args: B): Promise<Awaited<R>> {
       return promised(() => {
@@ -106,31 +107,51 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
   };
 }
 
-function checkArguments(mutex: ArgumentMutex, select: unknown, options: LockOnArgumentsOptions): void {
+/** Returns the options, read once. */
+function checkArguments(
+  mutex: ArgumentMutex,
+  select: unknown,
+  options: LockOnArgumentsOptions,
+): LockOnArgumentsOptions {
   const { run } = Object(mutex) as Partial<ArgumentMutex>;
   must(typeof run === "function", "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
-  if (Array.isArray(select)) select.forEach((position, i) => checkInteger(position, `select[${i}]`, 0));
+  // A hole is checked like undefined.
+  if (Array.isArray(select)) Array.from(select, (position, i) => checkInteger(position, `select[${i}]`, 0));
   else must(typeof select === "function", "select", "be an array of positions or a function", select);
   checkOptions(options);
   const { name, timeout } = options;
   if (name !== undefined) checkName(name);
   if (timeout !== undefined) checkTimeout(timeout);
+  return { name, timeout };
+}
+
+/** Only a function that does its work when it is called can be wrapped or decorated. */
+function checkDecorated(fn: unknown, context: unknown): void {
+  const isStandard = context === undefined || (typeof context === "object" && context !== null);
+  must(
+    isStandard,
+    "lockOnArguments",
+    "be applied as a standard decorator (switch experimentalDecorators off)",
+    context,
+  );
+  checkFunction(fn, "fn");
+  const isGenerator = /Generator/.test(Object.prototype.toString.call(fn));
+  must(!isGenerator, "fn", "not be a generator function: calling it runs nothing yet", fn);
+  const kind = (context as Decorated | undefined)?.kind ?? "method";
+  must(kind === "method", "lockOnArguments", "decorate a method", kind);
 }
 
 function pick(positions: readonly number[]): (...args: unknown[]) => KeyPart[] {
   return (...args) => positions.map((position) => args[position] as KeyPart);
 }
 
-/** Says whose calls take turns: finds out once where it can, at a method's call where it has to. */
+/** Finds the identity that calls must share to exclude each other: once where possible, else at each call of a method. */
 function identification(
   mutex: ArgumentMutex,
   name: string | undefined,
   fn: { readonly name: string },
   context: Decorated | undefined,
 ): (self: unknown, locked: unknown) => string {
-  checkFunction(fn, "fn");
-  const kind = context?.kind ?? "method";
-  must(kind === "method", "lockOnArguments", "decorate a method", kind);
   if (name !== undefined) return () => `name ${name}`;
   if (mutex instanceof KeyedMutex) {
     const identity = `function ${++functions}`;
@@ -138,7 +159,7 @@ function identification(
   }
   if (context !== undefined) return methodIdentification(context);
   if (fn.name === "") {
-    throw new TypeError("fn must have a name or be given one in options.name: its calls are known by it everywhere");
+    throw new TypeError("fn must have a name or be given one in options.name: it identifies its calls everywhere");
   }
   return () => `name ${fn.name}`;
 }
@@ -151,12 +172,12 @@ function methodIdentification(context: Decorated): (self: unknown, locked: unkno
     const className = owner.nameFor(self, locked);
     if (className !== undefined) return `name ${className}.${method}`;
     throw new TypeError(
-      `method ${method} must be given a name in options.name: which class it is of cannot be told from what it was called on`,
+      `method ${method} must be given a name in options.name: its class cannot be found from the object that it was called on`,
     );
   };
 }
 
-/** Counts the functions that are told apart by identity. */
+/** The number of functions that are identified by themselves. */
 let functions = 0;
 
 /** JSON of strings that begin with their type: no two lists of parts are spelled alike. */

@@ -1,17 +1,17 @@
 /**
- * Which class was a decorated method written in? A decorator is not told. Invariant: what is remembered comes from an
- * instance that was being made, or from the class itself, never from what a call was made on, so it is the same in every
- * process.
+ * Finds the class that a decorated method was written in, which a decorator does not receive. Invariant: the remembered
+ * name comes from an instance under construction or from the class itself, never from the receiver of a call, so it is
+ * the same in every process.
  *
  * @module
  */
 
-/** What a decorator is told about the method, as far as it matters here. */
+/** The parts of a decorator context that are used here. */
 export type Decorated =
   & Pick<ClassMethodDecoratorContext, "kind" | "name" | "static">
   & Partial<Pick<ClassMethodDecoratorContext, "private" | "addInitializer" | "metadata">>;
 
-/** Looks for the class of a method. */
+/** The class of one method. */
 export class MethodClass {
   readonly #context: Decorated;
   #name: string | undefined;
@@ -25,9 +25,9 @@ export class MethodClass {
   }
 
   /**
-   * Its name, when called on `self`; undefined if nobody can tell, or if it has none.
+   * Its name, when called on `self`; undefined if it cannot be found, or if there is none.
    *
-   * @param locked What was given for the method: it has taken its place, or lies under what has.
+   * @param locked The replacement of the method: it has taken its place, or is wrapped by a function that has.
    */
   nameFor(self: unknown, locked: unknown): string | undefined {
     const name = this.#exact(self, locked) ?? this.#name;

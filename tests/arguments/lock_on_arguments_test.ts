@@ -73,6 +73,62 @@ test("lockOnArguments: passes on this, arguments, result and error, and keeps na
   assert.equal(mutex.size, 0);
 });
 
+test("lockOnArguments: generator functions are refused, since calling one runs nothing", () => {
+  const mutex = new KeyedMutex<string>();
+  class Steps {
+    *steps(): Generator<number> {}
+    static async *later(): AsyncGenerator<number> {}
+  }
+  const functions = [function* () {}, async function* () {}, Steps.prototype.steps, Steps.later];
+  for (const fn of functions) {
+    assert.throws(() => lockOnArguments(mutex, [])(fn as never), /TypeError: fn must not be a generator function/);
+    const context = { kind: "method", name: "steps", static: false };
+    assert.throws(() => lockOnArguments(mutex, [])(fn as never, context as never), TypeError);
+  }
+});
+
+test("lockOnArguments: legacy decorators are refused, on methods and on static ones", () => {
+  const decorate = lockOnArguments(new KeyedMutex<string>(), [0]) as unknown as (...args: unknown[]) => unknown;
+  class Bank {
+    pay(): void {}
+    static open(): void {}
+  }
+  const legacy = /TypeError: lockOnArguments must be applied as a standard decorator.*experimentalDecorators/;
+  const descriptor = (of: object, name: string) => Object.getOwnPropertyDescriptor(of, name);
+  assert.throws(() => decorate(Bank.prototype, "pay", descriptor(Bank.prototype, "pay")), legacy);
+  assert.throws(() => decorate(Bank, "open", descriptor(Bank, "open")), legacy);
+  assert.throws(() => decorate(Bank, Symbol("open"), descriptor(Bank, "open")), legacy);
+  assert.throws(() => decorate(Bank, "field", undefined), legacy);
+  assert.throws(() => decorate(Bank, "field"), legacy);
+});
+
+test("lockOnArguments: an array of positions with holes is refused", () => {
+  const holes: number[] = [0];
+  holes[2] = 1;
+  assert.throws(
+    () => lockOnArguments(new KeyedMutex<string>(), holes),
+    /TypeError: select\[1\] must be a number, got undefined/,
+  );
+  assert.throws(() => lockOnArguments(new KeyedMutex<string>(), new Array(2) as number[]), TypeError);
+});
+
+test("lockOnArguments: options and positions are read once", async () => {
+  const mutex = new KeyedMutex<string>();
+  let reads = 0;
+  const options = {
+    get timeout() {
+      return ++reads === 1 ? 1000 : NaN;
+    },
+    get name() {
+      return "pay";
+    },
+  };
+  const positions = [0];
+  const pay = lockOnArguments(mutex, positions, options)((order: number) => Promise.resolve(order));
+  positions[0] = -1;
+  assert.deepEqual([await pay(1), await pay(2), reads], [1, 2, 1]);
+});
+
 test("lockOnArguments: as a decorator on a method", async () => {
   const mutex = new KeyedMutex<string>();
   let inside = 0, most = 0;
@@ -86,7 +142,7 @@ test("lockOnArguments: as a decorator on a method", async () => {
     name = "bank";
     declare withdraw: typeof withdraw;
   }
-  // What `@lockOnArguments(mutex, [0])` compiles to, so that the file runs where decorators are not lowered.
+  // The output of a compiler for `@lockOnArguments(mutex, [0])`, so that the file runs where decorators are not lowered.
   const context = { kind: "method", name: "withdraw", static: false } as ClassMethodDecoratorContext<
     Bank,
     typeof withdraw
@@ -220,7 +276,7 @@ test("lockOnArguments: on a mutex across machines the name is the identity", asy
   assert.equal(new Set(keys).size, 1, keys.join());
 });
 
-/** What `@outer @inner` above a method compiles to; the initializers run when an instance is made. */
+/** The output of a compiler for `@outer @inner` above a method; the initializers run when an instance is made. */
 function decorate(Class: { prototype: object }, name: string, ...innerFirst: unknown[]): ((this: unknown) => void)[] {
   const initializers: ((this: unknown) => void)[] = [];
   const addInitializer = (fn: (this: unknown) => void) => initializers.push(fn);
@@ -269,7 +325,7 @@ test("lockOnArguments: a method is known by its class and name, whatever else de
   assert.deepEqual(keys.slice(0, 6), [...Array(2).fill(of("Shop.buy")), ...Array(4).fill(of("Shop.sell"))]);
   assert.deepEqual(keys.slice(6), [of("Kiosk.lend"), of("Shop.lend")]);
 
-  // Nobody can tell: a class without a name, and a private method of one of several classes.
+  // The class cannot be found: a class without a name, and a private method of one of several classes.
   const nameless = [
     class {
       buy(_: string) {}
