@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkWaitOptions, must } from "./internal/check.ts";
+import { must, readWaitOptions } from "./internal/check.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { TimeoutError } from "./errors.ts";
 import type { Acquirable, WaitOptions } from "./types.ts";
@@ -82,8 +82,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 ): Promise<GuardGroup<GuardsOf<L>>> {
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
-  checkWaitOptions(options);
-  const { signal, timeout } = options ?? {};
+  const { signal, timeout } = readWaitOptions(options) ?? {};
   const order = new LockOrder(things);
   try {
     if (signal?.aborted) throw signal.reason;
@@ -99,7 +98,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 
 /** The options for the next thing. */
 function restOf(signal: AbortSignal | undefined, timeout: number | undefined): () => WaitOptions | undefined {
-  if (timeout === undefined) return () => signal && { signal };
+  if (timeout === undefined || timeout === Infinity) return () => signal && { signal };
   const deadline = performance.now() + timeout;
   return () => ({ signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) });
 }

@@ -3,8 +3,10 @@
  *
  * @module
  */
-import { checkInteger, checkWaitOptions, promised } from "./internal/check.ts";
-import { Place, refuse, settle, WaitQueue } from "./internal/wait_queue.ts";
+import { checkInteger, promised, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { hook } from "./internal/hook.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import { describe, grant, PlainWaiter, reject, reportGrant } from "./internal/waiter.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { WaitOptions } from "./types.ts";
 
@@ -26,9 +28,10 @@ import type { WaitOptions } from "./types.ts";
  * ```
  */
 export class Barrier {
-  // #line.size < #parties; #broken implies #line.size === 0
+  // #queue.size < #parties; #broken implies #queue.size === 0
   readonly #parties: number;
-  readonly #line = new WaitQueue<number>();
+  readonly #self = describe("barrier", "wait at barrier");
+  readonly #queue = new WaitQueue<number>();
   #broken = false;
 
   /**
@@ -50,7 +53,7 @@ export class Barrier {
 
   /** How many wait. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
   /** Whether it was aborted and not reset since. */
@@ -76,13 +79,16 @@ export class Barrier {
    */
   wait(options?: WaitOptions): Promise<number> {
     return promised(() => {
-      checkWaitOptions(options);
+      const limits = readWaitOptions(options);
       if (this.#broken) throw brokenBy("barrier is broken");
-      if (options?.signal?.aborted) throw options.signal.reason;
-      // Whose signal is aborted and has not told its listeners yet does not count.
-      if (this.#complete) { for (const party of this.#line.living()) party.exit?.leaveIfAborted(); }
-      if (this.#complete) return Promise.resolve(this.#trip());
-      return this.#line.wait(new Place("wait at barrier"), options);
+      throwIfAborted(limits);
+      const party = new PlainWaiter<number>(this.#self);
+      // A waiter whose signal is aborted but has not notified its listeners yet does not count.
+      if (this.#complete) { for (const other of this.#queue.waiters()) other.registration?.cancelIfAborted(); }
+      if (!this.#complete) return this.#queue.wait(party, limits);
+      const index = this.#trip();
+      if (hook !== undefined) reportGrant(party);
+      return Promise.resolve(index);
     });
   }
 
@@ -100,18 +106,18 @@ export class Barrier {
 
   /** Whether the next one is the last. */
   get #complete(): boolean {
-    return this.#line.size + 1 === this.#parties;
+    return this.#queue.size + 1 === this.#parties;
   }
 
   /** Lets everybody go who waits; returns the index of the one who came last. */
   #trip(): number {
     let index = 0;
-    this.#line.empty((party) => settle(party, index++));
+    this.#queue.drainWith((party) => grant(party, index++));
     return index;
   }
 
   #sendAway(state: string): void {
-    this.#line.empty((party) => refuse(party, brokenBy(state)));
+    this.#queue.drainWith((party) => reject(party, brokenBy(state)));
   }
 }
 

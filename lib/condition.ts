@@ -3,12 +3,22 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkWaitOptions, isThenable, must, promised } from "./internal/check.ts";
 import { timedOut } from "./internal/cancellation.ts";
+import {
+  checkFunction,
+  checkInteger,
+  isThenable,
+  must,
+  promised,
+  readWaitOptions,
+  throwIfAborted,
+  type WaitLimits,
+} from "./internal/check.ts";
 import type { Mutex } from "./internal/mutex.ts";
-import { Place, WaitQueue } from "./internal/wait_queue.ts";
-import { NotHeldError, TimeoutError } from "./errors.ts";
-import { type Hold, runHolding } from "./internal/hold.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import { describe, PlainWaiter, type WaitedFor } from "./internal/waiter.ts";
+import { NotHeldError } from "./errors.ts";
+import { type Borrower, type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
@@ -42,7 +52,8 @@ import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 export class Condition implements Acquirable<Guard> {
   readonly #lock: Lock;
   readonly #mutex: Mutex;
-  readonly #line = new WaitQueue<void>();
+  readonly #self = describe("condition", ACT);
+  readonly #queue = new WaitQueue<void>();
 
   /**
    * A condition on a lock; on one of its own if none is given.
@@ -63,7 +74,7 @@ export class Condition implements Acquirable<Guard> {
 
   /** How many wait for a notification. Those who wait for the lock are counted by `lock.waiting`. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
   /**
@@ -90,7 +101,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {TypeError} when `fn` is not a function, and what the lock's `acquire` and `fn` throw.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
+    return runHolding(this, fn, options);
   }
 
   /**
@@ -122,10 +133,8 @@ export class Condition implements Acquirable<Guard> {
    */
   wait(options?: WaitOptions): Promise<void> {
     return promised(() => {
-      checkWaitOptions(options);
-      const hold = this.#hold(ACT);
-      refuseIfOver(options);
-      return this.#sleep(hold, options);
+      const limits = readWaitOptions(options);
+      return this.#wait(this.#hold(ACT), limits);
     });
   }
 
@@ -144,25 +153,17 @@ export class Condition implements Acquirable<Guard> {
    */
   async waitFor<T>(predicate: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(predicate, "predicate");
-    checkWaitOptions(options);
+    const limits = readWaitOptions(options);
     const hold = this.#hold(ACT);
-    // Another guard may hold by now, which is not ours to lend.
-    const stillOurs = () => {
-      if (this.#mutex.holder !== hold) throw releasedMeanwhile();
-    };
-    if (options?.signal?.aborted) throw options.signal.reason;
-    const timeout = options?.timeout ?? Infinity;
-    const deadline = performance.now() + timeout;
-    for (let rest = timeout;; rest = Math.max(0, deadline - performance.now())) {
-      stillOurs();
+    throwIfAborted(limits);
+    const whole = limits && { ...limits, deadline: performance.now() + limits.timeout };
+    for (;;) {
+      this.#checkHolder(hold);
       const asked = predicate();
       const value = isThenable(asked) ? await asked : asked;
-      stillOurs();
+      this.#checkHolder(hold);
       if (value) return value;
-      await this.wait({ signal: options?.signal, timeout: rest }).catch((error) => {
-        // That wait only knew the rest of the time.
-        throw error instanceof TimeoutError && error !== options?.signal?.reason ? timedOut(ACT, timeout) : error;
-      });
+      await this.#wait(hold, whole);
     }
   }
 
@@ -178,7 +179,7 @@ export class Condition implements Acquirable<Guard> {
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
     this.#hold("notify condition");
-    while (n-- > 0 && this.#line.wakeOne() !== undefined);
+    while (n-- > 0 && this.#queue.wakeOne() !== undefined);
   }
 
   /**
@@ -188,39 +189,30 @@ export class Condition implements Acquirable<Guard> {
    */
   notifyAll(): void {
     this.#hold("notify condition");
-    while (this.#line.wakeOne() !== undefined);
+    while (this.#queue.wakeOne() !== undefined);
   }
 
-  #hold(act: string): Hold {
+  #hold(operation: string): Hold {
     const hold = this.#mutex.holder;
-    if (hold === undefined) throw new NotHeldError(`Cannot ${act}: lock is not held`);
+    if (hold === undefined) throw new NotHeldError(`Cannot ${operation}: lock is not held`);
     return hold;
   }
 
-  /** Joins the line before the lock passes on, so that a notification by the very next holder is not missed. */
-  #sleep(hold: Hold, options: WaitOptions | undefined): Promise<void> {
+  /** Another guard may hold by now, which is not the caller's to lend. */
+  #checkHolder(hold: Hold): void {
+    if (this.#mutex.holder !== hold) throw releasedMeanwhile();
+  }
+
+  /** Waits for one notification. */
+  #wait(hold: Hold, limits: WaitLimits | undefined): Promise<void> {
+    throwIfAborted(limits);
+    if (limits !== undefined && isOver(limits)) throw timedOut(ACT, limits.timeout);
     return new Promise((resolve, reject) => {
-      const place = new Place<void>(ACT);
-      let notified = false;
-      let refuse = () => reject(releasedMeanwhile());
-      const onNotified = () => {
-        notified = true;
-        retake(this.#mutex, hold, resolve);
-      };
-      const onGivenUp = (reason: unknown) => {
-        refuse = () => reject(reason);
-        retake(this.#mutex, hold, refuse);
-      };
-      const takeBack = () => {
-        if (place.resolve !== undefined) this.#line.drop(place);
-        else this.#mutex.line.drop(hold);
-        // What reached somebody who will not act on it belongs to the next one.
-        if (notified) this.#line.wakeOne();
-        refuse();
-      };
-      this.#line.join(place, onNotified, onGivenUp, options);
-      hold.moveTo({ act: ACT, lends: true, takeBack });
-      this.#mutex.takeBack();
+      const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, reject);
+      hold.moveTo(waiter);
+      // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
+      this.#queue.join(waiter, () => waiter.onNotified(resolve), (reason) => waiter.onCancelled(reason), limits);
+      this.#mutex.handOff();
     });
   }
 }
@@ -228,23 +220,57 @@ export class Condition implements Acquirable<Guard> {
 const ACT = "wait for condition";
 
 function releasedMeanwhile(): NotHeldError {
-  return new NotHeldError("Cannot wait for condition: its guard was released meanwhile");
+  return new NotHeldError(`Cannot ${ACT}: its guard was released meanwhile`);
 }
 
-function refuseIfOver(options: WaitOptions | undefined): void {
-  if (options?.signal?.aborted) throw options.signal.reason;
-  if (options?.timeout === 0) throw timedOut(ACT, 0);
+/** Whether no time is left to wait. */
+function isOver({ timeout, deadline = Infinity }: WaitLimits): boolean {
+  return timeout === 0 || deadline <= performance.now();
 }
 
-/** In line like everybody, but without a way to give up. */
-function retake(mutex: Mutex, hold: Hold, onBack: () => void): void {
-  const back = () => {
-    hold.moveTo(mutex);
-    onBack();
-  };
-  if (mutex.holder !== undefined) return mutex.line.join(hold, back, unreachable);
-  mutex.holder = hold;
-  back();
-}
+/** One wait: for a notification, then for the lock. The hold is lent to it until it is held again. */
+class ConditionWaiter extends PlainWaiter<void> implements Borrower {
+  readonly lender: Mutex;
+  readonly #queue: WaitQueue<void>;
+  readonly #hold: Hold;
+  readonly #reject: (reason: unknown) => void;
+  #isNotified = false;
+  #isCancelled = false;
+  #reason: unknown;
 
-function unreachable(): void {}
+  constructor(
+    condition: WaitedFor,
+    queue: WaitQueue<void>,
+    lender: Mutex,
+    hold: Hold,
+    reject: (reason: unknown) => void,
+  ) {
+    super(condition);
+    this.#queue = queue;
+    this.lender = lender;
+    this.#hold = hold;
+    this.#reject = reject;
+  }
+
+  /** Moves over to the lock's queue. */
+  onNotified(resolve: () => void): void {
+    this.#isNotified = true;
+    this.lender.reacquire(this.#hold, resolve);
+  }
+
+  /** The same, to reject once the lock is back. */
+  onCancelled(reason: unknown): void {
+    this.#isCancelled = true;
+    this.#reason = reason;
+    this.lender.reacquire(this.#hold, () => this.#reject(reason));
+  }
+
+  /** The guard was released: the lock is not taken back. */
+  onRelease(hold: Hold): void {
+    if (this.resolve !== undefined) this.#queue.remove(this);
+    else this.lender.queue.remove(hold);
+    // A notification for a wait that has ended belongs to the next one.
+    if (this.#isNotified) this.#queue.wakeOne();
+    this.#reject(this.#isCancelled ? this.#reason : releasedMeanwhile());
+  }
+}

@@ -3,8 +3,10 @@
  *
  * @module
  */
-import { refusal } from "./internal/cancellation.ts";
-import { Place, WaitQueue } from "./internal/wait_queue.ts";
+import { admit, promised } from "./internal/check.ts";
+import { hook } from "./internal/hook.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import { describe, PlainWaiter, reportGrant } from "./internal/waiter.ts";
 import type { WaitOptions } from "./types.ts";
 
 /**
@@ -24,9 +26,10 @@ import type { WaitOptions } from "./types.ts";
  * ```
  */
 export class Event {
-  // #set implies #line.size === 0
+  // #set implies #queue.size === 0
   #set = false;
-  readonly #line = new WaitQueue<void>();
+  readonly #self = describe("event", "wait for event");
+  readonly #queue = new WaitQueue<void>();
 
   /** Whether the flag is set. */
   get isSet(): boolean {
@@ -35,13 +38,13 @@ export class Event {
 
   /** How many wait. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
   /** Sets the flag and lets everybody go who waits, also if it is cleared again right after. */
   set(): void {
     this.#set = true;
-    this.#line.wakeAll();
+    this.#queue.wakeAll();
   }
 
   /** Takes the flag down. Those who were let go stay so. */
@@ -62,8 +65,12 @@ export class Event {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
-    const refused = refusal(options);
-    if (refused !== undefined) return refused;
-    return this.#set ? Promise.resolve() : this.#line.wait(new Place("wait for event"), options);
+    return promised(() => {
+      const limits = admit(options);
+      const waiter = new PlainWaiter<void>(this.#self);
+      if (!this.#set) return this.#queue.wait(waiter, limits);
+      if (hook !== undefined) reportGrant(waiter);
+      return Promise.resolve();
+    });
   }
 }

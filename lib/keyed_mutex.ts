@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { quote } from "./internal/check.ts";
-import { refusal } from "./internal/cancellation.ts";
+import { admit, named, promised, quote } from "./internal/check.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
@@ -55,7 +54,7 @@ export class KeyedMutex<K = unknown> {
 
   /** How many are in line for `key`. */
   waiting(key: K): number {
-    return this.#entries.get(key)?.line.size ?? 0;
+    return this.#entries.get(key)?.queue.size ?? 0;
   }
 
   /**
@@ -73,8 +72,11 @@ export class KeyedMutex<K = unknown> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
-    // Before there is an entry, which nobody would remove.
-    return refusal(options) ?? this.#entry(key).enter(options);
+    if (options === undefined) return this.#entry(key).acquire();
+    return promised(() => {
+      const limits = admit(options); // before there is an entry, which would never be removed
+      return this.#entry(key).acquire(limits);
+    });
   }
 
   /** The guard if `key` is free, else undefined. */
@@ -90,7 +92,7 @@ export class KeyedMutex<K = unknown> {
    * @throws {TypeError} when `fn` is not a function, and what {@linkcode KeyedMutex.acquire} and `fn` throw.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(key, options), fn);
+    return runHolding(this.at(key), fn, options);
   }
 
   /**
@@ -140,7 +142,7 @@ class Key<K> implements KeyedLock {
   }
 
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return this.#mutex.run(this.#key, fn, options);
+    return runHolding(this, fn, options);
   }
 }
 
@@ -155,11 +157,19 @@ class Entry<K> extends Mutex {
     this.#key = key;
   }
 
-  override get act(): string {
-    return `acquire key ${quote(this.#key)}`;
+  override get kind(): string {
+    return "key";
   }
 
-  protected override idle(): void {
+  get key(): K {
+    return this.#key;
+  }
+
+  override get operation(): string {
+    return `${named("acquire lock", this.name)} for key ${quote(this.#key)}`;
+  }
+
+  protected override onIdle(): void {
     this.#entries.delete(this.#key);
   }
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { admit, promised } from "./internal/check.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
@@ -45,7 +46,7 @@ export class Lock implements Acquirable<Guard> {
 
   /** How many are in line. */
   get waiting(): number {
-    return this.#mutex.line.size;
+    return this.#mutex.queue.size;
   }
 
   /**
@@ -63,7 +64,8 @@ export class Lock implements Acquirable<Guard> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
-    return this.#mutex.acquire(options);
+    if (options === undefined) return this.#mutex.acquire();
+    return promised(() => this.#mutex.acquire(admit(options)));
   }
 
   /** The guard if the lock is free, else undefined. Synchronous: `lock.tryAcquire() ?? await lock.acquire()` is fastest. */
@@ -79,7 +81,7 @@ export class Lock implements Acquirable<Guard> {
    * @throws {TypeError} when `fn` is not a function, and what {@linkcode Lock.acquire} and `fn` throw.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
+    return runHolding(this, fn, options);
   }
 
   /**

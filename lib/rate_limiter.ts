@@ -3,26 +3,24 @@
  *
  * @module
  */
-import { checkFunction, checkInteger, checkNumber, must, promised } from "./internal/check.ts";
-import { refusal } from "./internal/cancellation.ts";
+import {
+  checkFunction,
+  checkInteger,
+  checkNumber,
+  must,
+  promised,
+  readWaitOptions,
+  throwIfAborted,
+} from "./internal/check.ts";
 import { StartLog } from "./internal/start_log.ts";
-import { Place, settle, WaitQueue } from "./internal/wait_queue.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import { describe, grant, PlainWaiter } from "./internal/waiter.ts";
 import type { WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
 export interface RateLimiterOptions extends WaitOptions {
   /** How many starts the call takes at once. Default: 1. */
   readonly permits?: number | undefined;
-}
-
-/** A call that waits for its starts. */
-class StartWaiter extends Place<void> {
-  readonly permits: number;
-
-  constructor(act: string, permits: number) {
-    super(act);
-    this.permits = permits;
-  }
 }
 
 /** Platforms fire timers by less than this many milliseconds early. More means that the timers run by another clock. */
@@ -54,7 +52,8 @@ export class RateLimiter {
   readonly #limit: number;
   readonly #interval: number;
   readonly #starts: StartLog;
-  readonly #queue: WaitQueue<void, StartWaiter> = new WaitQueue(() => this.#serve());
+  readonly #self = describe("rate-limiter", "start");
+  readonly #queue: WaitQueue<void, PlainWaiter<void>> = new WaitQueue({ afterLeave: () => this.#serve() });
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When the first waiter may start, by #now; Infinity while no timer is set. */
   #due = Infinity;
@@ -117,11 +116,12 @@ export class RateLimiter {
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
     return promised(() => {
+      const limits = readWaitOptions(options);
       const { permits = 1 } = options ?? {};
-      const refused = refusal(options, () => this.#check(permits));
-      if (refused !== undefined) return refused;
+      this.#check(permits);
+      throwIfAborted(limits);
       if (this.#start(permits)) return Promise.resolve();
-      const started = this.#queue.wait(new StartWaiter("start", permits), options);
+      const started = this.#queue.wait(new PlainWaiter(this.#self, permits), limits);
       this.#setTimer();
       return started;
     });
@@ -167,7 +167,7 @@ export class RateLimiter {
     // Letting smaller requests pass the first one would starve it.
     for (; next !== undefined && this.#starts.tryAdd(next.permits, this.#now()); next = this.#queue.peek()) {
       this.#queue.shift(next);
-      settle(next, undefined);
+      grant(next, undefined);
     }
     this.#setTimer();
   }

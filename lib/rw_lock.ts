@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { refusal } from "./internal/cancellation.ts";
+import { admit, named, promised } from "./internal/check.ts";
 import { Permits } from "./internal/permits.ts";
-import { Hold, type Keeper, runHolding } from "./internal/hold.ts";
+import { Hold, type Owner, runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
 import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 
@@ -55,13 +55,14 @@ export class RwLock {
   /** Nobody reads, nobody writes. */
   constructor() {
     const permits = new Permits(ALL);
-    this.reader = new Side(permits, 1, "acquire reader side");
-    this.writer = new Side(permits, ALL, "acquire writer side");
+    this.reader = new Side(permits, 1, "reader");
+    this.writer = new Side(permits, ALL, "writer");
   }
 }
 
-class Side implements RwLockSide, Keeper {
-  readonly act: string;
+class Side implements RwLockSide, Owner {
+  readonly kind: string;
+  readonly name: string | undefined;
   readonly #permits: Permits;
   readonly #share: number;
 
@@ -69,10 +70,19 @@ class Side implements RwLockSide, Keeper {
     setPlace(Side, (side) => ({ owner: side.#permits }));
   }
 
-  constructor(permits: Permits, share: number, act: string) {
+  constructor(permits: Permits, share: number, kind: string) {
     this.#permits = permits;
     this.#share = share;
-    this.act = act;
+    this.kind = kind;
+    this.name = permits.name;
+  }
+
+  get operation(): string {
+    return named(`acquire ${this.kind} side`, this.name);
+  }
+
+  get group(): object {
+    return this.#permits;
   }
 
   get locked(): boolean {
@@ -82,11 +92,11 @@ class Side implements RwLockSide, Keeper {
   }
 
   get waiting(): number {
-    return this.#permits.line.living().filter((hold) => hold.permits === this.#share).length;
+    return this.#permits.queue.waiters().filter((hold) => hold.permits === this.#share).length;
   }
 
   acquire(options?: WaitOptions): Promise<Guard> {
-    return refusal(options) ?? this.#permits.acquire(new Hold(this, this.#share), options);
+    return promised(() => this.#permits.acquire(new Hold(this, this.#share), admit(options)));
   }
 
   tryAcquire(): Guard | undefined {
@@ -94,10 +104,10 @@ class Side implements RwLockSide, Keeper {
   }
 
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
+    return runHolding(this, fn, options);
   }
 
-  takeBack(hold: Hold): void {
-    this.#permits.give(hold.permits);
+  onRelease(hold: Hold): void {
+    this.#permits.onRelease(hold);
   }
 }

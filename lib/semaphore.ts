@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { checkInteger, promised } from "./internal/check.ts";
-import { refusal } from "./internal/cancellation.ts";
+import { checkInteger, promised, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { Permits } from "./internal/permits.ts";
 import { Hold, runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
@@ -67,7 +66,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 
   /** How many are in line. */
   get waiting(): number {
-    return this.#permits.line.size;
+    return this.#permits.queue.size;
   }
 
   /**
@@ -88,9 +87,11 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     if (options === undefined) return this.#permits.acquire(new Hold(this.#permits));
     return promised(() => {
-      const { permits = 1 } = options ?? {}; // null gets its error from refusal
-      const refused = refusal(options, () => checkInteger(permits, "permits", 1, this.#permits.most));
-      return refused ?? this.#permits.acquire(new Hold(this.#permits, permits), options);
+      const limits = readWaitOptions(options);
+      const { permits = 1 } = options;
+      checkInteger(permits, "permits", 1, this.#permits.most);
+      throwIfAborted(limits);
+      return this.#permits.acquire(new Hold(this.#permits, permits), limits);
     });
   }
 
@@ -113,7 +114,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {TypeError} when `fn` is not a function, and what {@linkcode Semaphore.acquire} and `fn` throw.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
+    return runHolding(this, fn, options);
   }
 
   /**

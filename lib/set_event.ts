@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { isThenable, must } from "./internal/check.ts";
-import { refusal } from "./internal/cancellation.ts";
-import { Place, WaitQueue } from "./internal/wait_queue.ts";
+import { admit, isThenable, must, promised } from "./internal/check.ts";
+import { hook } from "./internal/hook.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import { describe, PlainWaiter, reportGrant } from "./internal/waiter.ts";
 import type { WaitOptions } from "./types.ts";
 
 /**
@@ -28,9 +29,10 @@ import type { WaitOptions } from "./types.ts";
  * ```
  */
 export class SetEvent<T = unknown> implements Iterable<T> {
-  // #line.size > 0 implies #members.size > 0
+  // #queue.size > 0 implies #members.size > 0
   readonly #members: Set<T>;
-  readonly #line = new WaitQueue<void>();
+  readonly #self = describe("set-event", "wait for empty set");
+  readonly #queue = new WaitQueue<void>();
 
   /**
    * A set with these members; open if there are none.
@@ -56,7 +58,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
 
   /** How many wait for it to be empty. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
   /** Makes `member` a member; adding it again changes nothing. */
@@ -73,7 +75,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    */
   delete(member: T): boolean {
     if (!this.#members.delete(member)) return false;
-    if (this.#members.size === 0) this.#line.wakeAll();
+    if (this.#members.size === 0) this.#queue.wakeAll();
     return true;
   }
 
@@ -115,8 +117,12 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
-    const refused = refusal(options);
-    if (refused !== undefined) return refused;
-    return this.isSet ? Promise.resolve() : this.#line.wait(new Place("wait for empty set"), options);
+    return promised(() => {
+      const limits = admit(options);
+      const waiter = new PlainWaiter<void>(this.#self);
+      if (!this.isSet) return this.#queue.wait(waiter, limits);
+      if (hook !== undefined) reportGrant(waiter);
+      return Promise.resolve();
+    });
   }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkTimeout, checkWaitOptions, promised } from "./internal/check.ts";
+import { checkTimeout, promised, readWaitOptions } from "./internal/check.ts";
 import { Lock } from "./lock.ts";
 import type { Guard, WaitOptions } from "./types.ts";
 
@@ -49,9 +49,7 @@ export class TimeoutLock extends Lock {
    */
   override acquire(options?: WaitOptions): Promise<Guard> {
     return promised(() => {
-      checkWaitOptions(options);
-      const timeout = options?.timeout === undefined ? this.#timeout : options.timeout;
-      return super.acquire({ signal: options?.signal, timeout });
+      return super.acquire(readWaitOptions(options, this.#timeout));
     });
   }
 }

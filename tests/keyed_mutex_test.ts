@@ -43,7 +43,7 @@ test("KeyedMutex: keys are compared as in a Map", async () => {
     await assert.rejects(
       keys.acquire(key, { timeout: 0 }),
       (error: Error) =>
-        error instanceof TimeoutError && /^Cannot acquire key .+: timed out after 0 ms$/.test(error.message),
+        error instanceof TimeoutError && /^Cannot acquire lock for key .+: timed out after 0 ms$/.test(error.message),
     );
   }
   guards.forEach((guard) => guard.release());

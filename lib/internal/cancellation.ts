@@ -1,212 +1,186 @@
 /**
- * How a waiter gives up: the only place that knows the signals and timers of those in line.
+ * Cancellation: ending a wait by a signal, by a time-out, or by whichever comes first. This module knows nothing of
+ * queues, and no other module of the library listens to a signal or sets a timer.
  *
- * However many wait with one signal, it carries one listener; however many wait with one time-out, they share one
- * timer. Both are gone as soon as nobody needs them. When several leave at once, all of them are out of their lines
- * before anybody behind them is let in, so nothing is granted to who is about to leave.
+ * Any number of waits with one signal share one listener; any number of time-outs share one timer. Both are gone as soon
+ * as no wait needs them. Waits that end together do so in two phases: all of them leave first, then grants are made, so
+ * nothing is granted to a waiter that is about to leave.
+ *
+ * Usage, from the simplest to the most general:
+ *
+ * - `await pause(ms, signal)` resolves after a time, or earlier when the signal aborts.
+ * - `const registration = onCancel({ signal, timeout }, fn)` calls `fn` once, unless `registration.end()` was called
+ *   before.
+ * - `class … implements Cancellable`, one for any number of waits, with a `CancelRegistration` for each.
+ *
+ * The options of a public method are read by `readWaitOptions` of `check.ts`, once, when the call is made; what it
+ * returns is a {@linkcode WaitLimits}. A signal that is aborted already is the caller's business: it tells no one again.
  *
  * @module
  */
-import { checkWaitOptions } from "./check.ts";
 import { TimeoutError } from "../errors.ts";
-import type { WaitOptions } from "../types.ts";
+import type { WaitLimits } from "./check.ts";
+import { type Timed, TimerRegistry } from "./timers.ts";
 
-/** The line as an exit sees it. */
-interface Line {
-  drop(waiter: Leaver): void;
-  gone(): void;
+/** How a wait was cancelled. */
+export type CancelOutcome = "timeout" | "aborted";
+
+/** What ends a wait. */
+export interface CancelLimits extends Partial<WaitLimits> {
+  /** Whether the time-out keeps the process alive. Default: true. */
+  readonly keepsAlive?: boolean;
 }
 
-/** The waiter as its exit sees it. */
-interface Leaver {
-  readonly act: string;
-  exit: Exit | undefined;
+/** What waits are registered for: a queue, a pause, a lease. */
+export interface Cancellable<R> {
+  /** Phase one: ends the wait of this registration. Grants nothing, and runs no code of the user. Does not throw. */
+  leave(registration: R, outcome: CancelOutcome): void;
+  /** Phase two: called once after all that leave together have left. */
+  afterLeave(): void;
 }
 
-/** What setTimeout can count; anything above fires at once. */
-const LONGEST_DELAY = 2 ** 31 - 1;
+/** One wait. It is registered with its signal and its time-out from `begin` until it is cancelled or `end` is called. */
+export class CancelRegistration implements Timed {
+  readonly #target: Cancellable<CancelRegistration>;
+  #signals: SignalRegistry | undefined;
+  timers: TimerRegistry | undefined;
+  deadline: number = Infinity;
+  order: number = 0;
 
-/** One waiter's way out. It is registered with its signal and its time-out exactly while its waiter is in line. */
-export class Exit {
-  readonly line: Line;
-  readonly signal: AbortSignal | undefined;
-  readonly #waiter: Leaver;
-  readonly #reject: (reason: unknown) => void;
-  readonly #timeout: number;
-  readonly #signalled: Crowd<AbortSignal> | undefined;
-  readonly #timed: Crowd<number> | undefined;
-  /** On the monotonic clock, in ms. */
-  readonly deadline: number = Infinity;
-
-  constructor(line: Line, waiter: Leaver, reject: (reason: unknown) => void, options: WaitOptions) {
-    const { signal, timeout = Infinity } = options;
-    this.line = line;
-    this.signal = signal;
-    this.#waiter = waiter;
-    this.#reject = reject;
-    this.#timeout = timeout;
-    if (signal !== undefined) this.#signalled = Signal.crowdOf(signal).join(this);
-    if (timeout === Infinity) return;
-    // A timer counts whole milliseconds; rounding up is never early.
-    const delay = Math.ceil(timeout);
-    this.deadline = performance.now() + delay;
-    this.#timed = (byDelay.get(delay) ?? new TimedCrowd(delay)).join(this);
+  constructor(target: Cancellable<never>) {
+    this.#target = target as Cancellable<CancelRegistration>;
   }
 
-  /** Forgets signal and timer: the waiter was granted, or leaves otherwise. */
-  disarm(): void {
-    this.#waiter.exit = undefined;
-    this.#signalled?.leave(this);
-    this.#timed?.leave(this);
+  /** Throws what `signal.addEventListener` throws; nothing is registered then. */
+  begin({ signal, timeout = Infinity, deadline = Infinity, keepsAlive = true }: CancelLimits): this {
+    if (signal !== undefined) this.#signals = SignalRegistry.join(signal, this);
+    if (timeout === Infinity && deadline === Infinity) return this;
+    const timers = TimerRegistry.inForce(keepsAlive, onDue);
+    // A timer counts whole milliseconds; rounding up is never early.
+    this.deadline = deadline === Infinity ? timers.now() + Math.ceil(timeout) : deadline;
+    this.order = timers.nextOrder();
+    this.timers = timers;
+    timers.add(this);
+    return this;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#signals?.signal;
+  }
+
+  /** Forgets signal and time-out. Calling it again does nothing. */
+  end(): void {
+    const { timers } = this;
+    this.timers = undefined;
+    timers?.delete();
+    const signals = this.#signals;
+    this.#signals = undefined;
+    signals?.leave(this);
+  }
+
+  /** Phase one. Returns what phase two is called on. */
+  cancel(outcome: CancelOutcome): Cancellable<CancelRegistration> {
+    this.#target.leave(this, outcome);
+    this.end();
+    return this.#target;
   }
 
   /**
-   * Takes the waiter out of its line and rejects it, for its signal or else for its time. The caller tells the line when
-   * all who leave now are out.
+   * For a signal that is aborted but has not yet notified its listeners: a grant must not go to a cancelled waiter.
+   * Phase two is left to the caller.
    */
-  leave(): void {
-    this.line.drop(this.#waiter);
-    this.#reject(this.signal?.aborted ? this.signal.reason : timedOut(this.#waiter.act, this.#timeout));
-  }
-
-  /** For a signal that is aborted but has not told its listeners yet: what is next must not be granted to who gave up. */
-  leaveIfAborted(): boolean {
-    if (!this.signal?.aborted) return false;
-    this.leave();
+  cancelIfAborted(): boolean {
+    if (this.#signals === undefined || !isAborted(this.#signals.signal)) return false;
+    this.cancel("aborted");
     return true;
   }
 }
 
-/** The error for a wait that took too long. */
-export function timedOut(act: string, timeout: number): TimeoutError {
-  return new TimeoutError(`Cannot ${act}: timed out after ${timeout} ms`);
+/** Calls `fn` when the signal aborts or the time is over. */
+export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): CancelRegistration {
+  let cancelledBy: CancelOutcome;
+  return new CancelRegistration({
+    leave: (_, outcome) => cancelledBy = outcome,
+    afterLeave: () => fn(cancelledBy),
+  }).begin(limits);
 }
 
-/** The rejection for bad options or an aborted signal, where there is no state to check in between. */
-export function refusal(options: WaitOptions | undefined, checkMore?: () => void): Promise<never> | undefined {
-  if (options === undefined) return undefined;
+/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. Keeps the process alive unless told not to. */
+export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    else onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
+  });
+}
+
+/** The error for a wait that took too long. `holder` is what the diagnostics add. */
+export function timedOut(operation: string, timeout: number, holder = ""): TimeoutError {
+  return new TimeoutError(`Cannot ${operation}: timed out after ${timeout} ms${holder}`);
+}
+
+/** The signal's reason. Never throws. */
+export function reasonOf(signal: AbortSignal): unknown {
   try {
-    checkWaitOptions(options);
-    checkMore?.();
+    return signal.reason;
   } catch (error) {
-    return Promise.reject(error);
-  }
-  return options.signal?.aborted ? Promise.reject(options.signal.reason) : undefined;
-}
-
-/** Everybody is out before anybody is let in. */
-function leaveTogether(exits: Iterable<Exit>): void {
-  const lines = new Set<Line>();
-  for (const exit of exits) {
-    exit.leave();
-    lines.add(exit.line);
-  }
-  for (const line of lines) line.gone();
-}
-
-/** Everybody who leaves for the same reason. It is known, and watches for that reason, exactly while it has members. */
-abstract class Crowd<K> {
-  protected readonly exits: Set<Exit> = new Set();
-  protected readonly key: K;
-
-  constructor(key: K) {
-    this.key = key;
-  }
-
-  join(exit: Exit): this {
-    this.exits.add(exit);
-    return this;
-  }
-
-  leave(exit: Exit): void {
-    this.exits.delete(exit);
-    if (this.exits.size === 0) this.end();
-  }
-
-  protected abstract end(): void;
-}
-
-/** Its constructor returns what it is given, so the private fields of a class that extends it go onto that. */
-class Given {
-  constructor(object: object) {
-    return object;
+    return error;
   }
 }
 
-/**
- * A signal with its crowd in a private field: nobody sees it, and it goes with the signal, as in a WeakMap. With 100,000
- * signals a WeakMap is more than half of what waiting adds to what the signals cost by themselves.
- */
-class Signal extends Given {
-  #crowd: SignalCrowd | undefined;
-
-  /** Everybody who waits with the signal, as soon as there is somebody. */
-  static crowdOf(given: AbortSignal): SignalCrowd {
-    const signal = (#crowd in given ? given : new Signal(given)) as Signal;
-    return signal.#crowd ??= new SignalCrowd(given);
-  }
-
-  /** There is nobody any more. */
-  static forget(signal: AbortSignal): void {
-    (signal as unknown as Signal).#crowd = undefined;
+/** A foreign signal whose getter throws counts as not aborted. */
+function isAborted(signal: AbortSignal): boolean {
+  try {
+    return signal.aborted;
+  } catch {
+    return false;
   }
 }
 
-/** All who wait with one signal. One listener serves them: adding one for each would cost O(n). */
-class SignalCrowd extends Crowd<AbortSignal> {
+function onDue(due: readonly Timed[]): void {
+  cancelTogether(due as readonly CancelRegistration[], "timeout");
+}
+
+/** Removes all cancelled waiters first, then lets grants be made. */
+function cancelTogether(registrations: Iterable<CancelRegistration>, outcome: CancelOutcome): void {
+  const targets = new Set<Cancellable<CancelRegistration>>();
+  for (const registration of registrations) targets.add(registration.cancel(outcome));
+  for (const target of targets) target.afterLeave();
+}
+
+const registries = /* @__PURE__ */ new WeakMap<AbortSignal, SignalRegistry>();
+
+/** The waits with one signal. One listener serves them: adding one for each would cost O(n). */
+class SignalRegistry {
+  // The signal carries the listener exactly while there are members.
+  readonly signal: AbortSignal;
+  readonly #members = new Set<CancelRegistration>();
+
   constructor(signal: AbortSignal) {
-    super(signal);
-    signal.addEventListener("abort", this);
+    this.signal = signal;
+  }
+
+  static join(signal: AbortSignal, registration: CancelRegistration): SignalRegistry {
+    let registry = registries.get(signal);
+    if (registry === undefined) {
+      registry = new SignalRegistry(signal);
+      signal.addEventListener("abort", registry);
+      registries.set(signal, registry);
+    }
+    registry.#members.add(registration);
+    return registry;
+  }
+
+  leave(registration: CancelRegistration): void {
+    this.#members.delete(registration);
+    if (this.#members.size > 0) return;
+    registries.delete(this.signal);
+    try {
+      this.signal.removeEventListener("abort", this);
+    } catch { /* a foreign signal: the wait has ended all the same */ }
   }
 
   handleEvent(): void {
-    leaveTogether(this.exits);
-  }
-
-  protected override end(): void {
-    this.key.removeEventListener("abort", this);
-    Signal.forget(this.key);
-  }
-}
-
-const byDelay = new Map<number, TimedCrowd>();
-
-/** All who wait equally long: they joined in the order of their deadlines, so one timer for the first serves all. */
-class TimedCrowd extends Crowd<number> {
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the timer is due. */
-  #until = 0;
-
-  constructor(delay: number) {
-    super(delay);
-    byDelay.set(delay, this);
-    this.#start(delay);
-  }
-
-  #start(delay: number): void {
-    const wait = Math.min(Math.ceil(delay), LONGEST_DELAY);
-    this.#until = performance.now() + wait;
-    this.#timer = setTimeout(() => this.#ring(), wait);
-  }
-
-  #ring(): void {
-    // A timer may ring a little before the monotonic clock says so; what it was set for counts as reached.
-    const now = Math.max(performance.now(), this.#until);
-    leaveTogether(this.#due(now));
-    const [next] = this.exits;
-    if (next !== undefined) this.#start(next.deadline - now);
-  }
-
-  /** Who is due at that time or less than a millisecond later, which is as exact as timers are. */
-  *#due(time: number): Iterable<Exit> {
-    for (const exit of this.exits) {
-      if (exit.deadline >= time + 1) return;
-      yield exit;
-    }
-  }
-
-  protected override end(): void {
-    clearTimeout(this.#timer);
-    byDelay.delete(this.key);
+    // An event that was dispatched by hand aborts nothing.
+    if (isAborted(this.signal)) cancelTogether(this.#members, "aborted");
   }
 }

@@ -23,6 +23,11 @@ function spelt(value: unknown): string {
   return String(value);
 }
 
+/** `acquire lock "orders"`, or `acquire lock` without a name. */
+export function named(operation: string, name: string | undefined): string {
+  return name === undefined ? operation : `${operation} ${quote(name)}`;
+}
+
 /** Throws unless it `holds` that the argument obeys the rule, which reads on from "must". */
 export function must(
   holds: boolean,
@@ -86,17 +91,51 @@ export function checkOptions(options: unknown): void {
   must(!("aborted" in options), "options", "not be a signal itself", options); // it would pass for options that say nothing
 }
 
-/** Both members of {@linkcode WaitOptions}. */
-export function checkWaitOptions(options: WaitOptions | undefined): void {
+/** What a waiting call was given, read once and checked. */
+export interface WaitLimits {
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds; Infinity without a time-out. */
+  readonly timeout: number;
+  /** The moment on the monotonic clock at which the time is over, in ms. Default: `timeout` from now. */
+  readonly deadline?: number;
+}
+
+/**
+ * Reads both members of {@linkcode WaitOptions}, each once: changing the object later has no effect.
+ *
+ * @returns Undefined if nothing limits the wait.
+ */
+export function readWaitOptions(options: WaitOptions | undefined, defaultTimeout = Infinity): WaitLimits | undefined {
   checkOptions(options);
-  if (options?.timeout !== undefined) checkTimeout(options.timeout);
-  if (options?.signal !== undefined) checkSignal(options.signal);
+  const { signal, timeout = defaultTimeout } = options ?? {};
+  checkTimeout(timeout);
+  if (signal !== undefined) checkSignal(signal);
+  return signal === undefined && timeout === Infinity ? undefined : { signal, timeout };
+}
+
+/** Checks {@linkcode WaitOptions} that are read elsewhere. */
+export function checkWaitOptions(options: WaitOptions | undefined): void {
+  readWaitOptions(options);
 }
 
 /** By structure, so that signals of another realm or of a polyfill pass. */
 export function checkSignal(value: unknown, name = "signal"): asserts value is AbortSignal {
-  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
-  must(typeof aborted === "boolean" && typeof addEventListener === "function", name, "be an AbortSignal", value);
+  const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  const isSignal = typeof aborted === "boolean" && typeof addEventListener === "function" &&
+    typeof removeEventListener === "function";
+  must(isSignal, name, "be an AbortSignal", value);
+}
+
+/** The limits of a call that has no state to check before its signal. Throws for bad options or an aborted signal. */
+export function admit(options: WaitOptions | undefined): WaitLimits | undefined {
+  const limits = readWaitOptions(options);
+  throwIfAborted(limits);
+  return limits;
+}
+
+/** Throws the reason of a signal that is aborted. */
+export function throwIfAborted(limits: WaitLimits | undefined): void {
+  if (limits?.signal?.aborted) throw limits.signal.reason;
 }
 
 /** Calls `fn` so that what it throws becomes a rejection: what returns a promise never throws synchronously. */

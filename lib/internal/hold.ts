@@ -1,69 +1,64 @@
 /**
- * One hold of one thing: waiting, held (maybe lent to a Condition in between), spent. It is spent once, and what is
- * spent stays inert. A hold is its own place in line.
+ * One hold of one thing: waiting, held (maybe lent to a Condition in between), spent. It is spent once, and stays inert
+ * afterwards. A hold is its own entry in the queue.
  *
  * @module
  */
-import { checkFunction } from "./check.ts";
-import type { Exit } from "./cancellation.ts";
-import type { Waiter } from "./wait_queue.ts";
+import type { CancelRegistration } from "./cancellation.ts";
+import { checkFunction, isThenable } from "./check.ts";
+import { hook } from "./hook.ts";
+import type { WaitedFor, Waiter } from "./waiter.ts";
 import type { Guard } from "../types.ts";
 
-/** What hands out holds and takes them back. */
-export interface Keeper {
-  /** What those in line wait to do, as in "Cannot ⟨acquire lock⟩: timed out". */
-  readonly act: string;
-  /** Whether its holds are not held at the moment, but lent. */
-  readonly lends?: boolean;
-  /** Called once for each hold that was granted, when it ends. */
-  takeBack(hold: Hold): void;
+/** What hands out holds. */
+export interface Owner extends WaitedFor {
+  readonly kind: string;
+  readonly lender?: undefined;
+  /** Called once for each granted hold, when it ends. */
+  onRelease(hold: Hold): void;
 }
 
-/**
- * Engines forget the shape of objects, and the code that was compiled for it, when a collection finds none of them. A lock
- * is often idle then, and would be half as quick for a while: so one hold, of nothing, is always there.
- */
-let first: Hold | undefined;
-
-/** Made with the first one, not when the module is loaded, so that a bundler may drop it. */
-function keepOne(made: Hold): void {
-  first = made;
-  first = new Hold({ act: "", takeBack() {} });
+/** What a hold is lent to. Meanwhile the hold is not held. */
+export interface Borrower {
+  readonly lender: Owner;
+  /** Called when the hold is released instead of going back to its lender. */
+  onRelease(hold: Hold): void;
 }
 
-/** The guard that every local primitive hands out. Nobody else sees it before it is granted. */
+/** The guard that every local primitive hands out. Only its owner sees it before it is granted. */
 export class Hold implements Guard, Waiter<Hold> {
   resolve: ((hold: Hold | PromiseLike<Hold>) => void) | undefined = undefined;
-  exit: Exit | undefined = undefined;
+  registration: CancelRegistration | undefined = undefined;
   next: this | undefined = undefined;
   readonly permits: number;
   /** Undefined once it is spent. */
-  #keeper: Keeper | undefined;
+  #owner: Owner | Borrower | undefined;
 
-  constructor(keeper: Keeper, permits = 1) {
-    this.#keeper = keeper;
+  constructor(owner: Owner, permits = 1) {
+    this.#owner = owner;
     this.permits = permits;
-    if (first === undefined) keepOne(this);
   }
 
-  get act(): string {
-    return this.#keeper!.act;
+  get waitsFor(): Owner {
+    const owner = this.#owner!;
+    return owner.lender ?? owner;
   }
 
   get held(): boolean {
-    return this.#keeper !== undefined && !this.#keeper.lends;
+    return this.#owner !== undefined && this.#owner.lender === undefined;
   }
 
-  /** Passes it on to another keeper: to one that lends it, or back. */
-  moveTo(keeper: Keeper): void {
-    this.#keeper = keeper;
+  /** Lends it, or gives it back to its lender. */
+  moveTo(owner: Owner | Borrower): void {
+    this.#owner = owner;
   }
 
   release(): void {
-    const keeper = this.#keeper;
-    if (keeper === undefined) return;
-    this.#keeper = undefined;
-    keeper.takeBack(this);
+    const owner = this.#owner;
+    if (owner === undefined) return;
+    this.#owner = undefined;
+    if (hook !== undefined && owner.lender === undefined) hook.release(owner, this);
+    owner.onRelease(this);
   }
 
   [Symbol.dispose](): void {
@@ -75,17 +70,34 @@ export class Hold implements Guard, Waiter<Hold> {
   }
 }
 
-/** Calls `fn` while holding what `acquire` hands out, and gives it back however `fn` ends. */
-export async function runHolding<G extends Guard, T>(
-  acquire: () => Promise<G>,
+/** What `runHolding` acquires. */
+interface Source<G, O> {
+  acquire(options?: O): Promise<G>;
+}
+
+/** Calls `fn` while holding, and releases when it has ended, either way. An error of `fn` wins over one of the release. */
+export async function runHolding<G extends Guard, O, T>(
+  source: Source<G, O>,
   fn: (guard: G) => T | PromiseLike<T>,
+  options: O | undefined,
 ): Promise<T> {
   checkFunction(fn, "fn");
-  const guard = await acquire();
+  const guard = await source.acquire(options);
+  let result: T | PromiseLike<T>;
   try {
+    result = hook === undefined ? fn(guard) : hook.run(guard, () => fn(guard));
     // Awaited here and not just returned, so that the stack of an error shows the caller.
-    return await fn(guard);
-  } finally {
-    guard.release();
+    if (isThenable(result)) result = await result;
+  } catch (error) {
+    releaseQuietly(guard);
+    throw error;
   }
+  guard.release();
+  return result;
+}
+
+function releaseQuietly(guard: Guard): void {
+  try {
+    guard.release();
+  } catch { /* the error of `fn` came first */ }
 }

@@ -1,46 +1,71 @@
 /**
- * One holder and its line: what Lock and KeyedMutex are made of, and what a Condition borrows from.
+ * One holder and its queue: what Lock and KeyedMutex are made of, and what a Condition borrows from.
  *
  * @module
  */
-import { refusal } from "./cancellation.ts";
-import { settle, WaitQueue } from "./wait_queue.ts";
-import { Hold, type Keeper } from "./hold.ts";
-import type { Guard, WaitOptions } from "../types.ts";
+import { named, type WaitLimits } from "./check.ts";
+import { Hold, type Owner } from "./hold.ts";
+import { hook } from "./hook.ts";
+import { WaitQueue } from "./wait_queue.ts";
+import { grant, reportGrant } from "./waiter.ts";
+import type { Guard } from "../types.ts";
 
-export class Mutex implements Keeper {
-  // line.size > 0 implies holder !== undefined
+export class Mutex implements Owner {
+  // queue.size > 0 implies holder !== undefined
   holder: Hold | undefined = undefined;
-  readonly line: WaitQueue<Hold, Hold> = new WaitQueue();
+  readonly queue: WaitQueue<Hold, Hold> = new WaitQueue();
+  readonly name: string | undefined;
 
-  get act(): string {
-    return "acquire lock";
+  constructor(name?: string) {
+    this.name = name;
   }
 
-  acquire(options?: WaitOptions): Promise<Guard> {
-    return refusal(options) ?? this.enter(options);
+  get kind(): string {
+    return "lock";
   }
 
-  /** The same with options that are checked by now. */
-  enter(options: WaitOptions | undefined): Promise<Guard> {
-    const hold = new Hold(this);
-    if (this.holder !== undefined) return this.line.wait(hold, options);
-    this.holder = hold;
-    return Promise.resolve(hold);
+  get operation(): string {
+    return named("acquire lock", this.name);
+  }
+
+  acquire(limits?: WaitLimits): Promise<Guard> {
+    if (this.holder !== undefined) return this.queue.wait(new Hold(this), limits);
+    return Promise.resolve(this.#take(new Hold(this)));
   }
 
   tryAcquire(): Guard | undefined {
-    if (this.holder !== undefined) return undefined;
-    return this.holder = new Hold(this);
+    return this.holder === undefined ? this.#take(new Hold(this)) : undefined;
   }
 
-  /** On to the next. */
-  takeBack(): void {
-    const next = this.holder = this.line.take();
-    if (next !== undefined) settle(next, next);
-    else this.idle();
+  /** Takes back a hold that was lent, by way of the queue; then calls `onBack`. Nothing cancels this wait. */
+  reacquire(hold: Hold, onBack: () => void): void {
+    const back = () => {
+      hold.moveTo(this);
+      onBack();
+    };
+    if (this.holder !== undefined) return this.queue.join(hold, back, unreachable);
+    this.#take(hold);
+    back();
   }
 
-  /** Nobody holds and nobody waits any more. */
-  protected idle(): void {}
+  onRelease(): void {
+    this.handOff();
+  }
+
+  /** Hands off to the next waiter, or unlocks. */
+  handOff(): void {
+    const next = this.holder = this.queue.take();
+    if (next !== undefined) grant(next, next);
+    else this.onIdle();
+  }
+
+  /** Unlocked, and the queue is empty. */
+  protected onIdle(): void {}
+
+  #take(hold: Hold): Hold {
+    if (hook !== undefined) reportGrant(hold);
+    return this.holder = hold;
+  }
 }
+
+function unreachable(): void {}

@@ -1,61 +1,83 @@
 /**
- * A number of permits and the line of those who want some: what Semaphore is made of, and RwLock, where a reader takes
- * one permit and a writer takes all.
+ * A number of permits and a queue: what Semaphore is made of, and RwLock, where a reader takes one permit and a writer
+ * takes all.
  *
  * @module
  */
-import { settle, WaitQueue } from "./wait_queue.ts";
-import type { Hold, Keeper } from "./hold.ts";
-import type { WaitOptions } from "../types.ts";
+import { named, type WaitLimits } from "./check.ts";
+import type { Hold, Owner } from "./hold.ts";
+import { hook } from "./hook.ts";
+import { type QueueOwner, WaitQueue } from "./wait_queue.ts";
+import { grant, reportGrant } from "./waiter.ts";
 
-export class Permits implements Keeper {
-  readonly act = "acquire semaphore";
-  // line.size > 0 implies that the first in line wants more than value; value <= most
+export class Permits implements Owner, QueueOwner {
+  // queue.size > 0 implies that the first waiter wants more than value; value <= most
   value: number;
   most: number = Number.MAX_SAFE_INTEGER;
-  readonly line: WaitQueue<Hold, Hold> = new WaitQueue(() => this.#pump());
+  readonly queue: WaitQueue<Hold, Hold> = new WaitQueue(this);
+  readonly name: string | undefined;
 
-  constructor(value: number) {
+  constructor(value: number, name?: string) {
     this.value = value;
+    this.name = name;
   }
 
-  /** Whether a newcomer that wants so many need not wait. */
+  get kind(): string {
+    return "semaphore";
+  }
+
+  get operation(): string {
+    return named("acquire semaphore", this.name);
+  }
+
+  /** Whether a newcomer that wants this many permits need not wait. */
   fit(permits: number): boolean {
-    return permits <= this.value && this.line.size === 0;
+    return permits <= this.value && this.queue.size === 0;
   }
 
   /** For a hold that fits. */
   take(hold: Hold): Hold {
     this.value -= hold.permits;
+    if (hook !== undefined) reportGrant(hold);
     return hold;
   }
 
   /** Takes or waits. */
-  acquire(hold: Hold, options?: WaitOptions): Promise<Hold> {
-    return this.fit(hold.permits) ? Promise.resolve(this.take(hold)) : this.line.wait(hold, options);
+  acquire(hold: Hold, limits?: WaitLimits): Promise<Hold> {
+    return this.fit(hold.permits) ? Promise.resolve(this.take(hold)) : this.queue.wait(hold, limits);
   }
 
-  takeBack(hold: Hold): void {
-    this.give(hold.permits);
+  onRelease(hold: Hold): void {
+    this.#refuseExcess(hold.permits);
+    this.#add(hold.permits);
   }
 
-  /** Gives permits back, or makes new ones, and lets in who fits now. */
+  /** Adds permits that no guard gives back, and grants to the waiters that fit now. */
   give(permits: number): void {
-    if (permits > this.most - this.value) {
-      throw new RangeError(
-        `Cannot release semaphore: ${this.value} of ${this.most} permits are free, ${permits} more are too many`,
-      );
-    }
-    this.value += permits;
-    this.#pump();
+    this.#refuseExcess(permits);
+    if (hook !== undefined) hook.giveBack(this, permits);
+    this.#add(permits);
   }
 
-  #pump(): void {
+  /** Waiters that fit now are granted. */
+  afterLeave(): void {
     while (this.value > 0) {
-      const next = this.line.peek();
+      const next = this.queue.peek();
       if (next === undefined || next.permits > this.value) return; // letting smaller ones pass would starve this one
-      this.line.shift(next);
-      settle(this.take(next), next);
+      this.queue.shift(next);
+      this.value -= next.permits;
+      grant(next, next);
     }
+  }
+
+  #refuseExcess(permits: number): void {
+    if (permits <= this.most - this.value) return;
+    const state = `${this.value} of ${this.most} permits are free, ${permits} more are too many`;
+    throw new RangeError(`Cannot ${named("release semaphore", this.name)}: ${state}`);
+  }
+
+  #add(permits: number): void {
+    this.value += permits;
+    this.afterLeave();
   }
 }

@@ -1,92 +1,77 @@
 /**
- * The one line that everything local waits in, first come first served.
+ * The queue that everything local waits in, first come, first served.
  *
- * Each in line knows who comes next; a ring was a little slower with up to a thousand in line, and quicker with ten
- * thousand. Who gives up is marked in place, O(1), and passed over later; the marked never outnumber the living by more
- * than a constant, so memory is bounded by who really waits. Leaving the line and settling is one synchronous step: a
- * waiter is granted or has given up, never both.
+ * Each waiter links to the next one; a ring was a little slower with up to a thousand waiters, and faster with ten
+ * thousand. A cancelled waiter is marked in place, O(1), and passed over later; the marked ones never outnumber the live
+ * ones by more than a constant, so memory is bounded by the live ones. Leaving the queue and settling is one synchronous
+ * step: a waiter is granted or cancelled, never both.
  *
  * @module
  */
-import { Exit, timedOut } from "./cancellation.ts";
-import type { WaitOptions } from "../types.ts";
+import { type Cancellable, type CancelOutcome, CancelRegistration, reasonOf, timedOut } from "./cancellation.ts";
+import type { WaitLimits } from "./check.ts";
+import { hook } from "./hook.ts";
+import { grant, holderOf, reportGiveUp, reportWait, type Waiter } from "./waiter.ts";
 
-/** What stands in a line. A guard is its own place, which saves an object for each acquisition. */
-export interface Waiter<T> {
-  /** What it waits to do, as in "Cannot ⟨acquire lock⟩: timed out". */
-  readonly act: string;
-  /** Settles what waits; undefined exactly while it waits in no line. */
-  resolve: ((value: T | PromiseLike<T>) => void) | undefined;
-  /** How it gives up, while it may. */
-  exit: Exit | undefined;
-  /** Who comes after it. */
-  next: this | undefined;
+/** How many more entries may be marked than live. */
+const SPARE = 32;
+
+/** What a queue belongs to. */
+export interface QueueOwner {
+  /** Called once after waiters were cancelled: those behind them may fit now. */
+  afterLeave(): void;
 }
 
-/** A place in line for those who get no guard. */
-export class Place<T> implements Waiter<T> {
-  readonly act: string;
-  resolve: ((value: T | PromiseLike<T>) => void) | undefined = undefined;
-  exit: Exit | undefined = undefined;
-  next: this | undefined = undefined;
+/** What the cancellation of one waiter needs to know. */
+class WaiterRegistration<T> extends CancelRegistration {
+  readonly waiter: Waiter<T>;
+  readonly reject: (reason: unknown) => void;
+  readonly timeout: number;
 
-  constructor(act: string) {
-    this.act = act;
+  constructor(
+    queue: Cancellable<WaiterRegistration<T>>,
+    waiter: Waiter<T>,
+    reject: (reason: unknown) => void,
+    timeout: number,
+  ) {
+    super(queue);
+    this.waiter = waiter;
+    this.reject = reject;
+    this.timeout = timeout;
   }
 }
 
-/** Lets go who was just taken out of a line. */
-export function settle<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
-  const resolve = waiter.resolve!;
-  waiter.resolve = undefined;
-  resolve(value);
-}
-
-/** Sends away with an error who was just taken out of a line. */
-export function refuse<T>(waiter: Waiter<T>, error: unknown): void {
-  settle(waiter, Promise.reject(error));
-}
-
-/** How many more may be marked than wait. */
-const SPARE = 32;
-
-/** A line of `W`, each of whom waits for a `T`. */
-export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // From #head to #tail there are the #size who wait, and #gaps, who gave up. #head undefined implies both 0.
+/** A queue of `W`, each of which waits for a `T`. */
+export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellable<WaiterRegistration<T>> {
+  // From #head to #tail there are #size live waiters and #gaps cancelled ones. #head undefined implies both are 0.
   #head: W | undefined = undefined;
   #tail: W | undefined = undefined;
   #size = 0;
   #gaps = 0;
-  readonly #onGone: (() => void) | undefined;
+  readonly #owner: QueueOwner | undefined;
 
-  /** @param onGone Called once after one or several gave up: those behind them may fit now. */
-  constructor(onGone?: () => void) {
-    this.#onGone = onGone;
+  constructor(owner?: QueueOwner) {
+    this.#owner = owner;
   }
 
-  /** How many wait. */
+  /** The number of waiters. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many places the line takes up, gaps included. */
-  get length(): number {
-    return this.#size + this.#gaps;
-  }
-
-  /** Who waits, in order, by a walk along the line. */
-  living(): W[] {
+  /** The waiters in order, by a walk along the queue. */
+  waiters(): W[] {
     const waiters: W[] = [];
-    for (let one = this.#head; one !== undefined; one = one.next) {
-      if (one.resolve !== undefined) waiters.push(one);
+    for (let waiter = this.#head; waiter !== undefined; waiter = waiter.next) {
+      if (waiter.resolve !== undefined) waiters.push(waiter);
     }
     return waiters;
   }
 
-  /** Joins the end of the line. */
-  wait(waiter: W, options?: WaitOptions): Promise<T> {
-    if (options !== undefined) {
-      return new Promise((resolve, reject) => this.join(waiter, resolve, reject, options));
+  /** Joins the end of the queue. */
+  wait(waiter: W, limits?: WaitLimits): Promise<T> {
+    if (limits !== undefined) {
+      return new Promise((resolve, reject) => this.join(waiter, resolve, reject, limits));
     }
     // The function given to the promise does nothing that could throw, so engines need not make a `reject` for it.
     const granted = new Promise<T>((resolve) => waiter.resolve = resolve);
@@ -94,102 +79,136 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return granted;
   }
 
-  /** The same for those who do more on being let go than to settle a promise. Options are checked by now. */
+  /** The same for callers that do more than settle a promise. */
   join(
     waiter: W,
     resolve: (value: T | PromiseLike<T>) => void,
     reject: (reason: unknown) => void,
-    options?: WaitOptions,
+    limits?: WaitLimits,
   ): void {
-    if (options !== undefined) {
-      if (options.timeout === 0) return reject(timedOut(waiter.act, 0));
-      waiter.exit = new Exit(this, waiter, reject, options);
-    }
+    const { timeout = Infinity } = limits ?? {};
+    if (timeout === 0) return reject(timedOut(waiter.waitsFor.operation, 0, holderOf(waiter.waitsFor)));
     waiter.resolve = resolve;
     this.#push(waiter);
+    if (limits === undefined) return;
+    const registration = new WaiterRegistration(this, waiter, reject, timeout);
+    waiter.registration = registration;
+    try {
+      registration.begin(limits);
+    } catch (error) {
+      this.remove(waiter);
+      reject(error);
+    }
   }
 
-  /** Who is next. It stays in line. */
+  /** The first waiter. It stays in the queue. */
   peek(): W | undefined {
     for (let first = this.#head; first !== undefined; first = this.#head) {
       if (first.resolve === undefined) {
         this.#unlink(first);
         this.#gaps--;
-      } else if (!first.exit?.leaveIfAborted()) return first;
+      } else if (!first.registration?.cancelIfAborted()) return first;
     }
     return undefined;
   }
 
-  /** Takes out who is next. The caller settles it in the same synchronous step. */
+  /** Removes the first waiter. The caller settles it in the same synchronous step. */
   take(): W | undefined {
     const first = this.peek();
     if (first !== undefined) this.shift(first);
     return first;
   }
 
-  /** The same for whom {@linkcode peek} has just returned. */
+  /** The same for the waiter that {@linkcode peek} has just returned. */
   shift(first: W): void {
     this.#unlink(first);
     this.#size--;
-    first.exit?.disarm();
+    endRegistration(first);
   }
 
-  /** Lets the next one go; says who that was. */
+  /** Grants to the first waiter, and returns it. */
   wakeOne(value: T): W | undefined {
     const waiter = this.take();
-    if (waiter !== undefined) settle(waiter, value);
+    if (waiter !== undefined) grant(waiter, value);
     return waiter;
   }
 
-  /** Lets everybody go who waits now, in order. */
+  /** Grants to all present waiters, in order. */
   wakeAll(value: T): void {
-    this.empty((waiter) => settle(waiter, value));
+    this.drainWith((waiter) => grant(waiter, value));
   }
 
-  /** Takes out everybody who waits now, in order; `letGo` settles each of them. */
-  empty(letGo: (waiter: W) => void): void {
+  /** Removes all present waiters, in order; `settle` settles each of them. */
+  drainWith(settle: (waiter: W) => void): void {
     this.#restart((waiter) => {
-      waiter.exit?.disarm();
-      letGo(waiter);
+      endRegistration(waiter);
+      settle(waiter);
     });
   }
 
-  /** Takes out one that leaves without being let go. Its place stays, until such places outnumber the rest. */
-  drop(waiter: W): void {
-    waiter.exit?.disarm();
-    waiter.resolve = undefined;
-    this.#size--;
-    if (++this.#gaps > this.#size + SPARE) this.#restart((one) => this.#push(one));
+  /** Removes a waiter anywhere in the queue without settling it. */
+  remove(waiter: W): void {
+    if (hook !== undefined) reportGiveUp(waiter, "error");
+    this.#drop(waiter);
   }
 
-  /** All who give up now are out. */
-  gone(): void {
-    this.#onGone?.();
+  leave(registration: WaiterRegistration<T>, outcome: CancelOutcome): void {
+    const { waiter, timeout } = registration;
+    if (hook !== undefined) reportGiveUp(waiter, outcome);
+    const reason = outcome === "aborted"
+      ? reasonOf(registration.signal!)
+      : timedOut(waiter.waitsFor.operation, timeout, holderOf(waiter.waitsFor));
+    this.#drop(waiter as W);
+    registration.reject(reason);
+  }
+
+  afterLeave(): void {
+    this.#owner?.afterLeave();
+  }
+
+  /** Marks an entry. It stays until such entries outnumber the live ones. */
+  #drop(waiter: W): void {
+    endRegistration(waiter);
+    waiter.resolve = undefined;
+    this.#size--;
+    if (++this.#gaps > this.#size + SPARE) this.#restart((one) => this.#link(one));
   }
 
   #push(waiter: W): void {
+    this.#link(waiter);
+    if (hook !== undefined) reportWait(waiter);
+  }
+
+  #link(waiter: W): void {
     if (this.#head === undefined) this.#head = waiter;
     else this.#tail!.next = waiter;
     this.#tail = waiter;
     this.#size++;
   }
 
-  /** What is out keeps nobody who is in line alive. */
+  /** A dequeued waiter keeps none of the queue alive. */
   #unlink(first: W): void {
     this.#head = first.next;
     first.next = undefined;
   }
 
-  /** Begins an empty line; each who waited in the old one is passed on. */
+  /** Begins an empty queue; each waiter of the old one is passed on. */
   #restart(passOn: (waiter: W) => void): void {
-    let one = this.#head;
+    let waiter = this.#head;
     this.#head = this.#tail = undefined;
     this.#size = this.#gaps = 0;
-    while (one !== undefined) {
-      const { next } = one;
-      one.next = undefined;
-      if (one.resolve !== undefined) passOn(one);
-      one = next;
+    while (waiter !== undefined) {
+      const { next } = waiter;
+      waiter.next = undefined;
+      if (waiter.resolve !== undefined) passOn(waiter);
+      waiter = next;
     }
   }
+}
+
+function endRegistration<T>(waiter: Waiter<T>): void {
+  const { registration } = waiter;
+  if (registration === undefined) return;
+  waiter.registration = undefined;
+  registration.end();
 }

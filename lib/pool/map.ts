@@ -10,7 +10,9 @@ import { isThenable } from "../internal/check.ts";
 import { type Read, Results, type Slot } from "./map_results.ts";
 import { type MapSource, Source } from "./map_source.ts";
 import type { MapInProgress, PoolState } from "./state.ts";
-import { Place, WaitQueue } from "../internal/wait_queue.ts";
+import { WaitQueue } from "../internal/wait_queue.ts";
+import { describe, PlainWaiter } from "../internal/waiter.ts";
+import { type CancelRegistration, onCancel, reasonOf } from "../internal/cancellation.ts";
 
 /** Options of {@linkcode Pool.map}. */
 export interface MapOptions {
@@ -26,6 +28,7 @@ export type MapFunction<T, R> = (value: T, index: number, signal: AbortSignal) =
 /** Milliseconds that leaving waits for a source that is to close while it still owes an item. */
 const CLOSING_TIME = 100;
 const ACT = "map in pool";
+const MAPPING = describe(undefined, ACT);
 
 /** Why a map ended before its source did. */
 interface EarlyEnd {
@@ -121,10 +124,10 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
 
   /** Begins here, in the context of who called map; the first read lets it go on. */
   async #drive(given: MapSource<T>): Promise<void> {
-    await this.#room.wait(new Place(ACT));
+    await this.#room.wait(new PlainWaiter(MAPPING));
     const source = this.#pulling ? this.#open(given) : undefined;
     if (source !== undefined) void this.#pull(source);
-    while (this.#pulling || this.#running > 0) await this.#end.wait(new Place(ACT));
+    while (this.#pulling || this.#running > 0) await this.#end.wait(new PlainWaiter(MAPPING));
     if (source !== undefined) await this.#close(source);
     this.#finish();
   }
@@ -142,7 +145,7 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
     try {
       for (let index = 0; this.#pulling;) {
         if (this.#inside >= this.#pool.limit) {
-          await this.#room.wait(new Place(ACT));
+          await this.#room.wait(new PlainWaiter(MAPPING));
           continue;
         }
         if (!this.#pool.tryTake()) await this.#place();
@@ -248,7 +251,7 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
     if (!source.pending) return await closed;
     const line = new WaitQueue<void>();
     void closed.then(() => line.wakeOne());
-    await line.wait(new Place(ACT), { timeout: CLOSING_TIME }).catch(() => {});
+    await line.wait(new PlainWaiter(MAPPING), { signal: undefined, timeout: CLOSING_TIME }).catch(() => {});
   }
 
   #finish(): void {
@@ -268,11 +271,10 @@ export class PoolMap<T, R> implements AsyncIterableIterator<R, undefined, undefi
   }
 }
 
-/** Watches a signal as one who is in line does, but for as long as a map lasts. */
+/** Watches a signal for as long as a map lasts. */
 class Watch {
   readonly signal: AbortSignal | undefined;
-  readonly #line = new WaitQueue<void>();
-  readonly #place = new Place<void>(ACT);
+  #registration: CancelRegistration | undefined;
   readonly #onAbort: (reason: unknown) => void;
 
   constructor(signal: AbortSignal | undefined, onAbort: (reason: unknown) => void) {
@@ -281,10 +283,11 @@ class Watch {
   }
 
   begin(): void {
-    if (this.signal !== undefined) this.#line.join(this.#place, () => {}, this.#onAbort, { signal: this.signal });
+    const { signal } = this;
+    if (signal !== undefined) this.#registration = onCancel({ signal }, () => this.#onAbort(reasonOf(signal)));
   }
 
   end(): void {
-    if (this.#place.resolve !== undefined) this.#line.drop(this.#place);
+    this.#registration?.end();
   }
 }

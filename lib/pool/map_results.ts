@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { Place, refuse, settle, WaitQueue } from "../internal/wait_queue.ts";
+import { WaitQueue } from "../internal/wait_queue.ts";
+import { describe, grant, PlainWaiter, reject } from "../internal/waiter.ts";
 
 /** What reading gives. */
 export type Read<R> = IteratorResult<R, undefined>;
@@ -15,6 +16,8 @@ export interface Slot<R> {
   filled: boolean;
   next: Slot<R> | undefined;
 }
+
+const READING = describe(undefined, "read results");
 
 export class Results<R> {
   // #readers.size > 0 implies that the first slot is not filled
@@ -51,15 +54,15 @@ export class Results<R> {
 
   /** Waits for the first result. */
   read(): Promise<Read<R>> {
-    return this.#readers.wait(new Place("read results"));
+    return this.#readers.wait(new PlainWaiter(READING));
   }
 
   /** No more results come: tells who waits, the first one of them the error if there is one. Says whether it was told. */
   end(end: { readonly error: unknown } | undefined): boolean {
     let untold = end;
-    this.#readers.empty((reader) => {
-      if (untold === undefined) return settle(reader, { value: undefined, done: true });
-      refuse(reader, untold.error);
+    this.#readers.drainWith((reader) => {
+      if (untold === undefined) return grant(reader, { value: undefined, done: true });
+      reject(reader, untold.error);
       untold = undefined;
     });
     return untold !== end;

@@ -4,8 +4,9 @@
  *
  * @module
  */
-import { checkWaitOptions } from "../internal/check.ts";
-import { Place, refuse, WaitQueue } from "../internal/wait_queue.ts";
+import { readWaitOptions } from "../internal/check.ts";
+import { WaitQueue } from "../internal/wait_queue.ts";
+import { describe, PlainWaiter, reject } from "../internal/waiter.ts";
 import { ClosedError } from "../errors.ts";
 import type { WaitOptions } from "../types.ts";
 
@@ -19,6 +20,8 @@ export interface MapInProgress {
 
 /** The errors that one `join` throws. */
 export type Failures = readonly unknown[];
+
+const JOINING = describe(undefined, "join pool");
 
 export class PoolState {
   // #line.size > 0 implies #active >= #limit, so nobody is in line while nothing runs. Cancelled implies closed.
@@ -58,7 +61,7 @@ export class PoolState {
 
   /** Throws for bad options, then for a closed pool, then for an aborted signal. */
   admit(act: string, options: WaitOptions | undefined): void {
-    if (options !== undefined) checkWaitOptions(options);
+    readWaitOptions(options);
     if (this.closed) throw new ClosedError(`Cannot ${act}: pool is closed`);
     if (options?.signal?.aborted) throw options.signal.reason;
   }
@@ -72,7 +75,7 @@ export class PoolState {
 
   /** Waits in line for a place. Options are checked by now. */
   wait(act: string, options: WaitOptions | undefined): Promise<void> {
-    return this.#line.wait(new Place(act), options);
+    return this.#line.wait(new PlainWaiter(describe(undefined, act)), readWaitOptions(options));
   }
 
   /**
@@ -132,16 +135,16 @@ export class PoolState {
     this.closed = true;
     this.#cancelled.abort(reason);
     const cause = this.#cancelled.signal.reason; // never undefined
-    this.#line.empty((waiter) => refuse(waiter, cause));
+    this.#line.drainWith((waiter) => reject(waiter, cause));
     for (const map of this.#maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
   }
 
   /** What failed, told once, as soon as nothing is left to do. */
   async join(options: WaitOptions | undefined): Promise<Failures> {
-    checkWaitOptions(options);
+    const limits = readWaitOptions(options);
     if (options?.signal?.aborted) throw options.signal.reason;
-    return this.#idle ? this.#takeFailures() : await this.#joiners.wait(new Place("join pool"), options);
+    return this.#idle ? this.#takeFailures() : await this.#joiners.wait(new PlainWaiter(JOINING), limits);
   }
 
   get #idle(): boolean {

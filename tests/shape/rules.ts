@@ -9,13 +9,15 @@ const LAYERS = [
   ["types", "errors"],
   ["internal/check", "internal/place"],
   ["internal/hook"],
+  ["internal/timers"],
   ["internal/cancellation"],
+  ["internal/waiter"],
   ["internal/wait_queue"],
   ["internal/hold"],
   ["internal/mutex", "internal/permits"],
 ].map((names) => names.map((name) => `lib/${name}.ts`));
 /** What lib/redis and lib/diagnostics may use of the local part: types, errors, and helpers that know no primitive. */
-const SHARED = LAYERS.slice(0, 4).flat();
+const SHARED = LAYERS.slice(0, 5).flat();
 
 const isRemote = (path: string): boolean => path.startsWith("lib/redis/");
 const isDiagnostics = (path: string): boolean => path.startsWith("lib/diagnostics/");

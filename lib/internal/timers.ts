@@ -1,0 +1,217 @@
+/**
+ * One timer for any number of deadlines, on the clock that is in force. Only `cancellation.ts` uses this module, and no
+ * other module of the library sets a timer.
+ *
+ * Test frameworks replace `setTimeout`, with or without `performance.now`, and put the real one back while calls still
+ * wait. So every registry belongs to one clock: calls made under another clock never join it, and its timer is set and
+ * cleared by its own clock only.
+ *
+ * @module
+ */
+
+/** The longest delay that setTimeout can count; a longer one would fire at once. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+/** Milliseconds by which no real timer fires early. A timer that does belongs to a clock that cannot be read. */
+const SLACK = 2;
+/** How many more entries than pending ones the heap may hold. */
+const SPARE = 32;
+
+/** Something that ends at a deadline. */
+export interface Timed {
+  /** On the monotonic clock, in ms. */
+  readonly deadline: number;
+  /** The order among equal deadlines. */
+  readonly order: number;
+  /** The registry that counts it; undefined once it has ended. */
+  readonly timers: TimerRegistry | undefined;
+}
+
+type OnDue = (due: readonly Timed[]) => void;
+
+/** The timers and the monotonic clock that were in force at one moment. */
+class Clock {
+  readonly #setTimeout = globalThis.setTimeout;
+  readonly #clearTimeout = globalThis.clearTimeout;
+  readonly #performance = globalThis.performance;
+  readonly #now = globalThis.performance.now;
+  readonly #isMarkedFake = isMarkedFake();
+  /** The shared registries: of the timers that keep the process alive, and of those that do not. */
+  readonly registries: Record<"true" | "false", TimerRegistry | undefined> = { true: undefined, false: undefined };
+  /** Whether `now` and the timers show the same time, so that deadlines can be compared. */
+  readonly isReadable: boolean;
+
+  /** @param first The clock that was in force when this module was loaded, unless that is this one. */
+  constructor(first?: Clock) {
+    const hasOwnTimers = this.#isMarkedFake || (first !== undefined && this.#setTimeout !== first.#setTimeout);
+    this.isReadable = !hasOwnTimers || (first !== undefined && this.#now !== first.#now);
+  }
+
+  isInForce(): boolean {
+    return setTimeout === this.#setTimeout && performance.now === this.#now && isMarkedFake() === this.#isMarkedFake;
+  }
+
+  now(): number {
+    return this.#now.call(this.#performance);
+  }
+
+  start(fn: () => void, delay: number, keepsAlive: boolean): unknown {
+    const start = this.#setTimeout; // called without an object: browsers insist on it
+    const timer: unknown = start(fn, delay);
+    // Browsers have numbers here.
+    if (!keepsAlive) (timer as { unref?: () => void }).unref?.();
+    return timer;
+  }
+
+  stop(timer: unknown): void {
+    const stop = this.#clearTimeout;
+    stop(timer as number);
+  }
+}
+
+/** Fake timers carry this mark in sinon, Vitest and Jest. Bun replaces nothing else that could be seen. */
+function isMarkedFake(): boolean {
+  return "clock" in setTimeout;
+}
+
+const firstClock = /* @__PURE__ */ new Clock();
+let latestClock = firstClock;
+
+function clockInForce(): Clock {
+  if (latestClock.isInForce()) return latestClock;
+  return latestClock = firstClock.isInForce() ? firstClock : new Clock(firstClock);
+}
+
+/** The deadlines that share one timer. */
+export class TimerRegistry {
+  // #heap is ordered by deadline, then by order; it holds the #pending ones and others that have ended since.
+  // #pending > 0 implies that the timer is set, for the earliest deadline or sooner.
+  #heap: Timed[] = [];
+  #pending = 0;
+  #joined = 0;
+  #timer: unknown;
+  /** When the timer is due; Infinity while none is set. */
+  #dueAt = Infinity;
+  readonly #clock: Clock;
+  readonly #keepsAlive: boolean;
+  readonly #onDue: OnDue;
+
+  constructor(clock: Clock, keepsAlive: boolean, onDue: OnDue) {
+    this.#clock = clock;
+    this.#keepsAlive = keepsAlive;
+    this.#onDue = onDue;
+  }
+
+  /** The registry for a call that is made now. On a clock that cannot be read, each call has its own. */
+  static inForce(keepsAlive: boolean, onDue: OnDue): TimerRegistry {
+    const clock = clockInForce();
+    if (!clock.isReadable) return new TimerRegistry(clock, keepsAlive, onDue);
+    return clock.registries[`${keepsAlive}`] ??= new TimerRegistry(clock, keepsAlive, onDue);
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** The place of the next one to join among equal deadlines. */
+  nextOrder(): number {
+    return this.#joined++;
+  }
+
+  add(timed: Timed): void {
+    this.#pending++;
+    this.#push(timed);
+    if (timed.deadline < this.#dueAt) this.#start(timed.deadline);
+  }
+
+  /** Forgets one that has ended. Its entry stays in the heap until such entries outnumber the others. */
+  delete(): void {
+    if (--this.#pending === 0) this.#end();
+    else if (this.#heap.length > 2 * this.#pending + SPARE) this.#sweep();
+  }
+
+  #end(): void {
+    this.#stop();
+    this.#heap = [];
+    this.#joined = 0;
+  }
+
+  #sweep(): void {
+    const entries = this.#heap;
+    this.#heap = [];
+    for (const entry of entries) if (entry.timers === this) this.#push(entry);
+  }
+
+  #start(deadline: number): void {
+    this.#stop();
+    const now = this.now();
+    const delay = Math.min(Math.max(0, Math.ceil(deadline - now)), LONGEST_DELAY);
+    this.#dueAt = now + delay;
+    this.#timer = this.#clock.start(() => this.#fire(), delay, this.#keepsAlive);
+  }
+
+  #stop(): void {
+    // A clock that is gone may fail to clear its timers.
+    if (this.#timer !== undefined && (this.#clock === firstClock || this.#clock.isInForce())) {
+      this.#clock.stop(this.#timer);
+    }
+    this.#timer = undefined;
+    this.#dueAt = Infinity;
+  }
+
+  #fire(): void {
+    const now = this.now();
+    // On a clock that cannot be read, the time is the one that the timer was set for.
+    const time = this.#clock.isReadable && this.#dueAt - now < SLACK ? now : this.#dueAt;
+    this.#timer = undefined;
+    this.#dueAt = Infinity;
+    try {
+      this.#onDue(this.#take(time));
+    } finally {
+      const next = this.#heap[0];
+      if (next !== undefined && next.deadline < this.#dueAt) this.#start(next.deadline);
+    }
+  }
+
+  /** Takes out what is due at `time`, in order. */
+  #take(time: number): Timed[] {
+    const due: Timed[] = [];
+    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
+      const isPending = first.timers === this;
+      if (isPending && first.deadline > time) break;
+      this.#shift();
+      if (isPending) due.push(first);
+    }
+    return due;
+  }
+
+  #push(timed: Timed): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!isBefore(timed, heap[parent]!)) break;
+      heap[index] = heap[parent]!;
+      index = parent;
+    }
+    heap[index] = timed;
+  }
+
+  /** Removes the first entry: the last one takes its place and sinks to where it belongs. */
+  #shift(): void {
+    const heap = this.#heap;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    let index = 0;
+    for (let child = 1; child < heap.length; child = 2 * index + 1) {
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (!isBefore(heap[child]!, last)) break;
+      heap[index] = heap[child]!;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(a: Timed, b: Timed): boolean {
+  return a.deadline < b.deadline || (a.deadline === b.deadline && a.order < b.order);
+}
