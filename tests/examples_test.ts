@@ -49,6 +49,11 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "unguarded: 80 left on card 1, 95 on card 2",
     "withdraw: 70 left on card 1, 95 on card 2",
   ],
+  transfer: [
+    "without a lock: ada 110, bob 90, together 200",
+    "one lock after the other: deadlock",
+    "acquireAll: ada 80, bob 120, together 200",
+  ],
   withdraw_once: { testedBy: "redis/examples_test.ts" },
 };
 

@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import {
   type Acquirable,
+  acquireAll,
+  type AnyGuard,
   type ArgumentMutex,
   Barrier,
   BoundedSemaphore,
@@ -14,12 +16,16 @@ import {
   Event,
   type GracefulShutdown,
   type Guard,
+  type GuardGroup,
+  type KeyedLock,
   KeyedMutex,
   LeaseLostError,
   Lock,
   lockOnArguments,
   NotHeldError,
   type Pool,
+  RateLimiter,
+  type RateLimiterOptions,
   RwLock,
   Semaphore,
   type SemaphoreOptions,
@@ -166,9 +172,37 @@ export async function signatures(): Promise<void> {
   );
   is<Promise<string>>()(keyed.run(1, () => "x", options));
 
+  are<[KeyedLock, Guard | undefined, boolean, number]>()(
+    [keyed.at(1), keyed.at("a").tryAcquire(), keyed.at(1).locked, keyed.at(1).waiting],
+  );
+  keyed.at(1) satisfies Acquirable<Guard>;
+
+  const limiter = new RateLimiter(100, 60_000);
+  const starts: RateLimiterOptions = { ...options, permits: undefined };
+  are<[Promise<void>, boolean, number, number, number]>()(
+    [limiter.acquire(starts), limiter.tryAcquire(2), limiter.waiting, limiter.limit, limiter.interval],
+  );
+  is<Promise<string>>()(limiter.run(() => "x", starts));
+  is<Promise<string>>()(limiter.run(() => Promise.resolve("x")));
+
   for (const Own of [TimeoutError, NotHeldError, ClosedError, BrokenBarrierError, LeaseLostError]) {
     new Own("Cannot", { cause: 1 }) satisfies SyncError;
   }
+}
+
+/** Never called: the guards of acquireAll have the types of the list's members. */
+export async function together(remote: Acquirable<Lease>, keys: KeyedMutex<number>, locks: Lock[]): Promise<void> {
+  const semaphore = new Semaphore(2);
+  is<readonly [Guard, Lease, Guard]>()((await acquireAll([lock, remote, keys.at(1)])).guards);
+  is<readonly [Guard, Lease]>()((await acquireAll([semaphore, remote] as const, options)).guards);
+  is<readonly Guard[]>()((await acquireAll(locks)).guards);
+  is<readonly []>()((await acquireAll([])).guards);
+  const mixed: (Lock | Acquirable<Lease>)[] = [lock, remote];
+  is<readonly (Guard | Lease)[]>()((await acquireAll(mixed)).guards);
+  await using group = await acquireAll([lock, new RwLock().reader]);
+  are<[boolean, Promise<void>]>()([group.held, group.release()]);
+  group satisfies GuardGroup<readonly [Guard, Guard]>;
+  group.guards satisfies readonly AnyGuard[];
 }
 
 /** Never called: the same for what runs functions. */
@@ -231,6 +265,12 @@ export function mistakes(): void {
   new TimeoutLock();
   // @ts-expect-error: read-only
   lock.locked = true;
+  // @ts-expect-error: a list, not a lock
+  acquireAll(lock);
+  // @ts-expect-error: an Event cannot be held
+  acquireAll([lock, new Event()]);
+  // @ts-expect-error: the interval is not optional
+  new RateLimiter(5);
   // @ts-expect-error: a condition is built on a Lock
   new Condition(new Semaphore());
 }
