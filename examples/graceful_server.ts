@@ -1,22 +1,25 @@
 /**
- * A service on Deno that loses no request when it goes down.
+ * A service on Deno that loses no request when it shuts down.
  *
  *     deno run --allow-net examples/graceful_server.ts --port 8000
  */
 import { GracefulShutdown } from "../mod.ts";
 import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
+import { listenOrExit } from "./graceful/listening.ts";
 import { service } from "./graceful/service.ts";
 
 const { port, hostname, grace, delay } = argumentsOrExit(Deno.args, Deno.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
 
-shutdown.attach(Deno.serve({
+const options = {
   port,
   hostname,
   // Deno's server can be closed by force only through its signal.
   signal: shutdown.forced,
-  onListen: ({ port }) => console.log(welcome(`http://${hostname}:${port}/`, Deno.pid)),
-}, shutdown.handler(service(shutdown))));
+  onListen: ({ port }: { port: number }) => console.log(welcome(`http://${hostname}:${port}/`, Deno.pid)),
+};
+const handler = shutdown.handler(service(shutdown));
+shutdown.attach(listenOrExit(port, Deno.exit, () => Deno.serve(options, handler)));
 
 // Something that has to be closed after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");

@@ -1,11 +1,12 @@
 /**
- * A service on Bun that loses no request when it goes down.
+ * A service on Bun that loses no request when it shuts down.
  *
  *     bun examples/graceful_server_bun.ts --port 8000
  */
 import process from "node:process";
 import { type BunServerLike, GracefulShutdown } from "../mod.ts";
 import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
+import { listenOrExit } from "./graceful/listening.ts";
 import { service } from "./graceful/service.ts";
 
 // Where Bun's own types are installed, this line is not needed.
@@ -14,12 +15,10 @@ declare const Bun: { serve(options: object): BunServerLike & { port: number } };
 const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
 
-const server = shutdown.attach(Bun.serve({
-  port,
-  hostname,
-  idleTimeout: 0, // the page's events may be silent for longer than Bun allows otherwise
-  fetch: shutdown.handler(service(shutdown)),
-}));
+const fetch = shutdown.handler(service(shutdown));
+// The page's events may be silent for longer than Bun's default idleTimeout.
+const listen = () => Bun.serve({ port, hostname, idleTimeout: 0, fetch });
+const server = shutdown.attach(listenOrExit(port, process.exit, listen));
 console.log(welcome(`http://${hostname}:${server.port}/`, process.pid));
 
 // Something that has to be closed after the last request, such as a database.

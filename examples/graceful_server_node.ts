@@ -1,5 +1,5 @@
 /**
- * A service on Node that loses no request when it goes down. Node runs it as it is, from version 23.6 on.
+ * A service on Node, from version 23.6 on, that loses no request when it shuts down.
  *
  *     node examples/graceful_server_node.ts --port 8000
  */
@@ -9,12 +9,14 @@ import process from "node:process";
 import { GracefulShutdown } from "../mod.ts";
 import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
 import { nodeListener } from "./graceful/node_adapter.ts";
+import { exitIfTaken } from "./graceful/listening.ts";
 import { service } from "./graceful/service.ts";
 
 const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
 
 const server = shutdown.attach(createServer(nodeListener(service(shutdown))));
+server.on("error", (error) => exitIfTaken(error, port, process.exit));
 server.listen(port, hostname, () => {
   const { port } = server.address() as AddressInfo;
   console.log(welcome(`http://${hostname}:${port}/`, process.pid));

@@ -1,6 +1,6 @@
 /** The command line of the three servers. */
 
-/** What can be said on it. */
+/** Its values. */
 export interface ServerArguments {
   port: number;
   hostname: string;
@@ -9,12 +9,12 @@ export interface ServerArguments {
 }
 
 const USAGE = `Usage: graceful_server [--port N] [--hostname NAME] [--grace MS] [--delay MS]
-  --port      where to listen; 8000 unless said, 0 for any free one
-  --hostname  on which address; 127.0.0.1 unless said
-  --grace     ms that a shutdown may take; 10000 unless said
-  --delay     ms during which newcomers are still served after the signal; 0 unless said`;
+  --port      the port to listen on, 0 for any free one. Default: 8000
+  --hostname  the address to listen on. Default: 127.0.0.1
+  --grace     ms that a shutdown may take. Default: 10000
+  --delay     ms after the signal during which new connections are still accepted. Default: 0`;
 
-/** Reads it; throws a RangeError whose message helps. */
+/** Reads it; throws a RangeError whose message shows the usage. */
 export function serverArguments(args: readonly string[]): ServerArguments {
   const found: ServerArguments = { port: 8000, hostname: "127.0.0.1", grace: 10_000, delay: 0 };
   for (let i = 0; i < args.length; i += 2) {
@@ -39,7 +39,7 @@ export function argumentsOrExit(args: readonly string[], exit: (code: number) =>
   }
 }
 
-/** What to try, printed at the start. */
+/** Commands to try, printed at the start. */
 export function welcome(url: string, pid: number): string {
   return `Listening on ${url} (open it in a browser)
   curl ${url}slow?ms=5000       something slow

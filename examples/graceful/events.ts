@@ -1,13 +1,12 @@
-/**
- * The live view: server-sent events that say what is in flight, until nothing but the viewers is.
- */
+/** The live view: server-sent events with everything in flight, until only the viewers are. */
 import type { GracefulShutdown } from "../../mod.ts";
+import type { Visits } from "./visitors.ts";
 
-/** How often the viewers are told, in ms. */
+/** ms between two events. */
 const EVERY = 100;
 
 /** Makes the route. Its streams are in flight themselves, so they end when, while draining, only they are left. */
-export function events(shutdown: GracefulShutdown): () => Response {
+export function events(shutdown: GracefulShutdown, visits: Visits): () => Response {
   const started = Date.now();
   let viewers = 0;
   return () => {
@@ -19,15 +18,15 @@ export function events(shutdown: GracefulShutdown): () => Response {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         viewers++;
-        const tell = () => {
-          controller.enqueue(message("state", state(shutdown, viewers, started)));
-          if (shutdown.ready || shutdown.active > viewers) return;
+        const send = () => {
+          controller.enqueue(message("state", { ...state(shutdown, viewers, started), visits }));
+          if (shutdown.ready || shutdown.active > viewers || visits.waiting > 0) return;
           controller.enqueue(message("drained", {}));
           controller.close();
           leave();
         };
-        timer = setInterval(tell, EVERY);
-        tell();
+        timer = setInterval(send, EVERY);
+        send();
       },
       cancel: leave,
     });

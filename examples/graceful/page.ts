@@ -19,27 +19,30 @@ export const PAGE = `<!doctype html>
   .buttons { display: flex; flex-wrap: wrap; gap: .5rem }
   button { font: inherit; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .5rem; background: none; color: inherit }
   button:active { background: var(--line) }
+  button:disabled { opacity: .4; cursor: not-allowed }
+  button.main { background: hsl(var(--hue) 60% 40%); border-color: transparent; color: #fff }
   #log { list-style: none; margin: 0; padding: 0; font: .85rem/1.7 ui-monospace, monospace }
   #log li { border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
   #log .refused { opacity: .6 } #log .lost { color: hsl(0 70% 50%); font-weight: 600 }
 </style>
 <body>
-<header><h1>Graceful server</h1><span id="state">connecting</span></header>
+<header><h1>Graceful server</h1><span id="state" role="status">connecting</span></header>
 <div id="count">0</div>
 <div id="what">requests in flight</div>
 <div id="rows"></div>
+<p id="visits">No visitors yet</p>
 <h2>Put something in flight</h2>
 <div class="buttons">
+  <button class="main" data-visitors="50">50 visitors</button>
   <button data-get="/quick">quick</button>
   <button data-get="/slow?ms=5000">slow, 5 s</button>
   <button data-get="/stream?chunks=40&amp;ms=200">stream, 8 s</button>
   <button data-post="1000000">upload, 1 MB</button>
-  <button data-many="50">50 of all sorts</button>
 </div>
-<h2>Then ask it to go</h2>
+<h2>Then end it</h2>
 <div class="buttons"><button id="down">shut down</button></div>
-<p>Or send the process SIGTERM, and once more to cut what is left.</p>
-<h2>Answers</h2>
+<p>Or send the process SIGTERM. A second SIGTERM cuts everything that is still in flight.</p>
+<h2>Answers to your own requests</h2>
 <ul id="log"></ul>
 <script>
   const at = (id) => document.getElementById(id);
@@ -51,14 +54,24 @@ export const PAGE = `<!doctype html>
     while (at("log").children.length > 30) at("log").lastChild.remove();
   };
   const show = (kind, text) => { document.body.className = kind; at("state").textContent = text; };
+  const end = (kind, text) => {
+    source.close();
+    show(kind, text);
+    for (const button of document.querySelectorAll("button")) button.disabled = true;
+  };
   let goneSince = 0;
 
   const source = new EventSource("/events");
   source.addEventListener("state", ({ data }) => {
-    const { ready, inFlight } = JSON.parse(data);
+    const { ready, inFlight, visits } = JSON.parse(data);
     const all = Object.entries(inFlight).sort();
     if (!ready && !goneSince) goneSince = performance.now();
     show(ready ? "" : "draining", ready ? "serving" : "draining " + ((performance.now() - goneSince) / 1000).toFixed(1) + " s");
+    at("down").disabled = !ready;
+    const { waiting, answered, refused, lost } = visits;
+    if (waiting + answered + refused + lost > 0) {
+      at("visits").textContent = "Visitors: " + waiting + " waiting, " + answered + " answered, " + refused + " refused, " + lost + " lost";
+    }
     at("count").textContent = all.reduce((sum, [, n]) => sum + n, 0);
     const most = Math.max(10, ...all.map(([, n]) => n));
     at("rows").replaceChildren(...all.map(([label, n]) => {
@@ -73,13 +86,12 @@ export const PAGE = `<!doctype html>
     }));
   });
   source.addEventListener("drained", () => {
-    source.close();
-    show("gone", "drained");
+    end("gone", "drained");
     at("count").textContent = "0";
     at("rows").replaceChildren();
-    at("what").textContent = "everything was answered; the process has gone";
+    at("what").textContent = "requests in flight: all were answered, and the process has ended";
   });
-  source.onerror = () => { source.close(); show("cut", "connection lost"); };
+  source.onerror = () => end("cut", "connection lost");
 
   const send = async (url, options) => {
     const begun = performance.now();
@@ -94,13 +106,11 @@ export const PAGE = `<!doctype html>
     }
   };
   const upload = (bytes) => send("/upload", { method: "POST", body: new Uint8Array(bytes) });
-  const sorts = [() => send("/slow?ms=" + (1000 + 1000 * (Math.random() * 6 | 0))), () => send("/stream?chunks=30&ms=150"),
-    () => send("/quick"), () => upload(500000)];
   document.addEventListener("click", ({ target }) => {
-    const { get, post, many } = target.dataset;
+    const { get, post, visitors } = target.dataset;
     if (get) send(get);
     if (post) upload(+post);
-    for (let i = 0; i < (many ?? 0); i++) sorts[i % sorts.length]();
+    if (visitors) send("/visitors?count=" + visitors, { method: "POST" });
   });
   at("down").addEventListener("click", () => send("/shutdown", { method: "POST" }));
 </script>

@@ -1,15 +1,17 @@
 /**
- * A small service: a quick route, a slow one, a streaming one, an upload, readiness, and a page that shows what is in
- * flight. It is a fetch-style handler; the three servers next to this folder run it.
+ * A small service: a quick route, a slow one, a streaming one, an upload, readiness, and a page that shows every request
+ * in flight. It is a fetch-style handler; the three servers next to this folder run it.
  */
 import type { GracefulShutdown } from "../../mod.ts";
 import { events } from "./events.ts";
 import { PAGE } from "./page.ts";
+import { visit, type Visits } from "./visitors.ts";
 
 type Route = (query: URLSearchParams, request: Request) => Response | Promise<Response>;
 
-/** Makes the service. It needs to know the shutdown for `/ready` and for what the page shows; nothing else does. */
+/** Makes the service. Only `/ready`, the page and its button need the shutdown. */
 export function service(shutdown: GracefulShutdown): (request: Request) => Promise<Response> {
+  const visits: Visits = { waiting: 0, answered: 0, refused: 0, lost: 0 };
   const routes: Record<string, Route> = {
     "GET /": () => new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8" } }),
     "GET /ready": () => text(shutdown.ready ? "ready\n" : "shutting down\n", shutdown.ready ? 200 : 503),
@@ -17,7 +19,11 @@ export function service(shutdown: GracefulShutdown): (request: Request) => Promi
     "GET /slow": slow,
     "GET /stream": stream,
     "POST /upload": upload,
-    "GET /events": events(shutdown),
+    "GET /events": events(shutdown, visits),
+    "POST /visitors": (query, request) => {
+      visit(new URL(request.url).port, count(query, "count", 50, 100), visits);
+      return text("they are coming\n", 202);
+    },
     "POST /shutdown": () => {
       shutdown.request("the page asked for it");
       return text("shutting down\n", 202);
@@ -36,17 +42,17 @@ export function service(shutdown: GracefulShutdown): (request: Request) => Promi
   };
 }
 
-/** What `/quick` answers. */
+/** The answer of `/quick`. */
 export function quickBody(id: string, bytes: number): string {
   return `hello ${id}\n`.padEnd(bytes, `${id} `);
 }
 
-/** What `/slow` answers. */
+/** The answer of `/slow`. */
 export function slowBody(id: string, ms: number): string {
   return `${id} waited ${ms} ms\n`;
 }
 
-/** One piece of what `/stream` answers. */
+/** One piece of the answer of `/stream`. */
 export function streamPiece(id: string, i: number, chunks: number): string {
   return `${id} ${i + 1}/${chunks}\n`;
 }

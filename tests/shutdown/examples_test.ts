@@ -1,0 +1,26 @@
+/** The servers of examples/ as processes. Started by Deno it is done for all three run-times; by another one for itself. */
+import assert from "node:assert/strict";
+import { runtime, test } from "../_test.ts";
+import { said, signal, start } from "./round.ts";
+import type { RuntimeName } from "./runtimes.ts";
+
+const EXAMPLES: Record<RuntimeName, string> = {
+  deno: "examples/graceful_server.ts",
+  node: "examples/graceful_server_node.ts",
+  bun: "examples/graceful_server_bun.ts",
+};
+
+for (const name of (Object.keys(EXAMPLES) as RuntimeName[]).filter((name) => runtime === "deno" || name === runtime)) {
+  test(`examples: a port that is taken is one clear line, ${name}`, async () => {
+    const first = await start(name, EXAMPLES[name], ["--port", "0"]);
+    const port = await said(first, /http:\S+:(\d+)\//);
+    const second = await start(name, EXAMPLES[name], ["--port", port]);
+    assert.deepEqual(await second.ended, { code: 1, signal: null });
+    assert.equal(
+      second.output.text,
+      `Port ${port} is taken. Choose another one with --port; 0 takes any free port.\n`,
+    );
+    signal(first, "SIGKILL");
+    await first.ended;
+  });
+}
