@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 
 /** Lets everything run that only waits for microtasks. */
-export async function drain(): Promise<void> {
+export async function flushMicrotasks(): Promise<void> {
   for (let i = 0; i < 30; i++) await Promise.resolve();
 }
 
@@ -34,7 +34,7 @@ export function watch<T>(promise: Promise<T>): Watched<T> {
 
 /** The states of several, once microtasks are through. */
 export async function states(watched: readonly Watched<unknown>[]): Promise<string> {
-  await drain();
+  await flushMicrotasks();
   return watched.map((one) => one.state).join(" ");
 }
 

@@ -17,7 +17,7 @@ import {
 import { test } from "./_test.ts";
 import {
   CountingController,
-  drain,
+  flushMicrotasks,
   refusesBadOptions,
   rejectsWith,
   seeded,
@@ -78,7 +78,7 @@ test("acquireAll: opposite orders do not deadlock", async () => {
   const first = await a.acquire();
   const one = watch(acquireAll([a, b]));
   const other = watch(acquireAll([b, a]));
-  await drain();
+  await flushMicrotasks();
   assert.equal(a.waiting, 2, "both wait for the same one first");
   first.release();
   assert.equal(await states([one, other]), "fulfilled pending");
@@ -97,7 +97,7 @@ test("acquireAll: keys keep their order while a call in progress uses them", asy
   assert.equal(await states([one, other]), "pending fulfilled");
   assert.equal(keys.waiting("x"), 0);
   guard.release();
-  await drain();
+  await flushMicrotasks();
   assert.deepEqual([keys.waiting("x"), keys.waiting("y")], [1, 0]);
   await other.value!.release();
   await (await one.promise).release();
@@ -177,7 +177,7 @@ for (const how of ["abort", "time-out"]) {
       const first = watch(acquireAll([a, b, c]));
       const middle = watch(acquireAll([c, b, a], { signal: controller.signal, timeout: 50 }));
       const last = watch(acquireAll([b, c, a]));
-      await drain();
+      await flushMicrotasks();
       assert.deepEqual([a.waiting, c.waiting], [2, 1]);
       if (how === "abort") controller.abort();
       else time.advance(50);
@@ -199,7 +199,7 @@ test("acquireAll: the time bounds the whole, not each wait", () =>
     const call = watch(acquireAll(locks, { timeout: 100 }));
     time.advance(60);
     guards[0]!.release();
-    await drain();
+    await flushMicrotasks();
     time.advance(39);
     assert.equal(await states([call]), "pending");
     time.advance(1);
@@ -228,7 +228,7 @@ test("acquireAll: without a timeout, a TimeoutLock has its own", () =>
     const [free, timed] = [new Lock(), new TimeoutLock(20)];
     const guard = await timed.acquire();
     const call = watch(acquireAll([free, timed]));
-    await drain();
+    await flushMicrotasks();
     time.advance(20);
     await assert.rejects(call.promise, /timed out after 20 ms/);
     assert.equal(free.locked, false);
@@ -263,7 +263,7 @@ test("acquireAll: rejects only after everything was given back, with the cause",
   using _ = await last.acquire();
   const controller = new AbortController();
   const call = watch(acquireAll(list, { signal: controller.signal }));
-  await drain();
+  await flushMicrotasks();
   controller.abort();
   assert.equal(await states([call]), "pending", "one is not given back yet");
   finish();

@@ -4,7 +4,7 @@ import { Condition, Lock, NotHeldError, Semaphore, TimeoutError, TimeoutLock } f
 import { test } from "./_test.ts";
 import {
   CountingController,
-  drain,
+  flushMicrotasks,
   nextTurn,
   refusesBadOptions,
   rejectsWith,
@@ -29,7 +29,7 @@ async function sleepers(condition: Condition, count: number, options: (i: number
         guard.release();
       }
     })()));
-    await drain();
+    await flushMicrotasks();
   }
   assert.equal(condition.waiting, count);
   return all;
@@ -190,7 +190,7 @@ test("Condition: waitFor asks at once and after every notification, and returns 
       stock++;
       condition.notify();
     });
-    await drain();
+    await flushMicrotasks();
   }
   assert.equal(await buyer.promise, "bought 2");
   assert.equal(asked, 3);
@@ -212,7 +212,7 @@ test("Condition: timeout bounds the whole waitFor, and the message names the who
     const condition = new Condition();
     const buyer = watch(condition.run(() => condition.waitFor(() => false, { timeout: 100 })));
     for (let i = 0; i < 3; i++) {
-      await drain();
+      await flushMicrotasks();
       time.advance(30);
       await condition.run(() => condition.notifyAll());
     }
@@ -225,7 +225,7 @@ test("Condition: timeout bounds the whole waitFor, and the message names the who
     const controller = new AbortController();
     const own = new TimeoutError("Cannot wait any longer: the user left");
     const other = watch(condition.run(() => condition.waitFor(() => false, { signal: controller.signal, timeout: 5 })));
-    await drain();
+    await flushMicrotasks();
     controller.abort(own);
     await rejectsWith(other.promise, own);
   }));

@@ -5,7 +5,15 @@
 import assert from "node:assert/strict";
 import { type Acquirable, TimeoutError, type WaitOptions } from "../mod.ts";
 import { test } from "./_test.ts";
-import { CountingController, drain, nextTurn, refusesBadOptions, rejectsWith, watch, type Watched } from "./_tools.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  nextTurn,
+  refusesBadOptions,
+  rejectsWith,
+  watch,
+  type Watched,
+} from "./_tools.ts";
 
 /** What guards and leases have in common. */
 export interface AnyGuard extends AsyncDisposable {
@@ -139,7 +147,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     const controller = new CountingController();
     const guard = await it.acquire({ signal: controller.signal });
     controller.abort();
-    await drain();
+    await flushMicrotasks();
     assert.equal(guard.held, true);
     assert.equal(controller.listeners, 0);
     await guard.release();
@@ -281,7 +289,7 @@ class Kit<G extends AnyGuard> {
   /** Asserts that the hold goes from one to the next, and is free in the end. */
   async passesAlong(holder: G, waiters: readonly Watched<G>[]): Promise<void> {
     for (const waiter of waiters) {
-      await drain();
+      await flushMicrotasks();
       assert.equal(waiter.state, "pending");
       await holder.release();
       holder = await waiter.promise;

@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { KeyedMutex, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
-import { CountingController, drain, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  refusesBadOptions,
+  rejectsWith,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
 
 test("KeyedMutex: orders of one user take turns, other users do not wait", async () => {
   const users = new KeyedMutex<number>();
@@ -10,7 +18,7 @@ test("KeyedMutex: orders of one user take turns, other users do not wait", async
   const order = (user: number, id: number) =>
     users.run(user, async () => {
       log.push(`+${id}`);
-      await drain();
+      await flushMicrotasks();
       log.push(`-${id}`);
     });
   await Promise.all([order(1, 101), order(1, 102), order(2, 201), order(2, 202)]);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Lock, NotHeldError } from "../mod.ts";
 import { test } from "./_test.ts";
-import { drain, states, watch } from "./_tools.ts";
+import { flushMicrotasks, states, watch } from "./_tools.ts";
 
 test("Lock: locked and waiting tell how it stands", async () => {
   const lock = new Lock();
@@ -117,6 +117,6 @@ test("Lock: a waiter may release within the same tick in which it was granted, d
     }));
   guard.release();
   await Promise.all(waiters);
-  await drain();
+  await flushMicrotasks();
   assert.deepEqual(order, Array.from({ length: 50 }, (_, i) => i));
 });

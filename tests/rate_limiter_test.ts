@@ -4,7 +4,7 @@ import { RateLimiter, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
-  drain,
+  flushMicrotasks,
   nextTurn,
   refusesBadOptions,
   rejectsWith,
@@ -28,7 +28,7 @@ test("RateLimiter: the window slides over the starts", () =>
     assert.equal(limiter.tryAcquire(), false, "at 159 the second is in");
     time.advance(1);
     assert.equal(limiter.tryAcquire(), true);
-    await drain();
+    await flushMicrotasks();
   }));
 
 test("RateLimiter: waiters start in order, at the earliest moment, with one timer", () =>
@@ -38,7 +38,7 @@ test("RateLimiter: waiters start in order, at the earliest moment, with one time
     for (let i = 0; i < 7; i++) void limiter.acquire().then(() => starts.push([i, performance.now()]));
     assert.equal(limiter.waiting, 5);
     for (let now = 0; now <= 400; now += 10) {
-      await drain();
+      await flushMicrotasks();
       assert.equal(time.timers, Number(limiter.waiting > 0));
       time.advance(10);
     }
@@ -59,13 +59,13 @@ test("RateLimiter: never more than the limit in any window, whatever is asked fo
         if (limiter.tryAcquire(permits)) record();
       } else if (limiter.waiting < 10) void limiter.acquire({ permits }).then(record);
       for (let ms = random(20); ms >= 0; ms--) {
-        await drain();
+        await flushMicrotasks();
         time.advance(1);
       }
     }
     while (limiter.waiting > 0) {
       time.advance(1);
-      await drain();
+      await flushMicrotasks();
     }
     assert.ok(starts.length > 100);
     for (let i = 5; i < starts.length; i++) assert.ok(starts[i]! - starts[i - 5]! >= 50, `start ${i}`);
@@ -77,10 +77,10 @@ test("RateLimiter: uses what the window allows", () =>
     let started = 0;
     for (let i = 0; i < 300; i++) void limiter.acquire().then(() => started++);
     time.advance(10 * 99 - 1);
-    await drain();
+    await flushMicrotasks();
     assert.equal(started, 297);
     time.advance(1);
-    await drain();
+    await flushMicrotasks();
     assert.equal(started, 300);
   }));
 

@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { SetEvent, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
-import { CountingController, drain, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  refusesBadOptions,
+  rejectsWith,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
 
 test("SetEvent: a new one is open, one with members is not", async () => {
   const empty = new SetEvent<string>();
@@ -105,7 +113,7 @@ test("SetEvent: giving up in the middle leaves nothing", async () => {
   assert.equal(await states(waiters), "fulfilled rejected fulfilled");
   await rejectsWith(set.wait({ signal: middle.signal }), middle.signal.reason);
   await refusesBadOptions((options) => set.wait(options));
-  await drain();
+  await flushMicrotasks();
 });
 
 test("SetEvent: members must be iterable", () => {

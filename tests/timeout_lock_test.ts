@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Lock, TimeoutError, TimeoutLock } from "../mod.ts";
 import { test } from "./_test.ts";
-import { drain, type Random, refusesBadOptions, seeded, states, watch, withFakeTime } from "./_tools.ts";
+import { flushMicrotasks, type Random, refusesBadOptions, seeded, states, watch, withFakeTime } from "./_tools.ts";
 
 test("TimeoutLock: it is a Lock", () => {
   assert.ok(new TimeoutLock(1) instanceof Lock);
@@ -70,15 +70,15 @@ test("TimeoutLock: after any mix of time-outs and releases it is free or held by
         ];
         for (let i = random.below(4); i >= 0; i--) random.pick(acts)();
         if (random.below(2) === 0) continue;
-        await drain();
+        await flushMicrotasks();
         assert.equal(lock.locked, holders.length === 1);
         assert.ok(lock.locked || lock.waiting === 0, "somebody waits for a free lock");
       }
       time.advance(1000);
-      await drain();
+      await flushMicrotasks();
       while (holders.length > 0) {
         holders.shift()![Symbol.dispose]();
-        await drain();
+        await flushMicrotasks();
       }
       assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
     })

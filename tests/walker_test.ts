@@ -8,8 +8,8 @@ import type { WaitOptions } from "../mod.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
-  drain,
   type FakeTime,
+  flushMicrotasks,
   type Random,
   seeded,
   watch,
@@ -183,7 +183,7 @@ class Walk {
 
   /** Once microtasks are through, so does what every single caller has seen. */
   async checkOutcomes(): Promise<void> {
-    await drain();
+    await flushMicrotasks();
     const seen = { waiting: "pending", granted: "fulfilled", gone: "rejected", released: "fulfilled" };
     for (const claim of this.#claims) {
       assert.equal(claim.watched.state, seen[claim.state]);
@@ -199,7 +199,7 @@ class Walk {
     await this.checkOutcomes();
     while (this.#model.holders.length > 0) {
       this.#release();
-      await drain();
+      await flushMicrotasks();
     }
     this.checkCounts();
     assert.deepEqual([this.#model.line.length, this.#thing.waiting()], [0, 0]);
@@ -317,7 +317,7 @@ test("walk: KeyedMutex, many keys, holders that fail, wait and give up", () =>
         if (random.below(2) === 0) controller?.abort();
         if (random.below(3) === 0) time.advance(1);
         if (random.below(2) === 0) open.splice(random.below(open.length + 1), 1)[0]?.();
-        await drain();
+        await flushMicrotasks();
         const held = names.filter((name) => keys.locked(name));
         assert.equal(keys.size, held.length);
         for (const name of names) assert.ok(keys.locked(name) || keys.waiting(name) === 0);
@@ -325,7 +325,7 @@ test("walk: KeyedMutex, many keys, holders that fail, wait and give up", () =>
       time.advance(10);
       while (keys.size > 0) {
         open.splice(0).forEach((finish) => finish());
-        await drain();
+        await flushMicrotasks();
       }
       await Promise.all(all);
     })
@@ -359,7 +359,7 @@ test("walk: Condition with notifications, aborts, time-outs and guards that are 
       };
       for (let step = 0; step < STEPS / 4; step++) {
         if (sleeping < 20) all.push(sleeper());
-        await drain();
+        await flushMicrotasks();
         if (random.below(3) === 0) time.advance(1);
         using _ = lock.tryAcquire() ?? await lock.acquire();
         const before = condition.waiting;
@@ -368,7 +368,7 @@ test("walk: Condition with notifications, aborts, time-outs and guards that are 
         owed += before - condition.waiting;
         assert.equal(before - condition.waiting, Math.min(n, before));
       }
-      await drain();
+      await flushMicrotasks();
       using _ = lock.tryAcquire() ?? await lock.acquire();
       owed += condition.waiting;
       condition.notifyAll();

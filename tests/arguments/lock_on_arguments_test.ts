@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ArgumentMutex, KeyedMutex, lockOnArguments, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { drain, rejectsWith } from "../_tools.ts";
+import { flushMicrotasks, rejectsWith } from "../_tools.ts";
 
 /** Calls the wrapped function with all argument lists at once; says how many ran at the same time. */
 async function together(
@@ -13,7 +13,7 @@ async function together(
   let inside = 0, most = 0;
   const wrapped = lockOnArguments(mutex, select)(async (..._: unknown[]) => {
     most = Math.max(most, ++inside);
-    await drain();
+    await flushMicrotasks();
     inside--;
   });
   await Promise.all(calls.map((args) => wrapped(...args)));
@@ -134,7 +134,7 @@ test("lockOnArguments: as a decorator on a method", async () => {
   let inside = 0, most = 0;
   async function withdraw(this: Bank, card: string, amount: number): Promise<string> {
     most = Math.max(most, ++inside);
-    await drain();
+    await flushMicrotasks();
     inside--;
     return `${this.name}: ${card} -${amount}`;
   }
@@ -164,7 +164,7 @@ test("lockOnArguments: two functions share keys only where both are given the sa
   const make = (name?: string) =>
     lockOnArguments(mutex, [0], { name })(async function pay(_: string) {
       most = Math.max(most, ++inside);
-      await drain();
+      await flushMicrotasks();
       inside--;
     });
   const atOnce = async (...fns: ((id: string) => Promise<void>)[]) => {
@@ -185,7 +185,7 @@ test("lockOnArguments: a key function makes a key from anything", async () => {
   const byUser = lockOnArguments(mutex, (order: { user: number; shop: string }) => [order.user, order.shop]);
   const place = byUser(async (order: { user: number; shop: string }, id: number) => {
     seen.push(`+${id}`);
-    await drain();
+    await flushMicrotasks();
     seen.push(`-${id}`);
     return order.user;
   });
@@ -235,7 +235,7 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
 });
 
 test("lockOnArguments: a timeout bounds the waiting for the turn", async () => {
-  const wrapped = lockOnArguments(new KeyedMutex<string>(), [0], { timeout: 0 })((_: string) => drain());
+  const wrapped = lockOnArguments(new KeyedMutex<string>(), [0], { timeout: 0 })((_: string) => flushMicrotasks());
   const first = wrapped("a");
   await assert.rejects(wrapped("a"), TimeoutError);
   await first;

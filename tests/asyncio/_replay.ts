@@ -1,6 +1,6 @@
 /** Makes the moves of a recorded program with our primitives, and writes down the state in the recorder's way. */
 import { Barrier, BoundedSemaphore, Condition, Event, Lock, Semaphore } from "../../mod.ts";
-import { drain, watch, type Watched } from "../_tools.ts";
+import { flushMicrotasks, watch, type Watched } from "../_tools.ts";
 
 /** A program and what asyncio did with it, after each move. */
 export interface Recorded {
@@ -31,7 +31,7 @@ export async function replay({ things: names, moves }: Recorded): Promise<string
     const task = tasks[Number(index)]!;
     if (call === "cancel") task.controller.abort(new Error("cancelled"));
     else start(task, things.get(name.join(" "))!, call!);
-    await drain();
+    await flushMicrotasks();
     tasks.forEach(look);
     trace.push([tasks.map(({ last }) => last).join(""), ...[...things.values()].map(state)].join(" "));
   }

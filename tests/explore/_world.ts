@@ -3,7 +3,7 @@
  * every turn of the microtasks is an action that the schedule chooses. After each turn of the microtasks, what the real
  * primitives did is compared with what they should have done.
  */
-import { CountingController, drain, FakeTime, watch, type Watched } from "../_tools.ts";
+import { CountingController, FakeTime, flushMicrotasks, watch, type Watched } from "../_tools.ts";
 import type { Call, Fate, Line } from "./_line.ts";
 
 /** One step of a task. */
@@ -216,7 +216,7 @@ export class World {
   }
 
   async #settle(): Promise<void> {
-    await drain();
+    await flushMicrotasks();
     this.#note(Object.keys(this.things), MICROTASKS);
     const calls = this.tasks.filter(({ call }) => call !== undefined);
     // Who was let in wrongly comes before who was not, because of that.

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, drain, nextTurn, rejectsWith, watch } from "../_tools.ts";
+import { CountingController, flushMicrotasks, nextTurn, rejectsWith, watch } from "../_tools.ts";
 
 async function collect<R>(results: AsyncIterable<R>): Promise<R[]> {
   const all: R[] = [];
@@ -35,7 +35,7 @@ test("Pool.map: results in the order of the items, of any kind of source", async
   const slowFirst = async (n: number, index: number, signal: AbortSignal) => {
     assert.equal(signal.aborted, false);
     assert.equal(n, index);
-    for (let i = 10 - n; i > 0; i--) await drain();
+    for (let i = 10 - n; i > 0; i--) await flushMicrotasks();
     return n * 2;
   };
   const doubled = Array.from({ length: 10 }, (_, i) => 2 * i);
@@ -54,7 +54,7 @@ test("Pool.map: unordered gives results as they come", async () => {
     ordered: false,
   });
   const first = results.next();
-  await drain();
+  await flushMicrotasks();
   opened[2]!();
   assert.equal((await first).value, 2);
   opened[0]!();
@@ -68,11 +68,11 @@ test("Pool.map: pulls nothing before the first read, and only as the reader read
   await using pool = new Pool(4);
   const { state, items } = source(1000);
   const results = pool.map(items(), (n) => n);
-  await drain();
+  await flushMicrotasks();
   assert.equal(state.pulled, 0);
   for (let read = 1; read <= 50; read++) {
     assert.equal((await results.next()).value, read - 1);
-    await drain();
+    await flushMicrotasks();
     assert.ok(state.pulled - read <= 4, `${state.pulled} pulled, ${read} read`);
   }
   await results.return!();
@@ -86,7 +86,7 @@ test("Pool.map: no place stays empty while the reader waits for results", async 
   const results = pool.map(items(), (n) => new Promise<number>((resolve) => finish[n] = () => resolve(n)));
   for (let n = 0; n < 20; n++) {
     const read = results.next();
-    await drain();
+    await flushMicrotasks();
     assert.deepEqual([pool.active, state.pulled], [8, n + 8]);
     finish[n]!();
     assert.equal((await read).value, n);
@@ -195,7 +195,7 @@ test("Pool.map: its signal ends it with the reason as it is", async () => {
     },
   );
   const read = watch(map.next());
-  await drain();
+  await flushMicrotasks();
   const reason = new Error("the user left");
   controller.abort(reason);
   await rejectsWith(read.promise, reason);
@@ -210,7 +210,7 @@ test("Pool.map: cancelling the pool ends it with the reason", async () => {
     (_, __, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
   );
   const read = watch(map.next());
-  await drain();
+  await flushMicrotasks();
   const reason = new Error("stop");
   pool.cancel(reason);
   await rejectsWith(read.promise, reason);

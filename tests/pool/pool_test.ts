@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { ClosedError, Pool, type Task, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, drain, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  refusesBadOptions,
+  rejectsWith,
+  states,
+  watch,
+  withFakeTime,
+} from "../_tools.ts";
 
 /** A function that ends when it is told to. */
 class Job {
@@ -36,10 +44,10 @@ test("Pool: of 3, ten tasks that sleep 0 to 9 units start at 0,0,0,0,1,2,3,5,7,9
         });
       }
     })();
-    await drain();
+    await flushMicrotasks();
     for (now = 1; now <= 30; now++) {
       time.advance(10);
-      await drain();
+      await flushMicrotasks();
     }
     await produce;
     await pool.join();
@@ -114,21 +122,21 @@ test("Pool: the limit grows and shrinks while it works", async () => {
   const pool = new Pool(1);
   const all = jobs(5);
   const runs = all.map((job) => pool.run(job.fn));
-  await drain();
+  await flushMicrotasks();
   assert.equal(startedOf(all), "x----");
   pool.limit = 3;
-  await drain();
+  await flushMicrotasks();
   assert.equal(startedOf(all), "xxx--");
   pool.limit = 1;
   all[0]!.finish();
   all[1]!.finish();
-  await drain();
+  await flushMicrotasks();
   assert.equal(startedOf(all), "xxx--");
   all[2]!.finish();
-  await drain();
+  await flushMicrotasks();
   assert.equal(startedOf(all), "xxxx-");
   all[3]!.finish();
-  await drain();
+  await flushMicrotasks();
   all[4]!.finish();
   await Promise.all(runs);
   for (const wrong of [0, 1.5, NaN, -1, Infinity]) {
@@ -148,7 +156,7 @@ test("Pool: giving up in the middle of the line, before and after a place is fre
       const pool = new Pool(1);
       const holder = new Job();
       const running = pool.run(holder.fn);
-      await drain();
+      await flushMicrotasks();
       const middle = new CountingController();
       const all = jobs(3);
       const handles = all.map((job, i) =>
@@ -164,7 +172,7 @@ test("Pool: giving up in the middle of the line, before and after a place is fre
       if (first === "timeout") assert.ok(handles[1]!.reason instanceof TimeoutError);
       else assert.equal(handles[1]!.reason, "no");
       all[0]!.finish();
-      await drain();
+      await flushMicrotasks();
       all[2]!.finish();
       await pool.join();
       assert.equal(startedOf(all), "x-x");
@@ -182,7 +190,7 @@ test("Pool: who listens has a signal of its own, and every function is told of a
   };
   // A function without parameters may look at its arguments all the same.
   const runs = [pool.run(keep), pool.run(keep), pool.run((...args) => keep(...args))];
-  await drain();
+  await flushMicrotasks();
   assert.equal(new Set(signals).size, 3);
   pool.cancel("enough");
   assert.deepEqual(await Promise.all(runs), ["enough", "enough", "enough"]);
@@ -213,13 +221,13 @@ test("Pool: what is in line at close is still served, and join waits for it", as
   const pool = new Pool(1);
   const all = jobs(3);
   const runs = all.map((job) => pool.run(job.fn));
-  await drain();
+  await flushMicrotasks();
   pool.close();
   const joined = watch(pool.join());
   for (const job of all) {
     assert.equal(await states([joined]), "pending");
     job.finish();
-    await drain();
+    await flushMicrotasks();
   }
   await Promise.all(runs);
   assert.equal(await states([joined]), "fulfilled");
@@ -269,10 +277,10 @@ test("Pool: a task is cancelled by itself, once", async () => {
   assert.deepEqual([job.signal!.reason, task.signal.reason, other.signal!.aborted], ["first", "first", false]);
   assert.equal(task.status, "running");
   job.fail("first");
-  await drain();
+  await flushMicrotasks();
   assert.equal(task.status, "cancelled");
   other.finish();
-  await drain();
+  await flushMicrotasks();
   running.cancel("too late");
   assert.deepEqual([running.status, running.signal.aborted], ["fulfilled", false]);
 });
@@ -302,7 +310,7 @@ test("Pool: a failure that somebody took is theirs, taken early or late", async 
   assert.equal(task.result, task.result);
   early.fail(error);
   const late = await pool.createTask(() => Promise.reject(error));
-  await drain();
+  await flushMicrotasks();
   assert.deepEqual([result.reason, task.status, late.status], [error, "rejected", "rejected"]);
   await rejectsWith(late.result, error);
   await pool.join();
@@ -331,7 +339,7 @@ test("Pool: await using closes and joins", async () => {
   await assert.rejects(async () => {
     await using pool = outside = new Pool(1);
     await pool.createTask(async () => {
-      await drain();
+      await flushMicrotasks();
       ended = true;
       throw new Error("nobody looked");
     });

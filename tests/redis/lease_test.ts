@@ -10,7 +10,7 @@ import {
 } from "../../lib/redis/mod.ts";
 import type { Acquirable, Backend, Lease } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { drain, watch, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 import { nothing, scripted, serverTime } from "./_scripted.ts";
 
@@ -87,7 +87,7 @@ redisTest("release is true when its answer is late", async ({ backend }) => {
     const second = body.acquire({ timeout: 10_000 });
     const released = watch(lease.release());
     const third = (await second).release(); // it holds only once the first has let go
-    await drain();
+    await flushMicrotasks();
     assert.equal(released.state, "pending");
     release();
     await until(() => {
@@ -97,7 +97,7 @@ redisTest("release is true when its answer is late", async ({ backend }) => {
     assert.equal(released.value, true, name);
     await until(async () => {
       release();
-      return await Promise.race([third.then(() => true), drain().then(() => false)]);
+      return await Promise.race([third.then(() => true), flushMicrotasks().then(() => false)]);
     });
   }
 });
@@ -172,7 +172,7 @@ test("release rejects when Redis gives no answer at all", () =>
     const released = watch((await new RedisLock(backend, "a", { ttl: 600 }).acquire()).release());
     for (let ms = 0; ms < 2500; ms += 10) {
       time.advance(10);
-      await drain();
+      await flushMicrotasks();
     }
     assert.equal(released.state, "rejected");
     assert.ok(released.reason instanceof RedisError);
@@ -201,7 +201,7 @@ for (const ms of [-3_600_000, -1500, 1500, 3_600_000]) {
         assert.equal(lease.held, false);
         assert.equal(lease.held, false);
         time.advance(1);
-        await drain();
+        await flushMicrotasks();
         assert.equal(renewals, 1); // at once, and only one
         assert.equal(lease.held, true);
         assert.equal(lease.signal.aborted, false);
@@ -221,7 +221,7 @@ test("in doubt, not held: the signal aborts if the renewal is refused", () =>
     try {
       assert.deepEqual([lease.held, signal.aborted], [false, false]);
       time.advance(1);
-      await drain();
+      await flushMicrotasks();
       assert.deepEqual([lease.held, signal.aborted], [false, true]);
       assert.equal(await lease.release(), false);
     } finally {
@@ -239,7 +239,7 @@ test("in doubt, not held: without renewal, verify or extend confirms", () =>
       try {
         assert.equal(lease.held, false);
         time.advance(10);
-        await drain();
+        await flushMicrotasks();
         assert.equal(lease.held, false);
         await confirm(lease);
         assert.equal(lease.held, true);
@@ -267,6 +267,6 @@ test("a lease that is not renewed says that its time is over", () =>
     const lease = await new RedisLock(scripted(() => undefined), "a", { ttl: 600, renew: false }).acquire();
     const { signal } = lease;
     time.advance(700);
-    await drain();
+    await flushMicrotasks();
     assert.match(signal.reason.message, /^Cannot keep lock "a": its ttl of 600 ms is over/);
   }));

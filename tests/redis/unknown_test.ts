@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Backend, LeaseLostError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { drain, nextTurn, watch } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 import { scripted } from "./_scripted.ts";
 
@@ -30,7 +30,7 @@ redisTest("a reply lost after the command ran: the same hold is found again by i
     "a",
   );
   for (let i = 0; i < 3; i++) {
-    await drain();
+    await flushMicrotasks();
     lose = i;
     const lease = await lock.acquire({ timeout: 10_000 });
     assert.deepEqual((await lock.inspect()).holders.map(({ id }) => id), [lease.id]);

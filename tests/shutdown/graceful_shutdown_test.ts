@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { ClosedError, GracefulShutdown, type GracefulShutdownOptions, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { drain, nextTurn, watch, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch, withFakeTime } from "../_tools.ts";
 
 /** One that leaves the process's signals alone. */
 function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
@@ -88,7 +88,7 @@ test("GracefulShutdown: track gives the promise back, or the function's result",
   );
   const thenable = { then: (resolve: (value: number) => void) => resolve(5) } as unknown as PromiseLike<number>;
   assert.equal(await shutdown.track(thenable), 5);
-  await drain();
+  await flushMicrotasks();
   assert.equal(shutdown.active, 0);
   shutdown.request();
   await shutdown.finished;
@@ -327,7 +327,7 @@ test("GracefulShutdown: clean-up steps run after a forced drain, too", async () 
   const shutdown = quiet({ grace: 10 });
   let closed = false;
   shutdown.defer(async () => {
-    await drain();
+    await flushMicrotasks();
     closed = true;
   });
   shutdown.track(new Promise(() => {}), "endless");
@@ -468,10 +468,10 @@ test("GracefulShutdown: a server that is still closing is forced only where it s
       shutdown.attach({ stop, ...counters });
       shutdown.request();
       for (let ms = 0; ms < 2000; ms += 100) {
-        await drain();
+        await flushMicrotasks();
         time.advance(100);
       }
-      await drain();
+      await flushMicrotasks();
       const idle = "pendingRequests" in counters && counters.pendingRequests === 0;
       assert.deepEqual(stops, idle ? [false, true] : [false], JSON.stringify(counters));
       closed();

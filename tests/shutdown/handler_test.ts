@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { GracefulShutdown } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { drain, nextTurn, watch } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 
 const URL_ = "http://localhost/path?query=1";
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -242,7 +242,7 @@ test("handler: when forced, who has no answer gets 503, and a late answer is thr
   assert.equal((await answer).status, 503);
   assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
   resolve(new Response(body));
-  await drain();
+  await flushMicrotasks();
   assert.equal(why.length, 1);
   const rejected = latch<Response>();
   const other = quiet(10);
@@ -250,7 +250,7 @@ test("handler: when forced, who has no answer gets 503, and a late answer is thr
   other.request();
   assert.equal((await failing).status, 503);
   rejected.reject(new Error("nobody is interested any more"));
-  await drain();
+  await flushMicrotasks();
 });
 
 test("handler: when forced, a streamed body breaks off on both sides", async () => {
@@ -263,7 +263,7 @@ test("handler: when forced, a streamed body breaks off on both sides", async () 
   const rest = watch(reader.read());
   shutdown.request();
   assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
-  await drain();
+  await flushMicrotasks();
   assert.equal((rest.reason as Error).name, "AbortError");
   assert.equal((why[0] as Error).name, "AbortError");
 });

@@ -1,6 +1,6 @@
 /** Runs everything together for a while, and samples what must not grow. */
 import process from "node:process";
-import { drain, type Random } from "../_tools.ts";
+import { flushMicrotasks, type Random } from "../_tools.ts";
 import { type Connected, connectNode } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 import { localVisits, Patience, type Visit } from "./_local.ts";
@@ -72,7 +72,7 @@ export async function soak(
       } catch (error) {
         if (!isGivingUp(error)) errors.push(String(error));
         counts.gaveUp++;
-        await drain();
+        await flushMicrotasks();
       }
       counts.visits++;
       if (random.below(200) === 0) patience.abortShared();

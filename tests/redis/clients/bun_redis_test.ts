@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { bunRedis, type BunRedisClient } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { drain } from "../../_tools.ts";
+import { flushMicrotasks } from "../../_tools.ts";
 
 test("bunRedis: commands as Bun wants them, and an onclose that was there is still called", async () => {
   const sent: string[][] = [];
@@ -55,7 +55,7 @@ test("bunRedis: each command looks whether the connection that listens is still 
   assert.deepEqual(heard, ["lost"]);
   own.connected = true;
   (own.onconnect as () => void)();
-  await drain();
+  await flushMicrotasks();
   await command();
   assert.deepEqual(heard, ["lost", "back"]);
   (own.onclose as () => void)();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Cork } from "../../../lib/redis/clients/io_cork.ts";
 import { ioRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { drain } from "../../_tools.ts";
+import { flushMicrotasks } from "../../_tools.ts";
 
 /** A stream that writes down what goes out together. */
 class Recorder {
@@ -33,11 +33,11 @@ test("Cork: what is sent in one step goes out in few writes, in order", async ()
     stream.write("abcdefghijklmnopqrst"[i]!);
   }
   assert.deepEqual(stream.writes, ["abcdefgh", "ijklmnop"]);
-  await drain();
+  await flushMicrotasks();
   assert.deepEqual(stream.writes, ["abcdefgh", "ijklmnop", "qrst"]);
   cork.hold(stream);
   stream.write("u");
-  await drain();
+  await flushMicrotasks();
   assert.equal(stream.writes.at(-1), "u");
 });
 
@@ -47,7 +47,7 @@ test("Cork: a new connection in the same step, and none at all", async () => {
     cork.hold(stream);
     if (stream instanceof Recorder) stream.write("x");
   }
-  await drain();
+  await flushMicrotasks();
   assert.deepEqual([old.writes, fresh.writes], [["x"], ["x", "x"]]);
 });
 

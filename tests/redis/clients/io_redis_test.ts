@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { Redis as IoRedis5 } from "ioredis5";
 import { ioRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { drain } from "../../_tools.ts";
+import { flushMicrotasks } from "../../_tools.ts";
 import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
 
 test("ioRedis: the same client gives the same backend, which knows when it is closed", async () => {
@@ -49,7 +49,7 @@ test("ioRedis: after a reconnection we subscribe again, so an error of it is nev
   assert.deepEqual(overrides, [{ enableOfflineQueue: true, autoResubscribe: false }]);
   for (works of [false, true]) {
     own.emit("ready");
-    await drain();
+    await flushMicrotasks();
   }
   assert.deepEqual([subscribed, gaps], [["channel", "channel", "channel"], 1]);
 });

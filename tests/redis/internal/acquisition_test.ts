@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { CountingController, drain, nextTurn, withFakeTime } from "../../_tools.ts";
+import { CountingController, flushMicrotasks, nextTurn, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
 import { scripted, serverTime } from "../_scripted.ts";
 
@@ -26,7 +26,7 @@ for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
         for (let i = 0; sent.length < 4; i++) {
           assert.ok(i < 50 * beat);
           time.advance(1);
-          await drain();
+          await flushMicrotasks();
         }
         for (let i = 1; i < 4; i++) {
           const pause = sent[i]! - sent[i - 1]!;
@@ -34,7 +34,7 @@ for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
         }
         controller.abort();
         await call;
-        await drain();
+        await flushMicrotasks();
       }
     }));
 }
@@ -99,7 +99,7 @@ test("Claim: who gives up while Redis refuses leaves its place as soon as Redis 
     refuses = true;
     controller.abort();
     await call;
-    await drain();
+    await flushMicrotasks();
     refuses = false;
     await until(() => released === 1);
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { drain, watch, withFakeTime } from "../../_tools.ts";
+import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { nothing, scripted, serverTime } from "../_scripted.ts";
 
 test("HeldLease: from the moment of asking, no more is trusted than a shorter time leaves", () =>
@@ -15,16 +15,16 @@ test("HeldLease: from the moment of asking, no more is trusted than a shorter ti
     const lease = await new RedisLock(backend, "a").acquire();
     const { signal } = lease;
     const extended = watch(lease.extend(900));
-    await drain();
+    await flushMicrotasks();
     assert.ok(lease.expiresAt <= Date.now() + 900);
     for (let i = 0; i < 89; i++) {
       time.advance(10);
-      await drain();
+      await flushMicrotasks();
     }
     assert.equal(lease.held, false);
     assert.equal(signal.aborted, true);
     time.advance(100);
-    await drain();
+    await flushMicrotasks();
     assert.ok(extended.reason instanceof LeaseLostError);
     assert.equal(await lease.release(), false);
     assert.equal(commands.at(-1), "release"); // the server may keep it for much longer otherwise
@@ -53,7 +53,7 @@ test("HeldLease: a shorter time that was asked for without an answer may still b
     const shorter = watch(lease.extend(600));
     let longer: ReturnType<typeof watch<void>> | undefined;
     for (let ms = 0; ms < 3000; ms += 10) {
-      await drain();
+      await flushMicrotasks();
       if (shorter.state === "fulfilled") longer ??= watch(lease.extend(60_000));
       if (ms === 150) late();
       assert.ok(!lease.held || ends > performance.now(), `still held after ${ms} ms`);

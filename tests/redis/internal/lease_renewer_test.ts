@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { drain, watch, withFakeTime } from "../../_tools.ts";
+import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { nothing, scripted, serverTime } from "../_scripted.ts";
 
 test("LeaseRenewer: a listener of one lost lease may extend another that is due: one renewal of a key at a time", () =>
@@ -23,11 +23,11 @@ test("LeaseRenewer: a listener of one lost lease may extend another that is due:
     let extended: ReturnType<typeof watch<void>> | undefined;
     lost.signal.addEventListener("abort", () => extended = watch(kept.extend(700)));
     block(time, 350); // one look finds both: one is due, the other one out of time
-    await drain();
+    await flushMicrotasks();
     answer();
-    await drain();
+    await flushMicrotasks();
     answer();
-    await drain();
+    await flushMicrotasks();
     assert.equal(most, 1);
     assert.equal(extended?.state, "fulfilled");
     assert.equal(kept.ttl, 700);
@@ -45,7 +45,7 @@ test("LeaseRenewer: in a cluster, a node that is silent holds up no renewal of a
     const healthy = await Promise.all(Array.from({ length: 10 }, (_, i) => acquire(`healthy ${i}`)));
     for (let ms = 0; ms < 1500; ms += 10) {
       time.advance(10);
-      await drain();
+      await flushMicrotasks();
     }
     assert.deepEqual([silent.some(({ held }) => held), healthy.every(({ held }) => held)], [false, true]);
     assert.deepEqual(await Promise.all(healthy.map((lease) => lease.release())), Array(10).fill(true));
@@ -63,7 +63,7 @@ test("LeaseRenewer: answers of numbers as text are understood", () =>
     const lease = await new RedisLock(backend, "a", { ttl: 600 }).acquire();
     for (let ms = 0; ms < 1500; ms += 10) {
       time.advance(10);
-      await drain();
+      await flushMicrotasks();
     }
     assert.deepEqual([late, lease.held], [false, true]);
     await lease.extend();
@@ -91,11 +91,11 @@ test("LeaseRenewer: a lost answer to a batch costs the shortest lease in it noth
     const long = await new RedisLock(backend, "b", { ttl: 4500 }).acquire();
     await long.extend(1400); // due together with the short one, with the long one's time for an answer
     const renewed = long.extend(4500);
-    await drain();
+    await flushMicrotasks();
     await renewed;
     for (let ms = 0; ms < 6000; ms += 10) {
       time.advance(10);
-      await drain();
+      await flushMicrotasks();
     }
     assert.deepEqual([lose, short.held, long.held], [false, true, true]);
     assert.deepEqual(await Promise.all([short.release(), long.release()]), [true, true]);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { RedisError, RedisLock, TimeoutError } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { drain, type FakeTime, watch, type Watched, withFakeTime } from "../../_tools.ts";
+import { type FakeTime, flushMicrotasks, watch, type Watched, withFakeTime } from "../../_tools.ts";
 import { nothing, scripted, serverTime } from "../_scripted.ts";
 
 interface Unsteady {
@@ -29,7 +29,7 @@ async function unsteady(ttl: number): Promise<Unsteady> {
 /** Lets time pass until the next command is sent. */
 async function nextCommand(time: FakeTime, state: Unsteady): Promise<void> {
   const { sent } = state;
-  for (let i = 0; state.sent === sent; i++, await drain()) {
+  for (let i = 0; state.sent === sent; i++, await flushMicrotasks()) {
     assert.ok(i < 20_000, "no command was sent");
     time.advance(1);
   }
@@ -38,7 +38,7 @@ async function nextCommand(time: FakeTime, state: Unsteady): Promise<void> {
 /** Lets time pass until the promise settles; answers how much. */
 async function timeUntil(time: FakeTime, watched: Watched<unknown>, most: number): Promise<number> {
   const start = performance.now();
-  for (await drain(); watched.state === "pending"; await drain()) {
+  for (await flushMicrotasks(); watched.state === "pending"; await flushMicrotasks()) {
     if (performance.now() - start > most) assert.fail(`still pending after ${most} ms`);
     time.advance(1);
   }
@@ -48,7 +48,7 @@ async function timeUntil(time: FakeTime, watched: Watched<unknown>, most: number
 /** Answers again, until what the call may have left is taken back. */
 async function goOn(time: FakeTime, state: Unsteady): Promise<void> {
   state.mode = "free";
-  for (let i = 0; i < 20; i++, await drain()) time.advance(1000);
+  for (let i = 0; i < 20; i++, await flushMicrotasks()) time.advance(1000);
 }
 
 for (const ttl of [300, 2000, 3500, 30_000]) {
@@ -70,7 +70,7 @@ test("Patience: the same for a call that stands in line, from the heartbeat on t
     const state = await unsteady(ttl);
     state.mode = "held";
     const call = watch(state.lock.acquire());
-    await drain();
+    await flushMicrotasks();
     state.mode = "silent";
     await nextCommand(time, state);
     const took = await timeUntil(time, call, 2 * ttl);
@@ -87,7 +87,7 @@ test("Patience: a time-out in line says what stood in the way of the heartbeat, 
       for (const timeout of [1500, 2400]) {
         state.mode = "held";
         const call = watch(state.lock.acquire({ timeout }));
-        await drain();
+        await flushMicrotasks();
         state.mode = mode;
         await timeUntil(time, call, timeout);
         assert.ok(call.reason instanceof TimeoutError);
@@ -103,7 +103,7 @@ test("Patience: a time-out before the first heartbeat has no cause", () =>
     const state = await unsteady(3000);
     state.mode = "held";
     const call = watch(state.lock.acquire({ timeout: 900 }));
-    await drain();
+    await flushMicrotasks();
     state.mode = "silent";
     await timeUntil(time, call, 900);
     assert.ok(call.reason instanceof TimeoutError);

@@ -4,7 +4,7 @@ import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Listener, Push } from "../../../lib/redis/internal/subscription.ts";
 import { Session } from "../../../lib/redis/internal/session.ts";
 import { test } from "../../_test.ts";
-import { drain, withFakeTime } from "../../_tools.ts";
+import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
 
 interface Subscription {
   readonly onGap: () => void;
@@ -34,7 +34,7 @@ class Paper implements Backend {
     return new Promise((resolve) => {
       const confirm = () => {
         resolve(() => void (one.stopped = true));
-        return drain();
+        return flushMicrotasks();
       };
       const one: Subscription = { onGap, onLost: (forGood) => onLost?.(forGood), confirm, stopped: false };
       this.subscriptions.push(one);
