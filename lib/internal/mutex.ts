@@ -63,8 +63,9 @@ export class Mutex implements Owner {
   protected onIdle(): void {}
 
   #take(hold: Hold): Hold {
+    this.holder = hold;
     if (hook !== undefined) reportGrant(hold);
-    return this.holder = hold;
+    return hold;
   }
 }
 

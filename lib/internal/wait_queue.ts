@@ -75,7 +75,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     }
     // The function given to the promise does nothing that could throw, so engines need not make a `reject` for it.
     const granted = new Promise<T>((resolve) => waiter.resolve = resolve);
-    this.#push(waiter);
+    this.#link(waiter);
+    if (hook !== undefined) reportWait(waiter);
     return granted;
   }
 
@@ -89,16 +90,18 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     const { timeout = Infinity } = limits ?? {};
     if (timeout === 0) return reject(timedOut(waiter.waitsFor.operation, 0, holderOf(waiter.waitsFor)));
     waiter.resolve = resolve;
-    this.#push(waiter);
-    if (limits === undefined) return;
-    const registration = new WaiterRegistration(this, waiter, reject, timeout);
-    waiter.registration = registration;
-    try {
-      registration.begin(limits);
-    } catch (error) {
-      this.remove(waiter);
-      reject(error);
+    this.#link(waiter);
+    if (limits !== undefined) {
+      const registration = new WaiterRegistration(this, waiter, reject, timeout);
+      waiter.registration = registration;
+      try {
+        registration.begin(limits);
+      } catch (error) {
+        this.#drop(waiter);
+        return reject(error);
+      }
     }
+    if (hook !== undefined && waiter.resolve !== undefined) reportWait(waiter);
   }
 
   /** The first waiter. It stays in the queue. */
@@ -148,18 +151,18 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** Removes a waiter anywhere in the queue without settling it. */
   remove(waiter: W): void {
-    if (hook !== undefined) reportGiveUp(waiter, "error");
     this.#drop(waiter);
+    if (hook !== undefined) reportGiveUp(waiter, "error");
   }
 
   leave(registration: WaiterRegistration<T>, outcome: CancelOutcome): void {
     const { waiter, timeout } = registration;
-    if (hook !== undefined) reportGiveUp(waiter, outcome);
     const reason = outcome === "aborted"
       ? reasonOf(registration.signal!)
       : timedOut(waiter.waitsFor.operation, timeout, holderOf(waiter.waitsFor));
     this.#drop(waiter as W);
     registration.reject(reason);
+    if (hook !== undefined) reportGiveUp(waiter, outcome);
   }
 
   afterLeave(): void {
@@ -172,11 +175,6 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     waiter.resolve = undefined;
     this.#size--;
     if (++this.#gaps > this.#size + SPARE) this.#restart((one) => this.#link(one));
-  }
-
-  #push(waiter: W): void {
-    this.#link(waiter);
-    if (hook !== undefined) reportWait(waiter);
   }
 
   #link(waiter: W): void {

@@ -49,14 +49,14 @@ export function describe(kind: string | undefined, operation: string, name?: str
 
 /** Resolves a dequeued waiter. */
 export function grant<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
-  if (hook !== undefined) reportGrant(waiter);
   settle(waiter, value);
+  if (hook !== undefined) reportGrant(waiter);
 }
 
 /** Rejects a dequeued waiter. */
 export function reject<T>(waiter: Waiter<T>, error: unknown): void {
-  if (hook !== undefined) reportGiveUp(waiter, "error");
   settle(waiter, Promise.reject(error));
+  if (hook !== undefined) reportGiveUp(waiter, "error");
 }
 
 function settle<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
@@ -68,7 +68,10 @@ function settle<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
 /** What the hook identifies a call by. */
 type Call = Pick<Waiter<never>, "waitsFor" | "permits">;
 
-/** Reports that a call has joined a queue. Each of these is called only while there is a hook. */
+/**
+ * Reports that a call has joined a queue. Each of these is called only while there is a hook, and after everything that
+ * it reports is done: an observer may use the same queue.
+ */
 export function reportWait(call: Call): void {
   if (isReported(call.waitsFor)) hook?.wait(call.waitsFor, call, call.permits);
 }
