@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { checkName, checkWaitOptions, promised, quote } from "../internal/check.ts";
+import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
-import { claim, tryClaim } from "./internal/acquisition.ts";
+import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
@@ -74,8 +74,7 @@ export class RedisKeyedMutex {
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
     return promised(() => {
       const target = this.#target(key);
-      checkWaitOptions(options);
-      return claim(this.#session, target, options);
+      return acquireLease(this.#session, target, readWaitOptions(options));
     });
   }
 
@@ -88,7 +87,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
-    return promised(() => tryClaim(this.#session, this.#target(key)));
+    return promised(() => tryAcquireLease(this.#session, this.#target(key)));
   }
 
   /**

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { checkName, checkWaitOptions, promised, quote } from "../internal/check.ts";
+import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
-import { claim, tryClaim } from "./internal/acquisition.ts";
+import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
@@ -83,10 +83,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => {
-      checkWaitOptions(options);
-      return claim(this.#session, this.#target, options);
-    });
+    return promised(() => acquireLease(this.#session, this.#target, readWaitOptions(options)));
   }
 
   /**
@@ -97,7 +94,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(): Promise<Lease | undefined> {
-    return tryClaim(this.#session, this.#target);
+    return tryAcquireLease(this.#session, this.#target);
   }
 
   /**

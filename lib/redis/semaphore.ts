@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { checkInteger, checkName, checkWaitOptions, must, promised, quote } from "../internal/check.ts";
+import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
-import { claim, tryClaim } from "./internal/acquisition.ts";
+import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease } from "./lease.ts";
@@ -98,8 +98,8 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    */
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
-      checkWaitOptions(options);
-      return claim(this.#session, this.#weighing(options?.permits), options);
+      const limits = readWaitOptions(options);
+      return acquireLease(this.#session, this.#weighing(options?.permits), limits);
     });
   }
 
@@ -113,7 +113,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
-    return promised(() => tryClaim(this.#session, this.#weighing(permits)));
+    return promised(() => tryAcquireLease(this.#session, this.#weighing(permits)));
   }
 
   /**

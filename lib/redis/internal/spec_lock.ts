@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { checkWaitOptions, promised } from "../../internal/check.ts";
+import { promised, readWaitOptions } from "../../internal/check.ts";
 import { type Place, setPlace } from "../../internal/place.ts";
 import type { Acquirable, WaitOptions } from "../../types.ts";
-import { claim, tryClaim } from "./acquisition.ts";
+import { acquireLease, tryAcquireLease } from "./replicated.ts";
 import type { Lease } from "../lease.ts";
 import type { Target } from "./resource_spec.ts";
 import { runHolding } from "./run_holding.ts";
@@ -26,14 +26,11 @@ export class SpecLock implements Acquirable<Lease> {
   }
 
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => {
-      checkWaitOptions(options);
-      return claim(this.#session, this.#target, options);
-    });
+    return promised(() => acquireLease(this.#session, this.#target, readWaitOptions(options)));
   }
 
   tryAcquire(): Promise<Lease | undefined> {
-    return tryClaim(this.#session, this.#target);
+    return tryAcquireLease(this.#session, this.#target);
   }
 
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
