@@ -10,6 +10,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
+import { createClient, createClientPool } from "redis";
 import { redisTest } from "./_clients.ts";
 import { test } from "../_test.ts";
 
@@ -62,6 +63,25 @@ test("adapters refuse what is not their client, before it is used", () => {
     }
   }
   assert.throws(() => nodeRedis(new URL("redis://localhost") as never), /got an object \(URL\)/);
+});
+
+test("clients that cannot subscribe are refused unless push is switched off", async () => {
+  const pool = createClientPool();
+  const refusal = /^TypeError: client must be one that can subscribe, which a pool cannot: .*\{ push: false \}/;
+  assert.throws(() => nodeRedis(pool as never), (error) => refusal.test(String(error)));
+  const backend = nodeRedis(pool as never, { push: false });
+  assert.equal(nodeRedis(pool as never, { push: false }), backend);
+  assert.deepEqual([backend.subscribe, backend.wait], [undefined, undefined]); // it has many connections
+  const client = createClient();
+  assert.notEqual(nodeRedis(client, { push: false }), nodeRedis(client));
+  assert.equal(nodeRedis(client, { push: true }), nodeRedis(client));
+  assert.equal(nodeRedis(client, { push: false }).subscribe, undefined);
+  assert.throws(() => nodeRedis(client, { push: 1 as never }), /^TypeError: push must be a boolean/);
+  assert.throws(() => ioRedis({} as never, 5 as never), TypeError);
+  const call = () => Promise.reject(new Error("called"));
+  const both = { evalsha: call, eval: call, subscribe: call };
+  assert.throws(() => denoRedis(both, both), /^TypeError: subscriber must be a second connection/);
+  await pool.close().catch(() => {});
 });
 
 test("keys of a keyed mutex are refused as rejections", async () => {

@@ -31,12 +31,15 @@ async function fails(call: Promise<unknown>, type: typeof RedisError | typeof Ti
 }
 
 /** All ways of asking, of a server that cannot be reached. */
-async function unreachable(backend: Backend): Promise<void> {
+async function unreachable(backend: Backend, code?: string): Promise<void> {
   const lock = new RedisLock(backend, "a", { ttl: 400 });
   await fails(lock.acquire({ timeout: 300 }), TimeoutError, /^Cannot acquire lock "a": timed out after 300 ms/);
   await fails(lock.acquire({ timeout: 0 }), TimeoutError, /0 ms/);
   await fails(lock.acquire(), RedisError, /^Cannot acquire lock "a": /);
   await fails(lock.tryAcquire(), RedisError, /^Cannot acquire lock "a": /);
+  for (const options of code === undefined ? [] : [{ timeout: 300 }, { timeout: 0 }, undefined]) {
+    await assert.rejects(lock.acquire(options), (error: Error) => (error.cause as { code?: string }).code === code);
+  }
   const controller = new AbortController();
   const waiting = lock.acquire({ signal: controller.signal });
   waiting.catch(() => {});
@@ -49,7 +52,7 @@ test("node-redis and a port nobody listens on", async () => {
   const client = createClient({ url: `redis://127.0.0.1:${await freePort()}` });
   client.on("error", () => {});
   const connecting = client.connect().catch(() => {});
-  await unreachable(nodeRedis(client));
+  await unreachable(nodeRedis(client), "ECONNREFUSED");
   client.destroy();
   await connecting;
 });
@@ -59,7 +62,7 @@ test("ioredis and a port nobody listens on", async () => {
   const retryStrategy = () => wanted ? 20 : null;
   const client = new IoRedis(await freePort(), "127.0.0.1", { maxRetriesPerRequest: 1, retryStrategy });
   client.on("error", () => {});
-  await unreachable(ioRedis(client));
+  await unreachable(ioRedis(client), "ECONNREFUSED");
   wanted = false; // it never says that it is closed where disconnect() finds it between two attempts
   await until(() => client.status === "end");
 });

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { must } from "../../internal/check.ts";
+import { checkBoolean, checkOptions, must } from "../../internal/check.ts";
+import { onceFor } from "../internal/once.ts";
 
 /**
  * The commands that the Redis part uses of a client. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
@@ -39,6 +40,8 @@ export interface Backend {
    * @param timeout Milliseconds after which the server answers with the number reached by then.
    */
   wait?(replicas: number, timeout: number): Promise<number>;
+  /** The error of the connection while there is none, such as ECONNREFUSED: for the `cause` of errors. */
+  readonly failure?: unknown;
   /** Whether the keys live on several nodes: one command then never names keys of two names. */
   readonly cluster?: boolean;
   /** Whether the client was closed for good: nothing is tried again then. */
@@ -47,9 +50,41 @@ export interface Backend {
   onClose?(listener: () => void): void;
 }
 
-/** Throws unless the client has these methods: another library's would only fail once it is used. */
+/** Options of the adapters. */
+export interface ClientOptions {
+  /**
+   * Whether waiters are notified over a subscription, for which the adapter opens a second connection. Without it they
+   * find out by heartbeats: a hand-off takes up to a third of the `ttl`, or a second if that is more. Default: true.
+   */
+  readonly push?: boolean | undefined;
+}
+
+/** Makes an adapter that returns the same backend for the same client and option. */
+export function adapter<C extends object>(
+  make: (client: C, push: boolean) => Backend,
+): (client: C, options?: ClientOptions) => Backend {
+  const withPush = onceFor((client: C) => make(client, true));
+  const withoutPush = onceFor((client: C) => make(client, false));
+  return (client, options) => {
+    checkOptions(options);
+    const { push = true } = options ?? {};
+    checkBoolean(push, "push");
+    return push ? withPush(client) : withoutPush(client);
+  };
+}
+
+/** Throws unless the client has these methods: a client of another library would only fail once it is used. */
 export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
+  must(hasMethods(client, methods), name, `be a client of ${library}`, client);
+}
+
+/** Throws if the client cannot subscribe although it should. */
+export function checkPush(client: unknown, push: boolean, methods: readonly string[]): void {
+  const rule = "be one that can subscribe, which a pool cannot: pass a single client, or { push: false } to do without";
+  must(!push || hasMethods(client, methods), "client", rule, client);
+}
+
+function hasMethods(client: unknown, methods: readonly string[]): boolean {
   const members = Object(client) as Record<string, unknown>;
-  const known = methods.every((method) => typeof members[method] === "function");
-  must(known, name, `be a client of ${library}`, client);
+  return methods.every((method) => typeof members[method] === "function");
 }

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { onceFor } from "../internal/once.ts";
-import { type Backend, checkClient } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
 
-/** What `bunRedis` uses of a client. */
+/** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {
   /** Runs any command. */
   send(command: string, args: string[]): Promise<unknown>;
@@ -27,10 +26,12 @@ export interface BunRedisClient {
 type Handler = ((this: BunRedisClient, error?: unknown) => void) | null | undefined;
 
 /**
- * Makes a backend of Bun's RedisClient. The same client gives the same backend. It sets the client's `onclose` and
- * calls the one that was there before.
+ * Makes a backend of Bun's RedisClient. The same client gives the same backend. It sets the client's `onconnect` and
+ * `onclose`, and calls those that were set before.
  *
  * @param client Of `new RedisClient(url)` or `Bun.redis`, closed by you.
+ * @param options Whether to use push.
+ * @throws {TypeError} It is not such a client, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -40,68 +41,91 @@ type Handler = ((this: BunRedisClient, error?: unknown) => void) | null | undefi
  * export const ordersOf = (client: BunRedisClient) => new RedisLock(bunRedis(client), "orders");
  * ```
  */
-export function bunRedis(client: BunRedisClient): Backend {
-  return backendOf(client);
+export function bunRedis(client: BunRedisClient, options?: ClientOptions): Backend {
+  return backendOf(client, options);
 }
 
-const backendOf = onceFor((client: BunRedisClient): Backend => {
+/** Listeners of one client, which has room for one handler of each kind. */
+class Events {
+  readonly connect = new Set<() => void>();
+  readonly close = new Set<() => void>();
+  /** Bun has no event for a connection that is down, so it is looked at with each command, hence each heartbeat. */
+  readonly command = new Set<() => void>();
+  connections = 0;
+  closed = false;
+
+  constructor(client: BunRedisClient) {
+    const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
+    const { connect, close } = this;
+    const connected = () => this.connections++;
+    const closed = () => this.closed = true;
+    client.onconnect = function (this: BunRedisClient) {
+      connected();
+      for (const listener of [...connect]) listener();
+      onconnect?.call(this);
+    };
+    // The only notice of it, and the connection that the adapter opens would keep the process alive.
+    client.onclose = function (this: BunRedisClient, error?: unknown) {
+      closed();
+      for (const listener of [...close]) listener();
+      onclose?.call(this, error);
+    };
+  }
+}
+
+const backendOf = adapter((client: BunRedisClient, push): Backend => {
   checkClient(client, ["send", "duplicate"], "Bun (RedisClient)");
-  let closed = false;
-  const closing = new Set<() => void>();
-  // Bun does not tell that a connection is down: it is looked at with each command, so with each heartbeat.
-  const checks = new Set<() => void>();
-  const before = client.onclose as Handler;
-  // There is no other way to hear of it, and the connection that we open would keep the process alive.
-  client.onclose = function (this: BunRedisClient, error?: unknown) {
-    closed = true;
-    for (const listener of closing) listener();
-    before?.call(this, error);
-  };
+  checkPush(client, push, ["subscribe"]);
+  const events = new Events(client);
   const run = (command: string, what: string, keys: string[], args: string[]) => {
-    for (const check of checks) check();
+    for (const check of events.command) check();
     return client.send(command, [what, String(keys.length), ...keys, ...args]);
   };
   return {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
-    subscribe: (...listener) => subscribe(client, closing, checks, ...listener),
-    get closed() {
-      return closed && !client.connected;
+    ...push && { subscribe: subscriber(client, events) },
+    wait: async (replicas, timeout) => {
+      const before = events.connections;
+      const reached = Number(await client.send("WAIT", [String(replicas), String(timeout)]));
+      if (events.connections !== before) throw new Error("the connection was replaced");
+      return reached;
     },
-    onClose: (listener) => void closing.add(listener),
+    get closed() {
+      return events.closed && !client.connected;
+    },
+    onClose: (listener) => void events.close.add(listener),
   };
 });
 
-async function subscribe(
-  client: BunRedisClient,
-  closing: Set<() => void>,
-  checks: Set<() => void>,
-  channel: string,
-  onMessage: (message: string) => void,
-  onGap: () => void,
-  onLost?: (forGood: boolean) => void,
-): Promise<() => void> {
-  const own = await client.duplicate();
-  // Each reconnection needs a subscription of its own; should both last, a second message finds nobody.
-  const listen = () => own.subscribe(channel, (message) => onMessage(message));
-  const check = () => {
-    if (!own.connected) onLost?.(false);
+function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend["subscribe"]> {
+  return async (channel, onMessage, onGap, onLost) => {
+    const own = await client.duplicate();
+    // Each reconnection needs a subscription of its own; should both last, a second message finds no waiter.
+    const listen = () => own.subscribe(channel, (message) => onMessage(message));
+    const check = () => {
+      if (!own.connected) onLost?.(false);
+    };
+    // The main connection may have gone to another server, and this one has stayed.
+    const moved = () => onLost?.(true);
+    const end = () => {
+      events.close.delete(end);
+      events.command.delete(check);
+      events.connect.delete(moved);
+      own.onconnect = own.onclose = null;
+      own.close();
+    };
+    events.close.add(end);
+    try {
+      await listen();
+    } catch (error) {
+      end();
+      throw error;
+    }
+    events.command.add(check);
+    events.connect.add(moved);
+    own.onconnect = () => void listen().then(onGap, () => {});
+    own.onclose = () => onLost?.(true); // it has given up
+    return end;
   };
-  const end = () => {
-    closing.delete(end);
-    checks.delete(check);
-    own.onconnect = own.onclose = null;
-    own.close();
-  };
-  closing.add(end);
-  try {
-    await listen();
-  } catch (error) {
-    end();
-    throw error;
-  }
-  checks.add(check);
-  own.onconnect = () => void listen().then(onGap, () => {});
-  own.onclose = () => onLost?.(true); // it has given up
-  return end;
 }

@@ -1,50 +1,36 @@
 /**
- * The adapter for jsr:@db/redis. That client runs one command after the other and cannot do anything else on a
- * connection that listens, so push needs a second one.
+ * The adapter for jsr:@db/redis. That client runs one command after the other and cannot run commands on a connection
+ * that subscribes, so push needs a second one.
  *
  * @module
  */
+import { must } from "../../internal/check.ts";
 import { onceFor } from "../internal/once.ts";
 import { type Backend, checkClient } from "./backend.ts";
+import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
-/** What `denoRedis` uses of a client. */
+/** The members of a client that `denoRedis` uses. */
 export interface DenoRedisClient {
   /** Runs a script by its digest. */
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Runs any command; the option `replicas` needs it. */
+  sendCommand?(command: string, args: string[]): Promise<unknown>;
   /** Whether it was closed. */
   readonly isClosed?: boolean;
-  /** Tells when it was closed. */
-  addEventListener?(type: "close" | "end", listener: () => void): unknown;
-}
-
-/** What `denoRedis` uses of the connection that listens. */
-export interface DenoRedisSubscriber {
-  /** Listens on a channel. */
-  subscribe(channel: string): Promise<DenoRedisSubscription>;
-  /** Tells of each new connection, and when one is gone. */
-  addEventListener?(type: "connect" | "close", listener: () => void): unknown;
-  /** Ends that. */
-  removeEventListener?(type: "connect" | "close", listener: () => void): unknown;
-}
-
-/** What such a connection answers. */
-export interface DenoRedisSubscription {
-  /** All messages, for as long as the connection lasts. */
-  receive(): AsyncIterable<{ readonly channel: string; readonly message: string | string[] }>;
-  /** Listens on one more channel. */
-  subscribe(channel: string): Promise<unknown>;
-  /** Listens on one channel less. */
-  unsubscribe(channel: string): Promise<unknown>;
+  /** Adds a listener for its connections. */
+  addEventListener?(type: "connect" | "close" | "end", listener: () => void): unknown;
 }
 
 /**
  * Makes a backend of clients of jsr:@db/redis. The same pair gives the same backend.
  *
  * @param client For commands; connected and closed by you.
- * @param subscriber A second connection, for nothing but messages; connected and closed by you. Without it waiting goes
- * by heartbeats: nobody is passed over, but a hand-over may take a third of the `ttl`, or a second if that is more.
+ * @param subscriber A second connection, for messages only; connected and closed by you. Never the client itself: it
+ * would hang. When the client has moved to another server, it is closed and connected again. Without it waiters find
+ * out by heartbeats: none is skipped, but a hand-off takes up to a third of the `ttl`, or a second if that is more.
+ * @throws {TypeError} They are not such clients, or the same client twice.
  *
  * @example
  * ```ts
@@ -57,113 +43,47 @@ export interface DenoRedisSubscription {
  */
 export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
   checkClient(client, ["evalsha", "eval"], "jsr:@db/redis");
-  if (subscriber === undefined) return deafOf(client);
+  if (subscriber === undefined) return withoutPush(client);
   checkClient(subscriber, ["subscribe"], "jsr:@db/redis", "subscriber");
-  return hearingOf(client)(subscriber);
+  const apart = (subscriber as unknown) !== client;
+  must(apart, "subscriber", "be a second connection: a client cannot run commands while it subscribes", subscriber);
+  return withPush(client)(subscriber);
 }
 
-const deafOf = onceFor((client: DenoRedisClient) => make(client));
-const hearingOf = onceFor((client: DenoRedisClient) =>
-  onceFor((subscriber: DenoRedisSubscriber) => make(client, earsOf(subscriber)))
+const withoutPush = onceFor((client: DenoRedisClient) => make(client));
+const withPush = onceFor((client: DenoRedisClient) =>
+  onceFor((subscriber: DenoRedisSubscriber) => make(client, subscriptionsOf(subscriber)))
 );
+const subscriptionsOf = onceFor((subscriber: DenoRedisSubscriber) => new Subscriptions(subscriber));
 
-function make(client: DenoRedisClient, ears?: Ears): Backend {
+function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
+  let connections = 0;
+  client.addEventListener?.("connect", () => {
+    connections++;
+    subscriptions?.move(); // it may be another server now
+  });
+  const onClose = (listener: () => void) => {
+    const closed = () => {
+      if (client.isClosed === true) listener();
+    };
+    client.addEventListener?.("close", closed);
+    client.addEventListener?.("end", closed);
+  };
+  // The client sends a command again over its next connection, on which the answer would mean nothing.
+  const wait = async (replicas: number, timeout: number) => {
+    const before = connections;
+    const reached = Number(await client.sendCommand!("WAIT", [String(replicas), String(timeout)]));
+    if (connections !== before) throw new Error("the connection was replaced");
+    return reached;
+  };
   return {
     evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
     eval: (script, keys, args) => client.eval(script, keys, args),
-    ...ears && { subscribe: ears.subscribe.bind(ears) },
+    ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
+    ...client.sendCommand && client.addEventListener && { wait },
     get closed() {
       return client.isClosed === true;
     },
-    onClose: (listener) => {
-      const closed = () => {
-        if (client.isClosed === true) listener();
-      };
-      client.addEventListener?.("close", closed);
-      client.addEventListener?.("end", closed);
-    },
+    onClose,
   };
 }
-
-/** Whoever listens to one channel. */
-interface Ear {
-  onMessage(message: string): void;
-  onLost?: ((forGood: boolean) => void) | undefined;
-}
-
-/**
- * One loop for each connection, for as long as the connection lasts: a second one would take half of the messages.
- */
-class Ears {
-  readonly #subscriber: DenoRedisSubscriber;
-  // undefined implies that nobody is in #channels who has been confirmed
-  #subscription: Promise<DenoRedisSubscription> | undefined;
-  readonly #channels = new Map<string, Ear>();
-
-  constructor(subscriber: DenoRedisSubscriber) {
-    this.#subscriber = subscriber;
-  }
-
-  async subscribe(
-    channel: string,
-    onMessage: (message: string) => void,
-    onGap: () => void,
-    onLost?: (forGood: boolean) => void,
-  ): Promise<() => Promise<void>> {
-    const ear: Ear = { onMessage, onLost };
-    this.#channels.set(channel, ear);
-    const subscription = await this.#listen(channel, ear);
-    const down = () => onLost?.(false);
-    this.#subscriber.addEventListener?.("connect", onGap);
-    this.#subscriber.addEventListener?.("close", down);
-    return async () => {
-      this.#subscriber.removeEventListener?.("connect", onGap);
-      this.#subscriber.removeEventListener?.("close", down);
-      this.#forget(channel, ear);
-      // What came after that one may be listening to the channel again.
-      if (await this.#subscription === subscription) await subscription.unsubscribe(channel);
-    };
-  }
-
-  async #listen(channel: string, ear: Ear): Promise<DenoRedisSubscription> {
-    try {
-      if (this.#subscription === undefined) return await (this.#subscription = this.#begin(channel));
-      const subscription = await this.#subscription;
-      await subscription.subscribe(channel);
-      return subscription;
-    } catch (error) {
-      this.#forget(channel, ear);
-      throw error;
-    }
-  }
-
-  #forget(channel: string, ear: Ear): void {
-    if (this.#channels.get(channel) === ear) this.#channels.delete(channel);
-  }
-
-  async #begin(channel: string): Promise<DenoRedisSubscription> {
-    try {
-      const subscription = await this.#subscriber.subscribe(channel);
-      void this.#receive(subscription);
-      return subscription;
-    } catch (error) {
-      this.#subscription = undefined;
-      throw error;
-    }
-  }
-
-  async #receive(subscription: DenoRedisSubscription): Promise<void> {
-    try {
-      for await (const { channel, message } of subscription.receive()) {
-        this.#channels.get(channel)?.onMessage(String(message));
-      }
-    } catch { /* The connection is gone. */ }
-    // The next subscription starts afresh, whoever asks for it.
-    this.#subscription = undefined;
-    const ears = [...this.#channels.values()];
-    this.#channels.clear();
-    for (const { onLost } of ears) onLost?.(true);
-  }
-}
-
-const earsOf = onceFor((subscriber: DenoRedisSubscriber) => new Ears(subscriber));

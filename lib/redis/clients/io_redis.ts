@@ -5,10 +5,9 @@
  */
 import { Cork } from "./io_cork.ts";
 import type { Stream } from "./io_cork.ts";
-import { onceFor } from "../internal/once.ts";
-import { type Backend, checkClient } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
 
-/** What `ioRedis` uses of a client. */
+/** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {
   /** Runs a script by its digest. */
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -16,29 +15,33 @@ export interface IoRedisClient {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** A second connection with the same settings, apart from these. */
   duplicate(override?: object): object;
-  /** Where the connection is in its life; "end" means for good. */
+  /** The state of the connection; "end" means closed for good. */
   readonly status: string;
 }
 
-/** What the adapter uses beyond that, of clients and their duplicates. */
+/** The members that the adapter uses beyond that, of clients and their duplicates. */
 interface Connection {
   readonly isCluster?: boolean;
   readonly status: string;
   readonly stream?: Stream & { unref?(): void };
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
+  listenerCount?(event: string): number;
+  call(command: string, ...args: string[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
   disconnect(): void;
 }
 
-type Lost = (forGood: boolean) => void;
-type Stop = () => void | Promise<void>;
+type Subscribe = NonNullable<Backend["subscribe"]>;
+type Stop = Awaited<ReturnType<Subscribe>>;
 
 /**
  * Makes a backend of a client of npm:ioredis. The same client gives the same backend.
  *
  * @param client A `Redis` (Sentinel included) or a `Cluster`, closed by you, with an `error` listener.
+ * @param options Whether to use push.
+ * @throws {TypeError} It is not such a client, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -49,70 +52,100 @@ type Stop = () => void | Promise<void>;
  * export const lock = new RedisLock(ioRedis(client), "orders");
  * ```
  */
-export function ioRedis(client: IoRedisClient): Backend {
-  return backendOf(client);
+export function ioRedis(client: IoRedisClient, options?: ClientOptions): Backend {
+  return backendOf(client, options);
 }
 
-const backendOf = onceFor((client: IoRedisClient): Backend => {
+const backendOf = adapter((client: IoRedisClient, push): Backend => {
   checkClient(client, ["evalsha", "eval", "on"], "npm:ioredis");
+  checkPush(client, push, ["duplicate"]);
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
-  return {
-    evalsha: (sha, keys, args) => {
+  const backend = {
+    evalsha: (sha: string, keys: string[], args: string[]) => {
       cork.hold(connection.stream);
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
-    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
-    subscribe: (channel, onMessage, onGap, onLost) =>
-      cluster
-        ? listen(connection, ["+node", "-node", "ready"], channel, onMessage, onGap)
-        : subscribe(client, channel, onMessage, onGap, onLost),
+    eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
+    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection) },
+    ...!cluster && { wait: waiter(connection) },
     cluster,
+    failure: undefined as unknown,
     get closed() {
       return client.status === "end";
     },
-    onClose: (listener) => void connection.on("end", listener),
+    onClose: (listener: () => void) => void connection.on("end", listener),
   };
+  if (!cluster) noteFailures(connection, backend);
+  return backend;
 });
 
-/**
- * It is told to subscribe before it is connected, which a client that queues nothing refuses. And it is told again after
- * each reconnection: when ioredis does that by itself, nobody catches the error of a connection that is gone again.
- */
-const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
+function noteFailures(connection: Connection, backend: { failure: unknown }): void {
+  connection.on("error", (error) => {
+    backend.failure = error;
+    // As ioredis itself does if the application has no listener.
+    if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", error);
+  });
+  connection.on("ready", () => backend.failure = undefined);
+}
 
-async function subscribe(
-  client: IoRedisClient,
-  channel: string,
-  onMessage: (message: string) => void,
-  onGap: () => void,
-  onLost?: Lost,
-): Promise<Stop> {
-  const main = client as unknown as Connection;
-  const own = client.duplicate(OVERRIDE) as Connection;
-  const end = () => {
-    main.off("end", end);
-    if (own.status !== "end") own.disconnect(); // what has ended already would set a timer
+/** ioredis sends a command in flight again over the next connection, on which the answer would mean nothing. */
+function waiter(connection: Connection): NonNullable<Backend["wait"]> {
+  return async (replicas, timeout) => {
+    const { stream } = connection;
+    const reached = Number(await connection.call("WAIT", String(replicas), String(timeout)));
+    if (stream === undefined || connection.stream !== stream) throw new Error("the connection was replaced");
+    return reached;
   };
-  own.on("error", () => {}); // it reconnects by itself
-  own.on("connect", () => own.stream?.unref?.());
-  main.on("end", end);
-  try {
-    await listen(own, ["ready"], channel, onMessage, onGap);
-  } catch (error) {
-    end();
-    throw error;
-  }
-  own.on("close", () => onLost?.(false));
-  own.on("end", () => onLost?.(true)); // its settings say not to connect again
-  return end;
 }
 
 /**
- * A cluster has a connection for its subscriptions already, and listens by itself. It does not tell when that one is
- * down, and need not: nobody is passed over in a cluster for not being told.
+ * It subscribes before it is connected, which a client without an offline queue refuses. And it subscribes again after
+ * each reconnection: if ioredis does that itself, the error of a connection that is gone again is never caught.
  */
+const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
+
+function subscriber(client: IoRedisClient, main: Connection): Subscribe {
+  return async (channel, onMessage, onGap, onLost) => {
+    const own = client.duplicate(OVERRIDE) as Connection;
+    // The main connection may have gone to another server, and this one has stayed.
+    let down = false;
+    const closed = () => down = true;
+    const ready = () => {
+      if (down) onLost?.(true);
+    };
+    const end = () => {
+      main.off("end", end);
+      main.off("close", closed);
+      main.off("ready", ready);
+      if (own.status !== "end") own.disconnect(); // on a connection that has ended it would set a timer
+    };
+    own.on("error", () => {}); // it reconnects by itself
+    own.on("connect", () => own.stream?.unref?.());
+    main.on("end", end);
+    try {
+      await listen(own, ["ready"], channel, onMessage, onGap);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    own.on("close", () => onLost?.(false));
+    own.on("end", () => onLost?.(true)); // its settings forbid to connect again
+    main.on("close", closed);
+    main.on("ready", ready);
+    return end;
+  };
+}
+
+/**
+ * A cluster client has a connection for its subscriptions already, and subscribes again itself. It has no event for its
+ * loss, and needs none: in a cluster no waiter is skipped for being unreachable.
+ */
+function clusterSubscriber(cluster: Connection): Subscribe {
+  return (channel, onMessage, onGap) => listen(cluster, ["+node", "-node", "ready"], channel, onMessage, onGap);
+}
+
 async function listen(
   connection: Connection,
   gaps: string[],
@@ -123,7 +156,7 @@ async function listen(
   const receive = (from: string, message: string) => {
     if (from === channel) onMessage(message);
   };
-  // "ready" comes before it has subscribed again: subscribing once more tells when that is done.
+  // "ready" comes before it has subscribed again: subscribing once more resolves when that is done.
   const gap = () => void connection.subscribe(channel).then(onGap, () => {});
   const stop = () => {
     for (const event of gaps) connection.off(event, gap);

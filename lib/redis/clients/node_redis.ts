@@ -1,12 +1,11 @@
 /**
- * The adapter for npm:redis (node-redis 5 and 6): a client, a pool's client, a cluster or a sentinel-less single node.
+ * The adapter for npm:redis (node-redis 5 and 6): a client or a cluster; a pool without push.
  *
  * @module
  */
-import { onceFor } from "../internal/once.ts";
-import { type Backend, checkClient } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
 
-/** What `nodeRedis` uses of a client. */
+/** The members of a client that `nodeRedis` uses. */
 export interface NodeRedisClient {
   /** Runs a script by its digest. */
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -18,10 +17,12 @@ export interface NodeRedisClient {
   readonly isOpen: boolean;
 }
 
-interface Subscriber {
+interface Client {
   on(event: string, listener: (error?: unknown) => void): unknown;
-  off(event: string, listener: () => void): unknown;
+  off(event: string, listener: (error?: unknown) => void): unknown;
+  listenerCount?(event: string): number;
   connect(): Promise<unknown>;
+  sendCommand(args: string[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
   destroy(): void;
@@ -33,7 +34,10 @@ interface Subscriber {
 /**
  * Makes a backend of a client of npm:redis. The same client gives the same backend.
  *
- * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener.
+ * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener. A
+ * pool (`createClientPool`) cannot subscribe, so it needs `{ push: false }`.
+ * @param options Whether to use push.
+ * @throws {TypeError} It is not such a client, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -44,75 +48,93 @@ interface Subscriber {
  * export const lock = new RedisLock(nodeRedis(client), "orders");
  * ```
  */
-export function nodeRedis(client: NodeRedisClient): Backend {
-  return backendOf(client);
+export function nodeRedis(client: NodeRedisClient, options?: ClientOptions): Backend {
+  return backendOf(client, options);
 }
 
-const backendOf = onceFor((client: NodeRedisClient): Backend => {
+const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], "npm:redis");
-  // Only a cluster has a list of masters.
+  checkPush(client, push, ["subscribe"]);
+  // Only a cluster has a list of masters, and only a pool counts its clients.
   const cluster = "masters" in client;
-  const events = client as unknown as Subscriber;
-  return {
-    evalsha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
-    eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
-    subscribe: (channel, onMessage, onGap, onLost) =>
-      cluster
-        ? subscribeCluster(events, channel, onMessage, onGap)
-        : subscribe(client, channel, onMessage, onGap, onLost),
+  const pool = "totalClients" in client;
+  const events = client as unknown as Client;
+  const backend = {
+    evalsha: (sha: string, keys: string[], args: string[]) => client.evalSha(sha, { keys, arguments: args }),
+    eval: (script: string, keys: string[], args: string[]) => client.eval(script, { keys, arguments: args }),
+    ...push && { subscribe: cluster ? clusterSubscriber(events) : subscriber(client, events) },
+    ...!cluster && !pool && { wait: waiter(events) },
     cluster,
+    failure: undefined as unknown,
     get closed() {
       return !client.isOpen;
     },
-    onClose: (listener) => void events.on(cluster ? "disconnect" : "end", listener),
+    onClose: (listener: () => void) => void events.on(cluster ? "disconnect" : "end", () => listener()),
   };
+  const failed = (error: unknown) => {
+    backend.failure = error;
+    // Without a listener of the application's own this ends the process, as it does without ours.
+    if (events.listenerCount?.("error") === 1) throw error;
+  };
+  events.on("error", failed);
+  events.on("ready", () => backend.failure = undefined);
+  return backend;
 });
 
-/**
- * A cluster client opens a connection for subscriptions by itself, and closes it. It does not tell when that one is
- * down, and need not: nobody is passed over in a cluster for not being told.
- */
-async function subscribeCluster(
-  cluster: Subscriber,
-  channel: string,
-  onMessage: (message: string) => void,
-  onGap: () => void,
-): Promise<() => Promise<void>> {
-  await cluster.subscribe(channel, onMessage);
-  cluster.on("node-ready", onGap);
-  return async () => {
-    cluster.off("node-ready", onGap);
-    await cluster.unsubscribe(channel);
+/** Commands in flight are rejected when their connection ends; one that was not sent yet would go over the next one. */
+function waiter(client: Client): NonNullable<Backend["wait"]> {
+  let connections = 0;
+  client.on("ready", () => connections++);
+  return async (replicas, timeout) => {
+    const before = connections;
+    const reached = Number(await client.sendCommand(["WAIT", String(replicas), String(timeout)]));
+    if (connections !== before) throw new Error("the connection was replaced");
+    return reached;
   };
 }
 
-async function subscribe(
-  client: NodeRedisClient,
-  channel: string,
-  onMessage: (message: string) => void,
-  onGap: () => void,
-  onLost?: (forGood: boolean) => void,
-): Promise<() => void> {
-  const own = client.duplicate() as Subscriber;
-  const end = () => {
-    (client as unknown as Subscriber).off("end", end);
-    if (own.isOpen) own.destroy();
+/**
+ * A cluster client opens a connection for subscriptions by itself, and closes it. It has no event for its loss, and
+ * needs none: in a cluster no waiter is skipped for being unreachable.
+ */
+function clusterSubscriber(cluster: Client): NonNullable<Backend["subscribe"]> {
+  return async (channel, onMessage, onGap) => {
+    await cluster.subscribe(channel, onMessage);
+    cluster.on("node-ready", onGap);
+    return async () => {
+      cluster.off("node-ready", onGap);
+      await cluster.unsubscribe(channel);
+    };
   };
-  own.on("error", () => {}); // without a listener it would end the process; it reconnects by itself
-  (client as unknown as Subscriber).on("end", end);
-  try {
-    await own.connect();
-    own.unref?.();
-    await own.subscribe(channel, onMessage);
-  } catch (error) {
-    end();
-    throw error;
-  }
-  // An error comes with each connection that broke or failed; no longer open, it has given up.
-  own.on("error", () => {
-    if (!own.isReady) onLost?.(!own.isOpen);
-  });
-  // It has subscribed again by then.
-  own.on("ready", onGap);
-  return end;
+}
+
+function subscriber(client: NodeRedisClient, main: Client): NonNullable<Backend["subscribe"]> {
+  return async (channel, onMessage, onGap, onLost) => {
+    const own = client.duplicate() as Client;
+    // The main connection may have gone to another server, and this one has stayed.
+    const moved = () => onLost?.(true);
+    const end = () => {
+      main.off("end", end);
+      main.off("ready", moved);
+      if (own.isOpen) own.destroy();
+    };
+    own.on("error", () => {}); // without a listener it would end the process; it reconnects by itself
+    main.on("end", end);
+    try {
+      await own.connect();
+      own.unref?.();
+      await own.subscribe(channel, onMessage);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    // An error comes with each connection that broke or failed; no longer open, it has given up.
+    own.on("error", () => {
+      if (!own.isReady) onLost?.(!own.isOpen);
+    });
+    // It has subscribed again by then.
+    own.on("ready", onGap);
+    main.on("ready", moved);
+    return end;
+  };
 }

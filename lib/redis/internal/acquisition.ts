@@ -246,7 +246,7 @@ class Claim implements Listener {
   #timeOut(): void {
     // One whose last command was answered just stood in line.
     const silent = this.#wake === undefined && (this.#place === undefined || this.#patience.since > 100);
-    const failure = this.#patience.failure ?? (silent ? new RedisError("Redis gave no answer in time") : undefined);
+    const failure = this.#patience.failure ?? (silent ? this.#session.silence() : undefined);
     this.#giveUp(
       new TimeoutError(
         `Cannot acquire ${this.#target.what}: timed out after ${this.#timeout} ms`,

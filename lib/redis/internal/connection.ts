@@ -105,7 +105,7 @@ export class Link {
       let over = false;
       const end = () => {
         over = true;
-        reject(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`));
+        reject(this.#causeOf(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`)));
       };
       const done = (value: T) => {
         this.#deadlines.delete(end);
@@ -113,7 +113,7 @@ export class Link {
       };
       const failed = (error: unknown) => {
         this.#deadlines.delete(end);
-        reject(error);
+        reject(this.#causeOf(error));
       };
       this.#deadlines.add(now() + limit, end);
       first.then(done, (error) => {
@@ -123,6 +123,16 @@ export class Link {
         else second.then(done, failed);
       });
     });
+  }
+
+  /** The error of a connection that is down says more than that of the command that waited for it. */
+  #causeOf(error: unknown): unknown {
+    return codeOf(error) === "" && !this.closed ? this.backend.failure ?? error : error;
+  }
+
+  /** Why there is no answer yet. */
+  silence(): unknown {
+    return this.#causeOf(new RedisError("Redis gave no answer in time"));
   }
 
   #evalsha(script: Script, keys: string[], args: string[]): Promise<unknown> {

@@ -1,0 +1,123 @@
+/**
+ * The subscriptions of one connection of jsr:@db/redis. Invariant: one receiving loop for each connection, for as long
+ * as it lasts, since a second one would take half of the messages.
+ *
+ * @module
+ */
+/** The members of the subscribing connection that `denoRedis` uses. */
+export interface DenoRedisSubscriber {
+  /** Subscribes to a channel. */
+  subscribe(channel: string): Promise<DenoRedisSubscription>;
+  /** Adds a listener for each new connection, or for the end of one. */
+  addEventListener?(type: "connect" | "close", listener: () => void): unknown;
+  /** Removes it. */
+  removeEventListener?(type: "connect" | "close", listener: () => void): unknown;
+  /** Closes the connection. Called only before `connect`, to follow the commands to another server. */
+  close?(): void;
+  /** Connects again after `close`. */
+  connect?(): Promise<unknown>;
+}
+
+/** A subscription of such a connection. */
+export interface DenoRedisSubscription {
+  /** All messages, for as long as the connection lasts. */
+  receive(): AsyncIterable<{ readonly channel: string; readonly message: string | string[] }>;
+  /** Subscribes to one more channel. */
+  subscribe(channel: string): Promise<unknown>;
+  /** Ends the subscription to one channel. */
+  unsubscribe(channel: string): Promise<unknown>;
+}
+
+/** The listener of one channel. */
+interface Receiver {
+  onMessage(message: string): void;
+  onLost?: ((forGood: boolean) => void) | undefined;
+}
+
+export class Subscriptions {
+  readonly #subscriber: DenoRedisSubscriber;
+  // undefined implies that no confirmed channel is in #channels
+  #subscription: Promise<DenoRedisSubscription> | undefined;
+  #moving: Promise<void> | undefined;
+  readonly #channels = new Map<string, Receiver>();
+
+  constructor(subscriber: DenoRedisSubscriber) {
+    this.#subscriber = subscriber;
+  }
+
+  async subscribe(
+    channel: string,
+    onMessage: (message: string) => void,
+    onGap: () => void,
+    onLost?: (forGood: boolean) => void,
+  ): Promise<() => Promise<void>> {
+    const receiver: Receiver = { onMessage, onLost };
+    await this.#moving;
+    this.#channels.set(channel, receiver);
+    const subscription = await this.#listen(channel, receiver);
+    const down = () => onLost?.(false);
+    this.#subscriber.addEventListener?.("connect", onGap);
+    this.#subscriber.addEventListener?.("close", down);
+    return async () => {
+      this.#subscriber.removeEventListener?.("connect", onGap);
+      this.#subscriber.removeEventListener?.("close", down);
+      this.#remove(channel, receiver);
+      // A later receiver may be subscribed to the channel again.
+      if (await this.#subscription === subscription) await subscription.unsubscribe(channel);
+    };
+  }
+
+  /** The commands may go to another server now: connects again, so that the messages come from there, too. */
+  move(): void {
+    if (this.#subscription === undefined || this.#moving !== undefined) return;
+    if (this.#subscriber.close === undefined || this.#subscriber.connect === undefined) return;
+    this.#moving = this.#reconnect().finally(() => this.#moving = undefined);
+  }
+
+  async #reconnect(): Promise<void> {
+    try {
+      this.#subscriber.close?.(); // which ends the receiving loop
+      await this.#subscriber.connect?.();
+    } catch { /* The next subscription fails, and its caller tries again. */ }
+  }
+
+  async #listen(channel: string, receiver: Receiver): Promise<DenoRedisSubscription> {
+    try {
+      if (this.#subscription === undefined) return await (this.#subscription = this.#begin(channel));
+      const subscription = await this.#subscription;
+      await subscription.subscribe(channel);
+      return subscription;
+    } catch (error) {
+      this.#remove(channel, receiver);
+      throw error;
+    }
+  }
+
+  #remove(channel: string, receiver: Receiver): void {
+    if (this.#channels.get(channel) === receiver) this.#channels.delete(channel);
+  }
+
+  async #begin(channel: string): Promise<DenoRedisSubscription> {
+    try {
+      const subscription = await this.#subscriber.subscribe(channel);
+      void this.#receive(subscription);
+      return subscription;
+    } catch (error) {
+      this.#subscription = undefined;
+      throw error;
+    }
+  }
+
+  async #receive(subscription: DenoRedisSubscription): Promise<void> {
+    try {
+      for await (const { channel, message } of subscription.receive()) {
+        this.#channels.get(channel)?.onMessage(String(message));
+      }
+    } catch { /* The connection is gone. */ }
+    // The next subscription starts afresh.
+    this.#subscription = undefined;
+    const receivers = [...this.#channels.values()];
+    this.#channels.clear();
+    for (const { onLost } of receivers) onLost?.(true);
+  }
+}

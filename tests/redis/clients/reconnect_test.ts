@@ -1,0 +1,74 @@
+/** Subscriptions follow the commands: what happens to them when the command connection is made anew. */
+import assert from "node:assert/strict";
+import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { flushMicrotasks } from "../../_tools.ts";
+import { clients, redisTest, until } from "../_clients.ts";
+
+for (const client of clients.filter(({ name }) => !name.startsWith("@db"))) {
+  redisTest(
+    `${client.name}: a new command connection renews the subscription`,
+    async ({ server, backend, connect }) => {
+      const subscribers = async () => {
+        const list = String(await server.send("CLIENT", "LIST", "TYPE", "pubsub"));
+        return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id).join();
+      };
+      const lock = new RedisLock(backend, "a", { ttl: 3000 });
+      const other = new RedisLock(await connect(), "a");
+      const first = await other.acquire();
+      const waiting = lock.acquire();
+      await until(async () => await subscribers() !== "");
+      const before = await subscribers();
+      await server.send("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"); // the subscriber is not cut
+      await until(async () => {
+        const now = await subscribers();
+        return now !== "" && now !== before;
+      });
+      await first.release();
+      assert.equal(await (await waiting).release(), true);
+    },
+    { client },
+  );
+}
+
+test("denoRedis: when the client has connected again, the subscriber does, too", async () => {
+  let connected = () => {};
+  const client: DenoRedisClient = {
+    evalsha: () => Promise.reject(new Error("called")),
+    eval: () => Promise.reject(new Error("called")),
+    addEventListener: (type, listener) => {
+      if (type === "connect") connected = listener;
+    },
+  };
+  const log: string[] = [];
+  let end = () => {};
+  const subscriber: DenoRedisSubscriber = {
+    subscribe: (channel) => {
+      log.push(`subscribe ${channel}`);
+      const over = new Promise<IteratorResult<never>>((resolve) =>
+        end = () => resolve({ done: true, value: undefined })
+      );
+      return Promise.resolve({
+        receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => over }) }),
+        subscribe: () => Promise.resolve(),
+        unsubscribe: () => Promise.resolve(),
+      });
+    },
+    close: () => {
+      log.push("close");
+      end();
+    },
+    connect: () => Promise.resolve(log.push("connect")),
+  };
+  const backend = denoRedis(client, subscriber);
+  connected(); // no subscription yet: nothing to move
+  const lost: (boolean | undefined)[] = [];
+  const listen = () => backend.subscribe!("a", () => {}, () => {}, (forGood) => lost.push(forGood));
+  await listen();
+  connected();
+  await flushMicrotasks();
+  assert.deepEqual(log, ["subscribe a", "close", "connect"]);
+  assert.deepEqual(lost, [true]); // so that another one is asked for
+  await listen();
+  assert.equal(log.at(-1), "subscribe a");
+});
