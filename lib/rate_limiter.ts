@@ -29,6 +29,12 @@ const EARLY = 2;
 const LONGEST_DELAY = 2 ** 31 - 1;
 
 /**
+ * For the pool: waits in the queue of `limiter`. `onStart` is called in the step that grants the start. Returns a function
+ * that leaves the queue, to be called before that.
+ */
+export let joinRateLimiter: (limiter: RateLimiter, onStart: () => void) => () => void;
+
+/**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
  * slides, so there is no burst of twice the limit at an edge, unlike with a token bucket or fixed windows.
  *
@@ -48,6 +54,10 @@ const LONGEST_DELAY = 2 ** 31 - 1;
  * ```
  */
 export class RateLimiter {
+  static {
+    joinRateLimiter = (limiter, onStart) => limiter.#join(onStart);
+  }
+
   // #queue.size > 0 implies that #timer is set for the first waiter, at #due
   readonly #limit: number;
   readonly #interval: number;
@@ -151,6 +161,16 @@ export class RateLimiter {
     checkFunction(fn, "fn");
     await this.acquire(options);
     return await fn(); // awaited, so that the stack of an error shows the caller
+  }
+
+  #join(onStart: () => void): () => void {
+    const waiter = new PlainWaiter<void>(this.#self);
+    this.#queue.join(waiter, onStart, () => {});
+    this.#setTimer();
+    return () => {
+      this.#queue.remove(waiter);
+      this.#serve();
+    };
   }
 
   #check(permits: number): void {

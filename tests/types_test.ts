@@ -23,7 +23,7 @@ import {
   Lock,
   lockOnArguments,
   NotHeldError,
-  type Pool,
+  Pool,
   RateLimiter,
   type RateLimiterOptions,
   RwLock,
@@ -212,6 +212,11 @@ export async function running(pool: Pool, shutdown: GracefulShutdown): Promise<v
   for await (const value of pool.map([1, 2], (item, index) => `${item + index}`, { ordered: false })) {
     is<string>()(value);
   }
+  is<Promise<string[]>>()(pool.map([1, 2], (item) => `${item}`, { buffer: Infinity }).toArray());
+  is<Promise<boolean[]>>()(
+    pool.map(new Set([Promise.resolve(1)]), async (item) => await Promise.resolve(item > 1)).toArray(),
+  );
+  are<[Pool, string | undefined]>()([new Pool(Infinity, { name: "p", rate: new RateLimiter(1, 1) }), pool.name]);
   for await (const value of pool.map(pool.map([1], (item) => item), (item) => item > 1)) is<boolean>()(value);
   are<[number, number, void, void]>()([pool.active, pool.waiting, pool.close(), pool.cancel("enough")]);
   is<Promise<void>>()(pool.join(options));

@@ -1,55 +1,59 @@
 /**
- * The results of a map between those who make them and those who read them: in the order of the items, or as they come.
- * A slot that is not filled yet holds up those behind it.
+ * The results of a map between the functions that return them and the reader: in the order of the items, or as they are
+ * ready. In order, a result that is not ready holds up those behind it.
  *
  * @module
  */
 import { WaitQueue } from "../internal/wait_queue.ts";
 import { describe, grant, PlainWaiter, reject } from "../internal/waiter.ts";
 
-/** What reading gives. */
+/** The outcome of one read. */
 export type Read<R> = IteratorResult<R, undefined>;
 
-/** Where one result goes. */
-export interface Slot<R> {
+/** One result. */
+export interface ResultNode<R> {
+  readonly index: number;
   value: R | undefined;
-  filled: boolean;
-  next: Slot<R> | undefined;
+  isReady: boolean;
+  next: ResultNode<R> | undefined;
 }
 
 const READING = describe(undefined, "read results");
 
 export class Results<R> {
-  // #readers.size > 0 implies that the first slot is not filled
-  #first: Slot<R> | undefined;
-  #last: Slot<R> | undefined;
-  #discarded = false;
+  // #readers.size > 0 implies that the first result is not ready
+  /** How many results are ahead of the reader, ready or in the making. */
+  ahead = 0;
+  #first: ResultNode<R> | undefined;
+  #last: ResultNode<R> | undefined;
+  #isDiscarded = false;
+  readonly #isOrdered: boolean;
   readonly #readers = new WaitQueue<Read<R>>();
-  readonly #onRead: () => void;
 
-  /** @param onRead Called for each result that is read. */
-  constructor(onRead: () => void) {
-    this.#onRead = onRead;
+  constructor(isOrdered: boolean) {
+    this.#isOrdered = isOrdered;
   }
 
-  /** Reserves the next slot in order. */
-  reserve(): Slot<R> {
-    const slot: Slot<R> = { value: undefined, filled: false, next: undefined };
-    if (this.#last === undefined) this.#first = slot;
-    else this.#last.next = slot;
-    return this.#last = slot;
+  /** A result is in the making. */
+  add(index: number): ResultNode<R> {
+    this.ahead++;
+    const node: ResultNode<R> = { index, value: undefined, isReady: false, next: undefined };
+    if (this.#isOrdered) this.#append(node);
+    return node;
   }
 
-  fill(slot: Slot<R>, value: R): void {
-    if (this.#discarded) return;
-    slot.value = value;
-    slot.filled = true;
-    while (this.#readers.size > 0 && this.#first?.filled) this.#readers.wakeOne(this.#shift(this.#first));
+  /** The result is ready. */
+  fill(node: ResultNode<R>, value: R): void {
+    if (this.#isDiscarded) return;
+    node.value = value;
+    node.isReady = true;
+    if (!this.#isOrdered) this.#append(node);
+    while (this.#readers.size > 0 && this.#first?.isReady) this.#readers.wakeOne(this.#shift(this.#first));
   }
 
-  /** The first result, if it is there. */
+  /** The first result, if it is ready. */
   tryRead(): Read<R> | undefined {
-    return this.#first?.filled ? this.#shift(this.#first) : undefined;
+    return this.#first?.isReady ? this.#shift(this.#first) : undefined;
   }
 
   /** Waits for the first result. */
@@ -57,27 +61,43 @@ export class Results<R> {
     return this.#readers.wait(new PlainWaiter(READING));
   }
 
-  /** No more results come: tells who waits, the first one of them the error if there is one. Says whether it was told. */
-  end(end: { readonly error: unknown } | undefined): boolean {
-    let untold = end;
-    this.#readers.drainWith((reader) => {
-      if (untold === undefined) return grant(reader, { value: undefined, done: true });
-      reject(reader, untold.error);
-      untold = undefined;
-    });
-    return untold !== end;
+  /** Takes all results, in the order of the items. For the end, when all are ready. */
+  takeAll(): R[] {
+    const nodes: ResultNode<R>[] = [];
+    for (let node = this.#first; node !== undefined; node = node.next) nodes.push(node);
+    this.discard();
+    if (!this.#isOrdered) nodes.sort((a, b) => a.index - b.index);
+    return nodes.map((node) => node.value as R);
   }
 
-  /** Nobody is going to read what is there, nor what comes. */
+  /** No more results come: waiting reads end, the first of them with the error, if any. Returns whether one got it. */
+  end(end: { readonly error: unknown } | undefined): boolean {
+    let pending = end;
+    this.#readers.drainWith((reader) => {
+      if (pending === undefined) return grant(reader, { value: undefined, done: true });
+      reject(reader, pending.error);
+      pending = undefined;
+    });
+    return pending !== end;
+  }
+
+  /** No result will be read any more. */
   discard(): void {
-    this.#discarded = true;
+    this.#isDiscarded = true;
     this.#first = this.#last = undefined;
   }
 
-  #shift(slot: Slot<R>): Read<R> {
-    this.#first = slot.next;
-    if (slot.next === undefined) this.#last = undefined;
-    this.#onRead();
-    return { value: slot.value as R, done: false };
+  #append(node: ResultNode<R>): void {
+    if (this.#last === undefined) this.#first = node;
+    else this.#last.next = node;
+    this.#last = node;
+  }
+
+  #shift(node: ResultNode<R>): Read<R> {
+    this.ahead--;
+    this.#first = node.next;
+    if (node.next === undefined) this.#last = undefined;
+    node.next = undefined; // or else a collector that has promoted the node keeps all later ones
+    return { value: node.value as R, done: false };
   }
 }

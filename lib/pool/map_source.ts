@@ -1,12 +1,12 @@
 /**
- * What a map pulls from: an iterable or an async iterable, opened once, asked for one item at a time, closed at most
+ * The source of a map: an iterable or an async iterable, opened once, asked for one item at a time, closed at most
  * once and only before its own end, as `for await` does it.
  *
  * @module
  */
 import { isThenable, must } from "../internal/check.ts";
 
-/** What {@linkcode Pool.map} can be given. The promises in a synchronous one are awaited. */
+/** A source of items for {@linkcode Pool.map}. The promises in a synchronous one are awaited. */
 export type MapSource<T> = Iterable<T | PromiseLike<T>> | AsyncIterable<T>;
 
 /** Something with an iterator. */
@@ -17,11 +17,11 @@ export function checkSource(value: unknown): void {
 }
 
 export class Source<T> {
-  /** It has come to its end or failed by itself, so there is nothing to close. */
+  /** It has ended or failed, so there is nothing to close. */
   done = false;
-  /** It was asked for an item and has not answered. */
+  /** It was asked for an item that has not come yet. */
   pending = false;
-  /** The item that it answered with last. */
+  /** The last item. */
   value: T | PromiseLike<T> | undefined = undefined;
   readonly #iterator: Iterator<T | PromiseLike<T>> | AsyncIterator<T>;
 
@@ -30,20 +30,20 @@ export class Source<T> {
     this.#iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
   }
 
-  /** Goes on to the next item, at once where it is there; otherwise the promise says when. */
+  /** Moves on to the next item. Returns a promise if the item has to be waited for. */
   next(): Promise<void> | undefined {
-    this.done = true; // unless it answers with an item
+    this.done = true; // unless an item comes
     const step = this.#iterator.next();
     if (isThenable(step)) return this.#later(step);
     this.#take(step);
     return !this.done && isThenable(this.value) ? this.#awaited(this.value) : undefined;
   }
 
-  async #later(answer: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
+  async #later(step: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
     this.done = false;
     this.pending = true;
     try {
-      this.#take(await answer);
+      this.#take(await step);
     } catch (error) {
       this.done = true;
       throw error;
@@ -65,7 +65,7 @@ export class Source<T> {
     this.value = await value;
   }
 
-  /** Lets it clean up. */
+  /** Closes it, unless it has ended. */
   async close(): Promise<void> {
     if (this.done) return;
     this.done = true;

@@ -1,26 +1,50 @@
 /**
- * A number of places for functions to run in, and the line for them.
+ * A number of slots for functions to run in, and the queue for them.
  *
  * @module
  */
-import { checkBoolean, checkFunction, checkInteger, checkOptions, checkSignal } from "../internal/check.ts";
-import { type MapFunction, type MapOptions, PoolMap } from "./map.ts";
+import {
+  checkBoolean,
+  checkFunction,
+  checkNumber,
+  checkOptions,
+  checkSignal,
+  checkString,
+  isThenable,
+  must,
+} from "../internal/check.ts";
+import { hook } from "../internal/hook.ts";
+import { RateLimiter } from "../rate_limiter.ts";
+import { PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
+import type { MapFunction, MapJob, MapOptions, MapResults } from "./map_types.ts";
+import { SlotCall } from "./slots.ts";
 import { PoolState } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
 import type { WaitOptions } from "../types.ts";
 
+/** Options of {@linkcode Pool}. */
+export interface PoolOptions {
+  /** Shown in messages, in the console and in diagnostics. */
+  readonly name?: string | undefined;
+  /**
+   * Limits how often functions start: each needs a slot and a start allowed by this limiter. Other pools and callers may
+   * share it.
+   */
+  readonly rate?: RateLimiter | undefined;
+}
+
 /**
- * Runs functions, at most so many at a time, and holds back who brings more of them.
+ * Runs functions with limited concurrency, and applies back-pressure to producers.
  *
  * Not for protecting a thing that several functions use (that is {@linkcode Lock} or {@linkcode Semaphore}), and not
- * for using several cores: everything runs in the thread that called. A function that waits for another one of the same
- * pool may wait for ever, because both need a place.
+ * for using several cores: everything runs in the thread that called. Waiting inside a function for another call of the
+ * same pool can deadlock: both need a slot.
  *
- * No function is ever called synchronously, inside the call that brought it, and each runs in the asynchronous context
- * (`AsyncLocalStorage`) of that call. No failure is swallowed: what `run` and `map` throw is for who called them; the
- * failure of a task whose `result` nobody read is thrown by {@linkcode Pool.join}. So join every pool, or make it with
- * `await using`, which closes and joins it.
+ * No function is ever called synchronously, inside the call that passed it, and each runs in the asynchronous context
+ * (`AsyncLocalStorage`) of that call. No failure is swallowed: `run` and `map` throw theirs to their caller, and
+ * {@linkcode Pool.join} throws the failure of a task whose `result` was never read. So join every pool, or create it
+ * with `await using`, which closes and joins it.
  *
  * @example
  * ```ts
@@ -29,6 +53,7 @@ import type { WaitOptions } from "../types.ts";
  * await using pool = new Pool(2);
  * const double = async (n: number) => await Promise.resolve(2 * n);
  * for await (const n of pool.map([1, 2, 3], double)) console.log(n); // 2, then 4, then 6
+ * console.log(await pool.map([1, 2, 3], double).toArray()); // [ 2, 4, 6 ]
  * console.log(await pool.run(() => double(4))); // 8
  * const task = await pool.createTask(() => double(5)); // waits while the pool is full
  * console.log(await task.result); // 10
@@ -38,57 +63,76 @@ export class Pool implements AsyncDisposable {
   readonly #state: PoolState;
 
   /**
-   * A pool with so many places.
+   * A pool with a number of slots.
    *
-   * @param maxConcurrency How many functions may run at a time, from 1 up.
-   * @throws {TypeError} when it is not a number.
-   * @throws {RangeError} when it is not a whole number from 1 up.
+   * @param maxConcurrency The most functions that run at a time, 1 or more, or `Infinity`.
+   * @param options A name, and a limit of the rate at which functions start.
+   * @throws {TypeError} when `maxConcurrency` is not a number, `name` not a string or `rate` not a RateLimiter.
+   * @throws {RangeError} when `maxConcurrency` is neither a whole number of 1 or more nor `Infinity`.
+   *
+   * @example At most 5 at a time, and at most 100 starts in any minute
+   * ```ts
+   * import { Pool, RateLimiter } from "@interlock/interlock";
+   *
+   * await using pool = new Pool(5, { name: "api", rate: new RateLimiter(100, 60_000) });
+   * console.log(await pool.run(() => "called")); // called
+   * ```
    */
-  constructor(maxConcurrency: number) {
-    checkInteger(maxConcurrency, "maxConcurrency", 1);
-    this.#state = new PoolState(maxConcurrency);
+  constructor(maxConcurrency: number, options?: PoolOptions) {
+    checkCount(maxConcurrency, "maxConcurrency", 1);
+    checkOptions(options);
+    const { name, rate } = options ?? {};
+    if (name !== undefined) checkString(name, "name");
+    if (rate !== undefined) must(rate instanceof RateLimiter, "rate", "be a RateLimiter", rate);
+    this.#state = new PoolState(maxConcurrency, name, rate);
+  }
+
+  /** The name passed to the constructor. */
+  get name(): string | undefined {
+    return this.#state.name;
   }
 
   /**
-   * How many functions may run at a time. When it is raised, those in line start as far as they fit now. When it is
-   * lowered, what runs goes on, and the next ones wait until few enough are left.
+   * The most functions that run at a time. When it is raised, queued calls start as far as there are slots. When it is
+   * lowered, running functions go on, and the next ones wait until few enough are left; 0 pauses the pool.
    *
    * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something else than a whole number from 1 up.
+   * @throws {RangeError} when it is set to something that is neither a whole number of 0 or more nor `Infinity`.
    */
   get limit(): number {
-    return this.#state.limit;
+    return this.#state.slots.limit;
   }
 
   set limit(limit: number) {
-    checkInteger(limit, "limit", 1);
-    this.#state.limit = limit;
+    checkCount(limit, "limit", 0);
+    this.#state.setLimit(limit);
   }
 
-  /** How many places are taken. One is free again only when its function has really ended. */
+  /** How many slots are taken. A slot is free again only when its function has really ended. */
   get active(): number {
-    return this.#state.active;
+    return this.#state.slots.active;
   }
 
-  /** How many are in line for a place. */
+  /** The length of the queue. */
   get waiting(): number {
-    return this.#state.waiting;
+    return this.#state.slots.waiting;
   }
 
   /**
-   * Waits for a place, starts `fn` in it and resolves to the handle of it, at once. Awaiting it holds the producer back:
-   * there are never more than the limit of unfinished tasks.
+   * Waits for a slot, starts `fn` in it and resolves to its handle. Awaiting that applies back-pressure: there are never
+   * more unfinished tasks than slots.
    *
-   * `fn` may be synchronous; what it throws is the task's failure, never that of this call.
+   * `fn` may be synchronous. An error of `fn` is the task's failure, never that of this call.
    *
-   * **Fairness**: places are given strictly first come, first served, also between `createTask`, `run` and `map`.
+   * **Fairness**: slots are granted strictly first come, first served, also between `createTask`, `run` and `map`.
    *
-   * **Cancellation**: the options end the waiting for a place: the waiter leaves the line in O(1), and `fn` is not
-   * called. They don't touch what has a place: that is what {@linkcode Task.cancel} and {@linkcode Pool.cancel} are for,
-   * which abort the signal that `fn` is given.
+   * **Cancellation**: until `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start of
+   * the `rate` up, and `fn` is not called. While `fn` runs, `signal` aborts the signal that `fn` gets with the same reason, as
+   * {@linkcode Task.cancel} and {@linkcode Pool.cancel} do; the task still settles as `fn` does. `timeout` has no effect
+   * then.
    *
-   * @param fn What to do.
-   * @param options When to give up waiting for a place; `timeout` in milliseconds.
+   * @param fn The function to run.
+   * @param options When to stop waiting for a slot; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
@@ -96,23 +140,21 @@ export class Pool implements AsyncDisposable {
    */
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<Task<T>> {
     checkFunction(fn, "fn");
-    this.#state.admit("create task", options);
-    // Awaited in any case: fn is never called synchronously.
-    await (this.#state.tryTake() ? undefined : this.#state.wait("create task", options));
-    return new RunningTask(this.#state, this.#state.begin(true), fn);
+    const call = new SlotCall(this.#state.creating, this.#state.admit(this.#state.creating, options));
+    await this.#state.slot(call);
+    return new RunningTask(this.#state, call, this.#state.begin(call, true), fn);
   }
 
   /**
-   * Waits for a place, calls `fn` in it and resolves to what it returns. What `fn` throws is thrown here and only here.
+   * Waits for a slot, calls `fn` in it and resolves to its result. An error of `fn` is thrown here and only here.
    *
-   * Nothing holds back who does not await: for more calls than fit into memory, use {@linkcode Pool.createTask} or
-   * {@linkcode Pool.map}.
+   * There is no back-pressure unless the caller awaits: for more calls than fit into memory, use
+   * {@linkcode Pool.createTask} or {@linkcode Pool.map}.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode Pool.createTask}; what runs is aborted by {@linkcode Pool.cancel}
-   * only.
+   * **Fairness** and **Cancellation** as in {@linkcode Pool.createTask}.
    *
-   * @param fn What to do.
-   * @param options When to give up waiting for a place; `timeout` in milliseconds.
+   * @param fn The function to run.
+   * @param options When to stop waiting for a slot; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
@@ -120,72 +162,78 @@ export class Pool implements AsyncDisposable {
    */
   async run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(fn, "fn");
-    this.#state.admit("run in pool", options);
-    await (this.#state.tryTake() ? undefined : this.#state.wait("run in pool", options));
-    // Who listens gets a signal of its own, so that nothing is left on a shared one; making one costs up to 2 µs.
-    const controller = this.#state.begin(fn.length > 0);
+    const call = new SlotCall(this.#state.running, this.#state.admit(this.#state.running, options));
+    await this.#state.slot(call);
+    // A function that listens gets a signal of its own, so that nothing is left on a shared one; making one costs 2 µs.
+    const controller = this.#state.begin(call, fn.length > 0);
     try {
+      const result = hook === undefined ? fn(controller.signal) : hook.run(call, () => fn(controller.signal));
       // Awaited here and not just returned, so that the stack of an error shows the caller.
-      return await fn(controller.signal);
+      return isThenable(result) ? await result : result;
     } finally {
-      this.#state.end(controller);
+      this.#state.end(call, controller);
     }
   }
 
   /**
-   * Calls `fn` for each item of `source`, as many at a time as the pool has places, and iterates over the results.
+   * Calls `fn` for each item of `source`, as many at a time as the pool has slots, and iterates over the results.
    *
-   * Back-pressure at both ends: an item is pulled only when there is a place for it, and at most `limit` items are between
-   * the source and the reader, counting those whose results wait to be read. Nothing happens before the first read. No
-   * place is held while an asynchronous source is waited for, so a map may be the source of another map of the same pool.
+   * Back-pressure at both ends: an item is pulled only when there is a slot for it, and at most `buffer` items are between
+   * the source and the reader, counting those whose results wait to be read. Nothing happens before the first read; a map
+   * that was never read makes {@linkcode Pool.join} throw. No slot is held while an asynchronous source or the `rate` is
+   * waited for, so a map may be the source of another map of the same pool.
    *
-   * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` is given
-   * aborts, and when everything has ended the loop throws the error as it is, after the results that come before it and
-   * are there. If nobody reads that far, {@linkcode Pool.join} throws it. Leaving the loop aborts what runs in the same
-   * way, waits for its end and closes the source. What fails after that with another error than the signal's reason is
+   * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` gets aborts,
+   * and when everything has ended the loop throws the error as it is, after the results that come before it and are
+   * ready. If the reader does not come that far, {@linkcode Pool.join} throws it. Leaving the loop aborts what runs in the
+   * same way, waits for its end and closes the source. Later failures with another error than the signal's reason are
    * thrown by {@linkcode Pool.join}.
    *
-   * A map that was begun is served to its end after {@linkcode Pool.close}, and {@linkcode Pool.join} waits for it: read
-   * it to its end or leave it (`for await` does either).
+   * A map whose reading began is served to its end after {@linkcode Pool.close}, and {@linkcode Pool.join} waits for it:
+   * read it to its end or leave it (`for await` does either).
    *
-   * **Fairness**: each item is in line for its place with everybody else.
+   * **Fairness**: each item is queued for its slot with all other calls.
    *
    * **Cancellation**: when the signal aborts, everything ends as after a failure, and the reader is rejected with
-   * `signal.reason`. A source that owes an item is given 100 ms to close, because it may be unable to.
+   * `signal.reason`. A source that still owes an item has 100 ms to close, because it may be unable to.
    *
-   * @param source Where the items come from; the promises in a synchronous one are awaited.
-   * @param fn What to do with an item, its index and a signal, which is the same for all items.
-   * @param options The order of the results, and what ends it early.
-   * @returns The results, to be iterated over once.
+   * @param source The items; the promises in a synchronous source are awaited.
+   * @param fn The function to call with an item, its index and a signal, which is the same for all items.
+   * @param options The order of the results, how far they may be ahead of the reader, and a signal that ends the map.
+   * @returns The results, to be read once: with `for await` or `toArray()`.
    * @throws {TypeError} when `source` is not iterable, `fn` is not a function, and for options of a wrong type.
+   * @throws {RangeError} for a `buffer` that is neither a whole number of 1 or more nor `Infinity`.
    * @throws {ClosedError} when the pool is closed; also as a rejection of the first read, if it was closed until then.
+   *
+   * @example
+   * ```ts
+   * import { Pool } from "@interlock/interlock";
+   *
+   * await using pool = new Pool(8);
+   * const lengths = await pool.map(["a", "bb", "ccc"], (word) => word.length).toArray();
+   * console.log(lengths); // [ 1, 2, 3 ]
+   * ```
    */
-  map<T, R>(
-    source: MapSource<T>,
-    fn: MapFunction<T, R>,
-    options: MapOptions = {},
-  ): AsyncIterableIterator<R, undefined, undefined> {
-    checkSource(source);
-    checkFunction(fn, "fn");
-    checkMapOptions(options);
-    this.#state.admit("map in pool", undefined);
-    return new PoolMap(this.#state, source, fn, options);
+  map<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options?: MapOptions): MapResults<R> {
+    const job = checkMap(source, fn, options);
+    this.#state.admit(this.#state.mapping, undefined);
+    return new PoolMap(this.#state, job);
   }
 
   /**
-   * Waits until nothing runs, nobody is in line and every map that was begun is over. Then it throws the failures that
-   * nobody took: those of tasks whose `result` was not read, and of maps that were not read so far. One is thrown as it
-   * is, several in an AggregateError in the order in which they happened. Each is thrown by one `join` only, or by all
-   * that were waiting together.
+   * Waits until nothing runs, the queue is empty and every map whose reading began is over. Then it throws the failures
+   * that were not observed: those of tasks whose `result` was not read, of maps that were not read so far, and of maps
+   * that were never read at all. One is thrown as it is, several in an AggregateError in the order in which they
+   * happened. Each is thrown by one `join` only, or by all that were waiting together.
    *
-   * It may be called at any time and several times; it does not close the pool. Not to be awaited inside of the pool's
-   * own functions: they would wait for themselves.
+   * It may be called at any time and several times; it does not close the pool. Awaiting it inside the pool's own
+   * functions deadlocks.
    *
-   * **Fairness**: all who wait go at once.
+   * **Fairness**: all waiting calls end at once.
    *
    * **Cancellation**: on abort or time-out the waiter leaves in O(1), nothing is stopped, and no failure is lost.
    *
-   * @param options When to give up; `timeout` in milliseconds.
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} when several have failed.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
@@ -194,20 +242,21 @@ export class Pool implements AsyncDisposable {
   async join(options?: WaitOptions): Promise<void> {
     const failures = await this.#state.join(options);
     if (failures.length === 1) throw failures[0];
-    if (failures.length > 1) throw new AggregateError(failures, `Cannot join pool: ${failures.length} failures`);
+    if (failures.length === 0) return;
+    throw new AggregateError(failures, `${this.#state.cannotJoin}: ${failures.length} failures`);
   }
 
-  /** Takes nothing new from now on. What runs, is in line or is a map that was begun goes on as before. */
+  /** Rejects new calls from now on. Running functions, queued calls and maps whose reading began go on as before. */
   close(): void {
     this.#state.closed = true;
   }
 
   /**
-   * Closes the pool, rejects who is in line with `reason`, and aborts the signal of everything that runs. The functions
-   * are asked to end, not made to: {@linkcode Pool.join} waits until they have, and does not throw what failed with
-   * `reason`. The first reason stays.
+   * Closes the pool, rejects queued calls with `reason`, and aborts the signals of all running functions. These are asked
+   * to end, not forced to: {@linkcode Pool.join} waits until they have, and does not throw failures with `reason`. The
+   * first reason stays.
    *
-   * @param reason Why; an AbortError unless given.
+   * @param reason The reason of the signals. Default: an AbortError.
    */
   cancel(reason?: unknown): void {
     this.#state.cancel(reason);
@@ -220,9 +269,21 @@ export class Pool implements AsyncDisposable {
   }
 }
 
-function checkMapOptions(options: MapOptions): void {
+/** A whole number from `min` up, or Infinity. */
+function checkCount(value: unknown, name: string, min: number): void {
+  checkNumber(value, name);
+  const isCount = value === Infinity || (Number.isSafeInteger(value) && value >= min);
+  must(isCount, name, `be a whole number of ${min} or more, or Infinity`, value, RangeError);
+}
+
+/** Reads each option once. */
+function checkMap<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options: MapOptions | undefined): MapJob<T, R> {
+  checkSource(source);
+  checkFunction(fn, "fn");
   checkOptions(options);
-  const { ordered, signal } = options;
-  if (ordered !== undefined) checkBoolean(ordered, "ordered");
+  const { ordered = true, buffer = 1, signal } = options ?? {};
+  checkBoolean(ordered, "ordered");
+  checkCount(buffer, "buffer", 1);
   if (signal !== undefined) checkSignal(signal);
+  return { source, fn, ordered, buffer, signal };
 }

@@ -1,13 +1,15 @@
 /**
- * What the tasks, runs and maps of one pool share: its places, the line for them, who is at work, and the failures that
- * nobody took.
+ * The work of one pool: running functions, maps, and failures that are not observed yet.
  *
  * @module
  */
-import { readWaitOptions } from "../internal/check.ts";
+import { onCancel } from "../internal/cancellation.ts";
+import { readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { WaitQueue } from "../internal/wait_queue.ts";
-import { describe, PlainWaiter, reject } from "../internal/waiter.ts";
+import { describe, PlainWaiter, type WaitedFor } from "../internal/waiter.ts";
 import { ClosedError } from "../errors.ts";
+import type { RateLimiter } from "../rate_limiter.ts";
+import { type SlotCall, Slots, type SlotUse } from "./slots.ts";
 import type { WaitOptions } from "../types.ts";
 
 /** A map as its pool sees it. */
@@ -21,88 +23,85 @@ export interface MapInProgress {
 /** The errors that one `join` throws. */
 export type Failures = readonly unknown[];
 
-const JOINING = describe(undefined, "join pool");
-
 export class PoolState {
-  // #line.size > 0 implies #active >= #limit, so nobody is in line while nothing runs. Cancelled implies closed.
-  #limit: number;
-  #active = 0;
+  // Cancelled implies closed.
   closed = false;
-  readonly #line = new WaitQueue<void>();
+  readonly name: string | undefined;
+  readonly slots: Slots;
+  /** The three ways to wait for a slot. */
+  readonly creating: SlotUse;
+  readonly running: SlotUse;
+  readonly mapping: SlotUse;
+  readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<Failures>();
   readonly #cancelled = new AbortController();
-  /** One for each function that runs on its own. */
+  /** One for each function that has a signal of its own. */
   readonly #controllers = new Set<AbortController>();
   readonly #maps = new Set<MapInProgress>();
-  /** By what failed. */
+  /** By the task or map that failed. */
   readonly #failures = new Map<object, unknown>();
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(limit: number, name: string | undefined, rate: RateLimiter | undefined) {
+    this.name = name;
+    this.slots = new Slots(limit, rate, () => this.#checkIdle());
+    const slot = (operation: string) => ({ ...describe(undefined, operation, name), kind: "pool", group: this });
+    this.creating = slot(name === undefined ? "create task" : "create task in pool");
+    this.running = slot("run in pool");
+    this.mapping = slot("map in pool");
+    this.#joining = describe(undefined, "join pool", name);
   }
 
-  get limit(): number {
-    return this.#limit;
-  }
-
-  set limit(limit: number) {
-    this.#limit = limit;
-    this.#pump();
+  setLimit(limit: number): void {
+    this.slots.limit = limit;
     for (const map of this.#maps) map.poke();
   }
 
-  get active(): number {
-    return this.#active;
-  }
-
-  get waiting(): number {
-    return this.#line.size;
-  }
-
   /** Throws for bad options, then for a closed pool, then for an aborted signal. */
-  admit(act: string, options: WaitOptions | undefined): void {
-    readWaitOptions(options);
-    if (this.closed) throw new ClosedError(`Cannot ${act}: pool is closed`);
-    if (options?.signal?.aborted) throw options.signal.reason;
+  admit({ operation }: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
+    const limits = options === undefined ? undefined : readWaitOptions(options);
+    if (this.closed) throw new ClosedError(`Cannot ${operation}: pool is closed`);
+    throwIfAborted(limits);
+    return limits;
   }
 
-  /** Takes a place that is free. Who is in line goes first, but then there is none. */
-  tryTake(): boolean {
-    if (this.#active >= this.#limit) return false;
-    this.#active++;
-    return true;
+  /** The error of a `join` that cannot end well. */
+  get cannotJoin(): string {
+    return `Cannot ${this.#joining.operation}`;
   }
 
-  /** Waits in line for a place. Options are checked by now. */
-  wait(act: string, options: WaitOptions | undefined): Promise<void> {
-    return this.#line.wait(new PlainWaiter(describe(undefined, act)), readWaitOptions(options));
+  /** Waits for the slot of `call`, and for a turn in any case: no function is called synchronously. */
+  slot(call: SlotCall): Promise<void> | undefined {
+    return this.slots.tryTake(call) ? undefined : this.slots.wait(call);
   }
 
   /**
-   * Who has a place begins to use it, with a controller of its `own` or with the pool's. What was cancelled between the
-   * grant and this moment does not begin.
+   * The function of `call`, which has its slot, is about to start: returns the controller of its signal, which is the
+   * pool's unless the function needs its own or the caller's signal has to reach it. A call that was cancelled between
+   * the grant and this moment does not start.
    */
-  begin(own: boolean): AbortController {
-    if (this.#cancelled.signal.aborted) {
-      this.free();
-      throw this.#cancelled.signal.reason;
+  begin(call: SlotCall, needsOwn: boolean): AbortController {
+    const signal = call.limits?.signal;
+    const cancelled = this.#cancelled.signal;
+    if (cancelled.aborted || signal?.aborted) {
+      this.free(call);
+      throw cancelled.aborted ? cancelled.reason : signal!.reason;
     }
-    if (!own) return this.#cancelled;
+    if (!needsOwn && signal === undefined) return this.#cancelled;
     const controller = new AbortController();
     this.#controllers.add(controller);
+    if (signal !== undefined) call.link = onCancel({ signal }, () => controller.abort(signal.reason));
     return controller;
   }
 
-  /** The other end of {@linkcode PoolState.begin}. */
-  end(controller: AbortController): void {
-    this.#controllers.delete(controller);
-    this.free();
+  /** Ends what {@linkcode PoolState.begin} began. */
+  end(call: SlotCall, controller: AbortController): void {
+    if (controller !== this.#cancelled) this.#controllers.delete(controller);
+    call.link?.end();
+    this.free(call);
   }
 
-  /** Gives a place back. */
-  free(): void {
-    this.#active--;
-    this.#pump();
+  free(call: SlotCall): void {
+    this.slots.free(call);
     this.#checkIdle();
   }
 
@@ -115,17 +114,17 @@ export class PoolState {
     this.#checkIdle();
   }
 
-  /** `owner` failed, and nobody has asked it how it ended. */
+  /** Keeps a failure for `join` until it is observed. */
   fail(owner: object, error: unknown): void {
     this.#failures.set(owner, error);
   }
 
-  /** Somebody has asked. */
-  taken(owner: object): void {
+  /** The outcome of `owner` is observed, so it is not for `join`. */
+  observe(owner: object): void {
     this.#failures.delete(owner);
   }
 
-  /** Whether this is how something ends that was told to, by its own signal or with the whole pool. */
+  /** Whether a function that threw `error` ended because its own signal or the whole pool's had aborted. */
   isCancellation(error: unknown, signal: AbortSignal): boolean {
     return isCancellation(error, signal) || isCancellation(error, this.#cancelled.signal);
   }
@@ -135,29 +134,26 @@ export class PoolState {
     this.closed = true;
     this.#cancelled.abort(reason);
     const cause = this.#cancelled.signal.reason; // never undefined
-    this.#line.drainWith((waiter) => reject(waiter, cause));
+    this.slots.rejectQueued(cause);
     for (const map of this.#maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
+    this.#checkIdle();
   }
 
-  /** What failed, told once, as soon as nothing is left to do. */
+  /** Resolves to the unobserved failures as soon as nothing runs and nothing is queued. */
   async join(options: WaitOptions | undefined): Promise<Failures> {
     const limits = readWaitOptions(options);
-    if (options?.signal?.aborted) throw options.signal.reason;
-    return this.#idle ? this.#takeFailures() : await this.#joiners.wait(new PlainWaiter(JOINING), limits);
+    throwIfAborted(limits);
+    return this.#isIdle ? this.#takeFailures() : await this.#joiners.wait(new PlainWaiter(this.#joining), limits);
   }
 
-  get #idle(): boolean {
-    return this.#active === 0 && this.#maps.size === 0;
-  }
-
-  #pump(): void {
-    while (this.#active < this.#limit && this.#line.wakeOne() !== undefined) this.#active++;
+  get #isIdle(): boolean {
+    return this.slots.active === 0 && this.slots.waiting === 0 && this.#maps.size === 0;
   }
 
   #checkIdle(): void {
-    // Everybody who joined is told, or the failures stay for who joins next.
-    if (this.#idle && this.#joiners.size > 0) this.#joiners.wakeAll(this.#takeFailures());
+    // All calls of join get the failures; with none, the failures stay for the next.
+    if (this.#joiners.size > 0 && this.#isIdle) this.#joiners.wakeAll(this.#takeFailures());
   }
 
   #takeFailures(): Failures {
@@ -167,10 +163,13 @@ export class PoolState {
   }
 }
 
-/** Whether who was told to stop has stopped for that: with the reason, or with an AbortError that names it as its cause. */
+/** Whether `error` is the signal's reason, or an AbortError with the reason as its cause, as Node's functions throw it. */
 function isCancellation(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   if (error === signal.reason) return true;
-  // As Node's own functions do.
-  return error instanceof Error && error.name === "AbortError" && error.cause === signal.reason;
+  try {
+    return error instanceof Error && error.name === "AbortError" && error.cause === signal.reason;
+  } catch {
+    return false; // a getter or a proxy that throws
+  }
 }

@@ -1,60 +1,67 @@
 /**
- * One function at work in a pool: running, then fulfilled, rejected or cancelled, for good. Its outcome is kept as data;
- * a promise of it exists only once somebody asks, so what nobody asks for is nobody's unhandled rejection.
+ * One function that runs in a pool: running, then fulfilled, rejected or cancelled, for good. Its outcome is kept as data.
+ * A promise of it is made by the first read of `result`, so an unread failure is no unhandled rejection.
  *
  * @module
  */
+import { hook } from "../internal/hook.ts";
+import type { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
 
 /**
- * How far a {@linkcode Task} is. "cancelled" means that its function has ended by throwing what it was cancelled with;
- * until it ends it is "running", and if it ends otherwise it is "fulfilled" or "rejected".
+ * The state of a {@linkcode Task}. "cancelled" means that its function has ended by throwing the reason with which it was
+ * cancelled. Until it ends it is "running"; if it ends otherwise it is "fulfilled" or "rejected".
  */
 export type TaskStatus = "running" | "fulfilled" | "rejected" | "cancelled";
 
 /**
- * The handle of what {@linkcode Pool.createTask} has started. It is not a promise and not thenable: awaiting it gives
- * the task itself.
+ * A function that {@linkcode Pool.createTask} has started. Not a promise and not thenable: awaiting it results in the
+ * task itself.
  *
- * @typeParam T What the function returns.
+ * @typeParam T The type of the function's result.
  */
 export interface Task<T> {
   /**
-   * What the function returns or throws. Who reads this property takes the outcome over: a failure is then theirs to
-   * handle, as with any promise, and {@linkcode Pool.join} does not throw it. The same promise each time.
+   * The function's result or error, the same promise each time. Reading this property makes a failure the reader's to
+   * handle, as with any promise, and {@linkcode Pool.join} does not throw it.
    */
   readonly result: Promise<T>;
-  /** The signal that the function was given. */
+  /** The signal of the function. */
   readonly signal: AbortSignal;
-  /** How far it is. */
+  /** Whether it runs, and else how it ended. */
   readonly status: TaskStatus;
   /**
-   * Aborts {@linkcode Task.signal}. The function is asked to end, not made to; its place is free when it has ended. The
+   * Aborts {@linkcode Task.signal}. The function is asked to end, not forced to; its slot is free when it has ended. The
    * first reason stays, and after the end this does nothing.
    *
-   * @param reason What the signal's reason becomes; an AbortError unless given.
+   * @param reason The signal's reason. Default: an AbortError.
    */
   cancel(reason?: unknown): void;
 }
 
 export class RunningTask<T> implements Task<T> {
   #status: TaskStatus = "running";
-  /** What the function returned or threw. */
+  /** The function's result or error. */
   #outcome: unknown;
   #result: Promise<T> | undefined;
   readonly #pool: PoolState;
   readonly #controller: AbortController;
   readonly #ended: Promise<void>;
 
-  /** Starts `fn` in a place that is taken by now. */
-  constructor(pool: PoolState, controller: AbortController, fn: (signal: AbortSignal) => T | PromiseLike<T>) {
+  /** Starts `fn` in the slot of `call`. */
+  constructor(
+    pool: PoolState,
+    call: SlotCall,
+    controller: AbortController,
+    fn: (signal: AbortSignal) => T | PromiseLike<T>,
+  ) {
     this.#pool = pool;
     this.#controller = controller;
-    this.#ended = this.#execute(fn);
+    this.#ended = this.#execute(call, fn);
   }
 
   get result(): Promise<T> {
-    this.#pool.taken(this);
+    this.#pool.observe(this);
     return this.#result ??= this.#settled();
   }
 
@@ -70,16 +77,16 @@ export class RunningTask<T> implements Task<T> {
     if (this.#status === "running") this.#controller.abort(reason);
   }
 
-  async #execute(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<void> {
+  async #execute(call: SlotCall, fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<void> {
     try {
-      this.#outcome = await fn(this.signal);
+      this.#outcome = await (hook === undefined ? fn(this.signal) : hook.run(call, () => fn(this.signal)));
       this.#status = "fulfilled";
     } catch (error) {
       this.#outcome = error;
       this.#status = this.#pool.isCancellation(error, this.signal) ? "cancelled" : "rejected";
       if (this.#status === "rejected" && this.#result === undefined) this.#pool.fail(this, error);
     }
-    this.#pool.end(this.#controller);
+    this.#pool.end(call, this.#controller);
   }
 
   /** Asynchronous all the way, so that the stack of an error shows who awaits the result. */

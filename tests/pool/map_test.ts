@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, nextTurn, rejectsWith, watch } from "../_tools.ts";
+import { CountingController, flushMicrotasks, nextTurn, rejectsWith, states, watch } from "../_tools.ts";
 
 async function collect<R>(results: AsyncIterable<R>): Promise<R[]> {
   const all: R[] = [];
@@ -21,6 +21,10 @@ function source(count: number) {
     }
   }
   return { state, items };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await nextTurn();
 }
 
 async function* later<T>(items: Iterable<T>) {
@@ -311,12 +315,358 @@ test("Pool.map: an iterator that misbehaves ends the map, and keeps no place", a
   }
 });
 
+test("Pool.map: buffer bounds what is ahead of the reader, finished or in the making; it is never below the limit", async () => {
+  for (const [limit, buffer, ahead] of [[2, 5, 5], [4, 1, 4], [4, undefined, 4], [3, 3, 3], [2, 100, 100]] as const) {
+    for (const ordered of [true, false]) {
+      await using pool = new Pool(limit);
+      const { state, items } = source(1000);
+      let running = 0, most = 0;
+      const results = pool.map(items(), async (n) => {
+        most = Math.max(most, ++running);
+        await Promise.resolve();
+        running--;
+        return n;
+      }, { ordered, ...(buffer === undefined ? {} : { buffer }) });
+      for (let read = 1; read <= 200; read++) {
+        await results.next();
+        for (let i = 0; i < 20; i++) await flushMicrotasks();
+        assert.ok(state.pulled - read <= ahead, `${state.pulled} pulled, ${read} read, buffer ${buffer}`);
+        if (read === 1) assert.equal(state.pulled, 1 + ahead);
+        assert.ok(most <= limit);
+      }
+      await results.return!();
+    }
+  }
+});
+
+test("Pool.map: buffer Infinity has no back-pressure", async () => {
+  await using pool = new Pool(2);
+  const { state, items } = source(1000);
+  const results = pool.map(items(), (n) => Promise.resolve(n), { buffer: Infinity });
+  assert.equal((await results.next()).value, 0);
+  for (let i = 0; i < 200; i++) await flushMicrotasks();
+  assert.equal(state.pulled, 1000);
+  const rest: number[] = [];
+  for await (const n of results) rest.push(n);
+  assert.deepEqual(rest, Array.from({ length: 999 }, (_, i) => i + 1));
+});
+
+test("Pool.map: a slow first item does not keep the slots empty when there is a buffer", async () => {
+  await using pool = new Pool(2);
+  let finish = () => {};
+  const { state, items } = source(20);
+  const results = pool.map(items(), (n) => n === 0 ? new Promise<number>((resolve) => finish = () => resolve(n)) : n, {
+    buffer: 10,
+  });
+  const first = results.next();
+  await flushMicrotasks();
+  assert.equal(state.pulled, 10);
+  finish();
+  assert.equal((await first).value, 0);
+  assert.deepEqual(await results.toArray(), Array.from({ length: 19 }, (_, i) => i + 1));
+});
+
+test("Pool.map: toArray gives all results in the order of the items, whatever ordered is, without back-pressure", async () => {
+  for (const ordered of [true, false]) {
+    for (const already of [0, 1]) {
+      await using pool = new Pool(3);
+      const { state, items } = source(50);
+      const finish: (() => void)[] = [];
+      const map = pool.map(
+        items(),
+        (n) => n === 4 ? new Promise<number>((resolve) => finish.push(() => resolve(n))) : n,
+        {
+          ordered,
+          buffer: 4,
+        },
+      );
+      for (let read = 0; read < already; read++) assert.equal((await map.next()).value, read);
+      const all = map.toArray();
+      for (let i = 0; i < 20; i++) await flushMicrotasks();
+      assert.deepEqual([state.pulled, pool.active], [50, 1]);
+      finish[0]!();
+      assert.deepEqual(await all, Array.from({ length: 50 - already }, (_, i) => i + already));
+      assert.deepEqual(await map.toArray(), []);
+      assert.equal((await map.next()).done, true);
+    }
+  }
+});
+
+test("Pool.map: at the first error toArray aborts the rest, awaits its end, and throws the error bare", async () => {
+  const pool = new Pool(3);
+  const { state, items } = source(100);
+  const error = new Error("third item");
+  let running = 0, reason: unknown;
+  await rejectsWith(
+    pool.map(items(), async (n, _, signal) => {
+      running++;
+      signal.addEventListener("abort", () => reason = signal.reason);
+      await nextTurn();
+      if (n === 2) {
+        running--;
+        throw error;
+      }
+      await nextTurn();
+      running--;
+    }).toArray(),
+    error,
+  );
+  assert.deepEqual([running, reason, state.closed, pool.active], [0, error, 1, 0]);
+  assert.ok(state.pulled < 10);
+  await pool.join(); // it was thrown to toArray
+  const reason2 = new Error("stop");
+  const stopped = pool.map(
+    [1],
+    (_, __, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  ).toArray();
+  const watched = watch(stopped);
+  await flushMicrotasks();
+  pool.cancel(reason2);
+  await rejectsWith(watched.promise, reason2);
+  await pool.join();
+});
+
+test("Pool.map: a map that was never read makes join throw, once", async () => {
+  const pool = new Pool(2, { name: "crawler" });
+  pool.map([1], () => assert.fail("called"));
+  const unread = /^SyncError: Cannot join pool "crawler": a map was never read; read it with for await or toArray\(\)$/;
+  await assert.rejects(pool.join(), unread);
+  await pool.join();
+  pool.map([1], () => assert.fail("called"));
+  const task = new Error("task");
+  await pool.createTask(() => Promise.reject(task));
+  await assert.rejects(pool.join(), (error: AggregateError) => {
+    assert.match(String(error.errors[0]), unread);
+    return error.errors.length === 2 && error.errors[1] === task;
+  });
+  await assert.rejects(async () => {
+    await using disposed = new Pool(2, { name: "crawler" });
+    await disposed.map([1], () => assert.fail("called")); // forgets to read it
+  }, unread);
+});
+
+test("Pool.map: a map that is read in any way is no unread map", async () => {
+  const pool = new Pool(2);
+  const late = pool.map([1, 2], (n) => n); // read while join waits
+  let finish: (() => void) | undefined;
+  const running = pool.run(() => new Promise<void>((resolve) => finish = resolve));
+  await flushMicrotasks();
+  const joined = watch(pool.join());
+  await pool.map([1], (n) => n).next();
+  await pool.map([1], () => assert.fail("called")).return!();
+  assert.deepEqual(await pool.map([1], (n) => n).toArray(), [1]);
+  assert.deepEqual(await collect(late), [1, 2]);
+  finish!();
+  await running;
+  await pool.map([1], (n) => n).toArray();
+  assert.equal(await states([joined]), "fulfilled");
+});
+
+/** The ways to stop a map, and what the reader gets. */
+const stops: Record<string, (stop: { pool: Pool; controller: AbortController; leave: () => void }) => void> = {
+  "the signal aborts": ({ controller }) => controller.abort("stop"),
+  "the pool is cancelled": ({ pool }) => pool.cancel("stop"),
+  "the reader leaves": ({ leave }) => leave(),
+};
+
+for (const [how, stop] of Object.entries(stops)) {
+  test(`Pool.map: nothing is pulled and nothing called after ${how}, wherever that happens`, async () => {
+    for (const place of ["next", "value", "fn", "later item", "promised item", "while a slot is waited for"]) {
+      for (const at of [0, 1, 5]) {
+        const pool = new Pool(2);
+        const controller = new CountingController();
+        let pulled = 0, called = 0, stopped = false, closed = 0;
+        const now = (where: string, n: number) => {
+          const isCall = where === "next" || where === "fn";
+          assert.ok(!(stopped && isCall), `${where} after the stop, ${place} ${at}`);
+          if (stopped || where !== place || n !== at) return;
+          stopped = true;
+          stop({ pool, controller, leave: () => void map.return!() });
+        };
+        const isLater = place === "later item";
+        const iterator = {
+          next() {
+            const n = pulled++;
+            now("next", n);
+            const step = {
+              done: n === 20,
+              get value() {
+                now("value", n);
+                return place === "promised item" ? nextTurn().then(() => (now(place, n), n)) : n;
+              },
+            };
+            return isLater ? nextTurn().then(() => (now(place, n), step)) : step;
+          },
+          return: () => {
+            closed++;
+            return isLater ? Promise.resolve({ done: true, value: 0 }) : { done: true, value: 0 };
+          },
+        };
+        const items = { [isLater ? Symbol.asyncIterator : Symbol.iterator]: () => iterator };
+        const map = pool.map(items as unknown as Iterable<number>, (n) => {
+          called++;
+          now("fn", n);
+          return nextTurn();
+        }, { signal: controller.signal, buffer: 3 });
+        let block = () => {};
+        if (place === "while a slot is waited for") {
+          void pool.run(() => new Promise<void>((resolve) => block = resolve));
+          await flushMicrotasks();
+          pool.limit = 1;
+        }
+        const read = watch(collect(map));
+        if (place === "while a slot is waited for") {
+          await flushMicrotasks();
+          now(place, at);
+          block();
+        }
+        await read.promise.catch(() => {});
+        assert.deepEqual([stopped, closed <= 1], [true, true], place);
+        assert.ok(called <= pulled);
+        assert.equal(pool.active, 0);
+        if (how !== "the reader leaves") assert.equal(read.reason, "stop");
+        await pool.join();
+        assert.equal(controller.listeners, 0);
+      }
+    }
+  });
+}
+
+test("Pool.map: no failure of a function that ends after the stop is lost, however many", async () => {
+  const pool = new Pool(3);
+  const errors = [new Error("a"), new Error("b"), new Error("c")];
+  const map = pool.map([0, 1, 2], async (n, _, signal) => {
+    await new Promise((aborted) => signal.addEventListener("abort", aborted));
+    throw errors[n];
+  });
+  const read = watch(map.next());
+  await flushMicrotasks();
+  await map.return!();
+  assert.equal((await read.promise).done, true);
+  await assert.rejects(pool.join(), (error: AggregateError) => {
+    assert.deepEqual(error.errors, errors);
+    return true;
+  });
+});
+
+test("Pool.map: odd thenables from the function and the source neither keep a slot nor end the process", async () => {
+  const boom = new Error("boom");
+  const odd: Record<string, PromiseLike<number>> = {
+    "then throws": {
+      then: () => {
+        throw boom;
+      },
+    } as never,
+    "a getter throws": Object.defineProperty({}, "then", {
+      get: () => {
+        throw boom;
+      },
+    }) as never,
+    "settles twice": {
+      then: (done: (n: number) => void) => {
+        done(1);
+        done(2);
+        throw boom;
+      },
+    } as never,
+    "a promise with another then": Object.assign(Promise.resolve(1), {
+      then: () => {
+        throw boom;
+      },
+    }) as never,
+    "a promise with another constructor": Object.defineProperty(Promise.resolve(1), "constructor", {
+      get: () => {
+        throw boom;
+      },
+    }),
+  };
+  for (const [name, thenable] of Object.entries(odd)) {
+    const pool = new Pool(1);
+    const mapped = watch(pool.map([1], () => thenable).toArray());
+    await mapped.promise.catch((error) => assert.equal(error, boom, name));
+    assert.notEqual(mapped.state, "pending");
+    const pulled = watch(pool.map([thenable], () => 1).toArray());
+    await pulled.promise.catch((error) => assert.equal(error, boom, name));
+    assert.equal(pool.active, 0, name);
+    await pool.join();
+  }
+});
+
+test("Pool.map: a map of a paused pool is queued once, and pulls nothing until the limit is raised", async () => {
+  await using pool = new Pool(2);
+  pool.limit = 0;
+  const { state, items } = source(5);
+  const all = pool.map(items(), (n) => n).toArray();
+  await flushMicrotasks();
+  assert.deepEqual([state.pulled, pool.waiting, pool.active], [0, 1, 0]);
+  pool.limit = 2;
+  assert.deepEqual(await all, [0, 1, 2, 3, 4]);
+});
+
+test("Pool.map: paused in the middle, it goes on where it was", async () => {
+  await using pool = new Pool(2);
+  const called: number[] = [];
+  const all = watch(
+    pool.map(Array.from({ length: 10 }, (_, i) => i), async (n) => {
+      called.push(n);
+      if (n === 3) pool.limit = 0;
+      await nextTurn();
+      return n;
+    }).toArray(),
+  );
+  await until(() => pool.limit === 0 && pool.active === 0);
+  for (let i = 0; i < 5; i++) await nextTurn();
+  assert.deepEqual([called.length, all.state], [4, "pending"]);
+  pool.limit = Infinity;
+  assert.equal((await all.promise).length, 10);
+});
+
+test("Pool.map: the limit is raised while it runs", async () => {
+  await using pool = new Pool(1);
+  const { state, items } = source(10);
+  const finish: (() => void)[] = [];
+  const all = pool.map(items(), (n) => new Promise<number>((resolve) => finish.push(() => resolve(n)))).toArray();
+  await flushMicrotasks();
+  assert.deepEqual([state.pulled, pool.active], [1, 1]);
+  pool.limit = Infinity;
+  await flushMicrotasks();
+  assert.deepEqual([state.pulled, pool.active], [10, 10]);
+  for (const end of finish) end();
+  await all;
+});
+
+test("Pool.map: waits in order with other calls, so that neither side starves", async () => {
+  const pool = new Pool(1);
+  const order: string[] = [];
+  const turn = (name: string) => async () => {
+    order.push(name);
+    await Promise.resolve();
+  };
+  const mapped = pool.map([0, 1, 2, 3], (n) => turn(`m${n}`)()).toArray();
+  await flushMicrotasks();
+  order.length = 0;
+  const map = pool.map([0, 1, 2, 3], (n) => turn(`m${n}`)());
+  const all = map.toArray();
+  await Promise.resolve();
+  const runs = ["a", "b", "c"].map((name) => pool.run(turn(name)));
+  await Promise.all([mapped, all, ...runs]);
+  assert.deepEqual([...order].sort(), ["a", "b", "c", "m0", "m1", "m2", "m3"]);
+  assert.ok(order.indexOf("c") < order.indexOf("m3"), order.join());
+  assert.ok(order.indexOf("m0") < order.indexOf("c"), order.join());
+});
+
 test("Pool.map: wrong arguments are refused at once", () => {
   const pool = new Pool(1);
   for (const wrong of [undefined, null, 5, {}]) assert.throws(() => pool.map(wrong as never, (n) => n), TypeError);
   for (const wrong of [undefined, null, 5]) assert.throws(() => pool.map([1], wrong as never), TypeError);
-  for (const wrong of [null, 5, { ordered: 1 }, { signal: {} }]) {
+  for (const wrong of [null, 5, { ordered: 1 }, { signal: {} }, { buffer: "5" }, { buffer: null }]) {
     assert.throws(() => pool.map([1], (n) => n, wrong as never), TypeError);
+  }
+  for (const buffer of [0, -1, 1.5, NaN, -Infinity]) {
+    assert.throws(
+      () => pool.map([1], (n) => n, { buffer }),
+      /^RangeError: buffer must be a whole number of 1 or more, or Infinity, got/,
+    );
   }
 });
 

@@ -17,7 +17,7 @@ class Job {
   finish: (value?: unknown) => void = () => {};
   fail: (error: unknown) => void = () => {};
   started = false;
-  readonly fn = (signal: AbortSignal): Promise<unknown> => {
+  readonly fn = (signal?: AbortSignal): Promise<unknown> => {
     this.started = true;
     this.signal = signal;
     return new Promise((resolve, reject) => {
@@ -26,6 +26,10 @@ class Job {
     });
   };
   signal: AbortSignal | undefined;
+}
+
+async function rejectsName(promise: Promise<unknown>, name: string): Promise<void> {
+  await assert.rejects(promise, (error: Error) => error.name === name);
 }
 
 const jobs = (count: number) => Array.from({ length: count }, () => new Job());
@@ -139,15 +143,244 @@ test("Pool: the limit grows and shrinks while it works", async () => {
   await flushMicrotasks();
   all[4]!.finish();
   await Promise.all(runs);
-  for (const wrong of [0, 1.5, NaN, -1, Infinity]) {
+  for (const wrong of [1.5, NaN, -1, -Infinity, 2 ** 53]) {
+    assert.throws(() => pool.limit = wrong, /limit must be a whole number of 0 or more, or Infinity, got/);
     assert.throws(() => pool.limit = wrong, RangeError);
     assert.throws(() => new Pool(wrong), RangeError);
   }
+  assert.throws(() => new Pool(0), /maxConcurrency must be a whole number of 1 or more, or Infinity, got 0/);
   for (const wrong of ["2", null, undefined]) {
     assert.throws(() => pool.limit = wrong as never, TypeError);
     assert.throws(() => new Pool(wrong as never), TypeError);
   }
   assert.equal(pool.limit, 1);
+});
+
+test("Pool: with Infinity, every function starts at once", async () => {
+  const pool = new Pool(Infinity);
+  const all = jobs(1000);
+  const runs = all.map((job) => pool.run(job.fn));
+  await flushMicrotasks();
+  assert.deepEqual([pool.limit, pool.active, pool.waiting], [Infinity, 1000, 0]);
+  for (const job of all) job.finish();
+  await Promise.all(runs);
+  assert.equal(pool.active, 0);
+});
+
+test("Pool: limit = 0 pauses: running functions go on, none starts until it is raised", async () => {
+  for (const raised of [2, Infinity]) {
+    const pool = new Pool(2);
+    const all = jobs(4);
+    const runs = [all[0]!, all[1]!].map((job) => pool.run(job.fn));
+    await flushMicrotasks();
+    pool.limit = 0;
+    const order: string[] = [];
+    const later = [
+      pool.run(() => order.push("run")),
+      pool.createTask(() => order.push("task")).then((task) => task.result),
+      pool.map([1], () => order.push("map")).toArray(),
+    ];
+    all[0]!.finish();
+    all[1]!.finish();
+    await Promise.all(runs);
+    const joined = watch(pool.join());
+    assert.equal(await states([joined]), "pending");
+    assert.deepEqual([pool.limit, pool.active, pool.waiting, order], [0, 0, 3, []]);
+    await rejectsName(pool.run(() => assert.fail("called"), { timeout: 0 }), "TimeoutError");
+    pool.limit = raised;
+    await Promise.all(later);
+    assert.deepEqual(order, ["run", "task", "map"]);
+    assert.equal(await states([joined]), "fulfilled");
+  }
+});
+
+test("Pool: a paused pool is idle once its last queued call is cancelled", async () => {
+  for (const how of ["abort", "cancel"]) {
+    const pool = new Pool(1);
+    pool.limit = 0;
+    const controllers = [1, 2, 3].map(() => new CountingController());
+    const calls = controllers.map(({ signal }) => watch(pool.run(() => assert.fail("called"), { signal })));
+    const joined = watch(pool.join());
+    if (how === "cancel") pool.cancel("no");
+    else for (const index of [1, 0]) controllers[index]!.abort("no");
+    if (how === "abort") {
+      assert.equal(await states([joined]), "pending");
+      controllers[2]!.abort("no");
+    }
+    assert.equal(await states([...calls, joined]), "rejected rejected rejected fulfilled");
+    assert.deepEqual([pool.waiting, ...controllers.map((one) => one.listeners)], [0, 0, 0, 0]);
+  }
+});
+
+test("Pool: lowered to 0 and raised again in one step, nothing is lost", async () => {
+  const pool = new Pool(1);
+  const all = jobs(3);
+  const runs = all.map((job) => pool.run(job.fn));
+  await flushMicrotasks();
+  pool.limit = 0;
+  all[0]!.finish();
+  await flushMicrotasks();
+  for (const limit of [1, 0, 2, 0]) pool.limit = limit; // 1 and 2 are granted already
+  await flushMicrotasks();
+  assert.equal(startedOf(all), "xxx");
+  for (const job of all) job.finish();
+  await Promise.all(runs);
+});
+
+test("Pool: the caller's signal reaches the function, and the promise settles as the function does", async () => {
+  const pool = new Pool(3);
+  const reason = new Error("the user left");
+  const end = {
+    throws: (signal: AbortSignal) => Promise.reject(signal.reason),
+    returns: () => Promise.resolve("done all the same"),
+    fails: () => Promise.reject(new TypeError("clean-up failed")),
+  };
+  for (const [how, finish] of Object.entries(end)) {
+    const controllers = [1, 2, 3].map(() => new CountingController());
+    const given: AbortSignal[] = [];
+    const calls = controllers.map(({ signal }) =>
+      watch(pool.run(async (own) => {
+        given.push(own);
+        await new Promise((aborted) => own.addEventListener("abort", aborted));
+        return await finish(own);
+      }, { signal }))
+    );
+    await flushMicrotasks();
+    controllers[1]!.abort(reason);
+    assert.deepEqual(given.map((own) => own.aborted), [false, true, false]);
+    assert.equal(given[1]!.reason, reason);
+    assert.equal(pool.active, 3);
+    assert.equal(await states(calls), `pending ${how === "returns" ? "fulfilled" : "rejected"} pending`);
+    if (how === "throws") assert.equal(calls[1]!.reason, reason);
+    if (how === "fails") assert.ok(calls[1]!.reason instanceof TypeError);
+    controllers[0]!.abort(reason);
+    controllers[2]!.abort(reason);
+    await flushMicrotasks();
+    assert.deepEqual(controllers.map(({ listeners }) => listeners), [0, 0, 0]);
+  }
+  await pool.join();
+});
+
+test("Pool: a signal shared by all calls has one listener, none after they have ended, and reaches every function", async () => {
+  const pool = new Pool(Infinity);
+  const shared = new CountingController();
+  const signals: AbortSignal[] = [];
+  const all = Array.from({ length: 100 }, () => new Job());
+  const runs = all.map((job) => pool.run((...args) => job.fn(args[0]), { signal: shared.signal }));
+  await flushMicrotasks();
+  assert.equal(shared.listeners, 1);
+  for (const job of all.slice(0, 50)) job.finish();
+  await Promise.all(runs.slice(0, 50));
+  shared.abort("no");
+  for (const job of all) signals.push(job.signal!);
+  assert.deepEqual(signals.map(({ aborted }) => aborted), all.map((_, index) => index >= 50));
+  for (const job of all) job.finish();
+  await Promise.all(runs);
+  assert.equal(shared.listeners, 0);
+});
+
+test("Pool: a task is aborted by its caller's signal, and is then cancelled like by its own cancel", async () => {
+  const pool = new Pool(3);
+  const controller = new CountingController();
+  const [job, other] = [new Job(), new Job()];
+  const task = await pool.createTask(job.fn, { signal: controller.signal });
+  const ended = await pool.createTask(other.fn, { signal: controller.signal });
+  other.finish("in time");
+  await flushMicrotasks();
+  controller.abort("no");
+  assert.deepEqual([task.signal.reason, task.status, ended.signal.aborted], ["no", "running", false]);
+  job.fail("no");
+  await pool.join(); // not a failure
+  assert.deepEqual([task.status, ended.status, controller.listeners], ["cancelled", "fulfilled", 0]);
+});
+
+test("Pool: a call whose signal aborts before its function starts is cancelled, and its slot goes to the next", async () => {
+  const pool = new Pool(1);
+  const controllers = [1, 2, 3].map(() => new CountingController());
+  const started: number[] = [];
+  const calls = controllers.map(({ signal }, index) => watch(pool.run(() => started.push(index), { signal })));
+  controllers[0]!.abort("has its slot");
+  controllers[1]!.abort("is queued");
+  assert.equal(await states(calls), "rejected rejected fulfilled");
+  assert.deepEqual([started, calls[0]!.reason, calls[1]!.reason], [[2], "has its slot", "is queued"]);
+  assert.deepEqual([pool.active, pool.waiting, ...controllers.map((one) => one.listeners)], [0, 0, 0, 0, 0]);
+});
+
+test("Pool: options are read once, when the call is made", async () => {
+  const pool = new Pool(1);
+  const holder = new Job();
+  const running = pool.run(holder.fn);
+  await flushMicrotasks();
+  const [first, second] = [new CountingController(), new CountingController()];
+  let reads = 0;
+  const options = {
+    signal: first.signal as AbortSignal | undefined,
+    get timeout() {
+      reads++;
+      return undefined;
+    },
+  };
+  const job = new Job();
+  const call = watch(pool.run(job.fn, options));
+  options.signal = second.signal;
+  holder.finish();
+  await running;
+  await flushMicrotasks();
+  second.abort("another signal");
+  assert.equal(job.signal!.aborted, false);
+  first.abort("the signal of the call");
+  assert.equal(job.signal!.reason, "the signal of the call");
+  assert.equal(reads, 1);
+  job.finish();
+  assert.equal(await states([call]), "fulfilled");
+});
+
+test("Pool: an error whose name throws keeps no slot", async () => {
+  const pool = new Pool(1);
+  const odd = Object.defineProperty(new Error("odd"), "name", {
+    get() {
+      throw new Error("no name");
+    },
+  });
+  const proxy = new Proxy({}, {
+    getPrototypeOf() {
+      throw new Error("no prototype");
+    },
+  });
+  for (const error of [odd, proxy]) {
+    const job = new Job();
+    const task = await pool.createTask(job.fn);
+    task.cancel("no");
+    job.fail(error);
+    await assert.rejects(pool.join(), (thrown) => Object.is(thrown, error));
+    assert.deepEqual([task.status, pool.active], ["rejected", 0]);
+    const map = pool.map([1], () => Promise.reject(error), { signal: new AbortController().signal });
+    await map.toArray().then(() => assert.fail(), (thrown) => assert.ok(Object.is(thrown, error)));
+    assert.equal(pool.active, 0);
+  }
+});
+
+test("Pool: its name is in messages", async () => {
+  const pool = new Pool(1, { name: "crawler" });
+  assert.deepEqual([pool.name, new Pool(1).name, new Pool(1, {}).name], ["crawler", undefined, undefined]);
+  const job = new Job();
+  const running = pool.run(job.fn);
+  await flushMicrotasks();
+  await assert.rejects(
+    pool.run(() => 1, { timeout: 0 }),
+    /^TimeoutError: Cannot run in pool "crawler": timed out after 0 ms/,
+  );
+  await assert.rejects(pool.createTask(() => 1, { timeout: 0 }), /Cannot create task in pool "crawler": timed out/);
+  await assert.rejects(pool.join({ timeout: 0 }), /Cannot join pool "crawler": timed out after 0 ms/);
+  job.finish();
+  await running;
+  for (const message of ["a", "b"]) await pool.createTask(() => Promise.reject(new Error(message)));
+  await assert.rejects(pool.join(), /Cannot join pool "crawler": 2 failures/);
+  pool.close();
+  await assert.rejects(pool.run(() => 1), /Cannot run in pool "crawler": pool is closed/);
+  assert.throws(() => pool.map([], () => 1), /Cannot map in pool "crawler": pool is closed/);
+  for (const name of [null, 5, {}, Symbol()]) assert.throws(() => new Pool(1, { name } as never), TypeError);
+  for (const options of [null, 5, "crawler"]) assert.throws(() => new Pool(1, options as never), TypeError);
 });
 
 test("Pool: giving up in the middle of the line, before and after a place is free", () =>

@@ -43,11 +43,13 @@ const LOCAL: Readonly<Record<string, string>> = {
 };
 
 const POOL: Readonly<Record<string, string>> = {
-  Pool: "createTask run map active waiting limit join close cancel Symbol.asyncDispose",
+  Pool: "createTask run map active waiting limit name join close cancel Symbol.asyncDispose",
+  PoolOptions: "name rate",
   Task: "result signal cancel status",
   TaskStatus: "",
   MapFunction: "",
-  MapOptions: "ordered signal",
+  MapOptions: "ordered buffer signal",
+  MapResults: "toArray",
   MapSource: "",
 };
 

@@ -1,0 +1,192 @@
+/**
+ * Pulls the items of one map while there are slots and room, and calls the function for each.
+ *
+ * `pull` is called in the asynchronous context of map's caller, and all else follows an `await` or `then` of its own: so
+ * the source and the function always run in that context, never in that of the reader or of another slot's holder.
+ *
+ * @module
+ */
+import { isThenable, type WaitLimits } from "../internal/check.ts";
+import { hook } from "../internal/hook.ts";
+import type { ResultNode, Results } from "./map_results.ts";
+import { Source } from "./map_source.ts";
+import type { MapJob } from "./map_types.ts";
+import { SlotCall } from "./slots.ts";
+import type { PoolState } from "./state.ts";
+
+const { then } = Promise.prototype;
+
+/** The map that a puller works for. */
+export interface PulledMap {
+  /** The source or the function failed. */
+  fail(error: unknown): void;
+  /** No more items are pulled, and no function runs. */
+  onIdle(): void;
+}
+
+/**
+ * How far a map is. "unread": nothing has happened yet. "pulling": from the first read on. "ending": no more items are
+ * pulled. "over": no function runs, and the
+ * source has ended or is being closed.
+ */
+export type MapPhase = "unread" | "pulling" | "ending" | "over";
+
+export class Puller<T, R> {
+  // The phase only moves on. #running > 0 implies "pulling" or "ending".
+  phase: MapPhase = "unread";
+  buffer: number;
+  #source: Source<T> | undefined;
+  #running = 0;
+  #pulled = 0;
+  /** An item is waited for: its slot, the source, or its start. One at a time. */
+  #isWaiting = false;
+  readonly #pool: PoolState;
+  readonly #map: PulledMap;
+  readonly #job: MapJob<T, R>;
+  readonly #results: Results<R>;
+  readonly #limits: WaitLimits;
+
+  constructor(pool: PoolState, map: PulledMap, job: MapJob<T, R>, results: Results<R>, signal: AbortSignal) {
+    this.buffer = job.buffer;
+    this.#pool = pool;
+    this.#map = map;
+    this.#job = job;
+    this.#results = results;
+    this.#limits = { signal, timeout: Infinity };
+  }
+
+  /** No more items are pulled, and no function runs. */
+  get isIdle(): boolean {
+    return this.phase !== "pulling" && this.#running === 0;
+  }
+
+  get canPull(): boolean {
+    const atOnce = Math.max(this.#pool.slots.limit, 1); // also while the pool is paused: the map waits in its queue
+    // With as many functions running as there are slots, the next one to end pulls.
+    return this.phase === "pulling" && !this.#isWaiting && this.#running < atOnce &&
+      this.#results.ahead < Math.max(this.buffer, atOnce);
+  }
+
+  /** Whether so many results were read since pulling stopped for lack of room that it is worth a wake-up. */
+  get hasRoomAgain(): boolean {
+    const room = Math.max(this.buffer, this.#pool.slots.limit, 1);
+    return this.#results.ahead === room - Math.max(room >> 2, 1);
+  }
+
+  /** Pulls items and calls the function for them, until something has to be waited for. */
+  pull(): void {
+    try {
+      while (this.canPull) {
+        this.#source ??= new Source(this.#job.source);
+        const call = new SlotCall(this.#pool.mapping, this.#limits, false);
+        if (!this.#pool.slots.tryTake(call)) return void this.#pullLater(call);
+        const later = this.#ask(call, this.#source);
+        if (later !== undefined) return void this.#pullLater(call, later);
+        this.#start(call);
+      }
+    } catch (error) {
+      this.#map.fail(error);
+    }
+  }
+
+  /** Closes the source, unless it has ended by itself. */
+  async close(): Promise<void> {
+    await this.#source?.close();
+  }
+
+  /** Whether the source still owes an item. */
+  get isOwed(): boolean {
+    return this.#source?.pending ?? false;
+  }
+
+  /** Pulls one item that has to be waited for: its slot, or else the source. */
+  async #pullLater(call: SlotCall, later?: Promise<void>): Promise<void> {
+    this.#isWaiting = true;
+    try {
+      if (later === undefined) {
+        await this.#pool.slot(call);
+        later = this.#ask(call, this.#source!);
+      }
+      if (later !== undefined) {
+        await later;
+        if (!this.#mayStart()) return;
+        await this.#pool.slot(call = new SlotCall(this.#pool.mapping, this.#limits));
+      }
+      this.#start(call);
+    } catch (error) {
+      this.#map.fail(error);
+    } finally {
+      this.#isWaiting = false;
+      this.#goOn();
+    }
+  }
+
+  /**
+   * Asks the source for an item. If that or the start has to be waited for, returns a promise and frees the slot, because
+   * other calls may need it for what the source waits for.
+   */
+  #ask(call: SlotCall, source: Source<T>): Promise<void> | undefined {
+    if (this.phase !== "pulling") return undefined;
+    let later;
+    try {
+      later = source.next();
+      if (this.#pool.slots.rate !== undefined && !source.done) later ??= Promise.resolve();
+    } catch (error) {
+      this.#pool.free(call);
+      throw error;
+    }
+    if (later !== undefined) this.#pool.free(call);
+    return later;
+  }
+
+  /** Whether the source has not ended, and the map was not stopped. */
+  #mayStart(): boolean {
+    if (this.phase === "pulling" && this.#source!.done) this.phase = "ending";
+    return this.phase === "pulling";
+  }
+
+  /** Calls the function for the last item, in the slot of `call`. */
+  #start(call: SlotCall): void {
+    if (!this.#mayStart()) return this.#pool.free(call);
+    const index = this.#pulled++;
+    const node = this.#results.add(index);
+    this.#running++;
+    try {
+      const result = this.#call(call, this.#source!.value as T, index);
+      if (isThenable(result)) return this.#follow(call, node, result);
+      this.#results.fill(node, result);
+    } catch (error) {
+      this.#map.fail(error);
+    }
+    this.#end(call);
+  }
+
+  #call(call: SlotCall, value: T, index: number): R | PromiseLike<R> {
+    const { fn } = this.#job;
+    const signal = this.#limits.signal!;
+    return hook === undefined ? fn(value, index, signal) : hook.run(call, () => fn(value, index, signal));
+  }
+
+  /** By the engine's own `then`, as `await` does it: one callback is called, once, for every kind of promise. */
+  #follow(call: SlotCall, node: ResultNode<R>, result: PromiseLike<R>): void {
+    then.call(Promise.resolve(result), (value) => {
+      this.#results.fill(node, value as R);
+      this.#end(call);
+      this.#goOn();
+    }, (error) => {
+      this.#map.fail(error);
+      this.#end(call);
+      this.#goOn();
+    });
+  }
+
+  #end(call: SlotCall): void {
+    this.#running--;
+    this.#pool.free(call);
+  }
+
+  #goOn(): void {
+    this.pull();
+    if (this.isIdle) this.#map.onIdle();
+  }
+}

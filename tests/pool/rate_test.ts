@@ -1,0 +1,223 @@
+/** Pool with a rate: a function starts when there is both a slot and a start allowed by the limiter. */
+import assert from "node:assert/strict";
+import { Pool, RateLimiter, TimeoutError } from "../../mod.ts";
+import { test } from "../_test.ts";
+import {
+  CountingController,
+  type FakeTime,
+  flushMicrotasks,
+  rejectsWith,
+  states,
+  watch,
+  withFakeTime,
+} from "../_tools.ts";
+
+/** Moves the clock in steps, with a turn for the functions after each. */
+async function pass(time: FakeTime, ms: number): Promise<void> {
+  for (let i = 0; i < ms; i += 10) {
+    time.advance(10);
+    await flushMicrotasks();
+  }
+}
+
+/** How many starts the limiter allows now; uses them up. */
+function left(rate: RateLimiter): number {
+  let starts = 0;
+  while (rate.tryAcquire()) starts++;
+  return starts;
+}
+
+test("Pool, rate: run, createTask and map start in order, as the limiter allows", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(2, 100);
+    const pool = new Pool(5, { rate });
+    const starts: string[] = [];
+    const start = (name: string) => () => void starts.push(`${name} ${performance.now()}`);
+    const calls = [
+      pool.run(start("run")),
+      pool.createTask(start("task")).then((task) => task.result),
+      pool.run(start("second run")),
+      pool.createTask(start("second task")).then((task) => task.result),
+    ];
+    await flushMicrotasks();
+    const items = pool.map([0, 1], (n) => start(`item ${n}`)()).toArray();
+    await flushMicrotasks();
+    assert.deepEqual([pool.active, pool.waiting, rate.waiting], [0, 3, 1]);
+    await pass(time, 300);
+    await Promise.all([...calls, items]);
+    assert.deepEqual(starts, ["run 0", "task 0", "second run 100", "second task 100", "item 0 200", "item 1 200"]);
+  }));
+
+test("Pool, rate: never more than the limiter allows, nor than there are slots", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(3, 100);
+    const pool = new Pool(2, { rate });
+    const starts: number[] = [];
+    let inside = 0;
+    const work = async () => {
+      starts.push(performance.now());
+      assert.ok(++inside <= 2);
+      await new Promise<void>((resolve) => setTimeout(resolve, 40));
+      inside--;
+    };
+    const all = Promise.all([
+      ...Array.from({ length: 8 }, () => pool.run(work)),
+      pool.map(Array.from({ length: 8 }), work).toArray(),
+    ]);
+    await flushMicrotasks();
+    await pass(time, 800);
+    await all;
+    assert.equal(starts.length, 16);
+    starts.forEach((at, i) => assert.ok(i < 3 || at - starts[i - 3]! >= 100, starts.join()));
+    assert.deepEqual(starts.slice(0, 7), [0, 0, 40, 100, 100, 140, 200]);
+  }));
+
+test("Pool, rate: a call that waits for a slot uses no start up", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(10, 100);
+    const pool = new Pool(1, { rate });
+    let finish = () => {};
+    const running = pool.run(() => new Promise<void>((resolve) => finish = resolve));
+    await flushMicrotasks();
+    const queued = pool.run(() => performance.now());
+    await flushMicrotasks();
+    assert.deepEqual([pool.waiting, rate.waiting], [1, 0]);
+    await pass(time, 50);
+    finish();
+    await running;
+    assert.equal(await queued, 50);
+    assert.equal(left(rate), 8);
+  }));
+
+test("Pool, rate: a cancelled waiter uses no start up, at the head and in the middle, before and after the grant", () =>
+  withFakeTime(async (time) => {
+    for (const gone of [[0], [1], [2], [0, 1], [1, 2], [0, 1, 2]]) {
+      for (const how of ["abort before", "abort after", "timeout"]) {
+        const rate = new RateLimiter(3, 100);
+        const pool = new Pool(5, { rate });
+        assert.equal(left(rate), 3);
+        const controllers = [0, 1, 2].map(() => new CountingController());
+        const started: number[] = [];
+        const calls = controllers.map(({ signal }, i) => {
+          const timeout = how === "timeout" && gone.includes(i) ? 50 : Infinity;
+          return watch(pool.run(() => started.push(i), { signal, timeout }));
+        });
+        await flushMicrotasks();
+        if (how === "timeout") time.advance(50);
+        const abort = () => gone.forEach((i) => controllers[i]!.abort("no"));
+        if (how === "abort before") abort();
+        await flushMicrotasks();
+        if (gone.length === 3 && how !== "abort after") assert.deepEqual([rate.waiting, time.timers], [0, 0]);
+        time.advance(how === "timeout" ? 50 : 100);
+        if (how === "abort after") abort(); // the slots are granted, the functions not called yet
+        await flushMicrotasks();
+        const expected = [0, 1, 2].filter((i) => !gone.includes(i));
+        assert.deepEqual(started, expected);
+        assert.deepEqual(calls.map(({ state }) => state === "fulfilled"), [0, 1, 2].map((i) => !gone.includes(i)));
+        if (how !== "abort after") assert.equal(left(rate), 3 - expected.length, `${how} ${gone}`);
+        assert.deepEqual([pool.active, pool.waiting, rate.waiting], [0, 0, 0]);
+        assert.deepEqual(controllers.map(({ listeners }) => listeners), [0, 0, 0]);
+        time.advance(1000);
+      }
+    }
+  }));
+
+test("Pool, rate: a map uses one start for each item, none for the end of its source", () =>
+  withFakeTime(async (time) => {
+    async function* later() {
+      for (const n of [0, 1]) yield await Promise.resolve(n);
+    }
+    for (const make of [() => [0, 1], later, () => [Promise.resolve(0), Promise.resolve(1)]]) {
+      const rate = new RateLimiter(3, 100);
+      const pool = new Pool(5, { rate });
+      assert.deepEqual(await pool.map(make() as Iterable<number>, (n) => n).toArray(), [0, 1]);
+      assert.equal(left(rate), 1);
+      const stopped = pool.map(make() as Iterable<number>, (n) => n);
+      const read = watch(stopped.next());
+      await flushMicrotasks();
+      await stopped.return!();
+      assert.equal((await read.promise).done, true);
+      assert.deepEqual([rate.waiting, time.timers, pool.waiting, pool.active], [0, 0, 0, 0]);
+      time.advance(100);
+      assert.equal(left(rate), 3);
+    }
+  }));
+
+test("Pool, rate: close serves the calls that wait for the limiter, cancel rejects them, join waits", () =>
+  withFakeTime(async (time) => {
+    for (const how of ["close", "cancel"] as const) {
+      const rate = new RateLimiter(1, 100);
+      const pool = new Pool(5, { rate });
+      const calls = [0, 1, 2].map((n) => watch(pool.run(() => n)));
+      await flushMicrotasks();
+      const joined = watch(pool.join());
+      pool[how]("stop");
+      const [, second, third] = calls;
+      if (how === "close") {
+        assert.equal(await states([...calls, joined]), "fulfilled pending pending pending");
+        await pass(time, 200);
+        assert.equal(await states([...calls, joined]), "fulfilled fulfilled fulfilled fulfilled");
+      } else {
+        assert.equal(await states([...calls, joined]), "fulfilled rejected rejected fulfilled");
+        assert.deepEqual([second!.reason, third!.reason], ["stop", "stop"]);
+        assert.deepEqual([rate.waiting, time.timers], [0, 0]);
+      }
+    }
+  }));
+
+test("Pool, rate: a paused pool leaves the limiter's queue, and joins it again when it goes on", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(1, 100);
+    const pool = new Pool(2, { rate });
+    const starts: number[] = [];
+    const calls = [0, 1].map(() => pool.run(() => starts.push(performance.now())));
+    await flushMicrotasks();
+    assert.equal(rate.waiting, 1);
+    pool.limit = 0;
+    assert.deepEqual([rate.waiting, time.timers], [0, 0]);
+    await pass(time, 200);
+    assert.deepEqual([starts, rate.tryAcquire()], [[0], true]);
+    pool.limit = Infinity;
+    assert.equal(rate.waiting, 1);
+    await pass(time, 100);
+    await Promise.all(calls);
+    assert.deepEqual(starts, [0, 300]);
+  }));
+
+test("Pool, rate: pools and callers that share a limiter take turns", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(1, 100);
+    const pools = [new Pool(2, { rate }), new Pool(2, { rate })];
+    const order: string[] = [];
+    const all = [
+      ...pools.flatMap((pool, p) => [0, 1].map((n) => pool.run(() => order.push(`${p}.${n}`)))),
+      rate.run(() => order.push("caller")),
+    ];
+    await flushMicrotasks();
+    await pass(time, 500);
+    await Promise.all(all);
+    assert.deepEqual(order, ["0.0", "0.1", "1.0", "caller", "1.1"]);
+  }));
+
+test("Pool, rate: the time-out of a call covers slot and start", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(1, 100);
+    const pool = new Pool(2, { rate });
+    await pool.run(() => {});
+    await assert.rejects(pool.run(() => assert.fail("called"), { timeout: 0 }), TimeoutError);
+    const waiting = watch(pool.run(() => assert.fail("called"), { timeout: 20 }));
+    time.advance(20);
+    await flushMicrotasks();
+    assert.ok(waiting.reason instanceof TimeoutError);
+    assert.deepEqual([rate.waiting, time.timers], [0, 0]);
+  }));
+
+test("Pool, rate: the limiter can be replaced by nothing else", async () => {
+  for (const rate of [null, 5, {}, new Pool(1), { tryAcquire: () => true, acquire: () => {} }]) {
+    const make = () => new Pool(1, { rate } as never);
+    assert.throws(make, /^TypeError: rate must be a RateLimiter, got/);
+  }
+  const pool = new Pool(1, { rate: new RateLimiter(1, 1) });
+  const reason = new Error("no");
+  await rejectsWith(pool.run(() => 1, { signal: AbortSignal.abort(reason) }), reason);
+});
