@@ -18,7 +18,7 @@
  *
  * @module
  */
-export type { Acquirable, Guard, WaitOptions } from "./lib/types.ts";
+export type { Acquirable, Guard, NameOptions, WaitOptions } from "./lib/types.ts";
 export {
   BrokenBarrierError,
   ClosedError,

@@ -5,6 +5,7 @@
  */
 import { must, readWaitOptions } from "./internal/check.ts";
 import { LockOrder } from "./internal/lock_order.ts";
+import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
 import type { Acquirable, WaitOptions } from "./types.ts";
 
@@ -130,6 +131,10 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   readonly guards: readonly AnyGuard[];
   readonly #acquired: readonly AnyGuard[];
   #released: Promise<void> | undefined;
+
+  static {
+    show(Group, ["held", "guards"], "GuardGroup");
+  }
 
   constructor(guards: readonly AnyGuard[], indexes: readonly number[]) {
     this.guards = Object.freeze(guards);

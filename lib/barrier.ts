@@ -1,17 +1,18 @@
 /**
- * A number of parties and a line of those who are here already.
+ * A number of parties and the queue of those that have arrived.
  *
  * @module
  */
-import { checkInteger, promised, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
+import { show } from "./internal/show.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, PlainWaiter, reject, reportGrant } from "./internal/waiter.ts";
+import { describe, grant, PlainWaiter, reject, reportGrant, type WaitedFor } from "./internal/waiter.ts";
 import { BrokenBarrierError } from "./errors.ts";
-import type { WaitOptions } from "./types.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
- * A meeting point: nobody goes on before all parties are here. It can be used again at once, for the next round.
+ * Makes a number of parties wait until all of them have arrived. It can be used again at once, for the next round.
  *
  * Not for waiting until jobs have ended: that is {@linkcode SetEvent} or `Promise.all`.
  *
@@ -22,7 +23,7 @@ import type { WaitOptions } from "./types.ts";
  * const barrier = new Barrier(3);
  * const worker = async () => {
  *   const index = await barrier.wait();
- *   if (index === 0) console.log("everybody is here"); // everybody is here (once)
+ *   if (index === 0) console.log("all have arrived"); // all have arrived (once)
  * };
  * await Promise.all([worker(), worker(), worker()]);
  * ```
@@ -30,28 +31,39 @@ import type { WaitOptions } from "./types.ts";
 export class Barrier {
   // #queue.size < #parties; #broken implies #queue.size === 0
   readonly #parties: number;
-  readonly #self = describe("barrier", "wait at barrier");
+  readonly #self: WaitedFor;
   readonly #queue = new WaitQueue<number>();
   #broken = false;
 
-  /**
-   * A barrier with nobody at it.
-   *
-   * @param parties How many have to be here, from 1 up.
-   * @throws {TypeError} when `parties` is not a number.
-   * @throws {RangeError} when it is not a whole number from 1 up.
-   */
-  constructor(parties: number) {
-    checkInteger(parties, "parties", 1);
-    this.#parties = parties;
+  static {
+    show(Barrier, ["name", "parties", "waiting", "broken"]);
   }
 
-  /** How many have to be here. */
+  /**
+   * A barrier at which no party has arrived.
+   *
+   * @param parties How many calls of `wait` make a round, 1 or more.
+   * @param options Its name.
+   * @throws {TypeError} when `parties` is not a number, or the name is not a string.
+   * @throws {RangeError} when `parties` is not a whole number of 1 or more.
+   */
+  constructor(parties: number, options?: NameOptions) {
+    checkInteger(parties, "parties", 1);
+    this.#parties = parties;
+    this.#self = describe("barrier", "wait at barrier", readName(options));
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#self.name;
+  }
+
+  /** How many calls of `wait` make a round. */
   get parties(): number {
     return this.#parties;
   }
 
-  /** How many wait. */
+  /** The number of parties that have arrived and wait. */
   get waiting(): number {
     return this.#queue.size;
   }
@@ -62,17 +74,17 @@ export class Barrier {
   }
 
   /**
-   * Waits until all parties are here. Each is told another number, from 0 to `parties` - 1; the last to come gets the
-   * last one.
+   * Waits until all parties have arrived. Each call resolves to a different index from 0 to `parties` - 1; the last to
+   * arrive gets the last one.
    *
-   * **Fairness**: all go at once, and resume in the order in which they came; who comes after the last one belongs to the
+   * **Fairness**: all parties are released at once, and resume in the order of their calls; a later call belongs to the
    * next round.
    *
-   * **Cancellation**: who gives up is not counted any more, and the barrier is not broken by it (as in asyncio, unlike
-   * in Python's threading and in Java). `timeout: 0` passes only for the last party.
+   * **Cancellation**: a cancelled party no longer counts, and does not break the barrier (as in asyncio, unlike in
+   * Python's threading and in Java). `timeout: 0` resolves only for the last party.
    *
-   * @param options When to give up; `timeout` in milliseconds.
-   * @throws {BrokenBarrierError} when it is broken, or is reset or aborted meanwhile.
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {BrokenBarrierError} when it is broken, or is reset or aborted during the wait.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -80,7 +92,7 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<number> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      if (this.#broken) throw brokenBy("barrier is broken");
+      if (this.#broken) throw this.#brokenBy("barrier is broken");
       throwIfAborted(limits);
       const party = new PlainWaiter<number>(this.#self);
       // A waiter whose signal is aborted but has not notified its listeners yet does not count.
@@ -92,35 +104,35 @@ export class Barrier {
     });
   }
 
-  /** Sends away with a {@linkcode BrokenBarrierError} who waits, and starts anew: after `abort`, too. */
+  /** Rejects all waiting parties with a {@linkcode BrokenBarrierError}, and starts anew, also after `abort`. */
   reset(): void {
-    this.#sendAway("barrier was reset");
+    this.#rejectAll("barrier was reset");
     this.#broken = false;
   }
 
-  /** Sends away with a {@linkcode BrokenBarrierError} who waits and, until `reset`, who comes. */
+  /** Rejects all waiting parties and, until `reset`, all later calls, with a {@linkcode BrokenBarrierError}. */
   abort(): void {
-    this.#sendAway("barrier was aborted");
+    this.#rejectAll("barrier was aborted");
     this.#broken = true;
   }
 
-  /** Whether the next one is the last. */
+  /** Whether the next party is the last. */
   get #complete(): boolean {
     return this.#queue.size + 1 === this.#parties;
   }
 
-  /** Lets everybody go who waits; returns the index of the one who came last. */
+  /** Releases all waiting parties; returns the index of the last one. */
   #trip(): number {
     let index = 0;
     this.#queue.drainWith((party) => grant(party, index++));
     return index;
   }
 
-  #sendAway(state: string): void {
-    this.#queue.drainWith((party) => reject(party, brokenBy(state)));
+  #rejectAll(state: string): void {
+    this.#queue.drainWith((party) => reject(party, this.#brokenBy(state)));
   }
-}
 
-function brokenBy(state: string): BrokenBarrierError {
-  return new BrokenBarrierError(`Cannot wait at barrier: ${state}`);
+  #brokenBy(state: string): BrokenBarrierError {
+    return new BrokenBarrierError(`Cannot ${this.#self.operation}: ${state}`);
+  }
 }

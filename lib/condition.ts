@@ -9,7 +9,9 @@ import {
   checkInteger,
   isThenable,
   must,
+  named,
   promised,
+  readName,
   readWaitOptions,
   throwIfAborted,
   type WaitLimits,
@@ -20,7 +22,8 @@ import { describe, PlainWaiter, type WaitedFor } from "./internal/waiter.ts";
 import { NotHeldError } from "./errors.ts";
 import { type Borrower, type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
-import type { Acquirable, Guard, WaitOptions } from "./types.ts";
+import { show } from "./internal/show.ts";
+import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
 /**
  * Waiting, while holding a lock, for something that others change while holding it.
@@ -52,19 +55,30 @@ import type { Acquirable, Guard, WaitOptions } from "./types.ts";
 export class Condition implements Acquirable<Guard> {
   readonly #lock: Lock;
   readonly #mutex: Mutex;
-  readonly #self = describe("condition", ACT);
+  readonly #self: WaitedFor;
   readonly #queue = new WaitQueue<void>();
+
+  static {
+    show(Condition, ["name", "locked", "waiting"]);
+  }
 
   /**
    * A condition on a lock; on one of its own if none is given.
    *
    * @param lock The lock that protects what is waited for. Several conditions may share one.
-   * @throws {TypeError} when it is not a {@linkcode Lock}.
+   * @param options Its name.
+   * @throws {TypeError} when it is not a {@linkcode Lock}, or the name is not a string.
    */
-  constructor(lock: Lock = new Lock()) {
+  constructor(lock: Lock = new Lock(), options?: NameOptions) {
     must(lock instanceof Lock, "lock", "be a Lock", lock);
+    this.#self = describe("condition", "wait for condition", readName(options));
     this.#lock = lock;
     this.#mutex = mutexOf(lock);
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#self.name;
   }
 
   /** Whether somebody holds the lock. */
@@ -134,7 +148,7 @@ export class Condition implements Acquirable<Guard> {
   wait(options?: WaitOptions): Promise<void> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      return this.#wait(this.#hold(ACT), limits);
+      return this.#wait(this.#hold(this.#self.operation), limits);
     });
   }
 
@@ -154,7 +168,7 @@ export class Condition implements Acquirable<Guard> {
   async waitFor<T>(predicate: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(predicate, "predicate");
     const limits = readWaitOptions(options);
-    const hold = this.#hold(ACT);
+    const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
     const whole = limits && { ...limits, deadline: performance.now() + limits.timeout };
     for (;;) {
@@ -178,7 +192,7 @@ export class Condition implements Acquirable<Guard> {
    */
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
-    this.#hold("notify condition");
+    this.#hold(named("notify condition", this.name));
     while (n-- > 0 && this.#queue.wakeOne() !== undefined);
   }
 
@@ -188,7 +202,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when nobody holds the lock.
    */
   notifyAll(): void {
-    this.#hold("notify condition");
+    this.#hold(named("notify condition", this.name));
     while (this.#queue.wakeOne() !== undefined);
   }
 
@@ -200,13 +214,13 @@ export class Condition implements Acquirable<Guard> {
 
   /** Another guard may hold by now, which is not the caller's to lend. */
   #checkHolder(hold: Hold): void {
-    if (this.#mutex.holder !== hold) throw releasedMeanwhile();
+    if (this.#mutex.holder !== hold) throw releasedMeanwhile(this.#self);
   }
 
   /** Waits for one notification. */
   #wait(hold: Hold, limits: WaitLimits | undefined): Promise<void> {
     throwIfAborted(limits);
-    if (limits !== undefined && isOver(limits)) throw timedOut(ACT, limits.timeout);
+    if (limits !== undefined && isOver(limits)) throw timedOut(this.#self.operation, limits.timeout);
     return new Promise((resolve, reject) => {
       const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, reject);
       hold.moveTo(waiter);
@@ -217,10 +231,8 @@ export class Condition implements Acquirable<Guard> {
   }
 }
 
-const ACT = "wait for condition";
-
-function releasedMeanwhile(): NotHeldError {
-  return new NotHeldError(`Cannot ${ACT}: its guard was released meanwhile`);
+function releasedMeanwhile({ operation }: WaitedFor): NotHeldError {
+  return new NotHeldError(`Cannot ${operation}: its guard was released meanwhile`);
 }
 
 /** Whether no time is left to wait. */
@@ -271,6 +283,6 @@ class ConditionWaiter extends PlainWaiter<void> implements Borrower {
     else this.lender.queue.remove(hold);
     // A notification for a wait that has ended belongs to the next one.
     if (this.#isNotified) this.#queue.wakeOne();
-    this.#reject(this.#isCancelled ? this.#reason : releasedMeanwhile());
+    this.#reject(this.#isCancelled ? this.#reason : releasedMeanwhile(this.waitsFor));
   }
 }

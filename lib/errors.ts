@@ -6,7 +6,7 @@
  * @module
  */
 
-/** What every error of this module extends, so that one `instanceof` tells them from the errors of your own code. */
+/** The base of every error of this module: one `instanceof` distinguishes them from the errors of your own code. */
 export class SyncError extends Error {
   static {
     // On the prototype, so that the first line of the stack already shows it.
@@ -21,28 +21,28 @@ export class TimeoutError extends SyncError {
   }
 }
 
-/** Something was released, waited on or notified that is not held. */
+/** A release, a wait or a notification needs a hold, and there is none. */
 export class NotHeldError extends SyncError {
   static {
     this.prototype.name = "NotHeldError";
   }
 }
 
-/** Something was used after it was closed. */
+/** The object was closed before the call. */
 export class ClosedError extends SyncError {
   static {
     this.prototype.name = "ClosedError";
   }
 }
 
-/** The barrier was reset or aborted while somebody waited at it, or is still broken. */
+/** The barrier was reset or aborted during the wait, or is still broken. */
 export class BrokenBarrierError extends SyncError {
   static {
     this.prototype.name = "BrokenBarrierError";
   }
 }
 
-/** A remote hold can no longer be trusted: it ran out, its data is gone, or somebody else holds now. */
+/** A remote hold can no longer be trusted: it expired, its data is gone, or there is another holder. */
 export class LeaseLostError extends SyncError {
   static {
     this.prototype.name = "LeaseLostError";

@@ -1,18 +1,19 @@
 /**
- * A flag and those who wait for it.
+ * A flag and the queue of its waiters.
  *
  * @module
  */
-import { admit, promised } from "./internal/check.ts";
+import { admit, promised, readName } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
+import { show } from "./internal/show.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, PlainWaiter, reportGrant } from "./internal/waiter.ts";
-import type { WaitOptions } from "./types.ts";
+import { describe, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
- * A flag that many can wait for: `set` lets everybody go who waits, and everybody who comes until `clear`.
+ * A flag with any number of waiters: `set` releases them all, and later calls return at once until `clear`.
  *
- * Not for waking one of several (that is {@linkcode Condition}), nor for "until nothing is left" (that is
+ * Not for waking one of several waiters (that is {@linkcode Condition}), nor for "until nothing is left" (that is
  * {@linkcode SetEvent}).
  *
  * @example
@@ -28,26 +29,45 @@ import type { WaitOptions } from "./types.ts";
 export class Event {
   // #set implies #queue.size === 0
   #set = false;
-  readonly #self = describe("event", "wait for event");
+  readonly #self: WaitedFor;
   readonly #queue = new WaitQueue<void>();
+
+  static {
+    show(Event, ["name", "isSet", "waiting"]);
+  }
+
+  /**
+   * An event that is not set.
+   *
+   * @param options Its name.
+   * @throws {TypeError} when the name is not a string.
+   */
+  constructor(options?: NameOptions) {
+    this.#self = describe("event", "wait for event", readName(options));
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#self.name;
+  }
 
   /** Whether the flag is set. */
   get isSet(): boolean {
     return this.#set;
   }
 
-  /** How many wait. */
+  /** The number of waiters. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** Sets the flag and lets everybody go who waits, also if it is cleared again right after. */
+  /** Sets the flag and releases all waiters, also when it is cleared right after. */
   set(): void {
     this.#set = true;
     this.#queue.wakeAll();
   }
 
-  /** Takes the flag down. Those who were let go stay so. */
+  /** Clears the flag. Waiters that were released stay released. */
   clear(): void {
     this.#set = false;
   }
@@ -55,11 +75,11 @@ export class Event {
   /**
    * Resolves as soon as the flag is set.
    *
-   * **Fairness**: all go at once, and resume in the order in which they came.
+   * **Fairness**: all waiters are released at once, and resume in the order of their calls.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1) and nothing of it is left.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and nothing of it is left.
    *
-   * @param options When to give up; `timeout` in milliseconds.
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.

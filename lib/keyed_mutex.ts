@@ -1,16 +1,21 @@
 /**
- * A mutex for each key that somebody holds or waits for, and for no other.
+ * A mutex for each key that is held or waited for, and for no other.
  *
  * @module
  */
-import { admit, named, promised, quote } from "./internal/check.ts";
+import { admit, named, promised, quote, readName } from "./internal/check.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
-import type { Acquirable, Guard, WaitOptions } from "./types.ts";
+import { show } from "./internal/show.ts";
+import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
 /** One key of a {@linkcode KeyedMutex}, as a lock. */
 export interface KeyedLock extends Acquirable<Guard> {
+  /** The name of the mutex. */
+  readonly name: string | undefined;
+  /** The key. */
+  readonly key: unknown;
   /** Whether the key is held. */
   readonly locked: boolean;
   /** The length of the key's queue. */
@@ -20,13 +25,13 @@ export interface KeyedLock extends Acquirable<Guard> {
 }
 
 /**
- * Mutual exclusion per key: one queue for each user, order or file, instead of one queue for everybody.
+ * Mutual exclusion per key: one queue for each user, order or file, instead of one for all.
  *
  * Keys are compared as in a `Map`: NaN equals itself, objects and symbols count by identity. An entry lives only while
- * its key is held or waited for, so the number of keys ever seen does not matter. Not for limiting how many keys are
- * worked on at once: that is {@linkcode Semaphore}.
+ * its key is held or waited for, so memory does not grow with the number of keys ever used. Not for limiting how many
+ * keys are held at a time: that is {@linkcode Semaphore}. Not for one lock with a fixed name: that is {@linkcode Lock}.
  *
- * @typeParam K What the keys are.
+ * @typeParam K The keys.
  * @example
  * ```ts
  * import { KeyedMutex } from "@interlock/interlock";
@@ -41,18 +46,38 @@ export interface KeyedLock extends Acquirable<Guard> {
 export class KeyedMutex<K = unknown> {
   // The key of every entry is held
   readonly #entries = new Map<K, Entry<K>>();
+  readonly #name: string | undefined;
 
-  /** How many keys are held. */
+  static {
+    show(KeyedMutex, ["name", "size"]);
+  }
+
+  /**
+   * A mutex without entries.
+   *
+   * @param options Its name.
+   * @throws {TypeError} when the name is not a string.
+   */
+  constructor(options?: NameOptions) {
+    this.#name = readName(options);
+  }
+
+  /** Its name, which error messages and diagnostics show with the key. */
+  get name(): string | undefined {
+    return this.#name;
+  }
+
+  /** The number of keys that are held. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Whether somebody holds `key`. */
+  /** Whether `key` is held. */
   locked(key: K): boolean {
     return this.#entries.has(key);
   }
 
-  /** How many are in line for `key`. */
+  /** The length of the queue for `key`. */
   waiting(key: K): number {
     return this.#entries.get(key)?.queue.size ?? 0;
   }
@@ -60,13 +85,13 @@ export class KeyedMutex<K = unknown> {
   /**
    * Waits for `key` and resolves to the guard that holds it.
    *
-   * **Fairness**: strictly first come, first served, for each key by itself.
+   * **Fairness**: strictly first come, first served within each key.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the line in O(1) and nothing of it is left. An abort after
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), and nothing of it is left. An abort after
    * the grant changes nothing.
    *
-   * @param key What to hold.
-   * @param options When to give up; `timeout` in milliseconds.
+   * @param key The key to hold.
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -85,11 +110,11 @@ export class KeyedMutex<K = unknown> {
   }
 
   /**
-   * Calls `fn` while holding `key`, and releases it however `fn` ends.
+   * Calls `fn` while holding `key`, and releases it when `fn` has ended, either way.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}.
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}; once `fn` runs, the options have no effect.
    *
-   * @throws {TypeError} when `fn` is not a function, and what {@linkcode KeyedMutex.acquire} and `fn` throw.
+   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedMutex.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this.at(key), fn, options);
@@ -107,7 +132,7 @@ export class KeyedMutex<K = unknown> {
 
   #entry(key: K): Entry<K> {
     let entry = this.#entries.get(key);
-    if (entry === undefined) this.#entries.set(key, entry = new Entry(this.#entries, key));
+    if (entry === undefined) this.#entries.set(key, entry = new Entry(this.#entries, key, this.#name));
     return entry;
   }
 }
@@ -118,11 +143,20 @@ class Key<K> implements KeyedLock {
 
   static {
     setPlace(Key, (one) => ({ owner: one.#mutex, key: one.#key }));
+    show(Key, ["name", "key", "locked", "waiting"], "KeyedLock");
   }
 
   constructor(mutex: KeyedMutex<K>, key: K) {
     this.#mutex = mutex;
     this.#key = key;
+  }
+
+  get name(): string | undefined {
+    return this.#mutex.name;
+  }
+
+  get key(): K {
+    return this.#key;
   }
 
   get locked(): boolean {
@@ -146,13 +180,13 @@ class Key<K> implements KeyedLock {
   }
 }
 
-/** A mutex that takes itself out of the map when nobody needs it any more. */
+/** A mutex that removes itself from the map when its key is free. */
 class Entry<K> extends Mutex {
   readonly #entries: Map<K, Entry<K>>;
   readonly #key: K;
 
-  constructor(entries: Map<K, Entry<K>>, key: K) {
-    super();
+  constructor(entries: Map<K, Entry<K>>, key: K, name: string | undefined) {
+    super(name);
     this.#entries = entries;
     this.#key = key;
   }

@@ -1,23 +1,24 @@
 /**
- * A holder and a line.
+ * A holder and a queue.
  *
  * @module
  */
-import { admit, promised } from "./internal/check.ts";
+import { admit, named, promised, readName } from "./internal/check.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
-import type { Acquirable, Guard, WaitOptions } from "./types.ts";
+import { show } from "./internal/show.ts";
+import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
 /** For Condition, which lends the lock's hold. */
 export let mutexOf: (lock: Lock) => Mutex;
 
 /**
- * Mutual exclusion: one holder at a time, the others wait in line.
+ * Mutual exclusion: one holder at a time; the other callers wait in a queue.
  *
- * Not for counting (that is {@linkcode Semaphore}), not re-entrant: who holds it and acquires it again waits for
- * itself. Not for one lock per user, order or file: that is {@linkcode KeyedMutex}.
+ * Not for counting (that is {@linkcode Semaphore}). Not re-entrant: acquiring it twice deadlocks. Not for one lock per
+ * user, order or file: that is {@linkcode KeyedMutex}.
  *
  * @example
  * ```ts
@@ -26,25 +27,41 @@ export let mutexOf: (lock: Lock) => Mutex;
  * const lock = new Lock();
  * {
  *   using _ = await lock.acquire();
- *   // Nobody else is in here.
+ *   // One caller at a time in here.
  * }
  * console.log(lock.locked); // false
  * ```
  */
 export class Lock implements Acquirable<Guard> {
-  readonly #mutex = new Mutex();
+  readonly #mutex: Mutex;
 
   static {
     mutexOf = (lock) => lock.#mutex;
     setPlace(Lock, (lock) => ({ owner: lock.#mutex }));
+    show(Lock, ["name", "locked", "waiting"]);
   }
 
-  /** Whether somebody holds it. */
+  /**
+   * An unlocked lock.
+   *
+   * @param options Its name.
+   * @throws {TypeError} when the name is not a string.
+   */
+  constructor(options?: NameOptions) {
+    this.#mutex = new Mutex(readName(options));
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#mutex.name;
+  }
+
+  /** Whether it is held. */
   get locked(): boolean {
     return this.#mutex.holder !== undefined;
   }
 
-  /** How many are in line. */
+  /** The length of the queue. */
   get waiting(): number {
     return this.#mutex.queue.size;
   }
@@ -52,13 +69,13 @@ export class Lock implements Acquirable<Guard> {
   /**
    * Waits for the lock and resolves to the guard that holds it.
    *
-   * **Fairness**: strictly first come, first served. The releaser hands the lock over to the first in line, in the same
-   * step; a newcomer never overtakes.
+   * **Fairness**: strictly first come, first served. The releaser hands off directly to the first waiter; a newcomer
+   * never overtakes.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the line in O(1) and nothing of it is left. An abort after
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), and nothing of it is left. An abort after
    * the grant changes nothing: the guard is yours to release.
    *
-   * @param options When to give up; `timeout` in milliseconds.
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -74,24 +91,25 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * Calls `fn` while holding the lock, and releases it however `fn` ends.
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}; once `fn` runs, the options no longer matter.
+   * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}; once `fn` runs, the options have no effect.
    *
-   * @throws {TypeError} when `fn` is not a function, and what {@linkcode Lock.acquire} and `fn` throw.
+   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Lock.acquire} and `fn` do.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
   }
 
   /**
-   * Releases the lock whoever holds it; the holder's guard is spent by that. Prefer the guard, which can only release
+   * Releases the lock, whichever caller holds it; the holder's guard is spent. Prefer the guard, which can only release
    * its own hold.
    *
-   * @throws {NotHeldError} when nobody holds the lock.
+   * @throws {NotHeldError} when the lock is not held.
    */
   release(): void {
-    if (this.#mutex.holder === undefined) throw new NotHeldError("Cannot release lock: lock is not held");
-    this.#mutex.holder.release();
+    const { holder, name } = this.#mutex;
+    if (holder === undefined) throw new NotHeldError(`Cannot ${named("release lock", name)}: lock is not held`);
+    holder.release();
   }
 }

@@ -3,30 +3,29 @@
  *
  * @module
  */
+import { type CancelRegistration, onCancel } from "./internal/cancellation.ts";
 import {
   checkFunction,
   checkInteger,
   checkNumber,
   must,
   promised,
+  readName,
   readWaitOptions,
   throwIfAborted,
 } from "./internal/check.ts";
+import { hook } from "./internal/hook.ts";
+import { show } from "./internal/show.ts";
 import { StartLog } from "./internal/start_log.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, PlainWaiter } from "./internal/waiter.ts";
-import type { WaitOptions } from "./types.ts";
+import { describe, grant, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
 export interface RateLimiterOptions extends WaitOptions {
   /** How many starts the call takes at once. Default: 1. */
   readonly permits?: number | undefined;
 }
-
-/** Platforms fire timers by less than this many milliseconds early. More means that the timers run by another clock. */
-const EARLY = 2;
-/** The longest delay that timers take. */
-const LONGEST_DELAY = 2 ** 31 - 1;
 
 /**
  * For the pool: waits in the queue of `limiter`. `onStart` is called in the step that grants the start. Returns a function
@@ -62,37 +61,42 @@ export class RateLimiter {
   readonly #limit: number;
   readonly #interval: number;
   readonly #starts: StartLog;
-  readonly #self = describe("rate-limiter", "start");
+  readonly #self: WaitedFor;
   readonly #queue: WaitQueue<void, PlainWaiter<void>> = new WaitQueue({ afterLeave: () => this.#serve() });
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: CancelRegistration | undefined;
   /** When the first waiter may start, by #now; Infinity while no timer is set. */
   #due = Infinity;
-  #firedEarly = false;
   /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
   #latest = -Infinity;
   #offset = 0;
+
+  static {
+    show(RateLimiter, ["name", "limit", "interval", "waiting"]);
+  }
 
   /**
    * A rate limiter that has not started anything yet.
    *
    * @param limit Starts in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
-   * @throws {TypeError} when either is not a number.
+   * @param options Its name.
+   * @throws {TypeError} when `limit` or `interval` is not a number, or the name is not a string.
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `interval` is not finite and above 0.
    */
-  constructor(limit: number, interval: number) {
+  constructor(limit: number, interval: number, options?: NameOptions) {
     checkInteger(limit, "limit", 1);
     checkNumber(interval, "interval");
-    must(
-      interval > 0 && interval < Infinity,
-      "interval",
-      "be a finite number of milliseconds above 0",
-      interval,
-      RangeError,
-    );
+    const isFinite = interval > 0 && interval < Infinity;
+    must(isFinite, "interval", "be a finite number of milliseconds above 0", interval, RangeError);
+    this.#self = describe("rate-limiter", "acquire rate limiter", readName(options));
     this.#limit = limit;
     this.#interval = interval;
     this.#starts = new StartLog(limit, interval);
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#self.name;
   }
 
   /** The most starts in any window. */
@@ -178,7 +182,9 @@ export class RateLimiter {
   }
 
   #start(permits: number): boolean {
-    return this.#queue.size === 0 && this.#starts.tryAdd(permits, this.#now());
+    if (this.#queue.size > 0 || !this.#starts.tryAdd(permits, this.#now())) return false;
+    if (hook !== undefined) reportGrant(new PlainWaiter(this.#self, permits));
+    return true;
   }
 
   /** Grants what is allowed by now, and sets the timer for the next. */
@@ -195,30 +201,16 @@ export class RateLimiter {
   #setTimer(): void {
     const next = this.#queue.peek();
     const due = next === undefined ? Infinity : this.#starts.readyAt(next.permits);
-    if (due === this.#due) return;
+    if (due === this.#due && !this.#timer?.isStale) return;
+    this.#timer?.end();
+    this.#timer = undefined;
     this.#due = due;
-    clearTimeout(this.#timer);
-    if (due < Infinity) this.#wait();
-  }
-
-  #wait(): void {
-    const now = this.#now();
-    // Timers count whole milliseconds; rounding up is never early.
-    const delay = Math.min(Math.max(Math.ceil(this.#due - now), 1), LONGEST_DELAY);
-    const reaches = Math.min(this.#due, now + delay);
-    this.#timer = setTimeout(() => this.#onTimer(reaches), delay);
-  }
-
-  #onTimer(reached: number): void {
-    const early = reached - this.#now();
-    if (early > 0 && early < EARLY && !this.#firedEarly) {
-      this.#firedEarly = true;
-      return this.#wait();
-    }
-    this.#firedEarly = false;
-    if (early > 0) this.#latest = reached; // the timers run by another clock
-    this.#due = Infinity;
-    this.#serve();
+    if (due === Infinity) return;
+    this.#timer = onCancel({ timeout: Math.max(0, due - this.#now()) }, () => {
+      this.#latest = Math.max(this.#latest, due); // the clock of replaced timers cannot always be read
+      this.#due = Infinity;
+      this.#serve();
+    });
   }
 
   /** Milliseconds on a clock that never goes back, also when a replaced one comes or goes. */

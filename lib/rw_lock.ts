@@ -1,23 +1,24 @@
 /**
- * As many permits as there can be: a reader takes one, a writer takes all of them, in one line.
+ * As many permits as there can be, with one queue: a reader takes one of them, a writer takes all.
  *
  * @module
  */
-import { admit, named, promised } from "./internal/check.ts";
+import { admit, named, promised, readName } from "./internal/check.ts";
 import { Permits } from "./internal/permits.ts";
 import { Hold, type Owner, runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
-import type { Acquirable, Guard, WaitOptions } from "./types.ts";
+import { show } from "./internal/show.ts";
+import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
 /** One side of a {@linkcode RwLock}. */
 export interface RwLockSide extends Acquirable<Guard> {
-  /** Whether somebody holds it on this side. */
+  /** Whether this side is held. */
   readonly locked: boolean;
-  /** How many are in line on this side. */
+  /** The number of waiters of this side. */
   readonly waiting: number;
-  /** The guard if nobody on the other side holds and nobody waits, else undefined. */
+  /** The guard if the other side is not held and the queue is empty, else undefined. A writer also waits for writers. */
   tryAcquire(): Guard | undefined;
 }
 
@@ -25,13 +26,13 @@ export interface RwLockSide extends Acquirable<Guard> {
  * Many readers or one writer.
  *
  * Not for short critical sections: with little to read a {@linkcode Lock} is cheaper. A reader cannot become a writer:
- * who holds `reader` and acquires `writer` waits for itself.
+ * acquiring `writer` while holding `reader` deadlocks.
  *
- * **Fairness**: one line for both sides, strictly first come, first served. A reader that comes after a waiting writer
- * waits for it, so neither side starves.
+ * **Fairness**: one queue for both sides, strictly first come, first served. A reader waits behind a waiting writer, so
+ * neither side starves.
  *
- * **Cancellation**: on abort or time-out a waiter leaves the line in O(1); readers that waited only behind a writer that
- * gave up go in at once.
+ * **Cancellation**: on abort or time-out a waiter leaves the queue in O(1); readers that waited only behind a cancelled
+ * writer are granted at once.
  *
  * @example
  * ```ts
@@ -47,16 +48,32 @@ export interface RwLockSide extends Acquirable<Guard> {
  * ```
  */
 export class RwLock {
-  /** The shared side: any number of holders, as long as nobody writes. */
+  /** The shared side: any number of holders, while there is no writer. */
   readonly reader: RwLockSide;
-  /** The exclusive side: one holder, while nobody reads. */
+  /** The exclusive side: one holder, while there are no readers. */
   readonly writer: RwLockSide;
 
-  /** Nobody reads, nobody writes. */
-  constructor() {
-    const permits = new Permits(ALL);
+  readonly #permits: Permits;
+
+  static {
+    show(RwLock, ["name", "reader", "writer"]);
+  }
+
+  /**
+   * A lock without holders.
+   *
+   * @param options Its name.
+   * @throws {TypeError} when the name is not a string.
+   */
+  constructor(options?: NameOptions) {
+    const permits = this.#permits = new Permits(ALL, readName(options));
     this.reader = new Side(permits, 1, "reader");
     this.writer = new Side(permits, ALL, "writer");
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#permits.name;
   }
 }
 
@@ -68,6 +85,7 @@ class Side implements RwLockSide, Owner {
 
   static {
     setPlace(Side, (side) => ({ owner: side.#permits }));
+    show(Side, ["name", "locked", "waiting"], "RwLockSide");
   }
 
   constructor(permits: Permits, share: number, kind: string) {
@@ -86,13 +104,14 @@ class Side implements RwLockSide, Owner {
   }
 
   get locked(): boolean {
-    // The free permits tell it all: none while somebody writes, all while nobody is inside.
+    // No permit is free while there is a writer; all are free while there is no holder.
     const { value } = this.#permits;
     return this.#share === ALL ? value === 0 : value > 0 && value < ALL;
   }
 
   get waiting(): number {
-    return this.#permits.queue.waiters().filter((hold) => hold.permits === this.#share).length;
+    const { size, large } = this.#permits.queue; // writers want more than one permit
+    return this.#share === ALL ? large : size - large;
   }
 
   acquire(options?: WaitOptions): Promise<Guard> {

@@ -1,22 +1,22 @@
 /**
- * A set and those who wait for it to be empty.
+ * A set and the queue of callers that wait for it to be empty.
  *
  * @module
  */
-import { admit, isThenable, must, promised } from "./internal/check.ts";
+import { admit, isThenable, must, promised, readName } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
+import { show } from "./internal/show.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, PlainWaiter, reportGrant } from "./internal/waiter.ts";
-import type { WaitOptions } from "./types.ts";
+import { describe, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
- * A set that can be waited for: it is open while it is empty, and a new one is. For "wait until all connections are
- * closed".
+ * A set with waiters: it is open while it is empty, and a new one is. For "wait until all connections are closed".
  *
  * The tie between the set and the event cannot be broken: there is no `set()` and no `clear()`. Not for limiting how many
- * run (that is {@linkcode Semaphore} or {@linkcode Pool}).
+ * run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}).
  *
- * @typeParam T What the members are; objects and promises by identity, as in a `Set`.
+ * @typeParam T The members; objects and promises by identity, as in a `Set`.
  * @example
  * ```ts
  * import { SetEvent } from "@interlock/interlock";
@@ -31,22 +31,33 @@ import type { WaitOptions } from "./types.ts";
 export class SetEvent<T = unknown> implements Iterable<T> {
   // #queue.size > 0 implies #members.size > 0
   readonly #members: Set<T>;
-  readonly #self = describe("set-event", "wait for empty set");
+  readonly #self: WaitedFor;
   readonly #queue = new WaitQueue<void>();
+
+  static {
+    show(SetEvent, ["name", "size", "isSet", "waiting"]);
+  }
 
   /**
    * A set with these members; open if there are none.
    *
-   * @param members What is in it from the start.
-   * @throws {TypeError} when `members` is not iterable.
+   * @param members The first members. Default: none.
+   * @param options Its name.
+   * @throws {TypeError} when `members` is not iterable, or the name is not a string.
    */
-  constructor(members?: Iterable<T>) {
+  constructor(members?: Iterable<T>, options?: NameOptions) {
     const iterate = members === undefined || (members as Iterable<T> | null)?.[Symbol.iterator];
     must(iterate === true || typeof iterate === "function", "members", "be iterable", members);
+    this.#self = describe("set-event", "wait for empty set", readName(options));
     this.#members = new Set(members);
   }
 
-  /** How many members there are. */
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#self.name;
+  }
+
+  /** The number of members. */
   get size(): number {
     return this.#members.size;
   }
@@ -56,7 +67,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     return this.#members.size === 0;
   }
 
-  /** How many wait for it to be empty. */
+  /** The number of callers that wait for it to be empty. */
   get waiting(): number {
     return this.#queue.size;
   }
@@ -68,10 +79,10 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   }
 
   /**
-   * Removes `member`. If it was the last one, those who wait go at this moment, also if the set is filled again right
-   * after.
+   * Removes `member`. If it was the last one, all waiters are released at this moment, also when the set is filled again
+   * right after.
    *
-   * @returns Whether it was a member. Removing what is not one is not an error.
+   * @returns Whether it was a member. Removing anything else is not an error.
    */
   delete(member: T): boolean {
     if (!this.#members.delete(member)) return false;
@@ -85,17 +96,19 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   }
 
   /**
-   * Makes `promise` a member until it settles, either way. A rejection stays the business of who awaits the promise;
-   * it is handled in the sense of the run-time, which will not report it if nobody does.
+   * Makes `promise` a member until it settles, either way. A rejection is left to the code that awaits the promise; the
+   * run-time counts it as handled, and does not report it.
    *
    * @returns The same promise.
    * @throws {TypeError} when it is not a promise.
    */
   track<P extends T & PromiseLike<unknown>>(promise: P): P {
     must(isThenable(promise), "promise", "be a promise", promise);
+    // The platform's `then`, since an own one could throw, or never call back. Anything that throws comes before `add`.
+    const settled = Promise.resolve(promise);
+    const leave = () => void this.delete(promise);
+    Reflect.apply(Promise.prototype.then, settled, [leave, leave]);
     this.add(promise);
-    const drop = () => void this.delete(promise);
-    Promise.resolve(promise).then(drop, drop); // a `then` that throws counts as a rejection
     return promise;
   }
 
@@ -107,11 +120,11 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   /**
    * Resolves as soon as the set is empty.
    *
-   * **Fairness**: all go at once, and resume in the order in which they came.
+   * **Fairness**: all waiters are released at once, and resume in the order of their calls.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1) and nothing of it is left.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and nothing of it is left.
    *
-   * @param options When to give up; `timeout` in milliseconds.
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.

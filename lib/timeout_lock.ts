@@ -1,17 +1,17 @@
 /**
- * A Lock and how long its waiters wait.
+ * A Lock with a time-out of its own.
  *
  * @module
  */
 import { checkTimeout, promised, readWaitOptions } from "./internal/check.ts";
 import { Lock } from "./lock.ts";
-import type { Guard, WaitOptions } from "./types.ts";
+import type { Guard, NameOptions, WaitOptions } from "./types.ts";
 
 /**
- * A {@linkcode Lock} whose `acquire` gives up after a time unless told otherwise.
+ * A {@linkcode Lock} whose `acquire` times out after a fixed time, unless the call gives another one.
  *
- * Not for limiting how long somebody may *hold* it: a holder never expires. After any mix of time-outs and releases the
- * lock is free or held by a live holder.
+ * Not for limiting how long it may be *held*: a hold never expires. After any mix of time-outs and releases the lock is
+ * free or held by a live holder.
  *
  * @example
  * ```ts
@@ -26,30 +26,31 @@ export class TimeoutLock extends Lock {
   readonly #timeout: number;
 
   /**
-   * A free lock.
+   * An unlocked lock.
    *
-   * @param timeout Milliseconds that `acquire` and `run` wait when their own options say nothing.
-   * @throws {TypeError} when `timeout` is not a number.
-   * @throws {RangeError} when it is NaN or negative.
+   * @param timeout Milliseconds after which `acquire` and `run` time out. `Infinity`: never.
+   * @param options Its name.
+   * @throws {TypeError} when `timeout` is not a number, or the name is not a string.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
-  constructor(timeout: number) {
+  constructor(timeout: number, options?: NameOptions) {
     checkTimeout(timeout);
-    super();
+    super(options);
     this.#timeout = timeout;
   }
 
   /**
-   * Waits for the lock, for the lock's own time unless `options.timeout` says otherwise (`Infinity`: for ever).
+   * Waits for the lock, at most for the lock's own time, or for `options.timeout` if there is one (`Infinity`:
+   * indefinitely).
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   override acquire(options?: WaitOptions): Promise<Guard> {
-    return promised(() => {
-      return super.acquire(readWaitOptions(options, this.#timeout));
-    });
+    return promised(() => super.acquire(readWaitOptions(options, this.#timeout)));
   }
 }

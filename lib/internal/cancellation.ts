@@ -64,6 +64,11 @@ export class CancelRegistration implements Timed {
     return this;
   }
 
+  /** Whether the clock of its time-out is gone: it will never be over. */
+  get isStale(): boolean {
+    return this.timers !== undefined && !this.timers.isInForce();
+  }
+
   get signal(): AbortSignal | undefined {
     return this.#signals?.signal;
   }

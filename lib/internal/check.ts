@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { WaitOptions } from "../types.ts";
+import type { NameOptions, WaitOptions } from "../types.ts";
 
 /** The value as an error message shows it: short, on one line, and telling `"1"` from `1`. Never throws. */
 export function quote(value: unknown): string {
@@ -16,11 +16,15 @@ export function quote(value: unknown): string {
 }
 
 function spelt(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "string") return JSON.stringify(cut(value));
+  if (typeof value === "bigint") return cut(`${value}n`);
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
   if (typeof value === "object" && value !== null) return `an object (${value.constructor?.name || "no class"})`;
-  return String(value);
+  return cut(String(value));
+}
+
+function cut(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 /** `acquire lock "orders"`, or `acquire lock` without a name. */
@@ -89,6 +93,14 @@ export function checkOptions(options: unknown): void {
   if (options === undefined) return;
   must(typeof options === "object" && options !== null, "options", "be an object", options);
   must(!("aborted" in options), "options", "not be a signal itself", options); // it would pass for options that say nothing
+}
+
+/** The name in the options of a constructor, read once; undefined if there is none. */
+export function readName(options: NameOptions | undefined): string | undefined {
+  checkOptions(options);
+  const { name } = options ?? {};
+  if (name !== undefined) checkString(name, "name");
+  return name;
 }
 
 /** What a waiting call was given, read once and checked. */

@@ -7,6 +7,7 @@
 import type { CancelRegistration } from "./cancellation.ts";
 import { checkFunction, isThenable } from "./check.ts";
 import { hook } from "./hook.ts";
+import { show } from "./show.ts";
 import type { WaitedFor, Waiter } from "./waiter.ts";
 import type { Guard } from "../types.ts";
 
@@ -33,6 +34,10 @@ export class Hold implements Guard, Waiter<Hold> {
   readonly permits: number;
   /** Undefined once it is spent. */
   #owner: Owner | Borrower | undefined;
+
+  static {
+    show(Hold, ["held"], "Guard");
+  }
 
   constructor(owner: Owner, permits = 1) {
     this.#owner = owner;

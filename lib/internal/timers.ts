@@ -108,6 +108,11 @@ export class TimerRegistry {
     return clock.registries[`${keepsAlive}`] ??= new TimerRegistry(clock, keepsAlive, onDue);
   }
 
+  /** Whether its clock is the one that calls are made under now. */
+  isInForce(): boolean {
+    return this.#clock.isInForce();
+  }
+
   now(): number {
     return this.#clock.now();
   }

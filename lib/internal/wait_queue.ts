@@ -48,6 +48,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   #tail: W | undefined = undefined;
   #size = 0;
   #gaps = 0;
+  /** How many of the live waiters want more than one permit. */
+  #large = 0;
   readonly #owner: QueueOwner | undefined;
 
   constructor(owner?: QueueOwner) {
@@ -57,6 +59,11 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   /** The number of waiters. */
   get size(): number {
     return this.#size;
+  }
+
+  /** The number of waiters that want more than one permit. */
+  get large(): number {
+    return this.#large;
   }
 
   /** The waiters in order, by a walk along the queue. */
@@ -125,7 +132,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   /** The same for the waiter that {@linkcode peek} has just returned. */
   shift(first: W): void {
     this.#unlink(first);
-    this.#size--;
+    this.#discount(first);
     endRegistration(first);
   }
 
@@ -173,7 +180,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   #drop(waiter: W): void {
     endRegistration(waiter);
     waiter.resolve = undefined;
-    this.#size--;
+    this.#discount(waiter);
     if (++this.#gaps > this.#size + SPARE) this.#restart((one) => this.#link(one));
   }
 
@@ -182,6 +189,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     else this.#tail!.next = waiter;
     this.#tail = waiter;
     this.#size++;
+    if (waiter.permits > 1) this.#large++;
+  }
+
+  #discount(waiter: W): void {
+    this.#size--;
+    if (waiter.permits > 1) this.#large--;
   }
 
   /** A dequeued waiter keeps none of the queue alive. */
@@ -194,7 +207,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   #restart(passOn: (waiter: W) => void): void {
     let waiter = this.#head;
     this.#head = this.#tail = undefined;
-    this.#size = this.#gaps = 0;
+    this.#size = this.#gaps = this.#large = 0;
     while (waiter !== undefined) {
       const { next } = waiter;
       waiter.next = undefined;

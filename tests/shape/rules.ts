@@ -7,7 +7,7 @@ export type Rule = (tree: Tree) => string[];
 /** From the bottom up: a file imports from lower rows only. Primitives, the pool and the shutdown are in no row: on top. */
 const LAYERS = [
   ["types", "errors"],
-  ["internal/check", "internal/place"],
+  ["internal/check", "internal/place", "internal/show"],
   ["internal/hook"],
   ["internal/timers"],
   ["internal/cancellation"],

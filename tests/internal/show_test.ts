@@ -1,0 +1,75 @@
+/** console.log of everything public: its class, its name and its public state. */
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import {
+  acquireAll,
+  Barrier,
+  BoundedSemaphore,
+  Condition,
+  Event,
+  KeyedMutex,
+  Lock,
+  RateLimiter,
+  RwLock,
+  Semaphore,
+  SetEvent,
+  TimeoutLock,
+} from "../../mod.ts";
+import { test } from "../_test.ts";
+import { watch } from "../_tools.ts";
+
+type Inspect = (value: unknown, options: { colors: boolean }) => string;
+
+/** The text that console.log writes on this run-time. */
+function logged(...values: unknown[]): string {
+  const { Deno, Bun } = globalThis as { Deno?: { inspect: Inspect }; Bun?: { inspect: Inspect } };
+  const format = (Deno ?? Bun)?.inspect ?? inspect;
+  return values.map((value) => format(value, { colors: false })).join(" ").replaceAll('"', "'");
+}
+
+const name = "orders";
+
+test("show: the class, the name and the public state", () => {
+  const expected: [object, string][] = [
+    [new Lock({ name }), "Lock { name: 'orders', locked: false, waiting: 0 }"],
+    [new Lock(), "Lock { locked: false, waiting: 0 }"],
+    [new TimeoutLock(5, { name }), "TimeoutLock { name: 'orders', locked: false, waiting: 0 }"],
+    [new Event({ name }), "Event { name: 'orders', isSet: false, waiting: 0 }"],
+    [new SetEvent([1], { name }), "SetEvent { name: 'orders', size: 1, isSet: false, waiting: 0 }"],
+    [new Condition(new Lock(), { name }), "Condition { name: 'orders', locked: false, waiting: 0 }"],
+    [new Semaphore(3, { name }), "Semaphore { name: 'orders', value: 3, locked: false, waiting: 0 }"],
+    [new BoundedSemaphore(3, { name }), "BoundedSemaphore { name: 'orders', value: 3, locked: false, waiting: 0 }"],
+    [new Barrier(3, { name }), "Barrier { name: 'orders', parties: 3, waiting: 0, broken: false }"],
+    [new KeyedMutex({ name }), "KeyedMutex { name: 'orders', size: 0 }"],
+    [new KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
+    [new RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
+    [new RateLimiter(3, 100, { name }), "RateLimiter { name: 'orders', limit: 3, interval: 100, waiting: 0 }"],
+  ];
+  for (const [thing, text] of expected) assert.equal(logged(thing).replace(/\s+/g, " "), text);
+  const rw = logged(new RwLock({ name })).replace(/\s+/g, " ");
+  assert.match(
+    rw,
+    /^RwLock { name: 'orders', reader: RwLockSide { .*locked: false, waiting: 0 },? writer: RwLockSide {/,
+  );
+});
+
+test("show: the state changes, and guards show whether they are held", async () => {
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const waiter = watch(lock.acquire());
+  assert.equal(logged(guard), "Guard { held: true }");
+  assert.equal(logged(lock), "Lock { locked: true, waiting: 1 }");
+  guard.release();
+  assert.equal(logged(guard), "Guard { held: false }");
+  (await waiter.promise).release();
+  const group = await acquireAll([lock]);
+  assert.match(logged(group).replace(/\s+/g, " "), /^GuardGroup { held: true, guards: \[ Guard { held: true } \] }$/);
+  await group.release();
+});
+
+test("show: a subclass shows its own name, and a prototype shows no state", () => {
+  class OrderLock extends Lock {}
+  assert.equal(logged(new OrderLock()), "OrderLock { locked: false, waiting: 0 }");
+  assert.doesNotThrow(() => logged(Lock.prototype, Object.create(Lock.prototype), Semaphore.prototype));
+  assert.ok(!logged({ a: [new Lock()] }).includes("mutex"));
+});
