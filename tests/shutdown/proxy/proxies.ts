@@ -16,10 +16,11 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-export type ProxyName = "nginx" | "haproxy";
+/** "nginx keepalive" is nginx with kept-alive connections to its upstreams, as its documentation recommends. */
+export type ProxyName = "nginx" | "nginx keepalive" | "haproxy";
 
 /** Debian's default configuration, apart from the paths: balancing, retries and time-outs are nginx's own. */
-const nginxConfig = (port: number, upstreams: readonly number[]) => `
+const nginxConfig = (port: number, upstreams: readonly number[], pool = "", headers = "") => `
 ${process.getuid?.() === 0 ? "user root;" : ""}
 daemon off;
 worker_processes auto;
@@ -29,10 +30,10 @@ events { worker_connections 768; }
 http {
   access_log off;
   ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${name};`).join(" ")}
-  upstream app { ${upstreams.map((upstream) => `server 127.0.0.1:${upstream};`).join(" ")} }
+  upstream app { ${upstreams.map((upstream) => `server 127.0.0.1:${upstream};`).join(" ")} ${pool} }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://app; }
+    location / { proxy_pass http://app; ${headers} }
   }
 }
 `;
@@ -52,16 +53,22 @@ backend app
 ${upstreams.map((upstream, i) => `  server s${i} 127.0.0.1:${upstream} check inter 500\n`).join("")}
 `;
 
+const keepAliveConfig = (port: number, upstreams: readonly number[]) =>
+  nginxConfig(port, upstreams, "keepalive 32;", 'proxy_http_version 1.1; proxy_set_header Connection "";');
+
+const NGINX = { program: "nginx", args: ["-p", ".", "-e", "error.log", "-c"], recovers: 10_000 };
+
 const KINDS = {
-  nginx: { config: nginxConfig, args: ["-p", ".", "-e", "error.log", "-c"], recovers: 10_000 },
-  haproxy: { config: haproxyConfig, args: ["-db", "-f"], recovers: 2_000 },
+  "nginx": { ...NGINX, config: nginxConfig },
+  "nginx keepalive": { ...NGINX, config: keepAliveConfig },
+  "haproxy": { program: "haproxy", args: ["-db", "-f"], recovers: 2_000, config: haproxyConfig },
 };
 
 /** Starts a proxy in front of these ports. */
 export async function startProxy(name: ProxyName, upstreams: readonly number[]): Promise<Proxy> {
   const { config, args, recovers } = KINDS[name];
   const program = programOf(name);
-  const [folder, port] = [mkdtempSync(join(tmpdir(), `interlock-${name}-`)), await freePort()];
+  const [folder, port] = [mkdtempSync(join(tmpdir(), "interlock-proxy-")), await freePort()];
   writeFileSync(join(folder, "proxy.conf"), config(port, upstreams));
   const proxy = started(spawn(program, [...args, join(folder, "proxy.conf")], { cwd: folder }));
   while (!await listens(port)) {
@@ -78,10 +85,11 @@ export async function startProxy(name: ProxyName, upstreams: readonly number[]):
 
 /** The path of a proxy's program; the error message says how to install it. */
 export function programOf(name: ProxyName): string {
-  const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`.split(":").map((each) => join(each, name)).find(
+  const { program } = KINDS[name];
+  const path = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`.split(":").map((each) => join(each, program)).find(
     existsSync,
   );
-  if (path === undefined) throw new Error(`Cannot find ${name}. Type: sudo apt-get install -y ${name}`);
+  if (path === undefined) throw new Error(`Cannot find ${program}. Type: sudo apt-get install -y ${program}`);
   return path;
 }
 

@@ -6,7 +6,7 @@ import { rolling } from "./rolling.ts";
 /** Promise: no GET fails, and no POST is answered 503. */
 export const proxies: Part = async (options) => {
   const table = new Table();
-  for (const proxy of ["nginx", "haproxy"] as const) {
+  for (const proxy of ["nginx", "nginx keepalive", "haproxy"] as const) {
     const { answered, failures, exit } = await rolling(proxy, (port) => startContender("interlock", port), options);
     const kept = Object.keys(failures).every((what) => what.startsWith("POST") && what !== "POST 503");
     table.add({
