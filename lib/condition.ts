@@ -16,7 +16,7 @@ import {
   throwIfAborted,
   type WaitLimits,
 } from "./internal/check.ts";
-import type { Mutex } from "./internal/mutex.ts";
+import { type Mutex, takeFree } from "./internal/mutex.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
 import { describe, PlainWaiter, type WaitedFor } from "./internal/waiter.ts";
 import { NotHeldError } from "./errors.ts";
@@ -240,6 +240,19 @@ function isOver({ timeout, deadline = Infinity }: WaitLimits): boolean {
   return timeout === 0 || deadline <= performance.now();
 }
 
+/** Moves a hold that was lent over to the lock's queue; calls `onBack` once it is held again. Nothing cancels this wait. */
+function repark(mutex: Mutex, hold: Hold, onBack: () => void): void {
+  const back = () => {
+    hold.moveTo(mutex);
+    onBack();
+  };
+  if (mutex.holder !== undefined) return mutex.queue.join(hold, back, unreachable);
+  takeFree(mutex, hold);
+  back();
+}
+
+function unreachable(): void {}
+
 /** One wait: for a notification, then for the lock. The hold is lent to it until it is held again. */
 class ConditionWaiter extends PlainWaiter<void> implements Borrower {
   readonly lender: Mutex;
@@ -267,14 +280,14 @@ class ConditionWaiter extends PlainWaiter<void> implements Borrower {
   /** Moves over to the lock's queue. */
   onNotified(resolve: () => void): void {
     this.#isNotified = true;
-    this.lender.reacquire(this.#hold, resolve);
+    repark(this.lender, this.#hold, resolve);
   }
 
   /** The same, to reject once the lock is back. */
   onCancelled(reason: unknown): void {
     this.#isCancelled = true;
     this.#reason = reason;
-    this.lender.reacquire(this.#hold, () => this.#reject(reason));
+    repark(this.lender, this.#hold, () => this.#reject(reason));
   }
 
   /** The guard was released: the lock is not taken back. */

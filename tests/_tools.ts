@@ -69,14 +69,21 @@ export class CountingController extends AbortController {
   }
 }
 
-/** A clock that moves only when told. It stands in for the timers and both clocks until it is restored. */
+interface FakeTimer {
+  readonly at: number;
+  readonly fn: () => void;
+  unref(): void;
+}
+
+/** A clock that moves only by `advance`. It stands in for the timers and both clocks until it is restored. */
 export class FakeTime {
   #now = 0;
-  #next = 1;
-  readonly #timers = new Map<number, { at: number; fn: () => void }>();
+  readonly #timers = new Set<FakeTimer>();
   readonly #real = { setTimeout, clearTimeout, now: performance.now, wall: Date.now };
   /** How many timers were ever set. */
   started = 0;
+  /** How many of them do not keep the process alive. */
+  unreferenced = 0;
 
   constructor() {
     const fake = globalThis as unknown as Record<string, unknown>;
@@ -84,10 +91,11 @@ export class FakeTime {
       this.started++;
       // As the platforms do: what does not fit into 31 bits fires at once.
       const wait = delay >= 0 && delay < 2 ** 31 ? delay : 1;
-      this.#timers.set(this.#next, { at: this.#now + wait, fn });
-      return this.#next++;
+      const timer: FakeTimer = { at: this.#now + wait, fn, unref: () => void this.unreferenced++ };
+      this.#timers.add(timer);
+      return timer;
     };
-    fake.clearTimeout = (id: number) => this.#timers.delete(id);
+    fake.clearTimeout = (timer: FakeTimer) => this.#timers.delete(timer);
     const start = Date.now();
     performance.now = () => this.#now;
     Date.now = () => start + this.#now;
@@ -98,15 +106,15 @@ export class FakeTime {
     return this.#timers.size;
   }
 
-  /** Moves the clock, ringing what is due on the way, in order. */
+  /** Moves the clock and fires the timers that are due on the way, in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
-      const [due] = [...this.#timers].filter(([, timer]) => timer.at <= end).sort(([, a], [, b]) => a.at - b.at);
+      const [due] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
       if (due === undefined) break;
-      this.#timers.delete(due[0]);
-      this.#now = Math.max(this.#now, due[1].at);
-      due[1].fn();
+      this.#timers.delete(due);
+      this.#now = Math.max(this.#now, due.at);
+      due.fn();
     }
     this.#now = end;
   }
@@ -175,6 +183,7 @@ export const badWaitOptions: readonly (readonly [unknown, typeof TypeError | typ
   [{ signal: null }, TypeError, /signal .*null/],
   [{ signal: {} }, TypeError, /signal .*object/],
   [{ signal: new AbortController() }, TypeError, /signal .*AbortController/],
+  [{ signal: { aborted: false, addEventListener() {} } }, TypeError, /signal .*object/],
 ];
 
 /** Asserts that every wrong option gives its error, as a rejection, also when the signal is aborted. */

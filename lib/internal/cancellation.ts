@@ -35,7 +35,7 @@ export interface CancelLimits extends Partial<WaitLimits> {
 export interface Cancellable<R> {
   /** Phase one: ends the wait of this registration. Grants nothing, and runs no code of the user. Does not throw. */
   leave(registration: R, outcome: CancelOutcome): void;
-  /** Phase two: called once after all that leave together have left. */
+  /** Phase two: called once after all that leave together have left. Does not throw. */
   afterLeave(): void;
 }
 
@@ -46,6 +46,9 @@ export class CancelRegistration implements Timed {
   timers: TimerRegistry | undefined;
   deadline: number = Infinity;
   order: number = 0;
+  /** The waits with the same signal that were registered before and after it. */
+  previousMember: CancelRegistration | undefined = undefined;
+  nextMember: CancelRegistration | undefined = undefined;
 
   constructor(target: Cancellable<never>) {
     this.#target = target as Cancellable<CancelRegistration>;
@@ -101,7 +104,7 @@ export class CancelRegistration implements Timed {
   }
 }
 
-/** Calls `fn` when the signal aborts or the time is over. */
+/** Calls `fn`, which must not throw, when the signal aborts or the time is over. */
 export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): CancelRegistration {
   let cancelledBy: CancelOutcome;
   return new CancelRegistration({
@@ -156,28 +159,38 @@ const registries = /* @__PURE__ */ new WeakMap<AbortSignal, SignalRegistry>();
 
 /** The waits with one signal. One listener serves them: adding one for each would cost O(n). */
 class SignalRegistry {
-  // The signal carries the listener exactly while there are members.
+  // The signal carries the listener exactly while there are members, from #first by `nextMember` to #last.
   readonly signal: AbortSignal;
-  readonly #members = new Set<CancelRegistration>();
+  #first: CancelRegistration | undefined;
+  #last: CancelRegistration | undefined;
 
   constructor(signal: AbortSignal) {
     this.signal = signal;
   }
 
-  static join(signal: AbortSignal, registration: CancelRegistration): SignalRegistry {
+  static join(signal: AbortSignal, member: CancelRegistration): SignalRegistry {
     let registry = registries.get(signal);
     if (registry === undefined) {
       registry = new SignalRegistry(signal);
       signal.addEventListener("abort", registry);
       registries.set(signal, registry);
     }
-    registry.#members.add(registration);
+    const last = registry.#last;
+    member.previousMember = last;
+    if (last === undefined) registry.#first = member;
+    else last.nextMember = member;
+    registry.#last = member;
     return registry;
   }
 
-  leave(registration: CancelRegistration): void {
-    this.#members.delete(registration);
-    if (this.#members.size > 0) return;
+  leave(member: CancelRegistration): void {
+    const { previousMember, nextMember } = member;
+    if (previousMember === undefined) this.#first = nextMember;
+    else previousMember.nextMember = nextMember;
+    if (nextMember === undefined) this.#last = previousMember;
+    else nextMember.previousMember = previousMember;
+    member.previousMember = member.nextMember = undefined;
+    if (this.#first !== undefined) return;
     registries.delete(this.signal);
     try {
       this.signal.removeEventListener("abort", this);
@@ -186,6 +199,11 @@ class SignalRegistry {
 
   handleEvent(): void {
     // An event that was dispatched by hand aborts nothing.
-    if (isAborted(this.signal)) cancelTogether(this.#members, "aborted");
+    if (isAborted(this.signal)) cancelTogether(this.#members(), "aborted");
+  }
+
+  /** Each is removed before the next one is asked for. */
+  *#members(): Iterable<CancelRegistration> {
+    while (this.#first !== undefined) yield this.#first;
   }
 }

@@ -104,9 +104,13 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
       try {
         registration.begin(limits);
       } catch (error) {
-        this.#drop(waiter);
-        return reject(error);
+        if (waiter.registration === registration) {
+          this.#drop(waiter);
+          reject(error);
+        }
       }
+      // A foreign signal's `addEventListener` may have released what the waiter waits for.
+      if (waiter.registration !== registration) registration.end();
     }
     if (hook !== undefined && waiter.resolve !== undefined) reportWait(waiter);
   }

@@ -1,8 +1,9 @@
-/** Giving up at scale: one listener a signal, one timer a time-out, nothing left behind, memory bounded. */
+/** Cancellation at scale and with odd signals: one listener a signal, one timer, nothing left behind. */
 import assert from "node:assert/strict";
 import { Event, KeyedMutex, Lock, Semaphore, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, states, watch, withFakeTime } from "../_tools.ts";
+import { type CancelOutcome, onCancel, pause } from "../../lib/internal/cancellation.ts";
+import { CountingController, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
 
 const MANY = 100_000;
 
@@ -12,7 +13,7 @@ function collect(promises: Promise<unknown>[]): { reasons: unknown[]; all: Promi
   return { reasons, all: Promise.all(promises.map((promise) => promise.catch((reason) => reasons.push(reason)))) };
 }
 
-test("exit: 100,000 waiters with one signal share one listener and leave nothing", async () => {
+test("cancellation: 100,000 waiters with one signal share one listener and leave nothing", async () => {
   const lock = new Lock();
   const guard = await lock.acquire();
   const shared = new CountingController();
@@ -30,13 +31,13 @@ test("exit: 100,000 waiters with one signal share one listener and leave nothing
   survivor.value!.release();
 });
 
-test("exit: 100,000 waiters with signals of their own, aborted in any order, leave nothing", async () => {
+test("cancellation: 100,000 waiters with signals of their own, aborted in any order, leave nothing", async () => {
   const lock = new Lock();
   const guard = await lock.acquire();
   const controllers = Array.from({ length: MANY }, () => new AbortController());
   const { reasons, all } = collect(controllers.map(({ signal }) => lock.acquire({ signal })));
   const last = watch(lock.acquire());
-  // From the middle outwards: neither the head nor the tail of the line is where they leave.
+  // From the middle outwards: they leave neither at the head nor at the tail of the queue.
   for (let i = 0; i < MANY; i++) {
     const step = (i >> 1) + (i & 1);
     controllers[(MANY >> 1) + (i & 1 ? -step : step)]!.abort(i);
@@ -49,7 +50,7 @@ test("exit: 100,000 waiters with signals of their own, aborted in any order, lea
   assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
 });
 
-test("exit: 100,000 waiters with one time-out share one timer and leave nothing", () =>
+test("cancellation: 100,000 waiters with one time-out share one timer and leave nothing", () =>
   withFakeTime(async (time) => {
     const lock = new Lock();
     const guard = await lock.acquire();
@@ -63,7 +64,55 @@ test("exit: 100,000 waiters with one time-out share one timer and leave nothing"
     guard.release();
   }));
 
-test("exit: one timer serves many lines, each waiter at its own time", () =>
+test("cancellation: 100,000 waiters with different time-outs share one timer and end in the order of their deadlines", () =>
+  withFakeTime(async (time) => {
+    const event = new Event();
+    const ended: number[] = [];
+    // Multiplying by a unit modulo a prime draws every delay once, in an order that looks random.
+    const delays = Array.from({ length: MANY }, (_, i) => 1 + (i * 7919) % 100_003);
+    const all = delays.map((timeout) => event.wait({ timeout }).catch(() => ended.push(timeout)));
+    assert.equal(time.timers, 1);
+    assert.ok(time.started < 100, `${time.started} timers were set`);
+    time.advance(50_000);
+    assert.equal(event.waiting, delays.filter((delay) => delay > 50_000).length);
+    time.advance(60_000);
+    assert.deepEqual([event.waiting, time.timers], [0, 0]);
+    await Promise.all(all);
+    assert.deepEqual(ended, delays.toSorted((a, b) => a - b));
+  }));
+
+test("cancellation: newcomers with ever earlier deadlines set few timers, and end at their own time", () =>
+  withFakeTime(async (time) => {
+    const event = new Event();
+    const waiters = Array.from({ length: 1000 }, (_, i) => watch(event.wait({ timeout: 2000 - i })));
+    assert.equal(time.timers, 1);
+    assert.ok(time.started < 30, `${time.started} timers were set`);
+    for (let i = 999; i >= 0; i -= 111) {
+      time.advance(i === 999 ? 1000 : 110);
+      await flushMicrotasks();
+      assert.equal(waiters[i]!.state, "pending");
+      time.advance(1);
+      await flushMicrotasks();
+      assert.equal(waiters[i]!.state, "rejected");
+    }
+  }));
+
+test("cancellation: equal deadlines end in the order of arrival", () =>
+  withFakeTime(async (time) => {
+    const event = new Event();
+    const ended: number[] = [];
+    const lock = new Lock();
+    const guard = await lock.acquire();
+    const granted = lock.acquire({ timeout: 10 }).then((next) => next.release());
+    const all = Array.from({ length: 100 }, (_, i) => event.wait({ timeout: 50 }).catch(() => ended.push(i)));
+    guard.release();
+    await granted;
+    time.advance(50);
+    await Promise.all(all);
+    assert.deepEqual(ended, Array.from({ length: 100 }, (_, i) => i));
+  }));
+
+test("cancellation: one timer serves many queues, each waiter at its own time", () =>
   withFakeTime(async (time) => {
     const keys = new KeyedMutex<number>(), event = new Event(), semaphore = new Semaphore(0);
     const guards = [0, 1, 2].map((key) => keys.tryAcquire(key)!);
@@ -87,7 +136,7 @@ test("exit: one timer serves many lines, each waiter at its own time", () =>
     guards.forEach((guard) => guard.release());
   }));
 
-test("exit: the timer goes with the last who needs it, and starts again for who comes later", () =>
+test("cancellation: the timer goes with the last wait that needs it, and starts again for a later one", () =>
   withFakeTime(async (time) => {
     const lock = new Lock();
     let guard = await lock.acquire();
@@ -103,7 +152,7 @@ test("exit: the timer goes with the last who needs it, and starts again for who 
     guard.release();
   }));
 
-test("exit: times above what a timer can count neither fire early nor never", () =>
+test("cancellation: times above what a timer can count neither fire early nor never", () =>
   withFakeTime(async (time) => {
     const event = new Event();
     const far = [2 ** 31, 2 ** 31 + 5, 2 ** 33].map((timeout) => watch(event.wait({ timeout })));
@@ -121,7 +170,7 @@ test("exit: times above what a timer can count neither fire early nor never", ()
     await never.promise;
   }));
 
-test("exit: fractions of a millisecond are not cut off", () =>
+test("cancellation: fractions of a millisecond are not cut off", () =>
   withFakeTime(async (time) => {
     const event = new Event();
     const waiter = watch(event.wait({ timeout: 0.2 }));
@@ -132,7 +181,7 @@ test("exit: fractions of a millisecond are not cut off", () =>
     assert.equal((waiter.reason as Error).message, "Cannot wait for event: timed out after 0.2 ms");
   }));
 
-test("exit: signal and time-out together, whichever comes first, once", () =>
+test("cancellation: signal and time-out together, whichever comes first, once", () =>
   withFakeTime(async (time) => {
     for (const first of ["signal", "timeout", "grant"]) {
       const lock = new Lock();
@@ -155,7 +204,7 @@ test("exit: signal and time-out together, whichever comes first, once", () =>
     }
   }));
 
-test("exit: a signal that outlives many waits carries no listener between them", async () => {
+test("cancellation: a signal that outlives many waits carries no listener between them", async () => {
   const lock = new Lock();
   const shutdown = new CountingController();
   for (let i = 0; i < 100; i++) {
@@ -168,10 +217,10 @@ test("exit: a signal that outlives many waits carries no listener between them",
   }
 });
 
-test("exit: retrying with a short time-out behind a long holder does not grow the line", () =>
+test("cancellation: retrying with a short time-out behind a long holder does not grow the queue", () =>
   withFakeTime(async (time) => {
     const semaphore = new Semaphore(0);
-    const patient = watch(semaphore.acquire());
+    const other = watch(semaphore.acquire());
     for (let round = 0; round < 1000; round++) {
       const { all } = collect(Array.from({ length: 20 }, () => semaphore.acquire({ timeout: 1 })));
       time.advance(1);
@@ -179,5 +228,154 @@ test("exit: retrying with a short time-out behind a long holder does not grow th
       assert.equal(semaphore.waiting, 1);
     }
     semaphore.release();
-    assert.equal(await states([patient]), "fulfilled");
+    assert.equal(await states([other]), "fulfilled");
+  }));
+
+test("cancellation: an abort event that was dispatched by hand ends nothing", async () => {
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const controller = new AbortController();
+  const waiter = watch(lock.acquire({ signal: controller.signal }));
+  controller.signal.dispatchEvent(new globalThis.Event("abort"));
+  assert.equal(await states([waiter]), "pending");
+  controller.abort("really");
+  await rejectsWith(waiter.promise, "really");
+  guard.release();
+});
+
+test("cancellation: options are read once, when the call is made", () =>
+  withFakeTime(async (time) => {
+    const lock = new Lock();
+    const guard = await lock.acquire();
+    const controllers = [new AbortController(), new AbortController()];
+    const reads = { signal: 0, timeout: 0 };
+    const options = {
+      get signal() {
+        return controllers[reads.signal++]!.signal;
+      },
+      get timeout() {
+        return reads.timeout++ === 0 ? 1000 : NaN;
+      },
+    };
+    const byTime = watch(lock.acquire(options));
+    assert.deepEqual(reads, { signal: 1, timeout: 1 });
+    const changed: { timeout?: number } = { timeout: 10 };
+    const early = watch(lock.acquire(changed));
+    changed.timeout = 10_000;
+    time.advance(10);
+    assert.equal(await states([byTime, early]), "pending rejected");
+    controllers[1]!.abort();
+    time.advance(990);
+    assert.equal(await states([byTime]), "rejected");
+    assert.equal((byTime.reason as Error).message, "Cannot acquire lock: timed out after 1000 ms");
+    assert.deepEqual(reads, { signal: 1, timeout: 1 });
+    guard.release();
+  }));
+
+/** A signal of somebody else's making. */
+function oddSignal(members: object): AbortSignal {
+  return Object.defineProperties(
+    { aborted: false, addEventListener() {}, removeEventListener() {} },
+    Object.getOwnPropertyDescriptors(members),
+  ) as never;
+}
+
+test("cancellation: a foreign signal that throws leaves no lock held", async () => {
+  const error = new Error("odd");
+  const fail = () => {
+    throw error;
+  };
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  await rejectsWith(lock.acquire({ signal: oddSignal({ addEventListener: fail }), timeout: 1 }), error);
+  assert.equal(lock.waiting, 0);
+  let reads = 0;
+  const throwsLater = oddSignal({
+    get aborted() {
+      return reads++ < 2 ? false : fail();
+    },
+  });
+  const signals = [oddSignal({ removeEventListener: fail }), throwsLater];
+  const granted = signals.map((signal) => lock.acquire({ signal }));
+  guard.release();
+  for (const next of granted) (await next).release();
+  await rejectsWith(
+    lock.acquire({
+      signal: oddSignal({
+        get aborted() {
+          return fail();
+        },
+      }),
+    }),
+    error,
+  ); // deno-fmt-ignore
+  assert.equal(lock.locked, false);
+});
+
+test("cancellation: a foreign signal whose addEventListener releases the lock", async () => {
+  const lock = new Lock();
+  for (const throws of [false, true]) {
+    const guard = await lock.acquire();
+    const addEventListener = () => {
+      guard.release();
+      if (throws) throw new Error("too late");
+    };
+    const next = await lock.acquire({ signal: oddSignal({ addEventListener }), timeout: 60_000 });
+    assert.deepEqual([next.held, lock.waiting], [true, 0]);
+    next.release();
+    assert.equal(lock.locked, false);
+  }
+});
+
+test("onCancel: calls once, for the signal or the time or at a deadline, unless it was ended", () =>
+  withFakeTime((time) => {
+    const controller = new CountingController();
+    const { signal } = controller;
+    const outcomes: CancelOutcome[] = [];
+    const note = (outcome: CancelOutcome) => void outcomes.push(outcome);
+    onCancel({ signal, timeout: 10 }, note);
+    onCancel({ deadline: performance.now() + 20 }, note);
+    onCancel({ signal, timeout: 15 }, note).end();
+    const byBoth = onCancel({ signal, timeout: 30 }, note);
+    time.advance(10);
+    assert.deepEqual(outcomes, ["timeout"]);
+    time.advance(10);
+    assert.deepEqual(outcomes, ["timeout", "timeout"]);
+    controller.abort();
+    time.advance(10);
+    byBoth.end();
+    assert.deepEqual(outcomes, ["timeout", "timeout", "aborted"]);
+    assert.equal(controller.listeners, 0);
+    return Promise.resolve();
+  }));
+
+test("onCancel: what one call ends is not called any more", () =>
+  withFakeTime((time) => {
+    const called: number[] = [];
+    onCancel({ timeout: 10 }, () => {
+      called.push(1);
+      third.end();
+    });
+    onCancel({ timeout: 10 }, () => called.push(2));
+    const third = onCancel({ timeout: 20 }, () => called.push(3));
+    time.advance(20);
+    assert.deepEqual(called, [1, 2]);
+    return Promise.resolve();
+  }));
+
+test("pause: ends with its time or its signal, and keeps the process alive unless told not to", () =>
+  withFakeTime(async (time) => {
+    const controller = new CountingController();
+    const pauses = [pause(10), pause(20, controller.signal), pause(30, undefined, false)].map((one) => watch(one));
+    assert.deepEqual([time.timers, time.unreferenced], [2, 1]);
+    time.advance(10);
+    assert.equal(await states(pauses), "fulfilled pending pending");
+    controller.abort();
+    assert.equal(await states(pauses), "fulfilled fulfilled pending");
+    assert.equal(controller.listeners, 0);
+    time.advance(20);
+    assert.equal(
+      await states([...pauses, watch(pause(5, controller.signal))]),
+      "fulfilled fulfilled fulfilled fulfilled",
+    );
   }));
