@@ -53,10 +53,6 @@ export let joinRateLimiter: (limiter: RateLimiter, onStart: () => void) => () =>
  * ```
  */
 export class RateLimiter {
-  static {
-    joinRateLimiter = (limiter, onStart) => limiter.#join(onStart);
-  }
-
   // #queue.size > 0 implies that #timer is set for the first waiter, at #due
   readonly #limit: number;
   readonly #interval: number;
@@ -71,6 +67,7 @@ export class RateLimiter {
   #offset = 0;
 
   static {
+    joinRateLimiter = (limiter, onStart) => limiter.#join(onStart);
     show(RateLimiter, ["name", "limit", "interval", "waiting"]);
   }
 

@@ -118,3 +118,42 @@ test("RwLock: the reader side refuses wrong options, too", async () => {
   await assert.rejects(lock.reader.acquire({ signal: AbortSignal.abort(reason) }), reason);
   assert.equal(lock.writer.tryAcquire()!.held, true);
 });
+
+test("RwLock: waiting counts each side, whichever way waiters leave", () =>
+  withFakeTime(async (time) => {
+    const { reader, writer } = new RwLock();
+    const counts = () => [reader.waiting, writer.waiting];
+    const guard = await writer.acquire();
+    const controller = new CountingController();
+    const waiters = [reader, writer, reader, writer, reader].map((side, i) =>
+      watch(side.acquire(i === 1 ? { signal: controller.signal } : i === 2 ? { timeout: 10 } : undefined))
+    );
+    assert.deepEqual(counts(), [3, 2]);
+    controller.abort();
+    assert.deepEqual(counts(), [3, 1]);
+    time.advance(10);
+    assert.deepEqual(counts(), [2, 1]);
+    guard.release();
+    assert.deepEqual(counts(), [1, 1]);
+    (await waiters[0]!.promise).release();
+    assert.deepEqual(counts(), [1, 0]);
+    (await waiters[3]!.promise).release();
+    assert.deepEqual(counts(), [0, 0]);
+    (await waiters[4]!.promise).release();
+  }));
+
+test("RwLock: waiting takes no longer with a long queue", async () => {
+  const lock = new RwLock();
+  const guard = await lock.writer.acquire();
+  const controller = new AbortController();
+  const waiters = Array.from({ length: 20_000 }, () => watch(lock.reader.acquire({ signal: controller.signal })));
+  const start = performance.now();
+  let sum = 0;
+  for (let i = 0; i < 20_000; i++) sum += lock.reader.waiting + lock.writer.waiting;
+  assert.equal(sum, 20_000 ** 2);
+  assert.ok(performance.now() - start < 2000, "20,000 walks along the queue would take much longer");
+  controller.abort();
+  assert.equal((await states(waiters)).includes("pending"), false);
+  assert.equal(lock.reader.waiting, 0);
+  guard.release();
+});

@@ -210,3 +210,18 @@ test("Semaphore: options that throw when they are read are a rejection", async (
   await assert.rejects(semaphore.acquire(options), /boom/);
   assert.equal(semaphore.value, 1);
 });
+
+test("BoundedSemaphore: run keeps the error of its function when giving back fails as well", async () => {
+  const semaphore = new BoundedSemaphore(1);
+  const error = new Error("work failed");
+  await rejectsWith(
+    semaphore.run(() => {
+      semaphore.release();
+      throw error;
+    }),
+    error,
+  );
+  assert.equal(semaphore.value, 1);
+  await assert.rejects(semaphore.run(() => semaphore.release()), RangeError);
+  assert.equal(semaphore.value, 1);
+});

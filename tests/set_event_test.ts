@@ -120,3 +120,60 @@ test("SetEvent: members must be iterable", () => {
   for (const wrong of [null, 5, {}]) assert.throws(() => new SetEvent(wrong as never), TypeError);
   assert.equal(new SetEvent(undefined).size, 0);
 });
+
+test("SetEvent: a promise with a broken then leaves no member behind", async () => {
+  const error = new Error("broken");
+  const own = (properties: PropertyDescriptorMap) => Object.defineProperties(Promise.resolve(), properties);
+  const throws = {
+    get(): never {
+      throw error;
+    },
+  };
+  class Sub extends Promise<void> {
+    override then(): never {
+      throw error;
+    }
+  }
+  let reads = 0;
+  const broken: Record<string, () => unknown> = {
+    "a then that throws": () => own({ then: { value: () => assert.fail("broken") } }),
+    "a then that never calls back": () => own({ then: { value: () => {} } }),
+    "a then that calls back at once": () => own({ then: { value: (done: () => void) => done() } }),
+    "a then that cannot be read": () => own({ then: throws }),
+    "a constructor that cannot be read": () => own({ constructor: throws }),
+    "a constructor without promises": () => own({ constructor: { value: { [Symbol.species]: () => {} } } }),
+    "a subclass that throws": () => new Sub(() => {}),
+    "a thenable that throws": () => ({ then: () => assert.fail("broken") }),
+    "a thenable that is one only at first": () => ({
+      get then() {
+        return reads++ === 0 ? () => {} : undefined;
+      },
+    }),
+  };
+  for (const [name, make] of Object.entries(broken)) {
+    const set = new SetEvent<unknown>(["other"]);
+    const promise = make() as Promise<void>;
+    try {
+      set.track(promise);
+    } catch {
+      assert.deepEqual([...set], ["other"], name);
+    }
+    await flushMicrotasks();
+    assert.deepEqual([...set], ["other"], name);
+    set.delete("other");
+    await set.wait({ timeout: 0 });
+  }
+});
+
+test("SetEvent: a failed track does not remove a member that was tracked before", async () => {
+  const set = new SetEvent<Promise<void>>();
+  let finish = () => {};
+  const promise = new Promise<void>((resolve) => finish = resolve);
+  set.track(promise);
+  Object.defineProperty(promise, "constructor", { get: () => assert.fail("broken") });
+  assert.throws(() => set.track(promise));
+  assert.equal(set.size, 1);
+  finish();
+  await flushMicrotasks();
+  assert.equal(set.size, 0);
+});
