@@ -41,8 +41,8 @@ the floor.
 
 function picture(name: string, alt: string): string {
   return `<picture>
-  <source media="(prefers-color-scheme: dark)" srcset="benchmarks/${name}-dark.svg">
-  <img alt="${alt}" src="benchmarks/${name}-light.svg">
+  <source media="(prefers-color-scheme: dark)" srcset="./benchmarks/${name}-dark.svg">
+  <img alt="${alt}" src="./benchmarks/${name}-light.svg">
 </picture>
 `;
 }
