@@ -7,6 +7,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { entries } from "./_entries.ts";
 
 const OUT = "npm";
+const REPOSITORY = "https://github.com/interlock/interlock";
 const { name, version, license } = JSON.parse(readFileSync("deno.json", "utf8"));
 
 function compile(): void {
@@ -36,6 +37,9 @@ function manifest(): object {
     description: "Concurrency primitives in asyncio's terms: in one process, or across machines through Redis",
     keywords: ["lock", "mutex", "semaphore", "condition", "barrier", "rwlock", "pool", "redis", "graceful-shutdown"],
     license,
+    homepage: `${REPOSITORY}#readme`,
+    repository: { type: "git", url: `git+${REPOSITORY}.git` },
+    bugs: `${REPOSITORY}/issues`,
     type: "module",
     sideEffects: false,
     engines: { node: ">=20.4" },
@@ -44,10 +48,21 @@ function manifest(): object {
   };
 }
 
+/** Links of a Markdown file into the repository, which the package does not contain. */
+function withAbsoluteLinks(markdown: string): string {
+  return markdown
+    .replace(/(\]\()(?![a-z]+:|#)([^)\s]+)(\))/g, `$1${REPOSITORY}/blob/main/$2$3`)
+    .replace(/((?:src|srcset)=")(?![a-z]+:)([^"]+)"/g, `$1${REPOSITORY}/raw/main/$2"`)
+    .replace(/(!\[[^\]]*\]\([^)]*)\/blob\//g, "$1/raw/");
+}
+
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT);
 compile();
 rewriteDeclarations();
-for (const file of ["LICENSE", "README.md", "CHANGELOG.md"]) copyFileSync(file, `${OUT}/${file}`);
+copyFileSync("LICENSE", `${OUT}/LICENSE`);
+for (const file of ["README.md", "CHANGELOG.md"]) {
+  writeFileSync(`${OUT}/${file}`, withAbsoluteLinks(readFileSync(file, "utf8")));
+}
 writeFileSync(`${OUT}/package.json`, JSON.stringify(manifest(), null, 2) + "\n");
 console.log(`${name} ${version} is in ${OUT}/`);
