@@ -1,4 +1,4 @@
-/** The demo as a program: what it prints without a terminal, and what it says to wrong names. */
+/** The demo as a program: its output without a terminal, and its answers to wrong names. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
@@ -41,7 +41,7 @@ test("demo: a scenario by name ends with its row", async () => {
   assert.equal(out.includes("order 101"), false);
 });
 
-test("demo: --help tells, and a wrong name gets the list", async () => {
+test("demo: --help lists the scenarios, and so does the error for a wrong name", async () => {
   const help = await demo("--help");
   assert.equal(help.code, 0);
   for (const name of ["orders", "lock", "timeout_lock", "barrier"]) assert.ok(help.out.includes(name));

@@ -1,23 +1,31 @@
 /**
- * Lanes that show who waits and who holds, over time. On a terminal they move; elsewhere each change is a plain line
- * without escape codes.
+ * Lanes that show waiting and holding over time. On a terminal they move, and the finished picture takes the whole width;
+ * elsewhere each change is a plain line without escape codes.
  */
 import process from "node:process";
 
-/** How a task stands. */
-export type State = "idle" | "waits" | "holds" | "left";
+/** The state of a task. */
+export type State = "idle" | "waits" | "holds" | "left" | "killed";
 
 const FRAME = 40; // ms
 const LABEL = 14;
-const TAIL = 10; // " waits 0.2"
+const TAIL = 13; // " waits 12.3 s"
 const LOOK: Record<State, { cell: string; colour: string }> = {
   idle: { cell: " ", colour: "" },
   waits: { cell: "░", colour: "\x1b[33m" },
   holds: { cell: "█", colour: "\x1b[32m" },
   left: { cell: "x", colour: "\x1b[31m" },
+  killed: { cell: "✕", colour: "\x1b[31m" },
+};
+const MEANING: Record<State, string> = {
+  idle: "",
+  waits: "waits",
+  holds: "holds",
+  left: "timed out",
+  killed: "killed",
 };
 
-/** How large the terminal is. */
+/** The size of the terminal, in characters. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
@@ -31,7 +39,7 @@ export class Lane {
   state: State = "idle";
   /** Since when, on the monotonic clock. */
   since = performance.now();
-  /** What is drawn: one state a frame. */
+  /** One state for each frame. */
   readonly frames: State[] = [];
   readonly #onChange: (lane: Lane) => void;
 
@@ -74,13 +82,6 @@ export class Stage {
     this.#write(`${lines.join("\n")}\n`);
   }
 
-  /** What the pictures are made of. */
-  legend(): void {
-    if (!this.#moving) return;
-    const sign = (state: State) => `${LOOK[state].colour}${LOOK[state].cell}\x1b[0m`;
-    this.#write(`${sign("waits")} waits  ${sign("holds")} holds  ${sign("left")} gave up\n`);
-  }
-
   heading(text: string): void {
     this.say(this.#moving ? `\n\x1b[1m${text}\x1b[0m` : `\n${text}`);
   }
@@ -109,7 +110,7 @@ export class Stage {
   }
 
   #end(): void {
-    if (this.#moving) this.#draw();
+    if (this.#moving) this.#draw(true);
     this.restore();
   }
 
@@ -120,27 +121,51 @@ export class Stage {
   }
 
   /** No line may be longer or more than the terminal: the cursor would not find back to the first one. */
-  #draw(): void {
+  #draw(finished = false): void {
     const { columns, rows } = this.#size();
     for (const lane of this.#lanes) lane.frames.push(lane.state);
-    const fit = this.#lanes.length < rows ? this.#lanes.length : Math.max(1, rows - 2);
-    const lines = this.#lanes.slice(0, fit).map((lane) => line(lane, columns));
+    const room = rows - 2; // the legend, and the line of the cursor
+    const fit = this.#lanes.length <= room ? this.#lanes.length : Math.max(1, room - 1);
+    const lines = this.#lanes.slice(0, fit).map((lane) => line(lane, columns, finished));
     if (fit < this.#lanes.length) lines.push(`\x1b[2K+ ${this.#lanes.length - fit} more`);
+    lines.push(legend(this.#lanes, (performance.now() - this.#begun) / 1000, columns));
     this.#write((this.#drawn > 0 ? `\x1b[${this.#drawn}A` : "") + lines.join("\n") + "\n");
     this.#drawn = lines.length;
   }
 }
 
-/** A lane in exactly one line: its name, what it did lately, how it stands and for how long. */
-function line(lane: Lane, columns: number): string {
+/** The signs that have been used, and the time that the picture covers. It stays below the lanes. */
+function legend(lanes: readonly Lane[], seconds: number, columns: number): string {
+  const used = (Object.keys(LOOK) as State[]).filter((state) =>
+    state !== "idle" && lanes.some((lane) => lane.frames.includes(state))
+  );
+  const signs = used.map((state) => [LOOK[state], MEANING[state]] as const);
+  const plain = `${signs.map(([{ cell }, text]) => `${cell} ${text}`).join("  ")}  0 to ${seconds.toFixed(1)} s`;
+  if (plain.length > columns) return "\x1b[2K";
+  const coloured = signs.map(([{ cell, colour }, text]) => `${colour}${cell}\x1b[0m ${text}`).join("  ");
+  return `\x1b[2K${coloured}  0 to ${seconds.toFixed(1)} s`;
+}
+
+/** A lane in exactly one line: its name, its states so far, and the present one with its duration. */
+function line(lane: Lane, columns: number, finished: boolean): string {
   const label = Math.min(LABEL, Math.ceil(columns / 3));
   const room = Math.max(0, columns - label - TAIL - 1);
-  const step = Math.max(1, Math.ceil(lane.frames.length / room)); // what has no room is thinned out, in all lanes alike
-  const shown = lane.frames.filter((_, i) => i % step === 0).slice(0, room);
+  const shown = finished ? stretched(lane.frames, room) : thinned(lane.frames, room);
   const cells = shown.map((state) => LOOK[state].colour + LOOK[state].cell).join("");
   const seconds = Math.min(99, (performance.now() - lane.since) / 1000).toFixed(1);
-  const tail = lane.state === "idle" ? "" : ` ${lane.state} ${seconds}`.slice(0, Math.max(0, columns - label - 1));
+  const tail = lane.state === "idle" ? "" : ` ${lane.state} ${seconds} s`.slice(0, Math.max(0, columns - label - 1));
   return `\x1b[2K${lane.name.slice(0, label - 1).padEnd(label)}${cells}\x1b[0m${tail}`;
+}
+
+/** While it moves: frames without room are left out, in all lanes alike. */
+function thinned(frames: readonly State[], room: number): State[] {
+  const step = Math.max(1, Math.ceil(frames.length / room));
+  return frames.filter((_, i) => i % step === 0).slice(0, room);
+}
+
+/** The finished picture fills the width. */
+function stretched(frames: readonly State[], room: number): State[] {
+  return Array.from({ length: room }, (_, i) => frames[Math.floor((i * frames.length) / room)]!);
 }
 
 function fold(text: string, columns: number): string {

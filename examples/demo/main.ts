@@ -1,4 +1,4 @@
-/** `deno task demo [SCENARIO…]`: tasks take turns, before your eyes. No network beyond loopback. */
+/** `deno task demo [SCENARIO…]`: tasks that take turns. No network beyond loopback. */
 import process from "node:process";
 import { Stage } from "./lanes.ts";
 import { orders, type Row } from "./orders.ts";
@@ -17,7 +17,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
   pool: primitives.pool,
 };
 
-const HELP = `Shows tasks that take turns: who waits (░ on a terminal), who holds (█), who left (x).
+const HELP = `Shows tasks that take turns. On a terminal: ░ waits, █ holds, x timed out.
 
 Usage: deno task demo [SCENARIO…]
 
@@ -56,13 +56,12 @@ async function main(args: readonly string[]): Promise<number> {
     stage.restore();
     process.exit(130);
   });
-  stage.legend();
   const rows: Row[] = [];
   for (const name of args.length > 0 ? args : Object.keys(scenarios)) {
     stage.heading(name);
     rows.push(...await scenarios[name]!(stage));
   }
-  stage.heading("what it came to");
+  stage.heading("result");
   stage.say(table(rows, stage.columns));
   return 0;
 }

@@ -52,14 +52,14 @@ async function answers(url: string): Promise<void> {
   client.destroy();
 }
 
-/** Lets the workers take turns, kills the holder; returns the ms until somebody else held. */
+/** Lets the workers take turns, kills the holder; returns the milliseconds until the next one held. */
 async function takeTurns(url: string, lanes: readonly Lane[], children: ChildProcess[]): Promise<number> {
   for (const lane of lanes) children.push(startScript(worker, [url], (state) => lane.is(state as Lane["state"])));
   while (lanes.filter((lane) => lane.state !== "idle").length < WORKERS) await sleep(20);
   await sleep(1500);
   const holder = await holding(lanes);
   await kill(children[lanes.indexOf(holder)]!);
-  holder.is("left");
+  holder.is("killed");
   const killed = performance.now();
   await holding(lanes);
   const took = performance.now() - killed;
