@@ -67,8 +67,8 @@ export class RwLock {
    */
   constructor(options?: NameOptions) {
     const permits = this.#permits = new Permits(ALL, readName(options));
-    this.reader = new Side(permits, 1, "reader");
-    this.writer = new Side(permits, ALL, "writer");
+    this.reader = new Side(permits, "reader");
+    this.writer = new Side(permits, "writer");
   }
 
   /** Its name, which error messages and diagnostics show. */
@@ -78,21 +78,25 @@ export class RwLock {
 }
 
 class Side implements RwLockSide, Owner {
-  readonly kind: string;
-  readonly name: string | undefined;
+  readonly kind: "reader" | "writer";
   readonly #permits: Permits;
-  readonly #share: number;
 
   static {
     setPlace(Side, (side) => ({ owner: side.#permits }));
     show(Side, ["name", "locked", "waiting"], "RwLockSide");
   }
 
-  constructor(permits: Permits, share: number, kind: string) {
+  constructor(permits: Permits, kind: "reader" | "writer") {
     this.#permits = permits;
-    this.#share = share;
     this.kind = kind;
-    this.name = permits.name;
+  }
+
+  get name(): string | undefined {
+    return this.#permits.name;
+  }
+
+  get share(): number {
+    return this.kind === "writer" ? ALL : 1;
   }
 
   get operation(): string {
@@ -106,20 +110,20 @@ class Side implements RwLockSide, Owner {
   get locked(): boolean {
     // No permit is free while there is a writer; all are free while there is no holder.
     const { value } = this.#permits;
-    return this.#share === ALL ? value === 0 : value > 0 && value < ALL;
+    return this.share === ALL ? value === 0 : value > 0 && value < ALL;
   }
 
   get waiting(): number {
     const { size, large } = this.#permits.queue; // writers want more than one permit
-    return this.#share === ALL ? large : size - large;
+    return this.share === ALL ? large : size - large;
   }
 
   acquire(options?: WaitOptions): Promise<Guard> {
-    return promised(() => this.#permits.acquire(new Hold(this, this.#share), admit(options)));
+    return promised(() => this.#permits.acquire(new Hold(this, this.share), admit(options)));
   }
 
   tryAcquire(): Guard | undefined {
-    return this.#permits.fit(this.#share) ? this.#permits.take(new Hold(this, this.#share)) : undefined;
+    return this.#permits.fit(this.share) ? this.#permits.take(new Hold(this, this.share)) : undefined;
   }
 
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {

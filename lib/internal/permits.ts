@@ -48,15 +48,15 @@ export class Permits implements Owner, QueueOwner {
   }
 
   onRelease(hold: Hold): void {
-    this.#refuseExcess(hold.permits);
-    this.#add(hold.permits);
+    this.refuseExcess(hold.permits);
+    this.add(hold.permits);
   }
 
   /** Adds permits that no guard gives back, and grants to the waiters that fit now. */
   give(permits: number): void {
-    this.#refuseExcess(permits);
+    this.refuseExcess(permits);
     if (hook !== undefined) hook.giveBack(this, permits);
-    this.#add(permits);
+    this.add(permits);
   }
 
   /** Waiters that fit now are granted. */
@@ -70,13 +70,15 @@ export class Permits implements Owner, QueueOwner {
     }
   }
 
-  #refuseExcess(permits: number): void {
+  // `private` by type only: methods named with # would cost each semaphore 8 bytes.
+
+  private refuseExcess(permits: number): void {
     if (permits <= this.most - this.value) return;
     const state = `${this.value} of ${this.most} permits are free, ${permits} more are too many`;
     throw new RangeError(`Cannot ${named("release semaphore", this.name)}: ${state}`);
   }
 
-  #add(permits: number): void {
+  private add(permits: number): void {
     this.value += permits;
     this.afterLeave();
   }

@@ -30,58 +30,21 @@ export interface Timed {
 
 type OnDue = (due: readonly Timed[]) => void;
 
-/** The timers and the monotonic clock that were in force at one moment. */
-class Clock {
-  readonly #setTimeout = globalThis.setTimeout;
-  readonly #clearTimeout = globalThis.clearTimeout;
-  readonly #performance = globalThis.performance;
-  readonly #now = globalThis.performance.now;
-  readonly #isMarkedFake = isMarkedFake();
-  /** The shared registries: of the timers that keep the process alive, and of those that do not. */
-  readonly registries: Record<"true" | "false", TimerRegistry | undefined> = { true: undefined, false: undefined };
-  /** Whether `now` and the timers show the same time, so that deadlines can be compared. */
-  readonly isReadable: boolean;
-
-  /** @param first The clock that was in force when this module was loaded, unless that is this one. */
-  constructor(first?: Clock) {
-    const hasOwnTimers = this.#isMarkedFake || (first !== undefined && this.#setTimeout !== first.#setTimeout);
-    this.isReadable = !hasOwnTimers || (first !== undefined && this.#now !== first.#now);
-  }
-
-  isInForce(): boolean {
-    return setTimeout === this.#setTimeout && performance.now === this.#now && isMarkedFake() === this.#isMarkedFake;
-  }
-
-  now(): number {
-    return this.#now.call(this.#performance);
-  }
-
-  start(fn: () => void, delay: number, keepsAlive: boolean): unknown {
-    const start = this.#setTimeout; // called without an object: browsers insist on it
-    const timer: unknown = start(fn, delay);
-    // Browsers have numbers here.
-    if (!keepsAlive) (timer as { unref?: () => void }).unref?.();
-    return timer;
-  }
-
-  stop(timer: unknown): void {
-    const stop = this.#clearTimeout;
-    stop(timer as number);
-  }
-}
-
 /** Fake timers carry this mark in sinon, Vitest and Jest. Bun replaces nothing else that could be seen. */
-function isMarkedFake(): boolean {
+function areMarkedFake(): boolean {
   return "clock" in setTimeout;
 }
 
-const firstClock = /* @__PURE__ */ new Clock();
-let latestClock = firstClock;
+// When this module was loaded.
+const firstSetTimeout = globalThis.setTimeout;
+const firstNow = /* @__PURE__ */ readNow();
 
-function clockInForce(): Clock {
-  if (latestClock.isInForce()) return latestClock;
-  return latestClock = firstClock.isInForce() ? firstClock : new Clock(firstClock);
+function readNow(): () => number {
+  return performance.now;
 }
+
+/** The registries for calls that are made now: of time-outs that keep the process alive, and of the others. */
+const latest: Record<"true" | "false", TimerRegistry | undefined> = { true: undefined, false: undefined };
 
 /** The deadlines that share one timer. */
 export class TimerRegistry {
@@ -95,30 +58,39 @@ export class TimerRegistry {
   #timer: unknown;
   /** When the timer is due; Infinity while none is set. */
   #dueAt = Infinity;
-  readonly #clock: Clock;
   readonly #keepsAlive: boolean;
   readonly #onDue: OnDue;
+  // The clock that was in force when the registry was made. Called without an object: browsers insist on it.
+  readonly #setTimeout = globalThis.setTimeout;
+  readonly #clearTimeout = globalThis.clearTimeout;
+  readonly #performance = performance;
+  readonly #now = readNow();
+  readonly #isMarkedFake = areMarkedFake();
 
-  constructor(clock: Clock, keepsAlive: boolean, onDue: OnDue) {
-    this.#clock = clock;
+  constructor(keepsAlive: boolean, onDue: OnDue) {
     this.#keepsAlive = keepsAlive;
     this.#onDue = onDue;
   }
 
   /** The registry for a call that is made now. On a clock that cannot be read, each call has its own. */
   static inForce(keepsAlive: boolean, onDue: OnDue): TimerRegistry {
-    const clock = clockInForce();
-    if (!clock.isReadable) return new TimerRegistry(clock, keepsAlive, onDue);
-    return clock.registries[`${keepsAlive}`] ??= new TimerRegistry(clock, keepsAlive, onDue);
+    const registry = latest[`${keepsAlive}`];
+    if (registry?.isInForce() && registry.#isReadable) return registry;
+    return latest[`${keepsAlive}`] = new TimerRegistry(keepsAlive, onDue);
+  }
+
+  /** Whether `now` and the timers show the same time, so that deadlines of several calls can be compared. */
+  get #isReadable(): boolean {
+    return (this.#setTimeout === firstSetTimeout && !this.#isMarkedFake) || this.#now !== firstNow;
   }
 
   /** Whether its clock is the one that calls are made under now. */
   isInForce(): boolean {
-    return this.#clock.isInForce();
+    return setTimeout === this.#setTimeout && performance.now === this.#now && areMarkedFake() === this.#isMarkedFake;
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.#now.call(this.#performance);
   }
 
   /** The place of the next one to join among equal deadlines. */
@@ -158,13 +130,17 @@ export class TimerRegistry {
     const now = this.now();
     const delay = Math.min(Math.max(0, Math.ceil(deadline - now)), LONGEST_DELAY);
     this.#dueAt = now + delay;
-    this.#timer = this.#clock.start(() => this.#fire(), delay, this.#keepsAlive);
+    const start = this.#setTimeout;
+    const timer: unknown = this.#timer = start(() => this.#fire(), delay);
+    // Browsers have numbers here.
+    if (!this.#keepsAlive) (timer as { unref?: () => void }).unref?.();
   }
 
   #stop(): void {
     // A clock that is gone may fail to clear its timers.
-    if (this.#timer !== undefined && (this.#clock === firstClock || this.#clock.isInForce())) {
-      this.#clock.stop(this.#timer);
+    if (this.#timer !== undefined && (this.#setTimeout === firstSetTimeout || this.isInForce())) {
+      const stop = this.#clearTimeout;
+      stop(this.#timer as number);
     }
     this.#timer = undefined;
     this.#dueAt = Infinity;
@@ -173,7 +149,7 @@ export class TimerRegistry {
   #fire(): void {
     const now = this.now();
     // On a clock that cannot be read, the time is the one that the timer was set for.
-    const time = this.#clock.isReadable && this.#dueAt - now < SLACK ? now : this.#dueAt;
+    const time = this.#isReadable && this.#dueAt - now < SLACK ? now : this.#dueAt;
     this.#timer = undefined;
     this.#dueAt = Infinity;
     this.#moves = 0;

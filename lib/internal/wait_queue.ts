@@ -51,6 +51,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   /** How many of the live waiters want more than one permit. */
   #large = 0;
   readonly #owner: QueueOwner | undefined;
+  // Methods are `private` by type only: those named with # would cost each queue 8 bytes.
 
   constructor(owner?: QueueOwner) {
     this.#owner = owner;
@@ -82,7 +83,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     }
     // The function given to the promise does nothing that could throw, so engines need not make a `reject` for it.
     const granted = new Promise<T>((resolve) => waiter.resolve = resolve);
-    this.#link(waiter);
+    this.link(waiter);
     if (hook !== undefined) reportWait(waiter);
     return granted;
   }
@@ -97,7 +98,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     const { timeout = Infinity } = limits ?? {};
     if (timeout === 0) return reject(timedOut(waiter.waitsFor.operation, 0, holderOf(waiter.waitsFor)));
     waiter.resolve = resolve;
-    this.#link(waiter);
+    this.link(waiter);
     if (limits !== undefined) {
       const registration = new WaiterRegistration(this, waiter, reject, timeout);
       waiter.registration = registration;
@@ -105,7 +106,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
         registration.begin(limits);
       } catch (error) {
         if (waiter.registration === registration) {
-          this.#drop(waiter);
+          this.drop(waiter);
           reject(error);
         }
       }
@@ -119,7 +120,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   peek(): W | undefined {
     for (let first = this.#head; first !== undefined; first = this.#head) {
       if (first.resolve === undefined) {
-        this.#unlink(first);
+        this.unlink(first);
         this.#gaps--;
       } else if (!first.registration?.cancelIfAborted()) return first;
     }
@@ -135,8 +136,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** The same for the waiter that {@linkcode peek} has just returned. */
   shift(first: W): void {
-    this.#unlink(first);
-    this.#discount(first);
+    this.unlink(first);
+    this.discount(first);
     endRegistration(first);
   }
 
@@ -154,7 +155,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** Removes all present waiters, in order; `settle` settles each of them. */
   drainWith(settle: (waiter: W) => void): void {
-    this.#restart((waiter) => {
+    this.restart((waiter) => {
       endRegistration(waiter);
       settle(waiter);
     });
@@ -162,7 +163,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** Removes a waiter anywhere in the queue without settling it. */
   remove(waiter: W): void {
-    this.#drop(waiter);
+    this.drop(waiter);
     if (hook !== undefined) reportGiveUp(waiter, "error");
   }
 
@@ -171,7 +172,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     const reason = outcome === "aborted"
       ? reasonOf(registration.signal!)
       : timedOut(waiter.waitsFor.operation, timeout, holderOf(waiter.waitsFor));
-    this.#drop(waiter as W);
+    this.drop(waiter as W);
     registration.reject(reason);
     if (hook !== undefined) reportGiveUp(waiter, outcome);
   }
@@ -181,14 +182,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   }
 
   /** Marks an entry. It stays until such entries outnumber the live ones. */
-  #drop(waiter: W): void {
+  private drop(waiter: W): void {
     endRegistration(waiter);
     waiter.resolve = undefined;
-    this.#discount(waiter);
-    if (++this.#gaps > this.#size + SPARE) this.#restart((one) => this.#link(one));
+    this.discount(waiter);
+    if (++this.#gaps > this.#size + SPARE) this.restart((one) => this.link(one));
   }
 
-  #link(waiter: W): void {
+  private link(waiter: W): void {
     if (this.#head === undefined) this.#head = waiter;
     else this.#tail!.next = waiter;
     this.#tail = waiter;
@@ -196,19 +197,19 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     if (waiter.permits > 1) this.#large++;
   }
 
-  #discount(waiter: W): void {
+  private discount(waiter: W): void {
     this.#size--;
     if (waiter.permits > 1) this.#large--;
   }
 
   /** A dequeued waiter keeps none of the queue alive. */
-  #unlink(first: W): void {
+  private unlink(first: W): void {
     this.#head = first.next;
     first.next = undefined;
   }
 
   /** Begins an empty queue; each waiter of the old one is passed on. */
-  #restart(passOn: (waiter: W) => void): void {
+  private restart(passOn: (waiter: W) => void): void {
     let waiter = this.#head;
     this.#head = this.#tail = undefined;
     this.#size = this.#gaps = this.#large = 0;
