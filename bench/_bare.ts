@@ -1,6 +1,6 @@
 /**
  * The least that hands out holds in order: a promise, a guard and a ring that is large enough. No options, no errors, no
- * way to give up. How far a real one is from it is what there is to gain.
+ * cancellation. The distance to a complete lock is the room for improvement.
  */
 const SIZE = 2 ** 14;
 

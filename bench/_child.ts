@@ -1,4 +1,4 @@
-/** Runs in each run-time: measures what it is told to, and prints each row as a line of JSON. */
+/** Runs in each run-time: measures the situations named in its arguments, and prints each row as a line of JSON. */
 import process from "node:process";
 import { measure } from "./_runner.ts";
 

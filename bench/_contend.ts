@@ -3,7 +3,7 @@
  * and is compiled at its own call sites.
  */
 
-/** What a contender needs to offer. */
+/** The interface of a contender. */
 export interface Contender {
   acquire(): Promise<unknown>;
   release(held: never): void;
@@ -32,7 +32,7 @@ export async function alone(contender: Contender, turns: number): Promise<void> 
   for (let i = 0; i < turns; i++) contender.release(await contender.acquire() as never);
 }
 
-/** The same by the path that does not wait where nothing has to be waited for. */
+/** The same by the synchronous path, which does not wait for a free lock. */
 export async function tryAlone<G extends { release(): void }>(
   lock: { tryAcquire(): G | undefined; acquire(): Promise<G> },
   turns: number,

@@ -1,7 +1,7 @@
-/** What no implementation can be quicker than: the turns of the microtasks alone. */
+/** The floor, below which no implementation can be: the turns of the microtasks alone. */
 import type { Maker } from "./_situation.ts";
 
-/** So many operations of two turns each: one to come in, one to be inside. */
+/** `operations` operations of two turns each: one to enter, one inside. */
 export function turns(operations: number): Readonly<Record<string, Maker>> {
   return {
     "two turns of the microtasks": () => async () => {

@@ -1,4 +1,4 @@
-/** The page of figures: tables with spread, the goals, and what is lost. */
+/** The page of figures: tables with spread, the goals, and the rows that are lost. */
 import type { Results } from "./all.ts";
 import type { Row } from "./_runner.ts";
 import type { Situation } from "./_situation.ts";

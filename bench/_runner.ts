@@ -18,7 +18,7 @@ export interface Row {
 
 export interface Options {
   readonly rounds: number;
-  /** How many more there are before, which don't count; 3 unless said. */
+  /** Warm-up rounds before them, which do not count. Default: 3. */
   readonly warmUp?: number;
   /** Other revisions of this module, by name, whose figures are wanted too. */
   readonly libs?: Readonly<Record<string, Lib>>;
@@ -29,7 +29,7 @@ interface Entrant {
   readonly kind: Row["kind"];
   readonly make: Maker;
   readonly figures: number[];
-  /** Kept until the next one: what a collection finds nothing of would have to be compiled again. */
+  /** Kept until the next one: code whose objects were all collected would be compiled again. */
   round?: Round;
 }
 
@@ -54,7 +54,7 @@ export async function measure(
 
 const WARM_UP = 3;
 
-/** Where the run-time was started so that it can be told to. */
+/** Only where the run-time was started with its garbage collector exposed. */
 const { gc: collect } = globalThis as { gc?: (options: object) => void };
 
 function shuffled<T>(items: readonly T[]): T[] {
@@ -79,7 +79,7 @@ async function once(entrant: Entrant, operations: number, scale: number): Promis
   const start = performance.now();
   const figure = await round();
   const time = performance.now() - start;
-  await new Promise((resolve) => setTimeout(resolve)); // what is left over is nobody else's
+  await new Promise((resolve) => setTimeout(resolve)); // garbage of this one must not burden the next
   collect?.({ type: "minor" });
   return figure ?? time * scale / operations;
 }

@@ -1,30 +1,30 @@
 /**
- * What is measured. A situation is described once: `deno bench` registers it, and `deno task bench:all` runs it in
+ * Situations, the things that are measured. Each is described once: `deno bench` registers it, and `deno task bench:all` runs it in
  * rounds next to its peers, on every run-time.
  */
 import type * as Interlock from "../mod.ts";
 
-/** Measures once. What it returns is the figure; if that is nothing, the time that it took is. */
+/** Measures once. Its result is the figure; without a result, its duration is. */
 export type Round = () => Promise<number | void>;
 
 /** Something to measure, made anew for each round. */
 export type Maker = () => Round | Promise<Round>;
 
-/** This module, of whatever revision. */
+/** This module, in any revision. */
 export type Lib = typeof Interlock;
 
 export interface Situation {
   readonly name: string;
-  /** What a figure is: nanoseconds for one of `operations`, or what the rounds return. Less is better. */
+  /** The unit of a figure: nanoseconds for one of `operations`, or the unit of the rounds' results. Less is better. */
   readonly unit: "ns" | "µs" | "ms" | "bytes" | "commands";
   /** How many operations a round has; its time is divided by that. */
   readonly operations: number;
   /** Ours; the first one is the baseline. */
   readonly ours: Readonly<Record<string, (lib: Lib) => Maker>>;
   readonly peers: Readonly<Record<string, Maker>>;
-  /** What no implementation can be quicker than. */
+  /** The floor: no implementation can be quicker. */
   readonly floors?: Readonly<Record<string, Maker>>;
-  /** How our baseline has to stand. */
+  /** The goal for our baseline. */
   readonly goals?: readonly Goal[];
   /** Whether it belongs to the main rows, which are compared between revisions. */
   readonly main?: boolean;
@@ -35,6 +35,6 @@ export interface Goal {
   /** "peer": best peer / ours >= ratio. "floor": ours / floor <= ratio. "value": ours <= ratio. Only the named peers count. */
   readonly against: "peer" | "floor" | "value";
   readonly named?: readonly string[];
-  /** What stands in the way where it is missed, and what was tried. */
+  /** The reason for a missed goal, and the attempts to reach it. */
   readonly why?: string;
 }

@@ -1,4 +1,4 @@
-/** How our figures stand next to the others'. */
+/** Verdicts: our figures next to those of the peers. */
 import type { Row } from "./_runner.ts";
 import type { Goal, Situation } from "./_situation.ts";
 
@@ -7,12 +7,12 @@ export interface Verdict {
   /** For peers: their best figure over ours. For floors: ours over theirs. For values: ours. */
   readonly ratio: number;
   readonly goal: Goal;
-  /** Whom it is compared with. */
+  /** The contender that it is compared with. */
   readonly with: string;
   readonly met: boolean;
 }
 
-/** The verdicts on the goals of a situation for which there is somebody to compare with. */
+/** The verdicts on the goals of a situation that have a contender to compare with. */
 export function verdictsOf({ name, goals = [], ours }: Situation, rows: readonly Row[]): Verdict[] {
   const mine = rows.find(({ situation, contender }) => situation === name && contender === Object.keys(ours)[0]);
   return mine === undefined ? [] : goals.flatMap((goal) => verdictOf(name, goal, mine, rows) ?? []);

@@ -15,7 +15,7 @@ import type { Situation } from "./_situation.ts";
 
 const USAGE = "usage: deno task bench:all [--suite local|redis] [--only TEXT] [--rounds N] [--run-times deno,node,bun]";
 
-/** What is written. */
+/** The content of a file in bench/results. */
 export interface Results {
   readonly suite: string;
   readonly date: string;

@@ -1,4 +1,4 @@
-/** A producer and its consumers, who wait for a condition. */
+/** A producer and its consumers, which wait for a condition. */
 import { turns } from "./_floor.ts";
 import type { Maker, Situation } from "./_situation.ts";
 

@@ -1,4 +1,4 @@
-/** 100,000 who wait for one event. */
+/** 100,000 waiters for one event. */
 import { AsyncManualResetEvent } from "@esfx/async-manualresetevent";
 import type { Maker, Situation } from "./_situation.ts";
 

@@ -1,4 +1,4 @@
-/** A few keys that everybody wants, and a million keys once each. */
+/** A few hot keys, and a million keys once each. */
 import AsyncLock from "async-lock";
 import { Mutex as EsToolkitMutex } from "es-toolkit";
 import { turns } from "./_floor.ts";
@@ -35,7 +35,7 @@ function distinct(make: () => Turn): Maker {
   };
 }
 
-/** What is kept after a million keys, in bytes. */
+/** The memory kept after a million keys, in bytes. */
 function kept(make: () => Turn): Maker {
   return async () => {
     const turn = make();
@@ -47,7 +47,7 @@ function kept(make: () => Turn): Maker {
       for (let key = 0; key < MILLION; key++) await turn(key);
       gc?.();
       const bytes = Math.max(0, process.memoryUsage().heapUsed - before);
-      await turn(0); // what is measured is still there
+      await turn(0); // the measured object is still in use
       return bytes;
     };
   };
@@ -58,7 +58,7 @@ const asyncLock = (): Turn => {
   return (key) => lock.acquire(String(key), work);
 };
 
-/** What many write by hand; its entries are never removed. */
+/** The hand-written alternative; its entries are never removed. */
 const mapOfMutexes = (): KeyedContender => {
   const mutexes = new Map<number, EsToolkitMutex>();
   return {
@@ -71,7 +71,7 @@ const mapOfMutexes = (): KeyedContender => {
   };
 };
 
-/** With a guard, the work stands where it is; `run` and async-lock want it in a function. */
+/** With a guard, the work stays in place; `run` and async-lock take it as a function. */
 const guards = (lib: Lib) => (): KeyedContender => {
   const mutex = new lib.KeyedMutex<number>();
   return { acquire: (key) => mutex.acquire(key), release: (guard: Guard) => guard.release() };

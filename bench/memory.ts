@@ -1,4 +1,4 @@
-/** What a waiter inside of an async function takes up, its promises and its place in line included. */
+/** The memory of a waiter inside an async function, with its promises and its queue entry. */
 import process from "node:process";
 import { Mutex as AsyncMutex } from "async-mutex";
 import { Sema } from "async-sema";

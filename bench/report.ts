@@ -1,4 +1,4 @@
-/** `deno task bench:report`: docs/benchmarks.md and its charts, from what `deno task bench:all` wrote. */
+/** `deno task bench:report`: docs/benchmarks.md and its charts, from the results of `deno task bench:all`. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import type { Results } from "./all.ts";
@@ -9,7 +9,7 @@ import { situations as local } from "./situations.ts";
 
 const root = new URL("../", import.meta.url);
 
-/** What was measured, or one line that says what to do. */
+/** The measurements, or one line that says how to make them. */
 export function load(suite: string): Results {
   const file = new URL(`bench/results/${suite}.json`, root);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

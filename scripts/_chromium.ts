@@ -24,7 +24,7 @@ function install(): boolean {
   return spawnSync("apt-get", ["install", "-y", "chromium"], { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 }
 
-/** Starts it with a profile of its own that is gone afterwards, and without talking to anybody. */
+/** Starts it with a temporary profile and without background connections. */
 export function launch(): Promise<Browser> {
   const executablePath = find() ?? (install() ? find() : undefined);
   if (executablePath === undefined) {

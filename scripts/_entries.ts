@@ -1,4 +1,4 @@
-/** The entry points: what the others import, by its name in `exports` of deno.json. */
+/** The entry points, by their names in `exports` of deno.json. */
 import { readFileSync } from "node:fs";
 
 const { exports } = JSON.parse(readFileSync(new URL("../deno.json", import.meta.url), "utf8")) as {

@@ -16,7 +16,7 @@ function compile(): void {
   });
 }
 
-/** What tsc does to the imports of JavaScript it leaves undone in declarations. */
+/** tsc rewrites imports in JavaScript, but not in declarations: this does. */
 function rewriteDeclarations(): void {
   for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;

@@ -1,5 +1,5 @@
 /**
- * `deno task check:npm`: whether the built package is one that npm's users get on with. publint and attw look at its
+ * `deno task check:npm`: whether the built package suits users of npm. publint and attw look at its
  * shape; then the packed tarball is installed into an empty project, and the files of tests/consumer are type-checked
  * there, in every TypeScript from 5.6 on and with both ways of resolving modules.
  */

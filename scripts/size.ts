@@ -1,6 +1,6 @@
 /**
- * `deno task size`: what an import costs a page, minified and gzipped, against the limits; then every class by itself,
- * which shows what a bundler drops of the rest.
+ * `deno task size`: the size of imports in a page, minified and gzipped, against the limits; then of every class by itself,
+ * which shows that a bundler drops the rest.
  */
 import { gzipSync } from "node:zlib";
 import process from "node:process";

@@ -12,7 +12,7 @@ import { launch } from "./_chromium.ts";
 /** That these can be imported is tested; a browser's Response differs in corners that only a server meets. */
 const FOR_SERVERS = /^graceful_shutdown/;
 
-/** The source is replaced by the package, and Node's modules by what stands for them. */
+/** The source is replaced by the package, and Node's modules by stand-ins. */
 const stand: Plugin = {
   name: "stand in",
   setup({ onResolve, onLoad }) {
@@ -29,7 +29,7 @@ const stand: Plugin = {
   },
 };
 
-/** The file and all that it imports, unless there is something that only a machine has. */
+/** The file and all of its imports, unless one of them needs a machine. */
 async function bundle(file: string): Promise<string | undefined> {
   try {
     return await bundleAll(file);
@@ -63,7 +63,7 @@ interface Outcome {
   failures: string[];
 }
 
-/** One page for each file: what a file does to timers and clocks stays its own. */
+/** One page for each file, so that no file sees another one's changes to timers and clocks. */
 async function runScript(browser: Browser, content: string): Promise<Outcome> {
   const page = await browser.newPage();
   const unhandled: string[] = [];

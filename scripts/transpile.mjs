@@ -1,5 +1,5 @@
 /**
- * `node --import ./scripts/transpile.mjs`: what this Node cannot run of a `.ts` file goes through esbuild as it is
+ * `node --import ./scripts/transpile.mjs`: `.ts` files that this Node cannot run go through esbuild as they are
  * loaded. That is everything on a Node that strips no types, and files with decorators on one that does; types are then
  * stripped by Node itself, so that running the source unbuilt is really tested.
  */

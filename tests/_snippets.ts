@@ -11,12 +11,12 @@ export interface Snippet {
   readonly name: string;
   readonly file: string;
   readonly line: number;
-  /** What stands behind the fence's opening backticks. */
+  /** The text behind the fence's opening backticks. */
   readonly info: string;
   readonly code: string;
 }
 
-/** What is printed: the line's number in the snippet's file and the text. */
+/** A printed line: its number in the snippet's file and the text. */
 export type Print = readonly [line: number, text: string];
 
 const LANGUAGES_THAT_RUN = /^(ts|tsx|typescript|mts|js|jsx|javascript|mjs)\b/;
@@ -70,7 +70,7 @@ export function instrumented(name: string, code: string, hook: string): string {
   return ["// @ts-nocheck", ...lines.slice(1)].join("\n");
 }
 
-/** Where what was printed is not what the comments say. */
+/** The lines whose output differs from their comments. */
 export function brokenPromises(snippet: Snippet, prints: readonly Print[]): string[] {
   const broken: string[] = [];
   for (const [index, line] of snippet.code.split("\n").entries()) {

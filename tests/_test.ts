@@ -5,7 +5,7 @@
 type Body = () => void | Promise<void>;
 
 export interface TestOptions {
-  /** Milliseconds after which a stuck test is given up, where the runner can do that. */
+  /** Milliseconds after which a stuck test is ended, if the runner can do that. */
   readonly timeout?: number;
 }
 

@@ -1,4 +1,4 @@
-/** What CI counts: a run that tested nothing, skipped something or broke down never looks like a success. */
+/** The count of CI: a run that tested nothing, skipped a test or broke down is never a success. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Every example in the doc comments and every snippet of the Markdown files compiles, runs, and prints what it says. */
+/** Every example in the doc comments and every snippet of the Markdown files compiles, runs, and prints what its comments say. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ interface Exception {
   readonly reason: string;
 }
 
-/** What cannot run everywhere. Everything else does. */
+/** Snippets that cannot run everywhere. All others do. */
 const EXCEPTIONS: readonly Exception[] = [
   {
     file: "README.md",

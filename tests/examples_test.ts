@@ -1,9 +1,9 @@
-/** Every example runs and prints what it is there to show. An example without an entry here fails. */
+/** Every example runs and prints its point. An example without an entry here fails. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "./_test.ts";
 
-/** What each example prints; those with a test of their own say where. */
+/** The output of each example; those with a test of their own name it. */
 const expected: Record<string, string[] | { testedBy: string }> = {
   one_queue_per_user: [
     "one lock for all: 1 order at a time",

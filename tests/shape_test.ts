@@ -1,4 +1,4 @@
-/** The repository keeps its own rules. That the rules can fail is shown in shape_rules_test.ts. */
+/** The repository keeps its own rules. shape_rules_test.ts shows that the rules can fail. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import * as texts from "./shape/texts.ts";
 import { Tree } from "./shape/tree.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** What is no part of the repository: built, installed, or another's. */
+/** Paths that are no part of the repository: built, installed, or another's. */
 const FOREIGN = /^(\..*|node_modules|package-lock\.json)$/;
 const KEPT_HIDDEN = new Set([".ci", ".github", ".gitignore", ".dvmrc"]);
 

@@ -1,4 +1,4 @@
-/** What an import costs a page: within the limits, and nothing of what was not imported. */
+/** The size of imports in a page: within the limits, and without code that was not imported. */
 import assert from "node:assert/strict";
 import { LIMITS, size } from "../scripts/size.ts";
 import { test } from "./_test.ts";

@@ -1,6 +1,6 @@
 /**
- * What the types promise. The lines below are checked by `deno check`, most of them are never called; `@ts-expect-error`
- * marks what must not compile.
+ * The promises of the types. The lines below are checked by `deno check`, most of them are never called; `@ts-expect-error`
+ * marks code that must not compile.
  */
 import assert from "node:assert/strict";
 import {
@@ -67,7 +67,7 @@ function are<Expected extends unknown[]>() {
 const options: WaitOptions = { signal: undefined, timeout: undefined };
 const lock = new Lock();
 
-/** One body for everything that can be held: what moves from one process to many. */
+/** One function body for everything that can be held: the code that moves from one process to many. */
 async function locked<G extends AsyncDisposable>(thing: Acquirable<G>): Promise<string> {
   await using guard = (await thing.tryAcquire()) ?? (await thing.acquire(options));
   is<G>()(guard);
@@ -123,7 +123,7 @@ test("types: lockOnArguments wraps and decorates, and keeps what it wraps", asyn
   mutex satisfies ArgumentMutex;
 });
 
-/** Never called: what every member takes and gives. */
+/** Never called: parameters and results of every member. */
 export async function signatures(): Promise<void> {
   is<Promise<Guard>>()(lock.acquire(options));
   is<Guard | undefined>()(lock.tryAcquire());
@@ -205,7 +205,7 @@ export async function together(remote: Acquirable<Lease>, keys: KeyedMutex<numbe
   group.guards satisfies readonly AnyGuard[];
 }
 
-/** Never called: the same for what runs functions. */
+/** Never called: the same for pools and maps. */
 export async function running(pool: Pool, shutdown: GracefulShutdown): Promise<void> {
   is<Task<number>>()(await pool.createTask((signal) => String(signal.aborted).length, options));
   is<Promise<string>>()(pool.run(() => Promise.resolve("x"), options));
@@ -231,7 +231,7 @@ export async function running(pool: Pool, shutdown: GracefulShutdown): Promise<v
   remaining satisfies readonly string[];
 }
 
-/** Never called: the same words over Redis. */
+/** Never called: the same interface over Redis. */
 export async function remote(backend: Backend): Promise<void> {
   const { reader, writer } = new RedisRwLock(backend, "x");
   const bodies: Acquirable<Lease>[] = [
@@ -254,7 +254,7 @@ export async function remote(backend: Backend): Promise<void> {
   using _ = lease;
 }
 
-/** Never called: what must not compile. */
+/** Never called: code that must not compile. */
 export function mistakes(): void {
   // @ts-expect-error: a key of another type
   new KeyedMutex<string>().acquire(1);

@@ -1,4 +1,4 @@
-/** The drain test: many wait, the gate opens, each comes in once. How long from one release to the next entry. */
+/** The drain test: many waiters, the gate opens, each enters once. It measures the time from one release to the next entry. */
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { quantile } from "../_runner.ts";
 import type { Locks, Name } from "./_locks.ts";
 
-/** When somebody came in and when that release was asked for, on a clock that processes share. */
+/** The moments of an entry and of the request for its release, on a clock that processes share. */
 export interface Visit {
   readonly entered: number;
   readonly released: number;
@@ -18,10 +18,10 @@ export function clock(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Everybody is in line by then, also those who poll. */
+/** By then all contenders are waiting, also those that poll. */
 const SETTLE = 150;
 
-/** One after the other comes in once. */
+/** All enter once, one after the other. */
 export async function visitAll({ acquire }: Locks, count: number): Promise<Visit[]> {
   return await Promise.all(Array.from({ length: count }, async () => {
     const release = await acquire("drain");
@@ -32,7 +32,7 @@ export async function visitAll({ acquire }: Locks, count: number): Promise<Visit
   }));
 }
 
-/** Half of the hand-overs are quicker, in milliseconds. */
+/** The median hand-off, in milliseconds. */
 export function median(visits: readonly Visit[], opened: number): number {
   const sorted = [...visits].sort((a, b) => a.entered - b.entered);
   const gaps = sorted.map(({ entered }, i) => entered - (i === 0 ? opened : sorted[i - 1]!.released));
@@ -49,7 +49,7 @@ export async function drain(locks: Locks, count: number): Promise<number> {
   return median(await all, opened);
 }
 
-/** In so many processes of this run-time. */
+/** In `processes` processes of this run-time. */
 export async function drainAcross(
   name: Name,
   url: string,

@@ -1,4 +1,4 @@
-/** One process of the drain test: so many wait in it. */
+/** One process of the drain test, with a number of waiters. */
 import process from "node:process";
 import { visitAll } from "./_drain.ts";
 import { locksOf, type Name } from "./_locks.ts";

@@ -1,10 +1,10 @@
-/** The contenders over Redis, all with ioredis 5 and the same server, as their documentation tells to use them. */
+/** The contenders over Redis, all with ioredis 5 and the same server, used as their documentation says. */
 import { Redis } from "ioredis5";
 import { Mutex } from "redis-semaphore";
 import Redlock from "redlock";
 import { ioRedis, RedisLock } from "../../lib/redis/mod.ts";
 
-/** A lock by name: acquires, and gives what releases. */
+/** A lock by name: acquires, and returns the function that releases. */
 export type Acquire = (name: string) => Promise<() => Promise<unknown>>;
 
 /** A client and the locks over it. */

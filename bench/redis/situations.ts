@@ -1,4 +1,4 @@
-/** All situations over Redis. One server for everybody, started for this and ended with the process. */
+/** All situations over Redis. All contenders share one server, started for this and ended with the process. */
 import process from "node:process";
 import { Server } from "../../tests/redis/_server.ts";
 import type { Maker, Round, Situation } from "../_situation.ts";
@@ -7,7 +7,7 @@ import { type Locks, locksOf, type Name, NAMES } from "./_locks.ts";
 
 let started: Promise<Server> | undefined;
 
-/** Started by the first who needs it. */
+/** Started when it is first needed. */
 function theServer(): Promise<Server> {
   started ??= Server.start().then((server) => {
     process.on("exit", () => server.end());
@@ -60,7 +60,7 @@ const manyKeys: Play = async ({ acquire }) => {
   await Promise.all(Array.from({ length: KEYS }, (_, index) => key(index)));
 };
 
-/** A closed loop of many: whoever releases comes again. The longest that one had to wait, in milliseconds. */
+/** A closed loop: each contender that releases comes again. The longest wait, in milliseconds. */
 const longestWait: Play = async ({ acquire }) => {
   const end = performance.now() + 1500;
   let longest = 0;
@@ -76,13 +76,13 @@ const longestWait: Play = async ({ acquire }) => {
   return longest;
 };
 
-/** What clients sent. The statistics count what scripts call, too: only redis-semaphore sends SET by itself. */
+/** The commands that clients sent. The statistics also count calls by scripts: only redis-semaphore sends SET itself. */
 async function commands(name: Name): Promise<number> {
   const server = await theServer();
   return await server.calls("evalsha", "eval", ...name === "redis-semaphore" ? ["set"] : []);
 }
 
-/** What 100 acquisitions that wait cost the server, each. */
+/** The server's cost of each of 100 contended acquisitions. */
 const commandsEach: Play = async (locks, name) => {
   await drain(locks, 5); // listens, where it can
   const before = await commands(name);

@@ -1,8 +1,8 @@
-/** Makes the moves of a recorded program with our primitives, and writes down the state in the recorder's way. */
+/** Makes the moves of a recorded program with our primitives, and writes down the state as the recorder does. */
 import { Barrier, BoundedSemaphore, Condition, Event, Lock, Semaphore } from "../../mod.ts";
 import { flushMicrotasks, watch, type Watched } from "../_tools.ts";
 
-/** A program and what asyncio did with it, after each move. */
+/** A program, and asyncio's state after each of its moves. */
 export interface Recorded {
   readonly things: readonly string[];
   readonly moves: readonly string[];
@@ -11,14 +11,14 @@ export interface Recorded {
 
 type Thing = Lock | Event | Semaphore | Condition | Barrier;
 
-/** One task: what it does, and how its last call ended. */
+/** One task: its present call, and the outcome of its last one. */
 interface Task {
   doing: Watched<unknown> | undefined;
   controller: AbortController;
   last: string;
 }
 
-/** What our primitives do with the same moves. */
+/** The states of our primitives after the same moves. */
 export async function replay({ things: names, moves }: Recorded): Promise<string[]> {
   const things = make(names);
   const tasks = Array.from(

@@ -1,6 +1,6 @@
 /**
- * The same random programs, run by CPython's asyncio and by us, end in the same states after every move. What asyncio did
- * is kept as data; `deno task asyncio` records it again.
+ * The same random programs, run by CPython's asyncio and by us, end in the same states after every move. asyncio's
+ * states are kept as data; `deno task asyncio` records it again.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { type Recorded, replay } from "./_replay.ts";
 const [header, ...lines] = readFileSync(new URL("./traces.jsonl", import.meta.url), "utf8").trim().split("\n");
 const programs = lines.map((line) => JSON.parse(line) as Recorded);
 
-/** The first move after which we are elsewhere than asyncio, told readably. */
+/** The first move after which our state differs from asyncio's, in words. */
 async function difference(program: Recorded): Promise<string | undefined> {
   const trace = await replay(program);
   const at = trace.findIndex((state, i) => state !== program.trace[i]);

@@ -1,4 +1,4 @@
-/** What somebody who installed the package from npm writes. It is only type-checked, by scripts/check_npm.ts. */
+/** The code of a user who installed the package from npm. It is only type-checked, by scripts/check_npm.ts. */
 import {
   type Acquirable,
   Barrier,

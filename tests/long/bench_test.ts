@@ -1,4 +1,4 @@
-/** The benchmarks do what they say: each contender does its work in each situation, and the page tells the figures. */
+/** The benchmarks do what they say: each contender does its work in each situation, and the page shows the figures. */
 import assert from "node:assert/strict";
 import { chart, THEMES } from "../../bench/_chart.ts";
 import { page } from "../../bench/_page.ts";

@@ -1,4 +1,4 @@
-/** The quick ones of the faults; `deno task chaos` runs all. And whether the harness sees anything at all. */
+/** The quick fault scenarios; `deno task chaos` runs all of them. And a proof that the harness detects violations. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seeded } from "../_tools.ts";
@@ -36,7 +36,7 @@ test("faults: the resource refuses who comes late, and notes who should not be t
   assert.equal(resource.hear({ ...message, say: "write", worker: "quick", fence: 2 }), true);
   assert.equal(resource.hear({ ...message, say: "write", worker: "slow", fence: 1 }), false);
   assert.equal(resource.figures.stale, 1);
-  // Who leaves, or whose lease is over, is in nobody's way.
+  // A worker that left, or whose lease is over, blocks no other.
   resource.hear({ ...message, say: "leave", worker: "slow", fence: 1 });
   resource.hear({ ...message, say: "write", worker: "quick", fence: 2, good: 0 });
   await sleep(1);

@@ -1,6 +1,6 @@
 /**
- * The proof: servers under steady load that are told to go lose nothing. Started by Deno it is done for all three
- * run-times; by another one for itself.
+ * The proof: servers that are shut down under steady load lose nothing. Started by Deno it is done for all three
+ * run-times; by another one for that one.
  */
 import assert from "node:assert/strict";
 import { runtime, test } from "../_test.ts";
@@ -8,9 +8,9 @@ import { type Outcome, round } from "../shutdown/round.ts";
 import type { RuntimeName } from "../shutdown/runtimes.ts";
 
 const ROUNDS = 10;
-/** As many accepted requests as a proof needs. */
+/** The number of accepted requests that counts as a proof. */
 const MANY = 1_000;
-/** No request of the load takes longer than 400 ms and what a busy machine adds. */
+/** No request of the load takes longer than 400 ms, plus the delays of a busy machine. */
 const EXIT_WITHIN = 5_000;
 
 const servers: [RuntimeName, "fetch" | "node"][] = [

@@ -1,4 +1,4 @@
-/** The rules of the house. Each takes the tree and returns where it is broken; none means that it is kept. */
+/** The rules of the source tree. Each takes the tree and returns the places that break it; an empty list means that it is kept. */
 import ts from "typescript";
 import type { Export, Tree } from "./tree.ts";
 
@@ -16,7 +16,7 @@ const LAYERS = [
   ["internal/hold"],
   ["internal/mutex", "internal/permits"],
 ].map((names) => names.map((name) => `lib/${name}.ts`));
-/** What lib/redis and lib/diagnostics may use of the local part: types, errors, and helpers that know no primitive. */
+/** lib/redis and lib/diagnostics may use of the local part: types, errors, and helpers that know no primitive. */
 const SHARED = LAYERS.slice(0, 5).flat();
 
 const isRemote = (path: string): boolean => path.startsWith("lib/redis/");
@@ -52,7 +52,7 @@ export const importsPointDown: Rule = (tree) =>
     })
   );
 
-/** Nothing imports itself, by whatever way. */
+/** No file imports itself, directly or not. */
 export const noCycles: Rule = (tree) =>
   library(tree).filter((path) => tree.reachable(path).has(path)).map((path) => `${path} leads to itself`);
 
@@ -130,7 +130,7 @@ function codeLines(source: ts.SourceFile): number {
   return lines.size;
 }
 
-/** Every file of lib/ begins with what it is about. */
+/** Every file of lib/ begins with its job. */
 export const filesSayTheirJob: Rule = (tree) =>
   library(tree).filter((path) => !/^\/\*\*[^]*?\*\//.test(tree.source(path).text)).map((path) =>
     `${path} says nothing`
@@ -147,7 +147,7 @@ export const documented = (entry: string): Rule => (tree) =>
       : [];
   });
 
-/** Every public method that waits says how fair it is and how it is given up. */
+/** Every public method that waits documents fairness and cancellation. */
 export const waitingIsExplained = (entry: string): Rule => (tree) =>
   tree.exports(entry).flatMap(({ name, file, node }) => {
     if (!ts.isClassDeclaration(node)) return [];
@@ -191,7 +191,7 @@ export const keepsContract = (entry: string, contract: Readonly<Record<string, s
   }));
 };
 
-/** Members that go without saying. */
+/** Members that need no entry. */
 const UNLISTED = new Set(["constructor", "Symbol.dispose", "Symbol.asyncDispose", "Symbol.iterator"]);
 
 function isError({ name }: Export): boolean {

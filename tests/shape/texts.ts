@@ -1,11 +1,11 @@
-/** The rules for files that are not source: what they name exists, and they name nothing that they should not. */
+/** The rules for files that are not source: tasks and versions that they name exist, and they name no machine. */
 
 export interface DenoJson {
   readonly exports: Readonly<Record<string, string>>;
   readonly tasks: Readonly<Record<string, unknown>>;
 }
 
-/** Tasks that a document tells its reader to run, and that there are not. */
+/** Tasks that a document names and that do not exist. */
 export function unknownTasks(path: string, text: string, { tasks }: DenoJson): string[] {
   const named = [...text.matchAll(/\bdeno(?:@[\w.]+)? task ([\w:-]+)/g)].map(([, task]) => task!);
   return named.filter((task) => !(task in tasks)).map((task) => `${path} names the task ${task}`);
@@ -17,7 +17,7 @@ export function otherVersions(path: string, text: string, pinned: string): strin
   return named.filter((version) => version !== pinned).map((version) => `${path} names Deno ${version}`);
 }
 
-/** What a user of the package would have to install. */
+/** The packages that a user would have to install. */
 export function dependencies(packageJson: object): string[] {
   return ["dependencies", "peerDependencies", "optionalDependencies"].filter((kind) => kind in packageJson);
 }

@@ -80,7 +80,7 @@ export class Tree {
     return seen;
   }
 
-  /** What a module exports by name, with the declarations behind re-exports. */
+  /** The names that a module exports, with the declarations behind re-exports. */
   exports(path: string): Export[] {
     return this.source(path).statements.flatMap((statement) => {
       if (ts.isExportDeclaration(statement)) return this.#reExports(path, statement);

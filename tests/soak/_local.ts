@@ -17,7 +17,7 @@ import type { Random } from "../_tools.ts";
 
 export type Visit = () => Promise<unknown>;
 
-/** Half of the calls may give up: by a signal of their own, a shared one, or a time-out. */
+/** Half of the calls may be cancelled: by a signal of their own, a shared one, or a time-out. */
 export class Patience {
   readonly #random: Random;
   #shared = new AbortController();
@@ -35,7 +35,7 @@ export class Patience {
     return undefined;
   }
 
-  /** Everybody who shares the signal gives up. */
+  /** All calls with the shared signal are cancelled. */
   abortShared(): void {
     this.#shared.abort(new Error("gave up"));
     this.#shared = new AbortController();

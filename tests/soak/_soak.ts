@@ -1,4 +1,4 @@
-/** Runs everything together for a while, and samples what must not grow. */
+/** Runs everything together for a while, and samples the quantities that must not grow. */
 import process from "node:process";
 import { flushMicrotasks, type Random } from "../_tools.ts";
 import { type Connected, connectNode } from "../redis/_clients.ts";
@@ -7,19 +7,19 @@ import { localVisits, Patience, type Visit } from "./_local.ts";
 import { redisVisits } from "./_redis.ts";
 import { Series } from "./_slope.ts";
 
-/** How many are at it at once. */
+/** The number of concurrent visitors. */
 const LOCAL = 60;
 const REMOTE = 12;
 
 export interface Outcome {
   readonly visits: number;
   readonly gaveUp: number;
-  /** What no caller should ever see. */
+  /** Errors that no caller should ever see. */
   readonly errors: readonly string[];
   readonly series: readonly Series[];
 }
 
-/** Counts timers that are set and have not rung. */
+/** Counts timers that are set and have not fired. */
 class Timers {
   readonly #real = { setTimeout, clearTimeout };
   readonly #set = new Set<unknown>();
