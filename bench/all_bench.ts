@@ -12,7 +12,7 @@ for (const { name: group, ours, peers, floors, unit } of situations) {
   ];
   for (const [index, [name, make]] of all.entries()) {
     Deno.bench({
-      name,
+      name: `${group}: ${name}`, // --filter looks at this name only
       group,
       baseline: index === 0,
       // async by its look, or it is not awaited
