@@ -27,6 +27,9 @@ export interface RateLimiterOptions extends WaitOptions {
   readonly permits?: number | undefined;
 }
 
+/** With a replaced clock, a turn of the event loop may pass any time: there the moment of the grant is the start. */
+const platformNow = performance.now;
+
 /**
  * For the pool: waits in the queue of `limiter`. `onStart` is called in the step that grants the start. Returns a function
  * that leaves the queue, to be called before that.
@@ -40,8 +43,8 @@ export let joinRateLimiter: (limiter: RateLimiter, onStart: () => void) => () =>
  * Not for limiting how many run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}), nor for a limit shared by
  * several processes: each has its own. There is nothing to release.
  *
- * A start is the moment at which a call is granted, on the monotonic clock; the caller goes on in the same turn of the
- * event loop. A window includes its beginning and not its end: with a limit of 1, starts are at least `interval` apart.
+ * A start is the moment at which a granted call goes on, on the monotonic clock, in the same turn of the event loop. A
+ * window includes its beginning and not its end: with a limit of 1, starts are at least `interval` apart.
  *
  * @example
  * ```ts
@@ -65,6 +68,8 @@ export class RateLimiter {
   /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
   #latest = -Infinity;
   #offset = 0;
+  /** Starts that were granted in this turn, whose callers have not gone on yet. */
+  #granted = 0;
 
   static {
     joinRateLimiter = (limiter, onStart) => limiter.#join(onStart);
@@ -179,16 +184,30 @@ export class RateLimiter {
   }
 
   #start(permits: number): boolean {
-    if (this.#queue.size > 0 || !this.#starts.tryAdd(permits, this.#now())) return false;
+    if (this.#queue.size > 0 || !this.#tryAdd(permits)) return false;
     if (hook !== undefined) reportGrant(new PlainWaiter(this.#self, permits));
     return true;
   }
+
+  /** Callers go on a microtask later, and what else runs in this turn may take long: that moment is the start. */
+  #tryAdd(permits: number): boolean {
+    if (!this.#starts.tryAdd(permits, this.#now())) return false;
+    if (performance.now !== platformNow) return true;
+    if (this.#granted === 0) queueMicrotask(this.#postpone);
+    this.#granted += permits;
+    return true;
+  }
+
+  readonly #postpone = (): void => {
+    this.#starts.postpone(this.#granted, this.#now());
+    this.#granted = 0;
+  };
 
   /** Grants what is allowed by now, and sets the timer for the next. */
   #serve(): void {
     let next = this.#queue.peek();
     // Letting smaller requests pass the first one would starve it.
-    for (; next !== undefined && this.#starts.tryAdd(next.permits, this.#now()); next = this.#queue.peek()) {
+    for (; next !== undefined && this.#tryAdd(next.permits); next = this.#queue.peek()) {
       this.#queue.shift(next);
       grant(next, undefined);
     }

@@ -222,6 +222,14 @@ test("RateLimiter: by the real clock, starts are an interval apart", async () =>
   const limiter = new RateLimiter(1, 7);
   const starts: number[] = [];
   await Promise.all(Array.from({ length: 10 }, () => limiter.run(() => starts.push(performance.now()))));
-  for (let i = 1; i < starts.length; i++) assert.ok(starts[i]! - starts[i - 1]! > 6, `start ${i}`);
+  for (let i = 1; i < starts.length; i++) assert.ok(starts[i]! - starts[i - 1]! >= 7, `start ${i}`);
   await nextTurn();
+});
+
+test("RateLimiter: the start of a call is the moment at which its caller goes on", async () => {
+  const limiter = new RateLimiter(1, 40);
+  const first = limiter.acquire().then(() => performance.now());
+  for (const granted = performance.now(); performance.now() - granted < 20;); // a long turn
+  await limiter.acquire();
+  assert.ok(performance.now() - await first >= 40);
 });

@@ -34,6 +34,13 @@ export class StartLog {
     return true;
   }
 
+  /** The latest `count` starts, or as many of them as are left, have happened at `now` and not before. */
+  postpone(count: number, now: number): void {
+    for (let index = Math.max(0, this.#size - count); index < this.#size; index++) {
+      this.#times[(this.#oldest + index) % this.#times.length] = now;
+    }
+  }
+
   #add(permits: number, now: number): void {
     for (; permits > 0; permits--) {
       this.#makeRoom(now);
