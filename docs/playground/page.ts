@@ -3,7 +3,7 @@
 /** The page: settings in, a run of a scene, its timeline out. */
 import { scenes } from "./scenes.ts";
 import { type Settings, Stage } from "./stage.ts";
-import { draw, summary } from "./timeline.ts";
+import { draw, summary } from "../../lib/diagnostics/dashboard/timeline.ts";
 
 const byId = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
 const chart = byId("chart"), status = byId("status"), people = byId("people");

@@ -1,6 +1,7 @@
 /** What a scene plays on: lanes, a clock that can be waited for, and ways to make tasks give up. */
 import { TimeoutError } from "../../mod.ts";
-import { Lane, type State } from "./timeline.ts";
+import type { State } from "../../lib/diagnostics/dashboard/timeline.ts";
+import { Lane } from "./lane.ts";
 
 /** What can be chosen. Times are in milliseconds. */
 export interface Settings {

@@ -1,58 +1,31 @@
 /**
- * Who waits and who holds, over time: a record of lanes, and its drawing as SVG. It only knows the clock it is given, so
- * the same code draws live in a page and by a fake clock for the README.
+ * Waits and holds over time, drawn as SVG: in the dashboard, in the playground and in the README's pictures.
+ *
+ * @module
  */
 
-/** What a task does at a time. */
+/** The states of a row. */
 export type State = "waits" | "holds" | "shares";
 
-/** One stretch of a lane; without an end, it is still going on. */
-interface Span {
+/** One stretch of a row; without an end, it is still going on. */
+export interface Span {
   readonly state: State;
   readonly from: number;
   to?: number;
 }
 
-/** A moment of a lane that is worth a sign. */
-interface Mark {
+/** A moment of a row that is worth a sign. */
+export interface Mark {
   readonly sign: "✓" | "✕" | "●";
   readonly at: number;
   readonly text: string;
 }
 
-/** One task. */
-export class Lane {
-  readonly spans: Span[] = [];
-  readonly marks: Mark[] = [];
+/** One row. */
+export interface Row {
   readonly label: string;
-  readonly #now: () => number;
-
-  constructor(label: string, now: () => number) {
-    this.label = label;
-    this.#now = now;
-  }
-
-  /** What it does now, if anything. */
-  get state(): State | undefined {
-    const last = this.spans.at(-1);
-    return last?.to === undefined ? last?.state : undefined;
-  }
-
-  /** From now on it does this. */
-  enter(state: State): void {
-    this.rest();
-    this.spans.push({ state, from: this.#now() });
-  }
-
-  /** From now on it does nothing. */
-  rest(): void {
-    const last = this.spans.at(-1);
-    if (last !== undefined) last.to ??= this.#now();
-  }
-
-  mark(sign: Mark["sign"], text = ""): void {
-    this.marks.push({ sign, at: this.#now(), text });
-  }
+  readonly spans: readonly Span[];
+  readonly marks: readonly Mark[];
 }
 
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
@@ -71,11 +44,13 @@ font:13px system-ui,-apple-system,"Segoe UI",sans-serif}
 const HATCH = '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
   '<path class="hatch" d="M0 0V6"/></pattern>';
 
-/** What a drawing shows. */
+/** The contents of a drawing. */
 export interface Drawing {
   readonly title: string;
-  readonly lanes: readonly Lane[];
-  /** Milliseconds that have passed. */
+  readonly lanes: readonly Row[];
+  /** The left edge, in ms. Default: 0. Times are counted back from `now` if it is another. */
+  readonly from?: number;
+  /** The present time, in ms. */
   readonly now: number;
   /** Pixels. */
   readonly width: number;
@@ -84,26 +59,26 @@ export interface Drawing {
 }
 
 /** The drawing as a complete SVG. */
-export function draw({ title, lanes, now, width, span = 1000 }: Drawing): string {
+export function draw({ title, lanes, from = 0, now, width, span = 1000 }: Drawing): string {
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
-  const longest = Math.max(now, span);
+  const longest = Math.max(now - from, span);
   const scale = (width - left - right(lanes)) / longest;
-  const x = (at: number) => round(left + at * scale);
+  const x = (at: number) => round(left + Math.max(0, at - from) * scale);
   const height = TOP + lanes.length * ROW + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${
     escape(summary(title, lanes))
   }" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(longest, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
+    drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
 }
 
 /** Room for the longest of the words that stand behind a bar, so that none is cut off. */
-function right(lanes: readonly Lane[]): number {
+function right(lanes: readonly Row[]): number {
   return Math.max(40, ...lanes.flatMap((lane) => lane.marks.map(({ text }) => 28 + 8 * text.length)));
 }
 
-function drawLane(lane: Lane, y: number, x: (at: number) => number, now: number): string {
+function drawLane(lane: Row, y: number, x: (at: number) => number, now: number): string {
   const bars = lane.spans.filter(({ from, to = now }) => x(to) - x(from) >= 1).map(({ state, from, to = now }) =>
     `<rect class="${state}" x="${x(from)}" y="${y}" width="${round(x(to) - x(from))}" height="${BAR}" rx="3"/>`
   );
@@ -115,12 +90,17 @@ function drawLane(lane: Lane, y: number, x: (at: number) => number, now: number)
 }
 
 /** A line at every second, half second or so: as many as there is room for their numbers. */
-function drawAxis(longest: number, bottom: number, x: (at: number) => number): string {
-  const step = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000].find((one) => x(one) - x(0) >= 50) ?? 60_000;
+function drawAxis(from: number, to: number, now: number, bottom: number, x: (at: number) => number): string {
+  const steps = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000];
+  const step = steps.find((one) => x(from + one) - x(from) >= 50) ?? 60_000;
+  // A moving window counts back from now.
+  const zero = from === 0 ? 0 : now;
   let axis = "";
-  for (let at = 0; at <= longest; at += step) {
+  for (let count = -Math.floor((zero - from) / step); zero + count * step <= to; count++) {
+    const at = zero + count * step;
+    const label = from !== 0 && count === 0 ? "now" : `${count * step / 1000} s`.replace("-", "−");
     axis += `<path class="grid" d="M${x(at)} 4V${bottom}"/>` +
-      `<text class="soft" text-anchor="middle" x="${x(at)}" y="${bottom + 14}">${at / 1000} s</text>`;
+      `<text class="soft" text-anchor="middle" x="${x(at)}" y="${bottom + 14}">${label}</text>`;
   }
   return axis;
 }
@@ -131,7 +111,7 @@ const LEGEND_TEXTS: Record<State, string> = {
   shares: "runs beside others",
 };
 
-function drawLegend(lanes: readonly Lane[], y: number): string {
+function drawLegend(lanes: readonly Row[], y: number): string {
   const states = (Object.keys(LEGEND_TEXTS) as State[]).filter((state) =>
     lanes.some((lane) => lane.spans.some((one) => one.state === state))
   );
@@ -146,9 +126,11 @@ function drawLegend(lanes: readonly Lane[], y: number): string {
   return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ ends early</text>` : legend;
 }
 
-/** In words, for those who can't see it. */
-export function summary(title: string, lanes: readonly Lane[]): string {
-  const those = (state: State) => lanes.filter((lane) => lane.state === state).map((lane) => lane.label).join(", ");
+/** The picture in words, for screen readers. */
+export function summary(title: string, lanes: readonly Row[]): string {
+  const those = (state: State) =>
+    lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state)
+      .map((lane) => lane.label).join(", ");
   const gaveUp = lanes.filter((lane) => lane.marks.some(({ sign }) => sign === "✕")).map((lane) => lane.label).join(
     ", ",
   );
