@@ -5,12 +5,20 @@
  */
 
 /** A line of the user's code. */
-export class CallSite {
+export interface CallSite {
   /** The file's URL or path, as the run-time shows it. */
   readonly file: string;
   /** The line's number, from 1. */
   readonly line: number;
   /** The column's number, from 1. */
+  readonly column: number;
+  /** Without the folder, as in `checkout.ts:41`. */
+  toString(): string;
+}
+
+class SourceLine implements CallSite {
+  readonly file: string;
+  readonly line: number;
   readonly column: number;
 
   constructor(file: string, line: number, column: number) {
@@ -19,14 +27,13 @@ export class CallSite {
     this.column = column;
   }
 
-  /** Without the folder, as in `checkout.ts:41`. */
   toString(): string {
     return `${this.file.replace(/[?#].*$/, "").split(/[\\/]/).at(-1)}:${this.line}`;
   }
 }
 
 /** The folder of the library's own files, whose frames are skipped. Undefined in a bundle. */
-const OWN = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(new URL(import.meta.url).pathname)?.[1];
+const OWN = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(pathOf(import.meta.url))?.[1];
 const OWN_FRAME = OWN === undefined ? undefined : new RegExp(`^${escape(OWN)}(lib/|mod\\.[jt]s$)`);
 
 /** As many frames as the library may put between its user and the hook, and one more. */
@@ -34,17 +41,17 @@ const DEPTH = 30;
 
 /** The present stack. Engines turn it into text when `stack` is read, which is late or never. */
 export function captureStack(): Error {
-  const limits = Error as { stackTraceLimit?: number };
-  const before = limits.stackTraceLimit;
-  limits.stackTraceLimit = DEPTH;
+  const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
+  Reflect.set(Error, "stackTraceLimit", DEPTH); // where it is frozen, the stack stays shorter
   const error = new Error();
-  if (before !== undefined) limits.stackTraceLimit = before;
+  Reflect.set(Error, "stackTraceLimit", before);
   return error;
 }
 
 /** The first line of the stack that is neither the library's nor the run-time's own. */
-export function callerIn(stack: string | undefined): CallSite | undefined {
-  for (const line of stack?.split("\n") ?? []) {
+export function callerIn(stack: unknown): CallSite | undefined {
+  if (typeof stack !== "string") return undefined; // Error.prepareStackTrace may make anything of it
+  for (const line of stack.split("\n")) {
     const site = siteOf(line);
     if (site !== undefined && !isForeign(site.file)) return site;
   }
@@ -53,8 +60,8 @@ export function callerIn(stack: string | undefined): CallSite | undefined {
 
 /** As in `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and `run@/srv/checkout.ts:41:7`. */
 function siteOf(text: string): CallSite | undefined {
-  const found = /^\s*(?:at (?:.*\()?(?:async )?|.*@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
-  return found === null ? undefined : new CallSite(found[1]!, Number(found[2]), Number(found[3]));
+  const found = /^\s*(?:at (?:.*? \()?(?:async )?|[^@]*@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
+  return found === null ? undefined : new SourceLine(found[1]!, Number(found[2]), Number(found[3]));
 }
 
 function isForeign(file: string): boolean {
@@ -63,7 +70,7 @@ function isForeign(file: string): boolean {
 
 /** The path of a file URL, or the path itself. */
 function pathOf(file: string): string {
-  return file.includes("://") ? new URL(file).pathname : file.replaceAll("\\", "/");
+  return file.startsWith("file://") ? decodeURI(new URL(file).pathname) : file.replaceAll("\\", "/");
 }
 
 function escape(text: string): string {

@@ -12,8 +12,9 @@ import { callerIn, type CallSite } from "./call_site.ts";
 export class Origin {
   /** The `run` that the call was made in, while a listener asks for frames. */
   readonly frame: Frame | undefined;
-  /** Captured while a listener asks for call sites. */
-  readonly #stack: Error | undefined;
+  /** Captured while a listener asks for call sites; read late or never. */
+  #stack: Error | undefined;
+  #site: CallSite | undefined;
 
   constructor(frame: Frame | undefined, stack: Error | undefined) {
     this.frame = frame;
@@ -22,7 +23,9 @@ export class Origin {
 
   /** The caller's file and line. */
   get site(): CallSite | undefined {
-    return callerIn(this.#stack?.stack);
+    if (this.#stack !== undefined) this.#site = callerIn(this.#stack.stack);
+    this.#stack = undefined;
+    return this.#site;
   }
 }
 

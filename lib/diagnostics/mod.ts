@@ -15,3 +15,11 @@ export type { CounterLike, HistogramLike, MeterLike, MetricOptions } from "./met
 export { trace } from "./trace.ts";
 export type { Trace, TraceOptions } from "./trace.ts";
 export type { TraceEvent, TraceJson } from "./trace_json.ts";
+export { snapshot } from "./snapshot.ts";
+export type { CallSnapshot, ThingSnapshot } from "./snapshot.ts";
+export type { CallSite } from "./call_site.ts";
+export { watchdog } from "./watchdog.ts";
+export type { WatchdogOptions } from "./watchdog.ts";
+export type { Finding, FoundCall } from "./finding.ts";
+export { dashboard } from "./dashboard/dashboard.ts";
+export type { Dashboard } from "./dashboard/dashboard.ts";

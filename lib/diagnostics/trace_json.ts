@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { Rows } from "./rows.ts";
 
 /** One wait or one hold. */
 export interface Slice {
@@ -85,33 +86,35 @@ interface Placed {
 class Track {
   readonly pid: number;
   readonly #label: string;
-  /** For each row: when its last slice ends. */
-  readonly #rows: { readonly what: Slice["what"]; readonly tid: number; until: number }[] = [];
+  readonly #rows = { hold: new Rows(), wait: new Rows() };
 
   constructor(label: string, pid: number) {
     this.#label = label;
     this.pid = pid;
   }
 
-  /** The row of a slice: one of its kind that is free by then. */
+  /** The row of a slice. */
   place({ what, from, to }: Slice): number {
-    let row = this.#rows.find((row) => row.what === what && row.until <= from);
-    if (row === undefined) {
-      // Holds come first, in any order of the slices.
-      const count = this.#rows.filter((row) => row.what === what).length;
-      this.#rows.push(row = { what, tid: count * 2 + (what === "hold" ? 1 : 2), until: to });
-    }
-    row.until = to;
-    return row.tid;
+    return tidOf(what, this.#rows[what].place(from, to));
   }
 
   names(): TraceEvent[] {
     const name = (of: string, tid: number, label: string): TraceEvent => ({
       ...{ ph: "M", name: of, cat: "__metadata", ts: 0, pid: this.pid, tid, args: { name: label } },
     });
-    const rows = this.#rows.map(({ what, tid }) => name("thread_name", tid, `${this.#label}: ${what}s`));
+    const rows = (["hold", "wait"] as const).flatMap((what) =>
+      Array.from(
+        { length: this.#rows[what].size },
+        (_, row) => name("thread_name", tidOf(what, row), `${this.#label}: ${what}s`),
+      )
+    );
     return [name("process_name", 0, this.#label), ...rows];
   }
+}
+
+/** Holds have odd numbers and waits even ones, so that the first holder comes first. */
+function tidOf(what: Slice["what"], row: number): number {
+  return row * 2 + (what === "hold" ? 1 : 2);
 }
 
 function drawSlice({ slice, pid, tid }: Placed): TraceEvent {

@@ -1,0 +1,122 @@
+/**
+ * The findings of a watchdog, as objects and in words.
+ *
+ * @module
+ */
+import { type Entry, isHeld, labelOf } from "./entry.ts";
+import type { Deadlock } from "./deadlock.ts";
+import { callOf, type CallSnapshot } from "./snapshot.ts";
+
+/** A call and the thing that it waits for or holds. */
+export interface FoundCall extends CallSnapshot {
+  /** "waits" or "holds". */
+  readonly state: "waits" | "holds";
+  /** As in the events. */
+  readonly kind: string;
+  /** The name passed to its constructor. */
+  readonly name: string | undefined;
+  /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
+  readonly key: unknown;
+}
+
+/** Something that a watchdog reports. */
+export interface Finding {
+  /**
+   * - "held": a hold that lasts longer than `held`
+   * - "waited": a wait that lasts longer than `waited`
+   * - "self": a call that waits for what its own `run` holds
+   * - "cycle": `run`s that wait for each other
+   */
+  readonly kind: "held" | "waited" | "self" | "cycle";
+  /** The finding in words. */
+  readonly message: string;
+  /**
+   * The calls in it. "held": the hold, then the first waiter. "waited": the wait, then the first holder. "self": the
+   * hold, then the wait. "cycle": for each run its hold, then its wait.
+   */
+  readonly calls: readonly FoundCall[];
+}
+
+/** A hold that lasts long. */
+export function heldLong(hold: Entry, now: number): Finding {
+  const { waits } = hold.group;
+  const [first] = waits;
+  const waiting = first === undefined
+    ? "no call waits for it"
+    : `${count(waits.size, "call waits", "calls wait")} for it, the first for ${span(first, now)}${at(first)}`;
+  const message = `${labelOf(hold.resource)} has been held for ${span(hold, now)}, since ${clock(hold, now)}` +
+    `${at(hold, ", acquired at")}; ${waiting}`;
+  return finding("held", message, first === undefined ? [hold] : [hold, first], now);
+}
+
+/** A wait that lasts long. */
+export function waitedLong(wait: Entry, now: number): Finding {
+  const { holds, waits } = wait.group;
+  const [holder] = holds;
+  const others = waits.size === 1 ? "" : ` (${count(waits.size - 1, "other call waits", "other calls wait")}, too)`;
+  const message = `a call${at(wait)} has waited for ${labelOf(wait.resource)} for ${span(wait, now)}, since ` +
+    `${clock(wait, now)}${others}; ${holderInWords(wait, holder, now)}`;
+  return finding("waited", message, holder === undefined ? [wait] : [wait, holder], now);
+}
+
+function holderInWords({ resource, group }: Entry, holder: Entry | undefined, now: number): string {
+  if (!isHeld(resource.kind)) return "nothing has ended its wait";
+  if (holder === undefined) {
+    return resource.kind.startsWith("redis-")
+      ? "no holder in this process, inspect() shows the others"
+      : "its holder is not known, it began before the watchdog";
+  }
+  const others = group.holds.size === 1 ? "" : `, the oldest of ${group.holds.size} holders`;
+  return `held for ${span(holder, now)}${at(holder, ", acquired at")}${others}`;
+}
+
+/** A wait for its own run, or runs that wait for each other. */
+export function stuck(deadlock: Deadlock, now: number): Finding {
+  const calls = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
+  const [{ hold, wait }] = deadlock as [Deadlock[number]];
+  if (deadlock.length === 1) {
+    const message = `self-wait: a call${at(wait)} has waited for ${labelOf(wait.resource)} for ${span(wait, now)}, ` +
+      `since ${clock(wait, now)}, inside of the run that has held it for ${span(hold, now)}${
+        at(hold, ", acquired at")
+      }`;
+    return finding("self", message, calls, now);
+  }
+  const runs = deadlock.map(({ hold, wait }) =>
+    `\n  one has held ${labelOf(hold.resource)} for ${span(hold, now)}${
+      at(hold, ", acquired at")
+    }, and has waited for ` +
+    `${labelOf(wait.resource)} for ${span(wait, now)}${at(wait)}`
+  );
+  const since = deadlock.reduce((latest, { wait }) => wait.since > latest.since ? wait : latest, wait);
+  const message = `cycle: ${deadlock.length} runs wait for each other since ${clock(since, now)}:${runs.join("")}`;
+  return finding("cycle", message, calls, now);
+}
+
+function finding(kind: Finding["kind"], message: string, entries: readonly Entry[], now: number): Finding {
+  const calls = entries.map((entry) => {
+    const { kind, name, key } = entry.resource;
+    return { ...callOf(entry, now), state: entry.state as FoundCall["state"], kind, name, key };
+  });
+  return { kind, message: `Interlock: ${message}`, calls };
+}
+
+/** As in ` at checkout.ts:41`; empty if it is not known. */
+function at({ origin: { site } }: Entry, before = " at"): string {
+  return site === undefined ? "" : `${before} ${site}`;
+}
+
+/** As in `950 ms`, `10.2 s` and `12 min`. */
+function span({ since }: Entry, now: number): string {
+  const ms = Math.max(0, now - since);
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 120_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+/** The time of day at which it began. */
+function clock({ since }: Entry, now: number): string {
+  return new Date(Date.now() - (now - since)).toTimeString().slice(0, 8);
+}
+
+function count(n: number, one: string, many: string): string {
+  return `${n} ${n === 1 ? one : many}`;
+}

@@ -1,0 +1,76 @@
+/**
+ * The present holders and waiters, as plain objects.
+ *
+ * @module
+ */
+import type { CallSite } from "./call_site.ts";
+import type { Entry } from "./entry.ts";
+import { hub } from "./hub.ts";
+import type { Resource } from "../internal/hook.ts";
+
+/** One call that waits or holds. */
+export interface CallSnapshot {
+  /** The id of its events. */
+  readonly id: number;
+  /** The number of permits asked for. */
+  readonly permits: number;
+  /** When it began to wait or to hold, in ms on the clock of `performance.now()`. */
+  readonly since: number;
+  /** How long ago that was, in ms. */
+  readonly lasted: number;
+  /** Where the call was made, if a watchdog was on at that time. */
+  readonly site: CallSite | undefined;
+}
+
+/** One thing with its present holders and waiters. */
+export interface ThingSnapshot {
+  /** As in the events. */
+  readonly kind: string;
+  /** The name passed to its constructor. */
+  readonly name: string | undefined;
+  /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
+  readonly key: unknown;
+  /** Those that hold, the longest hold first. */
+  readonly holders: readonly CallSnapshot[];
+  /** Those that wait, the longest wait first. */
+  readonly waiters: readonly CallSnapshot[];
+}
+
+/**
+ * Returns everything that has a holder or a waiter now, as far as it was seen: waits and holds that began before the
+ * first observer (or watchdog, trace, …) was on are missing, and without one the result is empty. Over Redis it shows
+ * this process; `inspect()` shows all of them.
+ *
+ * Not for finding out what hangs: {@linkcode watchdog} does that by itself.
+ *
+ * @example
+ * ```ts
+ * import { Lock } from "@interlock/interlock";
+ * import { observe, snapshot } from "@interlock/interlock/diagnostics";
+ *
+ * using _observing = observe({});
+ * using _ = await new Lock().acquire();
+ * const [orders] = snapshot();
+ * console.log(orders?.kind, orders?.holders.length, orders?.waiters.length); // lock 1 0
+ * ```
+ */
+export function snapshot(): ThingSnapshot[] {
+  const now = performance.now();
+  const things = new Map<Resource, { holders: CallSnapshot[]; waiters: CallSnapshot[] }>();
+  const callsOf = (resource: Resource) => {
+    const calls = things.get(resource) ?? { holders: [], waiters: [] };
+    things.set(resource, calls);
+    return calls;
+  };
+  for (const { holds, waits } of hub.groups) {
+    for (const entry of holds) callsOf(entry.resource).holders.push(callOf(entry, now));
+    for (const entry of waits) callsOf(entry.resource).waiters.push(callOf(entry, now));
+  }
+  return [...things].map(([{ kind, name, key }, calls]) => ({ kind, name, key, ...calls }));
+}
+
+/** The call as it is at that time. */
+export function callOf(entry: Entry, now: number): CallSnapshot {
+  const { id, permits, since, origin } = entry;
+  return { id, permits, since, lasted: Math.max(0, now - since), site: origin.site };
+}

@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
+import { type Finding, observe, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
+import { hook } from "../../lib/internal/hook.ts";
+import { test } from "../_test.ts";
+import { type FakeTime, flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
+import { Thing } from "./_tools.ts";
+
+/** A watchdog that keeps its findings, on a clock that is moved by hand. */
+function watched(
+  fn: (findings: Finding[], time: FakeTime) => Promise<void>,
+  options: WatchdogOptions = {},
+): Promise<void> {
+  return withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    const watching = watchdog({
+      ...options,
+      report(message, finding) {
+        assert.equal(message, finding.message);
+        findings.push(finding);
+      },
+    });
+    try {
+      await fn(findings, time);
+    } finally {
+      watching[Symbol.dispose]();
+    }
+  });
+}
+
+/** The file and line of the caller, `up` lines further down. */
+function line(up = 0): string {
+  const [, , caller] = new Error().stack!.split("\n");
+  return caller!.replace(
+    /^.*?([\w.]+):(\d+):\d+\)?$/,
+    (_, file: string, line: string) => `${file}:${Number(line) + up}`,
+  );
+}
+
+/** Moves the clock in small steps, so that everything happens at its time. */
+async function pass(time: FakeTime, ms: number): Promise<void> {
+  for (let i = 0; i < ms; i += 100) {
+    time.advance(100);
+    await flushMicrotasks();
+  }
+}
+
+const kinds = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);
+const stop = new AbortController();
+
+test("watchdog: a forgotten release is found from both sides, once each", () =>
+  watched(async (findings, time) => {
+    const lock = new Lock();
+    const here = line();
+    const guard = await lock.acquire();
+    time.advance(500);
+    const controller = new AbortController();
+    const waiter = watch(lock.acquire({ signal: controller.signal }));
+    time.advance(9_000);
+    assert.equal(findings.length, 0);
+    await pass(time, 60_000);
+    assert.deepEqual(kinds(findings), ["held", "waited"]);
+    const [held, waited] = findings as [Finding, Finding];
+    const file = here.split(":")[0];
+    const atLine = (offset: number) => `${file}:${Number(here.split(":")[1]) + offset}`;
+    assert.match(held.message, /^Interlock: lock #\d+ has been held for 10\.\d s, since \d\d:\d\d:\d\d, acquired at /);
+    assert.ok(held.message.includes(`, acquired at ${atLine(1)}; 1 call waits for it, the first for `), held.message);
+    assert.ok(held.message.endsWith(` at ${atLine(4)}`), held.message);
+    assert.match(
+      waited.message,
+      /^Interlock: a call at \S+ has waited for lock #\d+ for 10\.\d s, since \d\d:\d\d:\d\d; held /,
+    );
+    assert.ok(
+      waited.message.includes(`a call at ${atLine(4)} `) && waited.message.endsWith(`acquired at ${atLine(1)}`),
+    );
+    assert.deepEqual(held.calls.map(({ state, kind, site }) => `${state} ${kind} ${site}`), [
+      `holds lock ${atLine(1)}`,
+      `waits lock ${atLine(4)}`,
+    ]);
+    assert.deepEqual(waited.calls.map(({ state }) => state), ["waits", "holds"]);
+    controller.abort();
+    await waiter.promise.catch(() => {});
+    guard.release();
+  }));
+
+test("watchdog: a call that waits for what its own run holds", () =>
+  watched(async (findings, time) => {
+    const lock = new Lock();
+    const controller = new AbortController();
+    const outer = lock.run(async () => {
+      await lock.run(() => {}, { signal: controller.signal });
+    });
+    outer.catch(() => {});
+    await pass(time, 900);
+    assert.equal(findings.length, 0);
+    await pass(time, 60_000);
+    assert.deepEqual(kinds(findings), ["self"]);
+    assert.match(
+      findings[0]!.message,
+      /^Interlock: self-wait: a call at watchdog_test\.ts:\d+ has waited for lock #\d+ for 1\.\d s, since .*, inside of the run that has held it for 1\.\d s, acquired at watchdog_test\.ts:\d+$/,
+    );
+    controller.abort(stop);
+    await assert.rejects(outer);
+  }));
+
+test("watchdog: runs that wait for each other, across awaits and other calls", () =>
+  watched(async (findings, time) => {
+    const a = new Lock(), b = new KeyedMutex<string>(), c = new Semaphore(1);
+    const controller = new AbortController(), { signal } = controller;
+    const all = Promise.allSettled([
+      a.run(async () => {
+        await flushMicrotasks();
+        await b.run("x", () => {}, { signal });
+      }),
+      b.run("x", async () => {
+        await flushMicrotasks();
+        await c.acquire({ signal });
+      }),
+      c.run(async () => {
+        await flushMicrotasks();
+        await a.acquire({ signal });
+      }),
+    ]);
+    const victims = [a.run(() => {}), a.acquire().then((guard) => guard.release())]; // they wait for it, and are no part of it
+    await pass(time, 60_000);
+    assert.deepEqual(kinds(findings).filter((kind) => kind !== "waited"), ["cycle"]);
+    const [{ message, calls }] = findings as [Finding];
+    assert.match(message, /^Interlock: cycle: 3 runs wait for each other since \d\d:\d\d:\d\d:\n/);
+    const runs = message.split("\n").slice(1).map((run) =>
+      /one has held (.*) for .*acquired at .*waited for (.*) for/.exec(run)!
+    );
+    const pairs = runs.map(([, held, wanted]) => `${held} > ${wanted}`.replaceAll(/#\d+/g, "#")).sort();
+    assert.deepEqual(pairs, [
+      'lock # > lock for key "x"',
+      'lock for key "x" > semaphore #',
+      "semaphore # > lock #",
+    ]);
+    assert.equal(calls.length, 6);
+    assert.ok(calls.every(({ site }) => /^watchdog_test\.ts:\d+$/.test(`${site}`)));
+    controller.abort(stop);
+    await all;
+    await Promise.all(victims);
+  }));
+
+test("watchdog: a reader inside of a reader, with a writer between them", () =>
+  watched(async (findings, time) => {
+    const rw = new RwLock();
+    const controller = new AbortController();
+    const outer = rw.reader.run(async () => {
+      await flushMicrotasks();
+      await rw.reader.acquire({ signal: controller.signal }).catch(() => {});
+    });
+    const writer = rw.writer.run(() => {});
+    await pass(time, 2_000);
+    assert.deepEqual(kinds(findings), ["self"]);
+    controller.abort(stop);
+    await Promise.all([outer, writer]);
+  }));
+
+test("watchdog: innocent programs cause no finding", () =>
+  watched(async (findings, time) => {
+    const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+    const a = new Lock(), b = new Lock(), outer = new Semaphore(2), inner = new Semaphore(2);
+    const nested = () => a.run(() => b.run(() => sleep(700)));
+    const pooled = () => outer.run(() => inner.run(() => sleep(700)));
+    const handing = () =>
+      a.run(async (guard) => {
+        const child = a.run(() => sleep(700));
+        await sleep(500);
+        guard.release();
+        await child; // it waits for the lock, which this run no longer holds
+      });
+    const condition = new Condition();
+    const consumer = condition.run(() => condition.wait());
+    const all = [nested, pooled, handing, nested, pooled, pooled, pooled].map((program) => program());
+    await pass(time, 9_000);
+    await Promise.all(all);
+    assert.equal(findings.length, 0);
+    await condition.run(() => condition.notifyAll());
+    await consumer;
+  }));
+
+test("watchdog: while one holder of several can go on, nothing is stuck", () =>
+  watched(async (findings, time) => {
+    const pool = new Semaphore(2);
+    let finish = () => {};
+    const busy = pool.run(() => new Promise<void>((resolve) => finish = resolve));
+    const outer = pool.run(() => pool.run(() => {}));
+    await pass(time, 5_000);
+    assert.equal(findings.length, 0);
+    finish();
+    await Promise.all([busy, outer]);
+  }));
+
+test("watchdog: a long queue is one finding, until it has been short", () =>
+  watched(async (findings, time) => {
+    const lock = new Lock();
+    for (let round = 1; round <= 2; round++) {
+      const guard = await lock.acquire();
+      const waiters = Array.from({ length: 1000 }, () => lock.run(() => {}));
+      await pass(time, 15_000);
+      assert.deepEqual(kinds(findings), Array.from({ length: round }, () => ["held", "waited"]).flat());
+      assert.match(findings.at(-1)!.message, /\(999 other calls wait, too\)/);
+      guard.release();
+      await Promise.all(waiters);
+    }
+  }, { held: 9_000 }));
+
+test("watchdog: forgotten permits are one finding for each place", () =>
+  watched(async (findings, time) => {
+    const semaphore = new Semaphore(10);
+    for (let i = 0; i < 5; i++) await semaphore.acquire();
+    await semaphore.acquire();
+    await pass(time, 20_000);
+    assert.deepEqual(kinds(findings), ["held", "held"]);
+  }));
+
+test("watchdog: a time-out names the oldest holder, while a watchdog is on", () =>
+  withFakeTime(async (time) => {
+    const lock = new Lock();
+    const message = async () => {
+      const waiter = watch(lock.acquire({ timeout: 100 }));
+      time.advance(100);
+      await flushMicrotasks();
+      assert.ok(waiter.reason instanceof TimeoutError);
+      return waiter.reason.message;
+    };
+    const plain = "Cannot acquire lock: timed out after 100 ms";
+    {
+      using _ = watchdog();
+      using _guard = await lock.acquire();
+      time.advance(3000);
+      assert.match(
+        await message(),
+        /^Cannot acquire lock: timed out after 100 ms; held for 3100 ms, acquired at watchdog_test\.ts:\d+$/,
+      );
+      const now = await watch(lock.acquire({ timeout: 0 })).promise.catch((error: Error) => error.message);
+      assert.match(now as string, /timed out after 0 ms; held for 3100 ms, acquired at watchdog_test\.ts:\d+$/);
+    }
+    using _guard = await lock.acquire();
+    using _observing = observe({});
+    assert.equal(await message(), plain);
+  }));
+
+test("watchdog: one timer, however many wait, and none while nothing does", () =>
+  withFakeTime(async (time) => {
+    const watching = watchdog({ report() {} });
+    assert.equal(time.timers, 0);
+    const lock = new Lock();
+    const guard = await lock.acquire();
+    const waiters = Array.from({ length: 10_000 }, () => lock.run(() => {}));
+    assert.equal(time.timers, 1);
+    const { started } = time;
+    await pass(time, 30_000);
+    assert.ok(time.started - started < 10, `${time.started - started} timers`);
+    guard.release();
+    await Promise.all(waiters);
+    await pass(time, 30_000);
+    assert.equal(time.timers, 0);
+    await lock.acquire();
+    assert.equal(time.timers, 1);
+    watching[Symbol.dispose]();
+    assert.equal(time.timers, 0);
+    assert.equal(hook, undefined);
+  }));
+
+test("watchdog: it goes on after a fake clock has gone away with its timer", async () => {
+  const findings: Finding[] = [];
+  using _ = watchdog({ held: 5, report: (_, finding) => void findings.push(finding) });
+  await withFakeTime(async (time) => {
+    new Thing("lock", "fake").grant({});
+    await Promise.resolve();
+    assert.equal(time.timers, 1);
+    clearTimeout(1);
+  });
+  new Thing("lock", "real").grant({});
+  while (!findings.some(({ calls }) => calls[0]!.name === "real")) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
+
+test("watchdog: Infinity turns a search off", () =>
+  watched(async (findings, time) => {
+    const lock = new Lock();
+    await lock.acquire();
+    const controller = new AbortController();
+    const waiter = watch(lock.acquire({ signal: controller.signal }));
+    await pass(time, 100_000);
+    assert.equal(findings.length, 0);
+    controller.abort();
+    await flushMicrotasks();
+    assert.equal(waiter.state, "rejected");
+  }, { held: Infinity, waited: Infinity, self: Infinity }));
+
+test("watchdog: by default it warns, with the words and the full paths", () =>
+  withFakeTime(async (time) => {
+    const { warn } = console;
+    const warnings: unknown[][] = [];
+    console.warn = (...args: unknown[]) => void warnings.push(args);
+    try {
+      using _ = watchdog({ held: 10 });
+      using _guard = await new Lock().acquire();
+      await pass(time, 1000);
+    } finally {
+      console.warn = warn;
+    }
+    assert.equal(warnings.length, 1);
+    assert.match(
+      `${warnings[0]}`,
+      /^Interlock: lock #\d+ has been held .*\n {4}at \S+tests\/diagnostics\/watchdog_test\.ts:\d+:\d+$/,
+    );
+  }));
+
+test("watchdog: wrong options are refused", () => {
+  for (const name of ["waited", "held", "self"]) {
+    assert.throws(() => watchdog({ [name]: NaN }), RangeError);
+    assert.throws(() => watchdog({ [name]: -1 }), RangeError);
+    assert.throws(() => watchdog({ [name]: "5" }), TypeError);
+  }
+  assert.throws(() => watchdog({ report: 5 as never }), TypeError);
+  assert.throws(() => watchdog(5 as never), TypeError);
+  assert.equal(hook, undefined);
+});
