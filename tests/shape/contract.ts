@@ -102,6 +102,7 @@ const REDIS: Readonly<Record<string, string>> = {
   BunRedisClient: "send duplicate subscribe close connected onconnect onclose",
 };
 
+const CALL = "id permits since lasted site";
 const EVENT = "id kind name key permits at";
 
 const DIAGNOSTICS: Readonly<Record<string, string>> = {
@@ -123,6 +124,16 @@ const DIAGNOSTICS: Readonly<Record<string, string>> = {
   Trace: "dropped toJSON",
   TraceOptions: "limit",
   TraceJson: "traceEvents displayTimeUnit otherData",
+  snapshot: "",
+  ThingSnapshot: "kind name key holders waiters",
+  CallSnapshot: CALL,
+  CallSite: "file line column toString",
+  watchdog: "",
+  WatchdogOptions: "waited held self report",
+  dashboard: "",
+  Dashboard: "",
+  Finding: "kind message calls",
+  FoundCall: `${CALL} state kind name key`,
   TraceEvent: "ph name cat ts dur pid tid id bp args",
 };
 

@@ -1,0 +1,59 @@
+/**
+ * Durations in classes that grow by about three, and their drawing.
+ *
+ * @module
+ */
+
+/** Upper ends of the classes, in ms; the last class has none. */
+const ENDS = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
+
+export class Histogram {
+  readonly counts: number[] = new Array(ENDS.length + 1).fill(0);
+  /** The number of durations. */
+  total = 0;
+
+  add(ms: number): void {
+    const index = ENDS.findIndex((end) => ms < end);
+    this.counts[index < 0 ? ENDS.length : index]!++;
+    this.total++;
+  }
+
+  /** A bound that the given part of all durations is below, as in `< 30 ms`. */
+  below(part: number): string {
+    if (this.total === 0) return "–";
+    let sum = 0;
+    const index = this.counts.findIndex((count) => (sum += count) >= part * this.total);
+    return index < ENDS.length ? `< ${inWords(ENDS[index]!)}` : `> ${inWords(ENDS.at(-1)!)}`;
+  }
+}
+
+const WIDTH = 300, BAR = 24, HEIGHT = 76;
+
+/** Bars over their classes, as an SVG that scales with its place. */
+export function drawHistogram(title: string, { counts, total }: Histogram): string {
+  const most = Math.max(1, ...counts);
+  const bars = counts.map((count, i) => {
+    const height = count === 0 ? 0 : Math.max(2, Math.round(count / most * HEIGHT));
+    const [x, y] = [8 + i * (BAR + 2), 4 + HEIGHT - height];
+    return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2"><title>${count}: ${
+      classOf(i)
+    }</title></rect>`;
+  });
+  const labels = [1, 4, 7, 10].map((i) =>
+    `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}" text-anchor="middle">${inWords(ENDS[i - 1]!)}</text>`
+  );
+  const filled = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []);
+  const words = total === 0 ? "none yet" : filled.join(", ");
+  return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${words}">` +
+    `<path d="M8 ${HEIGHT + 4.5}H${WIDTH - 6}"/>${bars.join("")}${labels.join("")}</svg>`;
+}
+
+function classOf(index: number): string {
+  const from = index === 0 ? "" : `from ${inWords(ENDS[index - 1]!)} `;
+  return index < ENDS.length ? `${from}to ${inWords(ENDS[index]!)}` : `above ${inWords(ENDS.at(-1)!)}`;
+}
+
+/** As in `30 ms` and `3 s`. */
+function inWords(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
+}

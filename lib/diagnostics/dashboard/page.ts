@@ -1,0 +1,109 @@
+/**
+ * The page itself: one document without anything to load. The server sends its moving parts; the script puts them in
+ * their places and leaves focus and scroll where they are.
+ *
+ * @module
+ */
+import { STYLE } from "./style.ts";
+
+const SCRIPT = `
+const byId = (id) => document.getElementById(id);
+const shown = {};
+let source, latest, isPaused = false, selected = decodeURIComponent(location.hash.slice(1));
+
+function connect() {
+  source?.close();
+  const width = Math.max(280, byId("detail").clientWidth - 16);
+  source = new EventSource("?" + new URLSearchParams({ events: "", thing: selected, width }));
+  source.onopen = () => state("live");
+  source.onerror = () => state("reconnecting");
+  source.onmessage = ({ data }) => {
+    latest = { ...latest, ...JSON.parse(data) };
+    if (!isPaused) show();
+  };
+}
+
+function show() {
+  for (const [id, html] of Object.entries(latest)) {
+    if (shown[id] === html) continue;
+    shown[id] = html;
+    const focused = document.activeElement?.id;
+    byId(id).innerHTML = html;
+    if (focused && focused !== document.activeElement?.id) byId(focused)?.focus({ preventScroll: true });
+  }
+  document.title = (latest.alerts ? "Deadlock · " : "") + "Interlock";
+}
+
+function state(words) {
+  if (isPaused) words = "paused";
+  byId("state").textContent = words;
+  byId("state").className = words;
+}
+
+byId("pause").onclick = () => {
+  isPaused = !isPaused;
+  byId("pause").setAttribute("aria-pressed", isPaused);
+  state(source.readyState === 1 ? "live" : "reconnecting");
+  if (!isPaused && latest) show();
+};
+byId("things").onclick = ({ target }) => {
+  const thing = target.closest("tr")?.querySelector("button")?.dataset.thing;
+  if (thing === undefined) return;
+  selected = thing;
+  history.replaceState(undefined, "", "#" + encodeURIComponent(thing));
+  connect();
+};
+byId("things").onkeydown = (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const buttons = [...byId("things").querySelectorAll("button")];
+  const next = buttons[buttons.indexOf(document.activeElement) + step];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+};
+let resizing;
+addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(connect, 200);
+});
+connect();
+`;
+
+/** The document. Only a script with that nonce runs, so a name or key can never run one. */
+export function page(nonce: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Interlock</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
+</head>
+<body>
+<header>
+<h1>Interlock</h1>
+<p id="numbers"></p>
+<p class="controls"><span id="state" role="status">connecting</span>
+<button type="button" id="pause" aria-pressed="false">Pause</button></p>
+</header>
+<main>
+<div id="alerts" role="alert"></div>
+<table>
+<caption>By waiting time</caption>
+<thead><tr><th scope="col">Thing</th><th scope="col">Holders</th><th scope="col">Waiters</th>
+<th scope="col">Longest wait</th><th scope="col" class="wide">95 % waited</th><th scope="col" class="wide">95 % held</th>
+<th scope="col" class="wide">Grants</th></tr></thead>
+<tbody id="things"></tbody>
+</table>
+<div id="detail"></div>
+</main>
+<footer><p>This page reads only. It shows names, keys and source files of the process: keep it behind authentication.
+File and line of each call appear while a watchdog is on.</p></footer>
+<noscript>This page is updated by a script.</noscript>
+<script nonce="${nonce}">${SCRIPT}</script>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,160 @@
+/**
+ * The moving parts of the page, as HTML: deadlocks, the table of things, and one thing in detail.
+ *
+ * @module
+ */
+import type { Entry } from "../entry.ts";
+import type { Finding } from "../finding.ts";
+import { Rows } from "../rows.ts";
+import { drawHistogram } from "./histogram.ts";
+import { draw, type Row } from "./timeline.ts";
+import type { Track, Tracks } from "./tracks.ts";
+
+/** How many things the table shows, and how many calls of one thing. */
+const MOST_ROWS = 40, MOST_CALLS = 8;
+/** The timeline's time from left to right, in ms. */
+const SPAN = 30_000;
+
+/** The state of the page that the server has to know. */
+export interface ViewOptions {
+  /** The label of the thing that is shown in detail; the first of the table if there is none of that name. */
+  readonly selected: string;
+  /** Pixels for the timeline. */
+  readonly width: number;
+}
+
+/** The HTML of each part, by the id of its place in the page. */
+export type Parts = Readonly<Record<"alerts" | "numbers" | "things" | "detail", string>>;
+
+/** The parts at present. `perSecond`: events per second. */
+export function render(tracks: Tracks, stuck: readonly Finding[], perSecond: number, options: ViewOptions): Parts {
+  const now = performance.now();
+  const all = [...tracks.all].map((track) => ({ track, longest: longest(track.waits, now) }))
+    .sort((a, b) => rank(b.longest) - rank(a.longest) || b.track.totalWaited - a.track.totalWaited);
+  const selected = tracks.get(options.selected) ?? all[0]?.track;
+  const hidden = all.length - MOST_ROWS;
+  const count = (of: "waits" | "holds") => all.reduce((sum, { track }) => sum + track[of].size, 0);
+  return {
+    alerts: stuck.map(({ kind, message }) => alert(kind, message)).join(""),
+    numbers: [
+      plural(all.length, "thing"),
+      plural(count("holds"), "holder"),
+      plural(count("waits"), "waiter"),
+      `${perSecond} events/s`,
+    ].map((one) => `<span>${one}</span>`).join(""),
+    things: all.length === 0
+      ? '<tr><td colspan="7" class="none">Nothing has been acquired yet.</td></tr>'
+      : all.slice(0, MOST_ROWS).map(({ track, longest }) => row(track, longest, track === selected)).join("") +
+        (hidden > 0
+          ? `<tr><td colspan="7" class="none">and ${plural(hidden, "thing")} that waited less</td></tr>`
+          : ""),
+    detail: selected === undefined ? "" : detail(selected, now, options.width),
+  };
+}
+
+function alert(kind: Finding["kind"], message: string): string {
+  const [title, ...lines] = message.replace(/^Interlock: (self-wait|cycle): /, "").split("\n");
+  const list = lines.length === 0 ? "" : `<ol>${lines.map((line) => `<li>${escape(line.trim())}</li>`).join("")}</ol>`;
+  const word = kind === "self" ? "Deadlock with itself" : "Deadlock";
+  return `<section class="alert"><h2>${word}</h2><p>${escape(title!)}</p>${list}</section>`;
+}
+
+function row(track: Track, longest: number, isSelected: boolean): string {
+  const { label, waits, holds, waiting, holding, grants, giveUps } = track;
+  const level = longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
+  const cells: [string, string][] = [
+    ["", `${holds.size || ""}`],
+    ["", `${waits.size || ""}`],
+    [level, longest === 0 ? "" : span(longest)],
+    ["wide", escape(waiting.below(0.95))],
+    ["wide", escape(holding.below(0.95))],
+    ["wide", `${grants}${giveUps === 0 ? "" : `<small> · ${giveUps} gave up</small>`}`],
+  ];
+  const name = `<th scope="row"><button type="button" id="b-${attribute(label)}" data-thing="${attribute(label)}" ` +
+    `aria-pressed="${isSelected}">${escape(label)}</button></th>`;
+  return `<tr${isSelected ? ' class="selected"' : ""}>${name}` +
+    `${cells.map(([kind, text]) => `<td class="${kind}">${text}</td>`).join("")}</tr>`;
+}
+
+function detail(track: Track, now: number, width: number): string {
+  const isSampled = track.lastSkipped > now - SPAN;
+  return `<h2>${escape(track.label)}</h2>` + timeline(track, now, width) +
+    `<p class="note">The last ${SPAN / 1000} seconds.${
+      isSampled ? " Sampled: not every wait and hold below 0.1 s is drawn; the numbers count all." : ""
+    }</p><div class="calls">${calls("Holders", "held", track.holds, now)}${
+      calls("Waiters", "waited", track.waits, now)
+    }` +
+    `</div><div class="calls"><section><h3>Waiting</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
+    `<section><h3>Holding</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
+}
+
+function calls(title: string, verb: string, entries: ReadonlySet<Entry>, now: number): string {
+  const shown = [...entries].slice(0, MOST_CALLS).map((entry) => {
+    const { site } = entry.origin;
+    const permits = entry.permits === 1 ? "" : `, ${entry.permits} permits`;
+    const place = site === undefined ? "" : ` <code title="${attribute(`${site.file}:${site.line}:${site.column}`)}">` +
+      `${escape(`${site}`)}</code>`;
+    return `<li><span>#${entry.id}${place}</span> <span>${verb} ${span(now - entry.since)}${permits}</span></li>`;
+  });
+  const more = entries.size - MOST_CALLS;
+  if (more > 0) shown.push(`<li class="none">and ${more} more</li>`);
+  const list = shown.length === 0 ? '<p class="none">none</p>' : `<ul>${shown.join("")}</ul>`;
+  return `<section><h3>${title}</h3>${list}</section>`;
+}
+
+/** Holders above waiters, in as few rows as there is room for. */
+function timeline(track: Track, now: number, width: number): string {
+  const from = now - SPAN;
+  const open = (what: "wait" | "hold", entries: ReadonlySet<Entry>) =>
+    [...entries].slice(0, MOST_CALLS).map(({ since }) => ({ what, from: since, to: Infinity, isGivenUp: false }));
+  const spans = [
+    ...track.past.filter(({ to }) => to > from),
+    ...open("hold", track.holds),
+    ...open("wait", track.waits),
+  ];
+  const lanes = [...rows("hold", "holder", spans), ...rows("wait", "waiter", spans)];
+  return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width, span: SPAN })}</div>`;
+}
+
+type Span = Track["past"][number];
+
+function rows(what: Span["what"], word: string, all: readonly Span[]): Row[] {
+  const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
+  const packed = new Rows();
+  for (const { from, to, isGivenUp } of all.filter((one) => one.what === what).sort((a, b) => a.from - b.from)) {
+    const index = packed.place(from, to);
+    if (index >= MOST_CALLS) continue;
+    const lane = lanes[index] ??= { label: index === 0 ? word : `${word} ${index + 1}`, spans: [], marks: [] };
+    lane.spans.push({ state: what === "wait" ? "waits" : "holds", from, ...(to === Infinity ? {} : { to }) });
+    if (isGivenUp) lane.marks.push({ sign: "✕", at: to, text: "" });
+  }
+  return lanes;
+}
+
+function longest(waits: ReadonlySet<Entry>, now: number): number {
+  const [oldest] = waits;
+  return oldest === undefined ? 0 : now - oldest.since;
+}
+
+/** Short waits do not change the order, so that the table stays quiet. */
+function rank(longest: number): number {
+  return longest < 1000 ? 0 : longest;
+}
+
+/** As in `0.3 s`, `12 s` and `4 min`. */
+function span(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+function plural(n: number, word: string): string {
+  return `${n} ${word}${n === 1 ? "" : "s"}`;
+}
+
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function attribute(text: string): string {
+  return escape(text).replaceAll('"', "&quot;");
+}
