@@ -1,19 +1,17 @@
 /**
- * One timer that keeps no process alive. Under a clock that was replaced since it was set, it is set again.
+ * One time to look at what waits and holds. It keeps no process alive. Under a clock that was replaced since it was set,
+ * it is set again.
  *
  * @module
  */
-
-/** The longest delay of setTimeout; a longer one would fire at once. */
-const LONGEST_DELAY = 2 ** 31 - 1;
+import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
 
 export class WatchTimer {
   readonly #onTime: (now: number) => void;
   /** The least time between two calls, in ms. */
   readonly #pause: number;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whose timer it is: a fake clock goes away with its timers. */
-  #setBy: unknown;
+  #timer: CancelRegistration | undefined;
+  /** On the clock of `performance.now()`; Infinity while no timer is set. */
   #until = Infinity;
 
   constructor(pause: number, onTime: (now: number) => void) {
@@ -23,17 +21,16 @@ export class WatchTimer {
 
   /** Sees to it that the function is called at that time, or up to a pause later. */
   atLatest(time: number): void {
-    if (time === Infinity || (time >= this.#until - this.#pause && this.#setBy === setTimeout)) return;
+    if (time === Infinity || (time >= this.#until - this.#pause && !this.#timer?.isStale)) return;
     this.clear();
-    const delay = Math.min(Math.max(this.#pause, Math.ceil(time - performance.now())), LONGEST_DELAY);
-    this.#until = performance.now() + delay;
-    this.#setBy = setTimeout;
-    this.#timer = setTimeout(() => this.#fire(), delay);
-    (this.#timer as { unref?: () => void }).unref?.();
+    const now = performance.now();
+    const timeout = Math.max(this.#pause, Math.ceil(time - now));
+    this.#until = now + timeout;
+    this.#timer = onCancel({ timeout, keepsAlive: false }, () => this.#fire());
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.end();
     this.#until = Infinity;
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { type CancelRegistration, onCancel } from "../../internal/cancellation.ts";
 import type { Parts } from "./view.ts";
 
 /** How often a page is updated, in ms. */
@@ -16,7 +17,7 @@ export class PartStream implements UnderlyingDefaultSource<Uint8Array>, Disposab
   /** All open ones, this one included. */
   readonly #open: Set<Disposable>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #timer: CancelRegistration | undefined;
   #sent: Partial<Parts> = {};
 
   constructor(current: () => Parts, open: Set<Disposable>) {
@@ -28,12 +29,10 @@ export class PartStream implements UnderlyingDefaultSource<Uint8Array>, Disposab
     this.#controller = controller;
     this.#open.add(this);
     this.#send();
-    this.#timer = setInterval(() => this.#send(), PERIOD);
-    (this.#timer as { unref?: () => void }).unref?.();
   }
 
   cancel(): void {
-    clearInterval(this.#timer);
+    this.#timer?.end();
     this.#open.delete(this);
   }
 
@@ -43,6 +42,7 @@ export class PartStream implements UnderlyingDefaultSource<Uint8Array>, Disposab
   }
 
   #send(): void {
+    this.#timer = onCancel({ timeout: PERIOD, keepsAlive: false }, () => this.#send());
     const controller = this.#controller!;
     if ((controller.desiredSize ?? 0) <= 0) return; // a slow reader gets fewer updates, not a backlog
     const parts = this.#current();
