@@ -51,7 +51,7 @@ const server = createServer(nodeListener((request) => {
 const writeDown = () => writeFileSync(file, JSON.stringify({ accepted }));
 process.on("exit", writeDown);
 // A server that has to be killed has no other chance.
-process.on("SIGTERM", () => setTimeout(writeDown, 9_500));
+process.on("SIGTERM", () => setTimeout(() => setInterval(writeDown, 10), 9_300));
 await setups[name]!(server);
 server.listen({ port, host: hostname, backlog: 511 }, () => {
   console.log(`listening on ${(server.address() as AddressInfo).port}`);
