@@ -86,9 +86,9 @@ async function takeOver(runtime: RuntimeName, kind: "fetch" | "node", old: Serve
 }
 
 async function outcome(load: Load, exits: number[], stop: () => Promise<unknown>): Promise<RollingOutcome> {
-  const { whole, failures, closedKept } = await load.tally();
+  const { whole, failures, closedKept, closedNew } = await load.tally();
   await stop();
-  return { answered: whole.length, failures, closedKept, exit: Math.max(...exits) };
+  return { answered: whole.length, failures, unread: closedKept + closedNew, exit: Math.max(...exits) };
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -9,8 +9,8 @@ export interface RollingOutcome {
   answered: number;
   /** Failures by method and status or error code, as load.ts counts them. */
   failures: Record<string, number>;
-  /** Those of them that were resets of a kept connection before any byte of answer: the client may send again. */
-  closedKept: number;
+  /** Those of them that were resets before any byte of answer, of requests that no server has handled. */
+  unread: number;
   /** ms that the longest exit took. */
   exit: number;
 }
@@ -32,8 +32,8 @@ export async function rolling(
     servers[i % 2] = await startOn(ports[i % 2]!);
     await new Promise((resolve) => setTimeout(resolve, proxy.recovers + 500));
   }
-  const { whole, failures, closedKept } = await load.tally();
+  const { whole, failures, closedKept, closedNew } = await load.tally();
   await Promise.all(servers.map(end));
   await proxy.stop();
-  return { answered: whole.length, failures, closedKept, exit: Math.max(...exits) };
+  return { answered: whole.length, failures, unread: closedKept + closedNew, exit: Math.max(...exits) };
 }

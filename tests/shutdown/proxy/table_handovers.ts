@@ -9,15 +9,15 @@ import type { RollingOutcome } from "./rolling.ts";
  */
 export const handovers: Part = async (options) => {
   const table = new Table();
-  const add = (what: string, { answered, failures, closedKept, exit }: RollingOutcome, repeats = 0) =>
+  const add = (what: string, { answered, failures, unread, exit }: RollingOutcome, repeats = 0) =>
     table.add({
       "handover": what,
       "times": options.rounds,
       "requests answered": answered,
       "client-visible failures": failuresOf(failures),
-      "of these repeatable": closedKept,
+      "of these unread": unread,
       "longest exit ms": Math.round(exit),
-    }, sum(failures) === Math.min(closedKept, repeats));
+    }, sum(failures) === Math.min(unread, repeats));
   add("node:cluster, 2 workers", await replaceWorkers(options));
   for (const runtime of ["deno", "bun"] as const) {
     add(`reusePort, ${runtime}`, await replaceByReusePort(runtime, options), Infinity);
@@ -25,7 +25,7 @@ export const handovers: Part = async (options) => {
   for (const [runtime, kind] of [["node", "node"], ["deno", "fetch"], ["bun", "fetch"]] as const) {
     const { problem, exit } = await succeed(runtime, kind);
     const failures: Record<string, number> = problem === undefined ? {} : { [problem]: 1 };
-    add(`same port, ${runtime}`, { answered: 2, failures, closedKept: 0, exit });
+    add(`same port, ${runtime}`, { answered: 2, failures, unread: 0, exit });
   }
   return table.broken;
 };
