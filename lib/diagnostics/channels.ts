@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<EventName, string>> = {
  * import { Lock } from "@interlock/interlock";
  * import { channels } from "@interlock/interlock/diagnostics";
  *
- * subscribe("interlock:grant", (event) => console.log((event as { kind: string }).kind));
+ * subscribe("interlock:grant", (event) => console.log((event as { kind: string }).kind)); // lock
  * using _publishing = channels();
  * using _ = await new Lock().acquire();
  * ```

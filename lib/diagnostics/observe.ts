@@ -27,9 +27,9 @@ import type { Listener } from "./listeners.ts";
  * import { observe } from "@interlock/interlock/diagnostics";
  *
  * using _observing = observe({
- *   grant: ({ kind, name, waited }) => console.log(kind, name, waited),
+ *   grant: ({ kind, name, waited }) => console.log(kind, name, waited), // lock orders 0
  * });
- * using _ = await new Lock().acquire();
+ * using _ = await new Lock({ name: "orders" }).acquire();
  * ```
  */
 export function observe(observer: Observer): Disposable {

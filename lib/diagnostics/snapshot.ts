@@ -49,7 +49,7 @@ export interface ThingSnapshot {
  * import { observe, snapshot } from "@interlock/interlock/diagnostics";
  *
  * using _observing = observe({});
- * using _ = await new Lock().acquire();
+ * using _ = await new Lock({ name: "orders" }).acquire();
  * const [orders] = snapshot();
  * console.log(orders?.kind, orders?.holders.length, orders?.waiters.length); // lock 1 0
  * ```

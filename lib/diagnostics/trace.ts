@@ -42,9 +42,9 @@ export interface Trace extends Disposable {
  * import { trace } from "@interlock/interlock/diagnostics";
  *
  * using recording = trace();
- * await new Lock().run(() => {});
+ * await new Lock({ name: "orders" }).run(() => {});
  * const { traceEvents } = recording.toJSON();
- * console.log(traceEvents.filter(({ ph }) => ph === "X").length);
+ * console.log(traceEvents.filter(({ ph }) => ph === "X").length); // 1 (the hold)
  * ```
  */
 export function trace(options: TraceOptions = {}): Trace {

@@ -50,7 +50,7 @@ export interface WatchdogOptions {
  * import { watchdog } from "@interlock/interlock/diagnostics";
  *
  * using _watching = watchdog({ self: 50, report: (_, finding) => console.log(finding.kind) }); // self
- * const lock = new Lock();
+ * const lock = new Lock({ name: "orders" });
  * await lock.run(() => lock.run(() => {}, { timeout: 200 })).catch((error) => console.log(error.name)); // TimeoutError
  * ```
  */

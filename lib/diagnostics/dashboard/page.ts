@@ -31,7 +31,11 @@ function show() {
     byId(id).innerHTML = html;
     if (focused && focused !== document.activeElement?.id) byId(focused)?.focus({ preventScroll: true });
   }
-  document.title = (latest.alerts ? "Deadlock · " : "") + "Interlock";
+  // Said once: the numbers in the alerts change all the time.
+  const count = document.querySelectorAll(".alert").length;
+  const words = count === 0 ? "" : count === 1 ? "Deadlock" : count + " deadlocks";
+  if (byId("announcement").textContent !== words) byId("announcement").textContent = words;
+  document.title = words + (words && " · ") + "Interlock";
 }
 
 function state(words) {
@@ -89,7 +93,8 @@ export function page(nonce: string): string {
 <button type="button" id="pause" aria-pressed="false">Pause</button></p>
 </header>
 <main>
-<div id="alerts" role="alert"></div>
+<p id="announcement" role="alert"></p>
+<div id="alerts"></div>
 <table>
 <caption>By waiting time</caption>
 <thead><tr><th scope="col">Thing</th><th scope="col">Holders</th><th scope="col">Waiters</th>

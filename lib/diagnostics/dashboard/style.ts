@@ -34,6 +34,7 @@ button { font: inherit; color: inherit; cursor: pointer; }
 #pause { min-height: 2.25rem; padding: 0 .9rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 #pause[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+#announcement { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .alert { margin-bottom: 1rem; padding: .9rem 1.1rem; border: 1px solid var(--bad); border-radius: 10px;
   background: var(--bad-ground); overflow-wrap: anywhere; }
 .alert h2 { margin: 0 0 .15rem; color: var(--bad); }

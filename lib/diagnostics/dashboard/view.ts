@@ -11,7 +11,7 @@ import { draw, type Row } from "./timeline.ts";
 import type { Track, Tracks } from "./tracks.ts";
 
 /** How many things the table shows, and how many calls of one thing. */
-const MOST_ROWS = 40, MOST_CALLS = 8;
+const MOST_ROWS = 15, MOST_CALLS = 8;
 /** The timeline's time from left to right, in ms. */
 const SPAN = 30_000;
 
@@ -40,7 +40,7 @@ export function render(tracks: Tracks, stuck: readonly Finding[], perSecond: num
       plural(all.length, "thing"),
       plural(count("holds"), "holder"),
       plural(count("waits"), "waiter"),
-      `${perSecond} events/s`,
+      `${perSecond.toLocaleString("en")} events/s`,
     ].map((one) => `<span>${one}</span>`).join(""),
     things: all.length === 0
       ? '<tr><td colspan="7" class="none">Nothing has been acquired yet.</td></tr>'
@@ -148,7 +148,7 @@ function span(ms: number): string {
 }
 
 function plural(n: number, word: string): string {
-  return `${n} ${word}${n === 1 ? "" : "s"}`;
+  return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 }
 
 function escape(text: string): string {

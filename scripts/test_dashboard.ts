@@ -1,0 +1,137 @@
+/**
+ * `deno task test:dashboard`: the dashboard of real servers in a real browser: a deadlock is on the page within two
+ * seconds, by mouse and keyboard, light and dark, on a phone's width and under load. With a folder as argument,
+ * screenshots go there.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import type { Browser, Page } from "playwright-core";
+import { launch } from "./_chromium.ts";
+
+const [, , pictures] = process.argv;
+const SERVER = "tests/diagnostics/dashboard/server.ts";
+const COMMANDS: Record<string, string[]> = {
+  deno: ["deno", "run", "-A", "--no-check", SERVER, "deno"],
+  hono: ["deno", "run", "-A", "--no-check", SERVER, "hono"],
+  bun: ["bun", SERVER, "bun"],
+  busy: ["deno", "run", "-A", "--no-check", SERVER, "deno", "busy"],
+};
+
+const light = { viewport: { width: 1100, height: 900 }, colorScheme: "light" } as const;
+const dark = { viewport: { width: 1100, height: 900 }, colorScheme: "dark", reducedMotion: "reduce" } as const;
+const phone = { viewport: { width: 360, height: 780 }, colorScheme: "light", hasTouch: true } as const;
+
+/** Runs the server, and returns its address. */
+async function start(server: string): Promise<{ url: string; child: ChildProcess }> {
+  const [command, ...args] = COMMANDS[server]!;
+  const child = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const url of createInterface(child.stdout!)) return { url, child };
+  throw new Error(`Cannot start ${server}: it printed no address`);
+}
+
+const isLive = (page: Page) => page.locator("#state", { hasText: "live" }).waitFor();
+const isFilled = (page: Page) => page.locator("#things button").nth(2).waitFor();
+
+async function fits(page: Page): Promise<void> {
+  const [content, window] = await page.evaluate<[number, number]>("[document.documentElement.scrollWidth, innerWidth]");
+  assert.ok(content <= window, `${content} of ${window} pixels`);
+}
+
+async function showsDeadlock(page: Page, url: string): Promise<void> {
+  await isLive(page);
+  assert.equal((await fetch(url, { method: "POST" })).status, 200);
+  const start = performance.now();
+  const alert = page.locator("#alerts");
+  await alert.getByRole("heading", { name: "Deadlock" }).waitFor({ timeout: 2_000 });
+  console.log(`       on the page after ${Math.round(performance.now() - start)} ms`);
+  const text = await alert.innerText();
+  for (const name of ["alice", "bob"]) assert.ok(text.includes(`lock "accounts" for key "${name}"`), text);
+  assert.match(text, /server\.ts:\d+/);
+  assert.equal(await page.title(), "Deadlock · Interlock");
+  assert.equal(await page.getByRole("alert").innerText(), "Deadlock");
+}
+
+async function worksByKeyboard(page: Page): Promise<void> {
+  await isFilled(page);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate("document.activeElement.id"), "pause");
+  await page.keyboard.press("Enter"); // so that rows stay where they are
+  assert.equal(await page.locator("#state").innerText(), "paused");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("ArrowDown");
+  const thing = await page.evaluate<string>("document.activeElement.dataset.thing");
+  assert.ok(thing);
+  await page.keyboard.press("Enter");
+  await page.locator("#pause").click();
+  await page.locator("#detail h2", { hasText: thing }).waitFor();
+  await page.getByRole("button", { name: thing, pressed: true }).waitFor();
+  assert.equal(await page.evaluate("decodeURIComponent(location.hash.slice(1))"), thing);
+}
+
+/** Updates go on, each drawn quickly, and the page says that it is sampled. */
+async function staysResponsive(page: Page): Promise<void> {
+  await page.waitForTimeout(3_000);
+  await page.locator("#things button").nth(1).click();
+  await page.getByText("Sampled:").waitFor({ timeout: 5_000 });
+  await page.getByText(/and \d+ things that waited less/).waitFor();
+  const delay = await page.evaluate<number>(`new Promise((resolve) => {
+    const from = performance.now();
+    let longest = 0, last = from;
+    const frame = (now) => {
+      longest = Math.max(longest, now - last);
+      last = now;
+      if (now - from < 3000) requestAnimationFrame(frame);
+      else resolve(longest);
+    };
+    requestAnimationFrame(frame);
+  })`);
+  console.log(`       the longest frame took ${Math.round(delay)} ms`);
+  assert.ok(delay < 500, `${delay} ms`);
+}
+
+const checks: [name: string, server: string, view: object, check: (page: Page, url: string) => Promise<void>][] = [
+  ["light", "deno", light, showsDeadlock],
+  ["hono", "hono", light, showsDeadlock],
+  ["bun", "bun", light, showsDeadlock],
+  ["keyboard", "deno", light, worksByKeyboard],
+  ["dark", "deno", dark, showsDeadlock],
+  ["phone", "deno", phone, showsDeadlock],
+  ["busy", "busy", light, staysResponsive],
+];
+
+async function run(browser: Browser, [name, server, view, check]: (typeof checks)[number]): Promise<void> {
+  const { url, child } = await start(server);
+  const context = await browser.newContext(view);
+  try {
+    const page = await context.newPage();
+    const errors: unknown[] = [];
+    page.on("pageerror", (error) => errors.push(error));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    page.setDefaultTimeout(20_000);
+    await page.goto(url);
+    await check(page, url);
+    await page.waitForTimeout(pictures ? 3_000 : 0);
+    await fits(page);
+    if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
+    assert.deepEqual(errors, []);
+  } finally {
+    await context.close();
+    child.kill();
+  }
+}
+
+let failed = 0;
+const browser = await launch();
+for (const check of checks) {
+  try {
+    await run(browser, check);
+    console.log(`ok     ${check[0]}`);
+  } catch (error) {
+    console.log(`FAILED ${check[0]}\n`, error, ++failed);
+  }
+}
+await browser.close();
+console.log(`${checks.length - failed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,83 @@
+/**
+ * A server with work, a deadlock and the dashboard, for the tests in a browser:
+ * `server.ts deno|bun|hono [busy]`. Prints its address.
+ */
+import { Hono } from "hono";
+import { KeyedMutex, Lock, Pool, Semaphore } from "../../../mod.ts";
+import { dashboard, watchdog } from "../../../lib/diagnostics/mod.ts";
+import process from "node:process";
+
+const [, , how, busy] = process.argv;
+const show = dashboard();
+watchdog({ report() {} });
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const sleepAbout = (ms: number) => sleep(ms * (0.5 + Math.random()));
+
+/** Two transfers in opposite orders. */
+function deadlock(): void {
+  const accounts = new KeyedMutex<string>({ name: "accounts" });
+  const transfer = (from: string, to: string) =>
+    accounts.run(from, async () => {
+      await sleep(10);
+      await accounts.run(to, () => {});
+    });
+  void transfer("alice", "bob");
+  void transfer("bob", "alice");
+}
+
+/** Some of everything, again and again. */
+function work(): void {
+  const orders = new Lock({ name: "orders" }), gateway = new Semaphore(2, { name: "gateway <eu>" });
+  const pool = new Pool(3, { name: "thumbnails" });
+  const forever = async (act: () => Promise<unknown>, pause: number) => {
+    for (;;) {
+      await act().catch(() => {});
+      await sleepAbout(pause);
+    }
+  };
+  for (let i = 0; i < 4; i++) {
+    void forever(() => orders.run(() => sleepAbout(250), { timeout: 900 }), 300);
+    void forever(() => gateway.run(() => sleepAbout(400)), 200);
+    void forever(() => pool.run(() => sleepAbout(700)), 100);
+  }
+}
+
+/** Thousands of things, and thousands of events per second. */
+function overload(): void {
+  const users = new KeyedMutex<number>({ name: "users" });
+  setInterval(() => {
+    for (let i = 0; i < 40; i++) {
+      const user = Math.floor(Math.random() * 3000);
+      void users.run(user, () => sleep(1));
+      void users.run(user, () => sleep(1));
+    }
+  }, 10);
+}
+
+work();
+if (busy) overload();
+
+interface BunLike {
+  serve(options: { port: number; hostname: string; fetch: (request: Request) => Response }): { url: URL };
+}
+
+/** Mounts the dashboard; a POST anywhere makes the deadlock. */
+function listen(): void {
+  const fetch = (request: Request) => {
+    if (request.method !== "POST") return mounted(request);
+    deadlock();
+    return new Response();
+  };
+  const app = new Hono().get("/debug/locks", (c) => show(c.req.raw));
+  const mounted = how === "hono" ? (request: Request) => app.fetch(request) as Response : show;
+  const path = how === "hono" ? "/debug/locks" : "/";
+  const [port, hostname] = [0, "127.0.0.1"];
+  if (how === "bun") {
+    const { url } = (globalThis as unknown as { Bun: BunLike }).Bun.serve({ port, hostname, fetch });
+    console.log(`${url.origin}${path}`);
+  } else {
+    Deno.serve({ port, hostname, onListen: ({ port }) => console.log(`http://${hostname}:${port}${path}`) }, fetch);
+  }
+}
+listen();
