@@ -80,7 +80,7 @@ if (import.meta.main !== undefined) {
 test("demo:redis hands over after the holder was killed", async () => {
   const { code, out, err } = await run("demo/redis.ts");
   assert.equal(code, 0, err);
-  assert.match(out, /process \d +left/);
+  assert.match(out, /process \d +killed/);
   assert.match(out, /The holder was killed; \d+ ms later the next one held/);
   assert.equal(out.includes("\x1b"), false);
 });
