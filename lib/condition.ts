@@ -1,5 +1,5 @@
 /**
- * A lock, and a line of those who lent it to the others until something has changed.
+ * A lock, and a queue of waiters that have lent their holds until they are notified.
  *
  * @module
  */
@@ -16,24 +16,25 @@ import {
   throwIfAborted,
   type WaitLimits,
 } from "./internal/check.ts";
-import { type Mutex, takeFree } from "./internal/mutex.ts";
+import { ConditionWaiter, releasedMeanwhile } from "./internal/condition_waiter.ts";
+import type { Mutex } from "./internal/mutex.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, PlainWaiter, type WaitedFor } from "./internal/waiter.ts";
+import { describe, type WaitedFor } from "./internal/waiter.ts";
 import { NotHeldError } from "./errors.ts";
-import { type Borrower, type Hold, runHolding } from "./internal/hold.ts";
+import { type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
 import { show } from "./internal/show.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
 /**
- * Waiting, while holding a lock, for something that others change while holding it.
+ * Waits, while holding a lock, for a change that another holder of the lock makes.
  *
  * Not for a mere signal without state to check: that is {@linkcode Event}.
  *
  * `wait` gives up the hold and takes it back under the *same* guard before it settles; meanwhile `guard.held` is false.
- * A guard that is released or disposed while its `wait` waits is given up for good: the `wait` rejects with
- * {@linkcode NotHeldError} without taking the lock back, and a notification that had reached it goes on to the next.
- * So leaving the scope of a guard never leaves a lock behind that nobody can release.
+ * Releasing or disposing of a guard while its `wait` waits ends that wait: it rejects with {@linkcode NotHeldError}
+ * without taking the lock back, and a notification that had reached it goes to the next waiter. So leaving the scope of a
+ * guard never leaves a lock behind that cannot be released.
  *
  * @example
  * ```ts
@@ -63,9 +64,9 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * A condition on a lock; on one of its own if none is given.
+   * A condition on a lock. Default: one of its own.
    *
-   * @param lock The lock that protects what is waited for. Several conditions may share one.
+   * @param lock The lock that protects the state. Several conditions may share one.
    * @param options Its name.
    * @throws {TypeError} when it is not a {@linkcode Lock}, or the name is not a string.
    */
@@ -81,12 +82,12 @@ export class Condition implements Acquirable<Guard> {
     return this.#self.name;
   }
 
-  /** Whether somebody holds the lock. */
+  /** Whether the lock is held. */
   get locked(): boolean {
     return this.#lock.locked;
   }
 
-  /** How many wait for a notification. Those who wait for the lock are counted by `lock.waiting`. */
+  /** The number of waits for a notification. Waits for the lock are counted by `lock.waiting`. */
   get waiting(): number {
     return this.#queue.size;
   }
@@ -96,7 +97,7 @@ export class Condition implements Acquirable<Guard> {
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
-   * @throws What the lock's `acquire` throws.
+   * @throws As the lock's `acquire` does.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
     return this.#lock.acquire(options);
@@ -108,11 +109,11 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Calls `fn` while holding the lock, and releases it however `fn` ends.
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
-   * @throws {TypeError} when `fn` is not a function, and what the lock's `acquire` and `fn` throw.
+   * @throws {TypeError} when `fn` is not a function; also rejects as the lock's `acquire` and `fn` do.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
@@ -121,7 +122,7 @@ export class Condition implements Acquirable<Guard> {
   /**
    * Releases the lock, as the lock itself does.
    *
-   * @throws {NotHeldError} when nobody holds it.
+   * @throws {NotHeldError} when the lock is not held.
    */
   release(): void {
     this.#lock.release();
@@ -129,18 +130,18 @@ export class Condition implements Acquirable<Guard> {
 
   /**
    * Gives up the lock, waits for a notification, and takes the lock back before it settles, whichever way it settles.
-   * There are no spurious wake-ups, but somebody else may have held the lock in between: check again, or use
+   * There are no spurious wake-ups, but another holder may have changed the state in between: check again, or use
    * {@linkcode Condition.waitFor}.
    *
-   * **Fairness**: notifications go to those who wait in the order in which they came; taking the lock back means going
-   * to the end of the lock's line.
+   * **Fairness**: notifications go to waiters in the order of their arrival. Taking the lock back means joining the end
+   * of the lock's queue.
    *
-   * **Cancellation**: an abort or time-out ends the waiting for the notification, not the taking back, which nothing
+   * **Cancellation**: an abort or time-out ends the wait for the notification, not the wait for the lock, which nothing
    * bounds. A signal that is already aborted and `timeout: 0` reject without giving up the lock. An abort after the
    * notification changes nothing.
    *
-   * @param options When to give up; `timeout` in milliseconds.
-   * @throws {NotHeldError} when nobody holds the lock, or its guard was released meanwhile.
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -153,14 +154,14 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Waits until `predicate` returns something truthy, and returns that. It is asked at once and after every
+   * Waits until `predicate` returns something truthy, and resolves to that. It is called at once and after every
    * notification, always while the lock is held.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Condition.wait}; `timeout` bounds the whole call.
    *
-   * @param predicate What to wait for. A promise that it returns is awaited, while the lock is held.
-   * @param options When to give up; `timeout` in milliseconds.
-   * @throws {NotHeldError} when nobody holds the lock, or its guard was released meanwhile.
+   * @param predicate Returns whether the wait is over. A promise that it returns is awaited while the lock is held.
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -173,8 +174,8 @@ export class Condition implements Acquirable<Guard> {
     const whole = limits && { ...limits, deadline: performance.now() + limits.timeout };
     for (;;) {
       this.#checkHolder(hold);
-      const asked = predicate();
-      const value = isThenable(asked) ? await asked : asked;
+      const result = predicate();
+      const value = isThenable(result) ? await result : result;
       this.#checkHolder(hold);
       if (value) return value;
       await this.#wait(hold, whole);
@@ -182,11 +183,11 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Lets the first `n` of those who wait go on, as soon as they get the lock. Without effect where nobody waits. A
-   * notification is never spent on a waiter that gave up.
+   * Notifies the first `n` waiters, which go on as soon as they get the lock. Does nothing while there are none. A
+   * notification is never spent on a cancelled waiter.
    *
-   * @param n How many.
-   * @throws {NotHeldError} when nobody holds the lock.
+   * @param n The most waiters to notify.
+   * @throws {NotHeldError} when the lock is not held.
    * @throws {TypeError} when `n` is not a number.
    * @throws {RangeError} when it is not a whole number from 0 up.
    */
@@ -197,9 +198,9 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Lets everybody go on who waits now.
+   * Notifies all present waiters.
    *
-   * @throws {NotHeldError} when nobody holds the lock.
+   * @throws {NotHeldError} when the lock is not held.
    */
   notifyAll(): void {
     this.#hold(named("notify condition", this.name));
@@ -223,7 +224,6 @@ export class Condition implements Acquirable<Guard> {
     if (limits !== undefined && isOver(limits)) throw timedOut(this.#self.operation, limits.timeout);
     return new Promise((resolve, reject) => {
       const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, reject);
-      hold.moveTo(waiter);
       // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
       this.#queue.join(waiter, () => waiter.onNotified(resolve), (reason) => waiter.onCancelled(reason), limits);
       this.#mutex.handOff();
@@ -231,71 +231,7 @@ export class Condition implements Acquirable<Guard> {
   }
 }
 
-function releasedMeanwhile({ operation }: WaitedFor): NotHeldError {
-  return new NotHeldError(`Cannot ${operation}: its guard was released meanwhile`);
-}
-
 /** Whether no time is left to wait. */
 function isOver({ timeout, deadline = Infinity }: WaitLimits): boolean {
   return timeout === 0 || deadline <= performance.now();
-}
-
-/** Moves a hold that was lent over to the lock's queue; calls `onBack` once it is held again. Nothing cancels this wait. */
-function repark(mutex: Mutex, hold: Hold, onBack: () => void): void {
-  const back = () => {
-    hold.moveTo(mutex);
-    onBack();
-  };
-  if (mutex.holder !== undefined) return mutex.queue.join(hold, back, unreachable);
-  takeFree(mutex, hold);
-  back();
-}
-
-function unreachable(): void {}
-
-/** One wait: for a notification, then for the lock. The hold is lent to it until it is held again. */
-class ConditionWaiter extends PlainWaiter<void> implements Borrower {
-  readonly lender: Mutex;
-  readonly #queue: WaitQueue<void>;
-  readonly #hold: Hold;
-  readonly #reject: (reason: unknown) => void;
-  #isNotified = false;
-  #isCancelled = false;
-  #reason: unknown;
-
-  constructor(
-    condition: WaitedFor,
-    queue: WaitQueue<void>,
-    lender: Mutex,
-    hold: Hold,
-    reject: (reason: unknown) => void,
-  ) {
-    super(condition);
-    this.#queue = queue;
-    this.lender = lender;
-    this.#hold = hold;
-    this.#reject = reject;
-  }
-
-  /** Moves over to the lock's queue. */
-  onNotified(resolve: () => void): void {
-    this.#isNotified = true;
-    repark(this.lender, this.#hold, resolve);
-  }
-
-  /** The same, to reject once the lock is back. */
-  onCancelled(reason: unknown): void {
-    this.#isCancelled = true;
-    this.#reason = reason;
-    repark(this.lender, this.#hold, () => this.#reject(reason));
-  }
-
-  /** The guard was released: the lock is not taken back. */
-  onRelease(hold: Hold): void {
-    if (this.resolve !== undefined) this.#queue.remove(this);
-    else this.lender.queue.remove(hold);
-    // A notification for a wait that has ended belongs to the next one.
-    if (this.#isNotified) this.#queue.wakeOne();
-    this.#reject(this.#isCancelled ? this.#reason : releasedMeanwhile(this.waitsFor));
-  }
 }

@@ -14,7 +14,8 @@
  * - `class … implements Cancellable`, one for any number of waits, with a `CancelRegistration` for each.
  *
  * The options of a public method are read by `readWaitOptions` of `check.ts`, once, when the call is made; what it
- * returns is a {@linkcode WaitLimits}. A signal that is aborted already is the caller's business: it tells no one again.
+ * returns is a {@linkcode WaitLimits}. A signal that is already aborted
+ * has to be checked before: it never notifies again.
  *
  * @module
  */
@@ -25,13 +26,13 @@ import { type Timed, TimerRegistry } from "./timers.ts";
 /** How a wait was cancelled. */
 export type CancelOutcome = "timeout" | "aborted";
 
-/** What ends a wait. */
+/** The signal and the time that end a wait. */
 export interface CancelLimits extends Partial<WaitLimits> {
   /** Whether the time-out keeps the process alive. Default: true. */
   readonly keepsAlive?: boolean;
 }
 
-/** What waits are registered for: a queue, a pause, a lease. */
+/** The owner of registered waits: a queue, a pause, a lease. */
 export interface Cancellable<R> {
   /** Phase one: ends the wait of this registration. Grants nothing, and runs no code of the user. Does not throw. */
   leave(registration: R, outcome: CancelOutcome): void;
@@ -113,7 +114,7 @@ export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => v
   }).begin(limits);
 }
 
-/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. Keeps the process alive unless told not to. */
+/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. Keeps the process alive by default. */
 export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();

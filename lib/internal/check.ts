@@ -1,12 +1,12 @@
 /**
- * What arguments have to be. Pure: every check throws before anything has changed, names the argument and quotes the
+ * Checks of arguments. Pure: every check throws before anything has changed, names the argument and quotes the
  * value; a wrong type is a TypeError, a wrong value of the right type is a RangeError.
  *
  * @module
  */
 import type { NameOptions, WaitOptions } from "../types.ts";
 
-/** The value as an error message shows it: short, on one line, and telling `"1"` from `1`. Never throws. */
+/** The value as an error message shows it: short, on one line, and different for `"1"` and `1`. Never throws. */
 export function quote(value: unknown): string {
   try {
     return spelt(value);
@@ -103,7 +103,7 @@ export function readName(options: NameOptions | undefined): string | undefined {
   return name;
 }
 
-/** What a waiting call was given, read once and checked. */
+/** The wait options of one call, read once and checked. */
 export interface WaitLimits {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds; Infinity without a time-out. */
@@ -150,7 +150,7 @@ export function throwIfAborted(limits: WaitLimits | undefined): void {
   if (limits?.signal?.aborted) throw limits.signal.reason;
 }
 
-/** Calls `fn` so that what it throws becomes a rejection: what returns a promise never throws synchronously. */
+/** Calls `fn`, and turns what it throws into a rejection: a method that returns a promise never throws synchronously. */
 export function promised<T>(fn: () => Promise<T>): Promise<T> {
   try {
     return fn();

@@ -11,7 +11,7 @@ import { show } from "./show.ts";
 import type { WaitedFor, Waiter } from "./waiter.ts";
 import type { Guard } from "../types.ts";
 
-/** What hands out holds. */
+/** A primitive, or a part of one, that hands out holds. */
 export interface Owner extends WaitedFor {
   readonly kind: string;
   readonly lender?: undefined;
@@ -19,7 +19,7 @@ export interface Owner extends WaitedFor {
   onRelease(hold: Hold): void;
 }
 
-/** What a hold is lent to. Meanwhile the hold is not held. */
+/** A wait that a hold is lent to. Meanwhile the hold is not held. */
 export interface Borrower {
   readonly lender: Owner;
   /** Called when the hold is released instead of going back to its lender. */
@@ -75,7 +75,7 @@ export class Hold implements Guard, Waiter<Hold> {
   }
 }
 
-/** What `runHolding` acquires. */
+/** Anything that `runHolding` can acquire. */
 interface Source<G, O> {
   acquire(options?: O): Promise<G>;
 }

@@ -1,5 +1,5 @@
 /**
- * One holder and its queue: what Lock and KeyedMutex are made of, and what a Condition borrows from.
+ * One holder and its queue: the core of Lock and KeyedMutex, from which a Condition borrows.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A number of permits and a queue: what Semaphore is made of, and RwLock, where a reader takes one permit and a writer
+ * A number of permits and a queue: the core of Semaphore, and of RwLock, where a reader takes one permit and a writer
  * takes all.
  *
  * @module

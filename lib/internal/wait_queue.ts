@@ -16,13 +16,13 @@ import { grant, holderOf, reportGiveUp, reportWait, type Waiter } from "./waiter
 /** How many more entries may be marked than live. */
 const SPARE = 32;
 
-/** What a queue belongs to. */
+/** The owner of a queue. */
 export interface QueueOwner {
   /** Called once after waiters were cancelled: those behind them may fit now. */
   afterLeave(): void;
 }
 
-/** What the cancellation of one waiter needs to know. */
+/** The registration of one waiter. */
 class WaiterRegistration<T> extends CancelRegistration {
   readonly waiter: Waiter<T>;
   readonly reject: (reason: unknown) => void;

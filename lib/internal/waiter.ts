@@ -7,11 +7,11 @@ import type { CancelRegistration } from "./cancellation.ts";
 import { named } from "./check.ts";
 import { type GiveUpOutcome, hook, type Resource } from "./hook.ts";
 
-/** What is waited for. */
+/** The target of a wait: a primitive, a side or a key of one. */
 export interface WaitedFor extends Omit<Resource, "kind"> {
   /** As in {@linkcode Resource}; undefined for inner waits, which are not reported. */
   readonly kind: string | undefined;
-  /** What a waiter waits to do, as in "Cannot ⟨acquire lock⟩: timed out". */
+  /** The operation that waits, as in "Cannot ⟨acquire lock⟩: timed out". */
   readonly operation: string;
 }
 
@@ -65,7 +65,7 @@ function settle<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
   resolve(value);
 }
 
-/** What the hook identifies a call by. */
+/** One acquisition, as the hook sees it. */
 type Call = Pick<Waiter<never>, "waitsFor" | "permits">;
 
 /**
