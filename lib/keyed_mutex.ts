@@ -106,7 +106,7 @@ export class KeyedMutex<K = unknown> {
 
   /** The guard if `key` is free, else undefined. */
   tryAcquire(key: K): Guard | undefined {
-    return this.#entries.has(key) ? undefined : this.#entry(key).tryAcquire();
+    return this.#entries.has(key) ? undefined : this.#add(key).tryAcquire();
   }
 
   /**
@@ -131,8 +131,12 @@ export class KeyedMutex<K = unknown> {
   }
 
   #entry(key: K): Entry<K> {
-    let entry = this.#entries.get(key);
-    if (entry === undefined) this.#entries.set(key, entry = new Entry(this.#entries, key, this.#name));
+    return this.#entries.get(key) ?? this.#add(key);
+  }
+
+  #add(key: K): Entry<K> {
+    const entry = new Entry(this.#entries, key, this.#name);
+    this.#entries.set(key, entry);
     return entry;
   }
 }

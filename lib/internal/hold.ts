@@ -78,6 +78,7 @@ export class Hold implements Guard, Waiter<Hold> {
 /** Anything that `runHolding` can acquire. */
 interface Source<G, O> {
   acquire(options?: O): Promise<G>;
+  tryAcquire(): G | undefined;
 }
 
 /** Calls `fn` while holding, and releases when it has ended, either way. An error of `fn` wins over one of the release. */
@@ -87,7 +88,9 @@ export async function runHolding<G extends Guard, O, T>(
   options: O | undefined,
 ): Promise<T> {
   checkFunction(fn, "fn");
-  const guard = await source.acquire(options);
+  let guard = options === undefined ? source.tryAcquire() : undefined;
+  if (guard === undefined) guard = await source.acquire(options);
+  else await undefined; // `fn` is never called inside of the call of `run`; this is faster than awaiting the guard
   let result: T | PromiseLike<T>;
   try {
     result = hook === undefined ? fn(guard) : hook.run(guard, () => fn(guard));
