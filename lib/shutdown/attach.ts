@@ -4,9 +4,9 @@
  * @module
  */
 import { checkFunction, checkOptions, must } from "../internal/check.ts";
-import { type BunServerLike, type DenoServerLike, FetchServer } from "./fetch/server.ts";
+import { bunAbilities, type BunServerLike, denoAbilities, type DenoServerLike, FetchServer } from "./fetch/server.ts";
 import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./node/server.ts";
-import type { AttachedServer, Desk } from "./shutdown_state.ts";
+import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
 /** A server that {@linkcode GracefulShutdown.attach} takes: of node:http(s), of Deno.serve or of Bun.serve. */
 export type ServerLike = NodeServerLike | DenoServerLike | BunServerLike;
@@ -33,13 +33,7 @@ export function checkAttach(server: unknown, options: AttachOptions | undefined)
 }
 
 /** The body that treats such a server. */
-export function attached(desk: Desk, server: ServerLike, options: AttachOptions | undefined): AttachedServer {
-  if ("emit" in server) return new NodeServer(desk, server, options?.label);
-  // A Deno server cannot be closed by force; its `signal` option does that.
-  if ("shutdown" in server) return new FetchServer(desk, (force) => force ? undefined : server.shutdown());
-  return new FetchServer(
-    desk,
-    (force) => server.stop(force),
-    () => server.pendingRequests === 0 && server.pendingWebSockets === 0,
-  );
+export function attached(state: ShutdownState, server: ServerLike, options: AttachOptions | undefined): AttachedServer {
+  if ("emit" in server) return new NodeServer(state, server, options?.label);
+  return new FetchServer(state, "shutdown" in server ? denoAbilities(server) : bunAbilities(server));
 }

@@ -1,51 +1,58 @@
 /**
- * The drain: wait for what is in flight, then close the servers; when shutdown is forced, cut what is left.
+ * The drain: wait for the work in flight and for connections to close; when shutdown is forced, cut what is left.
  *
  * @module
  */
-import type { AnswerEnds } from "./fetch/response_tracker.ts";
-import type { AttachedServer, Desk } from "./shutdown_state.ts";
 import { Event } from "../event.ts";
+import type { ResponseTracker } from "./fetch/response_tracker.ts";
+import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
-/** How often those servers are asked that don't say by themselves what they have sent; in ms. */
+/** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
 const POLL = 10;
 
 /** Returns the labels of what had to be cut. */
-export async function drain(desk: Desk, ends: AnswerEnds, servers: readonly AttachedServer[]): Promise<string[]> {
-  const poll = setInterval(() => ends.sweep(), POLL);
+export async function drain(
+  state: ShutdownState,
+  tracker: ResponseTracker,
+  servers: readonly AttachedServer[],
+): Promise<string[]> {
+  const poll = setInterval(() => {
+    tracker.sweep();
+    for (const server of servers) state.attempt(() => server.sweep());
+  }, POLL);
   try {
-    await emptied(desk, ends);
+    await emptied(state, tracker);
     for (let known = 0; known < servers.length;) {
       const more = servers.slice(known);
       known = servers.length;
-      await closed(desk, more);
+      await closed(state, more);
       // Meanwhile more work may have been tracked, and more servers attached.
-      await emptied(desk, ends);
+      await emptied(state, tracker);
     }
     return [];
   } catch {
-    ends.sweep();
-    return cut(desk, servers);
+    tracker.sweep();
+    return cut(state, servers);
   } finally {
     clearInterval(poll);
   }
 }
 
-async function emptied({ inFlight, forcing }: Desk, ends: AnswerEnds): Promise<void> {
-  ends.sweep();
+async function emptied({ inFlight, forcing }: ShutdownState, tracker: ResponseTracker): Promise<void> {
+  tracker.sweep();
   while (inFlight.size > 0) await inFlight.wait({ signal: forcing.signal });
 }
 
-async function closed(desk: Desk, servers: readonly AttachedServer[]): Promise<void> {
+async function closed(state: ShutdownState, servers: readonly AttachedServer[]): Promise<void> {
   const all = new Event();
-  const each = servers.map((server) => server.close().catch((error) => void desk.errors.push(error)));
+  const each = servers.map((server) => state.attemptLater(() => server.close()));
   void Promise.all(each).then(() => all.set());
-  await all.wait({ signal: desk.forcing.signal });
+  await all.wait({ signal: state.forcing.signal });
 }
 
-function cut(desk: Desk, servers: readonly AttachedServer[]): string[] {
-  const labels = desk.labels();
-  for (const entry of [...desk.inFlight]) desk.attempt(entry.cut);
-  for (const server of servers) desk.attempt(() => labels.push(...server.cut()));
+function cut(state: ShutdownState, servers: readonly AttachedServer[]): string[] {
+  const labels = state.labels();
+  for (const entry of [...state.inFlight]) state.attempt(entry.cut);
+  for (const server of servers) state.attempt(() => labels.push(...server.cut()));
   return labels;
 }

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { AnswerEnds } from "./fetch/response_tracker.ts";
+import { ResponseTracker } from "./fetch/response_tracker.ts";
 import { attached, type AttachOptions, checkAttach, type ServerLike } from "./attach.ts";
 import { checkFunction, checkOptions, isThenable, must } from "../internal/check.ts";
 import { cleanUp, type Step } from "./clean_up.ts";
 import { drain } from "./drain.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { listenToSignals } from "./os_signals.ts";
-import { type AttachedServer, Desk, type Entry } from "./shutdown_state.ts";
+import { type AttachedServer, type InFlight, ShutdownState } from "./shutdown_state.ts";
 import {
   checkLabel,
   type GracefulShutdownOptions,
@@ -54,15 +54,15 @@ export type { WebSocketLike } from "./web_socket.ts";
  * ```
  */
 export class GracefulShutdown implements AsyncDisposable {
-  // What Deno, Bun or a body reports is known late: #ends.sweep() comes before every look at who is in flight.
+  // What Deno, Bun or a body reports is known late: #tracker.sweep() comes before every look at who is in flight.
   readonly #settings: ShutdownSettings;
-  readonly #desk: Desk;
-  readonly #ends = new AnswerEnds();
+  readonly #state: ShutdownState;
+  readonly #tracker = new ResponseTracker();
   readonly #servers: AttachedServer[] = [];
   readonly #attached = new Set<ServerLike>();
   readonly #steps: Step[] = [];
   readonly #over = new Event();
-  readonly #stopListening: () => void;
+  readonly #ignoreSignals: () => void;
   /** When the first signal of the system came; on the monotonic clock. */
   #heardAt: number | undefined;
   #resolve!: (report: ShutdownReport) => void;
@@ -79,36 +79,36 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   constructor(options?: GracefulShutdownOptions) {
     this.#settings = shutdownSettings(options);
-    this.#desk = new Desk(this.#settings.idle, this.#settings.retryAfter);
+    this.#state = new ShutdownState(this.#settings);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
-    this.#stopListening = listenToSignals(this.#settings.signals, (name) => this.#hear(name));
+    this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#hear(name));
   }
 
   /** Aborts when shutdown is asked for, with `request`'s reason or an AbortError that names the operating system's signal. */
   get signal(): AbortSignal {
-    return this.#desk.ending.signal;
+    return this.#state.ending.signal;
   }
 
   /** Aborts when the time is over or a second signal came: what is in flight now is cut. */
   get forced(): AbortSignal {
-    return this.#desk.forcing.signal;
+    return this.#state.forcing.signal;
   }
 
   /** Whether new work should be sent here; false from the first moment of the shutdown. For a readiness endpoint. */
   get ready(): boolean {
-    return this.#desk.phase === "serving";
+    return this.#state.phase === "serving";
   }
 
   /** How many are in flight. */
   get active(): number {
-    this.#ends.sweep();
-    return this.#desk.inFlight.size;
+    this.#tracker.sweep();
+    return this.#state.inFlight.size;
   }
 
   /** The labels of what is in flight, oldest first. */
   get labels(): string[] {
-    this.#ends.sweep();
-    return this.#desk.labels();
+    this.#tracker.sweep();
+    return this.#state.labels();
   }
 
   /**
@@ -117,14 +117,14 @@ export class GracefulShutdown implements AsyncDisposable {
    * @param reason What `signal.reason` and the report say.
    */
   request(reason?: unknown): void {
-    const desk = this.#desk;
-    if (desk.phase !== "serving") return;
-    desk.phase = "leaving";
-    if (this.#settings.delay === 0) this.#refuse();
+    const state = this.#state;
+    if (state.phase !== "serving") return;
+    state.phase = "delaying";
+    if (this.#settings.delay === 0) this.#stopListening();
     const started = performance.now();
-    const told = [...desk.inFlight]; // who is added from here on is told by who adds it
-    desk.ending.abort(reason);
-    for (const entry of told) if (desk.inFlight.has(entry)) desk.attempt(entry.tell);
+    const told = [...state.inFlight]; // who is added from here on is told by who adds it
+    state.ending.abort(reason);
+    for (const entry of told) if (state.inFlight.has(entry)) state.attempt(entry.onShutdown);
     void this.#run(started);
   }
 
@@ -149,9 +149,9 @@ export class GracefulShutdown implements AsyncDisposable {
       return Promise.reject(error);
     }
     const isFunction = typeof work === "function";
-    const entry: Entry = { label: label ?? ((isFunction && work.name) || "task") };
-    this.#desk.inFlight.add(entry);
-    const drop = () => void this.#desk.inFlight.delete(entry);
+    const entry: InFlight = { label: label ?? ((isFunction && work.name) || "task") };
+    this.#state.inFlight.add(entry);
+    const drop = () => void this.#state.inFlight.delete(entry);
     if (isFunction) return called(work, this.signal, drop);
     Promise.resolve(work).then(drop, drop); // a `then` that throws counts as a rejection
     return work;
@@ -176,7 +176,7 @@ export class GracefulShutdown implements AsyncDisposable {
     checkFunction(fetchHandler, "fetchHandler");
     checkOptions(options);
     if (options?.label !== undefined) checkFunction(options.label, "label");
-    return countingHandler(this.#desk, this.#ends, fetchHandler, options?.label);
+    return countingHandler(this.#state, this.#tracker, fetchHandler, options?.label);
   }
 
   /**
@@ -197,9 +197,9 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#checkOpen("attach server");
     if (this.#attached.has(server)) return server;
     this.#attached.add(server);
-    const it = attached(this.#desk, server, options);
+    const it = attached(this.#state, server, options);
     this.#servers.push(it);
-    if (this.#desk.refuses) it.refuse();
+    if (this.#state.phase === "draining") it.stopListening();
     return server;
   }
 
@@ -216,7 +216,7 @@ export class GracefulShutdown implements AsyncDisposable {
     checkWebSocket(socket);
     checkLabel(label);
     this.#checkOpen("count WebSocket");
-    return countWebSocket(this.#desk, socket, label ?? "WebSocket");
+    return countWebSocket(this.#state, socket, label ?? "WebSocket");
   }
 
   /**
@@ -242,41 +242,41 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   #checkOpen(act: string): void {
-    if (this.#desk.phase === "closed") throw new ClosedError(`Cannot ${act}: shutdown is over`);
+    if (this.#state.phase === "closed") throw new ClosedError(`Cannot ${act}: shutdown is over`);
   }
 
   #hear(name: string): void {
-    const reason = new DOMException(`Cannot go on: received ${name}`, "AbortError");
+    const reason = new DOMException(`Shutdown requested: ${name}`, "AbortError");
     if (this.#heardAt === undefined) {
       this.#heardAt = performance.now();
       return this.request(reason);
     }
     if (performance.now() - this.#heardAt < this.#settings.debounce) return;
-    this.#stopListening();
-    this.#desk.force(reason);
+    this.#ignoreSignals();
+    this.#state.force(reason);
   }
 
-  #refuse(): void {
-    this.#desk.phase = "draining";
-    for (const server of this.#servers) server.refuse();
+  #stopListening(): void {
+    this.#state.phase = "draining";
+    for (const server of this.#servers) this.#state.attempt(() => server.stopListening());
   }
 
   async #run(started: number): Promise<void> {
     const { grace, delay } = this.#settings;
-    const late = () => this.#desk.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
+    const late = () => this.#state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
     this.#over.wait({ timeout: grace }).catch(late);
     if (delay > 0) {
-      await this.#desk.pause(delay);
-      this.#refuse();
+      await this.#state.pause(delay);
+      this.#stopListening();
     }
-    const remaining = await drain(this.#desk, this.#ends, this.#servers);
-    this.#desk.phase = "closed";
-    this.#desk.errors.push(...await cleanUp(this.#steps, this.forced));
+    const remaining = await drain(this.#state, this.#tracker, this.#servers);
+    this.#state.phase = "closed";
+    this.#state.errors.push(...await cleanUp(this.#steps, this.forced));
     this.#over.set();
-    this.#stopListening();
+    this.#ignoreSignals();
     const elapsed = performance.now() - started;
     const drained = remaining.length === 0;
-    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: [...this.#desk.errors] });
+    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: [...this.#state.errors] });
   }
 }
 

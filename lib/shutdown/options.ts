@@ -27,6 +27,11 @@ export interface GracefulShutdownOptions {
   readonly delay?: number | undefined;
   /** How long a kept-alive connection has to be silent in order to be closed as idle; 100 unless said. */
   readonly idle?: number | undefined;
+  /**
+   * What requests get that arrive on existing connections after the signal (and `delay`): `"serve"`, their answer, with
+   * `Connection: close`; `"refuse"`, 503 with `Retry-After`. Default: `"serve"`.
+   */
+  readonly late?: "serve" | "refuse" | undefined;
   /** After which time refused clients are asked to come back, rounded up to whole seconds; 1,000 unless said. */
   readonly retryAfter?: number | undefined;
 }
@@ -54,6 +59,7 @@ export type ShutdownSettings = {
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
   checkOptions(options);
   const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100, retryAfter = 1_000 } = options ?? {};
+  const { late = "serve" } = options ?? {};
   const { debounce = inTerminal() ? 250 : 0 } = options ?? {};
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
@@ -62,7 +68,9 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
   must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
   checkTimeout(idle, "idle");
   checkInteger(retryAfter, "retryAfter", 0);
-  return { grace, signals, debounce, delay, idle, retryAfter };
+  must(typeof late === "string", "late", 'be "serve" or "refuse"', late);
+  must(late === "serve" || late === "refuse", "late", 'be "serve" or "refuse"', late, RangeError);
+  return { grace, signals, debounce, delay, idle, retryAfter, late };
 }
 
 /** A label, or none. */

@@ -1,69 +1,77 @@
 /**
- * What the rooms of GracefulShutdown share: who is in flight, and how far the shutdown has come.
+ * The state that the parts of GracefulShutdown share: the work in flight, and how far the shutdown has come.
  *
  * @module
  */
 import { Event } from "../event.ts";
 import { SetEvent } from "../set_event.ts";
 
-/** Something that the drain waits for. */
-export interface Entry {
-  /** How the report calls it if it has to be cut. */
-  readonly label: string;
-  /** Tells it that shutdown was asked for. */
-  tell?: () => void;
-  /** Ends it, because the time is over. */
+/** A piece of work that the drain waits for. */
+export interface InFlight {
+  /** Its name in the report if it has to be cut. */
+  label: string;
+  /** Notifies it that shutdown was requested. */
+  onShutdown?: () => void;
+  /** Ends it, because the shutdown is forced. */
   cut?: () => void;
 }
 
 /**
- * serving: nothing was asked for. leaving: newcomers are still served, and told to close their connections. draining:
- * newcomers are refused. closed: nothing is counted any more.
+ * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the listeners
+ * are closed, each connection gets one last answer. closed: the drain is over, nothing is counted any more.
  */
-export type Phase = "serving" | "leaving" | "draining" | "closed";
+export type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
-  /** Newcomers are refused from now on. */
-  refuse(): void;
-  /** Everything counted is done: stops listening, and resolves when the last connection is closed. */
+  /** Closes the listening socket, and lets each connection go after its last answer. */
+  stopListening(): void;
+  /** Called every few ms while draining: closes connections that are idle. */
+  sweep(): void;
+  /** Resolves when the last connection is closed. Called while nothing is in flight. */
   close(): Promise<void>;
-  /** The time is over: closes at once what is still open. Returns labels for what is not in flight and yet was cut. */
+  /** Closes what is still open at once. Returns labels for connections that are not in flight and yet were cut. */
   cut(): string[];
 }
 
-/** The state in common. */
-export class Desk {
-  // phase only goes forward. phase !== "serving" implies ending.signal.aborted.
+/** The shared state. */
+export class ShutdownState {
+  // phase only goes forward. phase !== "serving" implies ending.signal.aborted or about to be, in the same step.
   phase: Phase = "serving";
   readonly ending: AbortController = new AbortController();
   readonly forcing: AbortController = new AbortController();
-  readonly inFlight: SetEvent<Entry> = new SetEvent();
-  /** What went wrong on the way, for the report. */
+  readonly inFlight: SetEvent<InFlight> = new SetEvent();
+  /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the work in flight. */
+  readonly uploads: SetEvent<Request> = new SetEvent();
+  /** Whether the handler has answered a request that no attached server counts. */
+  handled = false;
+  /** Errors for the report. */
   readonly errors: unknown[] = [];
-  /** ms that a connection has to be silent in order to count as idle. */
+  /** ms of silence after which a connection counts as idle. */
   readonly idle: number;
-  /** What the Retry-After header says. */
+  /** Value of the Retry-After header. */
   readonly retryAfter: string;
-  /** When the last answer went out that let its connection live; on the monotonic clock. */
-  keptAliveAt: number = -Infinity;
+  readonly #refusesLate: boolean;
+  /** The request that an attached node:http server is passing to its listeners at this moment. */
+  dispatching: InFlight | undefined = undefined;
 
-  constructor(idle: number, retryAfter: number) {
-    this.idle = idle;
-    this.retryAfter = String(Math.ceil(retryAfter / 1000));
+  constructor(settings: { idle: number; retryAfter: number; late: "serve" | "refuse" }) {
+    this.idle = settings.idle;
+    this.retryAfter = String(Math.ceil(settings.retryAfter / 1000));
+    this.#refusesLate = settings.late === "refuse";
   }
 
-  /** Whether newcomers get 503. */
+  /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
-    return this.phase === "draining" || this.phase === "closed";
+    return this.phase === "closed" || this.forcing.signal.aborted || (this.#refusesLate && this.phase === "draining");
   }
 
-  /** The labels of what is in flight, oldest first. */
+  /** The labels of the work in flight, oldest first. */
   labels(): string[] {
     return Array.from(this.inFlight, (entry) => entry.label);
   }
 
-  /** What one of them throws keeps nobody from the others. */
+  /** Calls `fn`; its error goes into the report. */
   attempt(fn: (() => unknown) | undefined): void {
     try {
       fn?.();
@@ -72,15 +80,24 @@ export class Desk {
     }
   }
 
-  /** Aborts {@linkcode forcing}. A listener's error about a server that is closed already is nobody's business. */
+  /** The same for a function that returns a promise. Returns a promise that never rejects. */
+  async attemptLater(fn: () => unknown): Promise<void> {
+    try {
+      await fn();
+    } catch (error) {
+      this.errors.push(error);
+    }
+  }
+
+  /** Aborts {@linkcode forcing}. */
   force(reason: unknown): void {
-    // Deno.serve throws it out of its listener, which would end the process.
-    const hush = (event: ErrorEvent) => {
+    // Deno.serve's listener of this signal throws if its server is closed already, which would end the process.
+    const ignoreClosed = (event: ErrorEvent) => {
       if ((event.error as Error | undefined)?.name === "BadResource") event.preventDefault();
     };
-    globalThis.addEventListener?.("error", hush);
+    globalThis.addEventListener?.("error", ignoreClosed);
     this.forcing.abort(reason);
-    globalThis.removeEventListener?.("error", hush);
+    globalThis.removeEventListener?.("error", ignoreClosed);
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` is fulfilled. Leaves no timer behind. */
@@ -92,20 +109,20 @@ export class Desk {
   }
 }
 
-/** ms that a client gets to finish what nobody waits for any more, so that it gets to read its answer. */
+/** ms that a client has to finish an exchange that is no longer waited for, so that it can read its answer. */
 export const LINGER = 1000;
 
-/** The text of a refusal. */
+/** The text of a 503. */
 export const REFUSAL = "The server is shutting down.\n";
 
-/** The words for a request in labels: the user's own, or method and path. */
+/** The label of a request: the caller's own, or method and path. */
 export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
   request: R,
   own: ((request: R) => string) | undefined,
 ): string {
   try {
     if (own !== undefined) return own(request);
-  } catch { /* a label is not worth a request */ }
+  } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;
   return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { must } from "../internal/check.ts";
-import type { Desk, Entry } from "./shutdown_state.ts";
+import type { InFlight, ShutdownState } from "./shutdown_state.ts";
 
 /** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of a package. */
 export interface WebSocketLike {
@@ -25,14 +25,18 @@ export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
 }
 
 /** Counts it. Returns what ends the counting, for sockets that don't announce their end by an event. */
-export function countWebSocket(desk: Desk, socket: WebSocketLike, label: string): () => void {
+export function countWebSocket(state: ShutdownState, socket: WebSocketLike, label: string): () => void {
   const close = () => sayGoodbye(socket);
-  const entry: Entry = { label, tell: close, cut: () => socket.terminate === undefined ? close() : socket.terminate() };
-  const closed = () => void desk.inFlight.delete(entry);
+  const entry: InFlight = {
+    label,
+    onShutdown: close,
+    cut: () => socket.terminate === undefined ? close() : socket.terminate(),
+  };
+  const closed = () => void state.inFlight.delete(entry);
   if (socket.readyState === 3) return closed; // it will not say so any more
-  desk.inFlight.add(entry);
+  state.inFlight.add(entry);
   socket.addEventListener?.("close", closed, { once: true });
-  if (desk.phase !== "serving") desk.attempt(close);
+  if (state.phase !== "serving") state.attempt(close);
   return closed;
 }
 

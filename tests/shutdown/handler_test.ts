@@ -195,32 +195,29 @@ test("handler: an answer that was read already is the server's to complain about
   assert.equal(shutdown.active, 0);
 });
 
-test("handler: newcomers get 503 while draining and afterwards, those in flight their answer", async () => {
-  const shutdown = new GracefulShutdown({ signals: [], retryAfter: 2500 });
-  const { promise, resolve } = latch<Response>();
-  let calls = 0;
-  const handler = shutdown.handler(() => {
-    calls++;
-    return promise;
+for (const late of ["serve", "refuse"] as const) {
+  test(`handler: requests that come while draining get an answer or 503, as asked: ${late}`, async () => {
+    const shutdown = new GracefulShutdown({ signals: [], retryAfter: 2500, late });
+    const { promise, resolve } = latch<Response>();
+    const handler = shutdown.handler(({ url }) => url.endsWith("/early") ? promise : new Response("late"));
+    const early = handler(new Request("http://localhost/early"));
+    let first: Promise<Response> | undefined;
+    shutdown.signal.addEventListener("abort", () => first = handler(new Request(URL_)));
+    shutdown.request();
+    for (const answer of [await first!, await handler(new Request(URL_))]) {
+      const { status, headers } = answer;
+      const expected = late === "serve" ? [200, "close", null] : [503, "close", "3"];
+      assert.deepEqual([status, headers.get("connection"), headers.get("retry-after")], expected);
+      assert.equal(await answer.text(), late === "serve" ? "late" : "The server is shutting down.\n");
+    }
+    resolve(new Response("early"));
+    const answer = await early;
+    assert.deepEqual([answer.status, answer.headers.get("connection")], [200, "close"]);
+    await answer.text();
+    assert.equal((await shutdown.finished).drained, true);
+    assert.equal((await handler(new Request(URL_))).status, 503, "the drain is over");
   });
-  const early = handler(new Request(URL_));
-  let first: Promise<Response> | undefined;
-  shutdown.signal.addEventListener("abort", () => first = handler(new Request(URL_)));
-  shutdown.request();
-  const refused = await handler(new Request(URL_));
-  assert.equal((await first!).status, 503, "from the signal on");
-  assert.equal(refused.status, 503);
-  const header = (name: string) => refused.headers.get(name);
-  assert.deepEqual([header("connection"), header("retry-after")], ["close", "3"]);
-  assert.equal(await refused.text(), "The server is shutting down.\n");
-  resolve(new Response("early"));
-  const answer = await early;
-  assert.deepEqual([answer.status, answer.headers.get("connection")], [200, "close"]);
-  await answer.text();
-  assert.equal((await shutdown.finished).drained, true);
-  assert.equal((await handler(new Request(URL_))).status, 503);
-  assert.equal(calls, 1);
-});
+}
 
 test("handler: during the delay newcomers are served, and told to close", async () => {
   const shutdown = new GracefulShutdown({ signals: [], delay: 50 });

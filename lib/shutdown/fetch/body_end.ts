@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Entry } from "../shutdown_state.ts";
+import type { InFlight } from "../shutdown_state.ts";
 
 /**
  * How many turns of the microtask queue a complete body may need to show itself. Text and bytes need 1, Deno's Blob 4;
@@ -18,7 +18,7 @@ const TURNS = 8;
  * Returns an answer like `response`; calls `ended` once its body was read to the end, was cancelled, or failed. Cutting
  * `entry` breaks the body off.
  */
-export async function withBodyEnd(response: Response, entry: Entry, ended: () => void): Promise<Response> {
+export async function withBodyEnd(response: Response, entry: InFlight, ended: () => void): Promise<Response> {
   const { status, statusText } = response;
   // Bun forgets the type that it would have derived from the body, unless it is asked before.
   const headers = new Headers(response.headers);
@@ -65,7 +65,7 @@ async function early(
 function passedThrough(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],
-  entry: Entry,
+  entry: InFlight,
   ended: () => void,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream({

@@ -1,82 +1,85 @@
 /**
- * The fetch side of GracefulShutdown: a handler that counts its requests.
- *
- * A request is counted from its call until its answer was sent *and* its handler has ended, whichever comes last.
+ * A fetch handler that counts its requests. Invariant: a request is in flight from the call until its answer was sent *and*
+ * its handler has ended, whichever comes last.
  *
  * @module
  */
-import type { AnswerEnds } from "./response_tracker.ts";
-import { type Desk, type Entry, REFUSAL, requestLabel } from "../shutdown_state.ts";
+import { isDenoInfo, type ResponseTracker } from "./response_tracker.ts";
+import { type InFlight, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { trackUpload } from "./uploads.ts";
 
 /** A handler as Deno.serve, Bun.serve and fetch-style frameworks take it. */
 export type FetchHandler<A extends unknown[], R> = (request: Request, ...rest: A) => R | PromiseLike<R>;
 
 /** How {@linkcode GracefulShutdown.handler} treats requests. */
 export interface HandlerOptions {
-  /** How a request is called in {@linkcode ShutdownReport.remaining}; method and path unless said. */
+  /** Names a request in {@linkcode ShutdownReport.remaining}. Default: method and path. */
   readonly label?: ((request: Request) => string) | undefined;
 }
 
 /** Makes a counting handler out of `fn`. */
 export function countingHandler<A extends unknown[], R>(
-  desk: Desk,
-  ends: AnswerEnds,
+  state: ShutdownState,
+  tracker: ResponseTracker,
   fn: FetchHandler<A, R>,
   label: ((request: Request) => string) | undefined,
 ): (request: Request, ...rest: A) => Promise<R | Response> {
   return async function (this: unknown, request, ...rest) {
-    if (desk.refuses) return refusal(desk);
-    const entry: Entry = { label: requestLabel(request, label) };
-    desk.inFlight.add(entry);
+    const { dispatching } = state;
+    if (dispatching !== undefined) {
+      // An attached server of node:http counts it.
+      if (label !== undefined) dispatching.label = requestLabel(request, label);
+      return await fn.call(this, request, ...rest);
+    }
+    if (state.refuses) return refusal(state);
+    state.handled = true;
+    const [info] = rest;
+    if (isDenoInfo(info)) trackUpload(state.uploads, request, info.completed);
+    const entry: InFlight = { label: requestLabel(request, label) };
+    state.inFlight.add(entry);
+    const ended = () => void state.inFlight.delete(entry);
     let answer: R | Response | undefined;
-    // Set by the time that the answer ends: whether its connection may live.
-    let keepsAlive = true;
-    const ended = () => {
-      if (keepsAlive) desk.keptAliveAt = performance.now();
-      desk.inFlight.delete(entry);
-    };
     try {
-      answer = await untilCut(desk, entry, async () => await fn.call(this, request, ...rest));
-      keepsAlive = desk.phase === "serving";
-      if (!keepsAlive) answer = closing(answer);
+      answer = await untilCut(state, entry, async () => await fn.call(this, request, ...rest));
+      if (state.phase !== "serving") answer = closing(answer);
     } catch (error) {
-      await ends.watch(request, undefined, rest[0], entry, ended);
+      await tracker.watch(request, undefined, info, entry, ended);
       throw error;
     }
-    return await ends.watch(request, answer, rest[0], entry, ended);
+    return await tracker.watch(request, answer, info, entry, ended);
   };
 }
 
-/** What newcomers get. */
-function refusal(desk: Desk): Response {
-  const headers = { "connection": "close", "retry-after": desk.retryAfter, "content-type": "text/plain" };
+/** The answer to a refused request. */
+function refusal(state: ShutdownState): Response {
+  const headers = { "connection": "close", "retry-after": state.retryAfter, "content-type": "text/plain" };
   return new Response(REFUSAL, { status: 503, headers });
 }
 
 /** The handler's answer, or a refusal if it is cut before it has one. */
-function untilCut<R>(desk: Desk, entry: Entry, call: () => Promise<R>): Promise<R | Response> {
+function untilCut<R>(state: ShutdownState, entry: InFlight, call: () => Promise<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
     let cut = false;
     entry.cut = () => {
       cut = true;
-      resolve(refusal(desk));
+      resolve(refusal(state));
     };
     call().then((answer) => {
-      // Nobody will read it.
+      // It has no reader any more.
       if (cut && answer instanceof Response) answer.body?.cancel().catch(() => {});
       resolve(answer);
     }, reject);
   });
 }
 
-/** The same answer, telling the client to close its connection. */
+/** The same answer with `Connection: close`. */
 function closing<R>(answer: R): R | Response {
   if (!(answer instanceof Response) || answer.status < 200) return answer;
   try {
     answer.headers.set("connection", "close");
     return answer;
   } catch {
-    // The headers of a redirect, or of what fetch() returned, cannot be changed.
+    // The headers of a redirect, or of a response that fetch() returned, are immutable.
     const copy = new Response(answer.body, answer);
     copy.headers.set("connection", "close");
     return copy;

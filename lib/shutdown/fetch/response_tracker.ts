@@ -5,7 +5,7 @@
  * @module
  */
 import { withBodyEnd } from "./body_end.ts";
-import type { Entry } from "../shutdown_state.ts";
+import type { InFlight } from "../shutdown_state.ts";
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
@@ -28,7 +28,7 @@ interface Sending {
 }
 
 /** Watches answers. */
-export class AnswerEnds {
+export class ResponseTracker {
   readonly #sending = new Set<Sending>();
   // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
   #sweepAt = 64;
@@ -39,7 +39,7 @@ export class AnswerEnds {
    * @param response What the handler answered; undefined if it threw, or answers in another way (an upgrade).
    * @param info The handler's second argument, by which the server is known.
    */
-  async watch<R>(request: Request, response: R, info: unknown, entry: Entry, ended: () => void): Promise<R> {
+  async watch<R>(request: Request, response: R, info: unknown, entry: InFlight, ended: () => void): Promise<R> {
     if (isDenoInfo(info)) info.completed.then(ended, ended);
     else if (isBunServer(info)) this.#remember({ server: info, request, ended });
     else if (response instanceof Response && request.method !== "HEAD" && response.status !== 101) {
@@ -64,7 +64,7 @@ export class AnswerEnds {
   }
 }
 
-function isDenoInfo(info: unknown): info is DenoInfo {
+export function isDenoInfo(info: unknown): info is DenoInfo {
   const completed = (info as Partial<DenoInfo> | null | undefined)?.completed;
   return typeof completed?.then === "function";
 }

@@ -1,10 +1,10 @@
 /**
- * What Deno.serve and Bun.serve return, as far as the drain needs it: to stop listening in the end. What is in flight
- * there is counted by the handler.
+ * Servers of Deno.serve and Bun.serve in GracefulShutdown. The handler counts what is in flight there; both close their
+ * idle connections themselves as soon as they stop listening.
  *
  * @module
  */
-import { type AttachedServer, type Desk, LINGER } from "../shutdown_state.ts";
+import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 
 /** The part of Deno.serve's server that is used. */
 export interface DenoServerLike {
@@ -14,47 +14,77 @@ export interface DenoServerLike {
 
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
-  /** Stops listening; resolves when the last connection is closed, which can be brought about. */
+  /** Stops listening, and closes every connection if asked to; resolves when the last connection is closed. */
   stop(closeActiveConnections?: boolean): Promise<void> | void;
-  /** How many requests are in flight. */
+  /** Number of requests in flight. */
   readonly pendingRequests?: number;
-  /** How many WebSockets are open. */
+  /** Number of open WebSockets. */
   readonly pendingWebSockets?: number;
+}
+
+/** What an attached server can do. */
+interface Abilities {
+  /** Stops listening; closes every connection if `force` is set. */
+  stop(force: boolean): Promise<void> | void;
+  /** Whether the server knows that nothing is in flight. */
+  quiet?(): boolean;
+  /** Whether stopping breaks uploads that are still coming in. */
+  readonly breaksUploads?: boolean;
+}
+
+/** How a server of Deno.serve behaves. */
+export function denoAbilities(server: DenoServerLike): Abilities {
+  // It cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
+  return { stop: (force) => force ? undefined : server.shutdown(), breaksUploads: true };
+}
+
+/** How a server of Bun.serve behaves. */
+export function bunAbilities(server: BunServerLike): Abilities {
+  return {
+    stop: (force) => server.stop(force),
+    quiet: () => server.pendingRequests === 0 && server.pendingWebSockets === 0,
+  };
 }
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
-  readonly #desk: Desk;
-  readonly #stop: (force: boolean) => Promise<void> | void;
-  readonly #quiet: () => boolean;
-  #closing = false;
+  readonly #state: ShutdownState;
+  readonly #server: Abilities;
+  /** Set from stopListening() on. */
+  #closed: Promise<void> | undefined;
+  /** Whether connections are open while nothing is in flight. */
+  #lingers = false;
 
-  /** @param quiet Whether the server knows that nothing is in flight. */
-  constructor(desk: Desk, stop: (force: boolean) => Promise<void> | void, quiet: () => boolean = () => false) {
-    this.#desk = desk;
-    this.#stop = stop;
-    this.#quiet = quiet;
+  constructor(state: ShutdownState, server: Abilities) {
+    this.#state = state;
+    this.#server = server;
   }
 
-  refuse(): void {
-    // Newcomers are refused by the handler. Neither server can close its idle connections alone without a race.
+  stopListening(): void {
+    this.#closed = this.#stop();
+    this.#closed.catch(() => {}); // close() throws it
   }
+
+  sweep(): void {}
 
   async close(): Promise<void> {
-    // Clients that have heard "Connection: close" send no more; those that have not are silent since then.
-    const { idle, keptAliveAt } = this.#desk;
-    await this.#desk.pause(keptAliveAt + idle - performance.now());
-    this.#closing = true;
-    const closed = (async () => await this.#stop(false))().finally(() => this.#closing = false);
-    await this.#desk.pause(LINGER, closed.catch(() => {}));
-    // What is left are connections on which nothing was asked, or not the whole of it.
-    if (this.#closing && this.#quiet()) await this.#stop(true);
+    this.#lingers = true;
+    const closed = this.#closed?.finally(() => this.#lingers = false);
+    await this.#state.pause(LINGER, closed?.catch(() => {}));
+    // The connections that are left have sent no request, or not the whole of one.
+    if (this.#lingers && this.#server.quiet?.()) await this.#server.stop(true);
     await closed;
   }
 
   cut(): string[] {
-    void (async () => await this.#stop(true))().catch((error) => void this.#desk.errors.push(error));
-    // Connections of routes that don't go through the handler.
-    return this.#closing ? ["connections that were not counted"] : [];
+    void this.#state.attemptLater(() => this.#server.stop(true));
+    // Connections of routes that do not go through the handler.
+    return this.#lingers ? ["connections that were not counted"] : [];
+  }
+
+  async #stop(): Promise<void> {
+    const { uploads, forcing } = this.#state;
+    while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forcing.signal });
+    await this.#server.stop(false);
   }
 }

@@ -18,6 +18,7 @@ export interface NodeRequestLike {
 
 /** An IncomingMessage, as far as it is used. */
 export interface Incoming extends NodeRequestLike {
+  readonly httpVersionMajor?: number;
   readonly complete: boolean;
   readonly socket: SocketLike;
   /** null while nobody reads the body. */
@@ -41,29 +42,29 @@ export interface Outgoing {
 }
 
 /**
- * Asks the client to close its connection after this answer, if that can still be said. Not before the request's body has
- * come: the server would close over what is still to be read, and the answer would be lost.
+ * Asks the client to close its connection after this answer, if its head is not sent yet. Not before the request's body is
+ * in: the server would close over the rest of it, and the answer would be lost.
+ *
+ * @param isLast Whether no other request has come on the connection since.
  */
-export function closeAfter(response: Outgoing): void {
-  const say = () => void (response.headersSent || response.setHeader("connection", "close"));
-  if (response.req === undefined || !uploads(response.req)) say();
-  else response.req.once("end", say);
+export function closeAfter(response: Outgoing, isLast: () => boolean): void {
+  const announce = () => {
+    if (!response.headersSent && isLast()) response.setHeader("connection", "close");
+  };
+  if (response.req === undefined || !uploads(response.req)) announce();
+  else response.req.once("end", announce);
 }
 
-function uploads({ complete, headers }: Incoming): boolean {
+/** Whether the body of a request is still coming in. */
+export function uploads({ complete, headers }: Incoming): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
-/**
- * The same for the last of several requests that wait on one connection; those in front of it are to be answered, too.
- * Returns false if the one in front has said so already, so that nothing can follow it.
- */
-export function closeAfterLast(response: Outgoing, inFront: Outgoing | undefined): boolean {
-  if (inFront?.getHeader("connection") === "close") {
-    if (inFront.headersSent) return false;
-    inFront.removeHeader("connection");
-  }
-  closeAfter(response);
+/** Takes the announcement back. Returns false if it is sent, so that no other answer can follow this one. */
+export function keepOpen(response: Outgoing): boolean {
+  if (response.getHeader("connection") !== "close") return true;
+  if (response.headersSent) return false;
+  response.removeHeader("connection");
   return true;
 }
 

@@ -1,126 +1,149 @@
 /**
- * The node:http(s) side of GracefulShutdown. It stands between the server and its listeners, however many there are and
- * whenever they were added, by taking the place of the server's `emit` until the end.
+ * A node:http(s) or node:http2 server in GracefulShutdown. It sees the server's events before their listeners do.
  *
  * @module
  */
+import { type AttachedServer, type InFlight, LINGER, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
+import { interpose } from "./interpose.ts";
+import { type Closable, closeListener, isDeno, isHttp2, keepConnections } from "./listener.ts";
 import {
   abandon,
   afterUpload,
   closeAfter,
-  closeAfterLast,
   type Incoming,
+  keepOpen,
   type NodeRequestLike,
   once,
   type Outgoing,
   refuse,
   refuseUpgrade,
+  uploads,
 } from "./messages.ts";
 import { NodeSockets, type SocketLike } from "./sockets.ts";
-import { type AttachedServer, type Desk, type Entry, LINGER, requestLabel } from "../shutdown_state.ts";
 
 export type { NodeRequestLike };
 
-/** The part of a node:http(s) server that is used. */
-export interface NodeServerLike {
-  /** Tells the listeners. Taken over until the shutdown is finished. */
+/** The part of a server of node:http, node:https or node:http2 that is used. */
+export interface NodeServerLike extends Closable {
+  /** Notifies the listeners. Replaced until the shutdown is finished. */
   emit(event: string, ...args: unknown[]): boolean;
   /** Stops listening. */
   close(callback?: (error?: Error) => void): unknown;
-  /** Closes those that are between two requests. Called by `close` itself, which is kept from it. */
+  /** Closes connections between two requests. Has no effect from the signal on. */
   closeIdleConnections?(): void;
-  /** Closes what is open; for connections from before the server was attached. */
+  /** Closes every connection, also those from before the server was attached. */
   closeAllConnections?(): void;
 }
 
-/** How often idle connections are looked for, in ms. */
-const SWEEP = 10;
+/** The listeners of a server, as far as they are used. */
+interface WithListeners {
+  on?(event: string, listener: () => void): unknown;
+  off?(event: string, listener: () => void): unknown;
+}
 
 /** One attached server. */
 export class NodeServer implements AttachedServer {
-  readonly #desk: Desk;
+  readonly #state: ShutdownState;
   readonly #server: NodeServerLike;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
   readonly #sockets: NodeSockets;
-  /** The last answer that each connection waits for. */
+  readonly #sessions: Http2Sessions;
+  /** The last request of each connection that waits for its answer. */
   readonly #unanswered = new Map<SocketLike, Outgoing>();
   /** Answers to requests that were counted. */
-  readonly #known = new WeakSet<Outgoing>();
-  /** Of a TLS server: what its connections run over, also those that have not got as far as that. */
+  readonly #known = new WeakMap<Outgoing, InFlight>();
+  /** TCP connections of a TLS server, also those that have not finished their handshake. */
   readonly #carriers = new Set<SocketLike>();
-  readonly #detach: () => void;
-  #sweeper: ReturnType<typeof setInterval> | undefined;
+  /** Requests whose bodies are still coming in. */
+  readonly #uploading = new Set<Incoming>();
+  readonly #undo: (() => void)[];
+  #closed: Promise<void> | undefined;
 
   constructor(
-    desk: Desk,
+    state: ShutdownState,
     server: NodeServerLike,
     label: ((request: NodeRequestLike) => string) | undefined,
   ) {
-    this.#desk = desk;
+    this.#state = state;
     this.#server = server;
     this.#label = label;
-    this.#sockets = new NodeSockets(desk.idle);
-    this.#detach = interpose(server, (event, args) => this.#intercept(event, args));
-    desk.ending.signal.addEventListener("abort", () => this.#unanswered.forEach(closeAfter), { once: true });
+    this.#sockets = new NodeSockets(state.idle);
+    this.#sessions = new Http2Sessions(state, label);
+    this.#undo = [interpose(server, (event, args, pass) => this.#intercept(event, args, pass))];
+    const announce = () => this.#unanswered.forEach((response, socket) => this.#announce(response, socket));
+    state.ending.signal.addEventListener("abort", announce, { once: true });
   }
 
-  refuse(): void {
+  stopListening(): void {
+    this.#undo.push(keepConnections(this.#server));
+    this.#closeListener();
+    if (this.#state.refuses) this.#refuseContinue();
+    this.#sockets.restartIdleTime();
+    this.#sessions.sayGoodbye();
+  }
+
+  sweep(): void {
+    if (this.#closed === undefined) this.#closeListener();
     this.#sockets.endIdle();
-    this.#sweeper = setInterval(() => this.#sockets.endIdle(), SWEEP);
+    this.#sessions.endIdle();
   }
 
   async close(): Promise<void> {
-    const until = performance.now() + this.#desk.idle;
-    while (this.#sockets.size > 0 && performance.now() < until) await this.#desk.pause(SWEEP);
-    // All that is left are refused newcomers and silent connections; they get a bounded time.
-    await this.#desk.pause(LINGER, this.#stopListening());
+    // The connections that are left are silent or half closed; they get a bounded time.
+    await this.#state.pause(this.#state.idle + LINGER, this.#closed);
     this.#end();
-  }
-
-  /** Node would destroy connections here that have been accepted and not been read from yet. */
-  #stopListening(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.closeIdleConnections = () => {};
-      this.#server.close(() => resolve());
-      delete this.#server.closeIdleConnections;
-    });
   }
 
   cut(): string[] {
-    this.#server.close(() => {});
     this.#end();
-    return []; // everything that had been accepted is in flight
+    return []; // every accepted request is in flight
+  }
+
+  /** Once its listener is closed, Deno's node:http cuts a connection at its answer, even if an upload is still coming in. */
+  #closeListener(): void {
+    if (!isDeno() || this.#uploading.size === 0) this.#closed = closeListener(this.#server);
   }
 
   #end(): void {
-    clearInterval(this.#sweeper);
+    this.#sessions.destroy();
     this.#sockets.destroy();
     for (const carrier of this.#carriers) carrier.destroy();
-    // Those too that were open, and silent, before the server was attached.
+    // Also the connections that were open, and silent, before the server was attached.
     this.#server.closeAllConnections?.();
-    this.#detach();
+    if (this.#closed === undefined) void closeListener(this.#server);
+    for (const undo of this.#undo) undo();
   }
 
-  /** Returns true for an event that the server's own listeners must not see. */
-  #intercept(event: string, args: unknown[]): boolean {
+  #intercept(event: string, args: unknown[], pass: () => boolean): boolean {
     switch (event) {
+      case "listening": {
+        const result = pass();
+        if (this.#state.phase !== "serving" && this.#closed !== undefined) this.#closed = closeListener(this.#server);
+        return result;
+      }
       case "connection":
         // Under TLS, requests come on the "secureConnection" instead.
         if ("setSecureContext" in this.#server) this.#carry(args[0] as SocketLike);
-        else this.#sockets.meet(args[0] as SocketLike);
-        return false;
+        else if (!isHttp2(this.#server)) this.#sockets.meet(args[0] as SocketLike);
+        return pass();
       case "secureConnection":
-        this.#sockets.meet(args[0] as SocketLike);
-        return false;
+        if ((args[0] as SocketLike).alpnProtocol !== "h2") this.#sockets.meet(args[0] as SocketLike);
+        return pass();
+      case "session":
+        this.#sessions.add(args[0] as SessionLike);
+        return pass();
+      case "stream":
+        return !this.#sessions.count(args[0] as StreamLike, args[1] as StreamHeaders) || pass();
       case "request":
       case "checkContinue":
       case "checkExpectation":
-        return this.#request(args[0] as Incoming, args[1] as Outgoing);
+        return this.#request(args[0] as Incoming, args[1] as Outgoing, pass);
       case "upgrade":
       case "connect":
-        return this.#upgrade(args[0] as Incoming, args[1] as SocketLike);
+        return this.#upgrade(args[0] as Incoming, args[1] as SocketLike, pass);
       default:
-        return false;
+        return pass();
     }
   }
 
@@ -129,71 +152,98 @@ export class NodeServer implements AttachedServer {
     socket.once("close", () => this.#carriers.delete(socket));
   }
 
-  #request(request: Incoming, response: Outgoing): boolean {
-    // A listener of "checkContinue" passes it on.
-    if (this.#known.has(response)) return false;
+  #request(request: Incoming, response: Outgoing, pass: () => boolean): boolean {
+    // A listener of "checkContinue" has passed it on, or it is a stream of HTTP/2 and counted as such.
+    if (this.#known.has(response) || request.httpVersionMajor === 2) return this.#dispatch(response, pass);
     const { socket } = request;
-    // It came after we had said goodbye: it counts as not received.
+    // It came after the server had closed its side: it counts as not received.
     if (socket.writableEnded) return true;
-    if (this.#desk.refuses) {
+    if (this.#state.refuses) {
       response.once("close", this.#sockets.begin(socket, () => {}));
-      refuse(request, response, this.#desk.retryAfter);
+      refuse(request, response, this.#state.retryAfter);
       return true;
     }
-    const leaving = this.#desk.phase !== "serving";
-    if (leaving && !closeAfterLast(response, this.#unanswered.get(socket))) return true;
-    this.#known.add(response);
+    const inFront = this.#unanswered.get(socket);
+    const isLate = this.#state.phase !== "serving";
+    if (isLate && inFront !== undefined && !keepOpen(inFront)) return true;
+    this.#countRequest(request, response, isLate);
+    if (!isLate) return this.#dispatch(response, pass);
+    // Others may have come in the same piece: only the last of them closes the connection.
+    void this.#state.pause(1).then(() => {
+      this.#announce(response, socket);
+      this.#dispatch(response, pass);
+    });
+    return true;
+  }
+
+  #dispatch(response: Outgoing, pass: () => boolean): boolean {
+    this.#state.dispatching = this.#known.get(response);
+    try {
+      return pass();
+    } finally {
+      this.#state.dispatching = undefined;
+    }
+  }
+
+  /** Asks for the connection to be closed, if this is the last answer on it. */
+  #announce(response: Outgoing, socket: SocketLike): void {
+    const isLast = () => this.#unanswered.get(socket) === response;
+    if (isLast()) closeAfter(response, isLast);
+  }
+
+  #countRequest(request: Incoming, response: Outgoing, isLate: boolean): void {
+    const { socket } = request;
     this.#unanswered.set(socket, response);
     const sent = () => {
       if (this.#unanswered.get(socket) === response) this.#unanswered.delete(socket);
     };
-    const ended = this.#count(request, socket, sent);
+    const [entry, ended] = this.#count(request, socket, sent);
+    if (uploads(request)) {
+      this.#uploading.add(request);
+      for (const event of ["end", "close"]) request.once(event, () => this.#uploading.delete(request));
+    }
+    this.#known.set(response, entry);
     response.once("close", () => {
       sent();
-      afterUpload(request, ended);
+      afterUpload(request, () => {
+        ended();
+        // An answer that came before the end of the upload could not announce that it is the last.
+        if (isLate && !this.#unanswered.has(socket)) socket.end();
+      });
     });
-    return false;
   }
 
   /** In flight until the connection is closed or the returned function called. */
-  #count(request: Incoming, socket: SocketLike, atEnd: () => void): () => void {
-    const entry: Entry = { label: requestLabel(request, this.#label), cut: () => socket.destroy() };
-    this.#desk.inFlight.add(entry);
+  #count(request: Incoming, socket: SocketLike, atEnd: () => void): [InFlight, () => void] {
+    const entry: InFlight = { label: requestLabel(request, this.#label), cut: () => socket.destroy() };
+    this.#state.inFlight.add(entry);
     const ended = once(() => {
       answered();
       atEnd();
-      this.#desk.inFlight.delete(entry);
+      this.#state.inFlight.delete(entry);
     });
     const answered = this.#sockets.begin(socket, ended);
-    return ended;
+    return [entry, ended];
   }
 
-  #upgrade(request: Incoming, socket: SocketLike): boolean {
+  #upgrade(request: Incoming, socket: SocketLike, pass: () => boolean): boolean {
     if (socket.writableEnded) {
       abandon(socket);
       return true;
     }
-    if (this.#desk.refuses) {
-      refuseUpgrade(socket, this.#desk.retryAfter);
+    if (this.#state.refuses) {
+      refuseUpgrade(socket, this.#state.retryAfter);
       return true;
     }
     this.#count(request, socket, () => {});
-    return false;
+    return pass();
   }
-}
 
-/** Lets `intercept` see each event of `server` first. Returns what undoes it. */
-function interpose(server: NodeServerLike, intercept: (event: string, args: unknown[]) => boolean): () => void {
-  const emit = server.emit;
-  const own = Object.hasOwn(server, "emit");
-  const ours = function (this: NodeServerLike, event: string, ...args: unknown[]): boolean {
-    return intercept(event, args) || emit.call(this, event, ...args);
-  };
-  server.emit = ours;
-  return () => {
-    // Who took its place after us, keeps it.
-    if (server.emit !== ours) return;
-    if (own) server.emit = emit;
-    else delete (server as Partial<NodeServerLike>).emit;
-  };
+  /** Without a listener of its own, the server would send "100 Continue" before the refusal. */
+  #refuseContinue(): void {
+    const server = this.#server as WithListeners;
+    const listener = () => {};
+    server.on?.("checkContinue", listener);
+    this.#undo.push(() => void server.off?.("checkContinue", listener));
+  }
 }

@@ -9,6 +9,8 @@ export interface SocketLike {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly bytesRead?: number;
+  /** Of TLS: the protocol that was negotiated. */
+  readonly alpnProtocol?: string | false | null;
   on(event: string, listener: () => void): unknown;
   once(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
@@ -81,6 +83,11 @@ export class NodeSockets {
       state.requests.delete(closed);
       state.quietSince = performance.now();
     };
+  }
+
+  /** Begins the idle time of every connection anew. */
+  restartIdleTime(): void {
+    for (const state of this.#states.values()) state.quietSince = performance.now();
   }
 
   /**

@@ -1,0 +1,90 @@
+/**
+ * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each session
+ * gets a GOAWAY that names no stream yet, so streams that cross it are served; after the idle time a final one, after
+ * which the session closes with its last stream.
+ *
+ * @module
+ */
+import { type InFlight, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import type { NodeRequestLike } from "./messages.ts";
+
+/** The part of a ServerHttp2Session that is used. */
+export interface SessionLike {
+  readonly closed: boolean;
+  goaway(code?: number, lastStreamId?: number): unknown;
+  close(): unknown;
+  destroy(): unknown;
+  once(event: string, listener: () => void): unknown;
+}
+
+/** The part of a ServerHttp2Stream that is used. */
+export interface StreamLike {
+  close(code?: number): unknown;
+  respond(headers: Record<string, string | number>): unknown;
+  end(data?: string): unknown;
+  on(event: string, listener: () => void): unknown;
+  once(event: string, listener: () => void): unknown;
+}
+
+/** The headers of a request, with its pseudo-headers. */
+export type StreamHeaders = Record<string, string | string[] | undefined>;
+
+const NO_ERROR = 0;
+const CANCEL = 8;
+/** The largest stream id: no stream is turned away. */
+const ANY_STREAM = 2 ** 31 - 1;
+
+/** The sessions of one server. */
+export class Http2Sessions {
+  readonly #state: ShutdownState;
+  readonly #label: ((request: NodeRequestLike) => string) | undefined;
+  readonly #sessions = new Set<SessionLike>();
+  #closeAt = Infinity;
+
+  constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
+    this.#state = state;
+    this.#label = label;
+  }
+
+  /** Adds a session that was opened. */
+  add(session: SessionLike): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    if (this.#state.phase === "draining") this.#sayGoodbye(session);
+  }
+
+  /** Counts a stream until it is closed, or refuses it. Returns whether to serve it. */
+  count(stream: StreamLike, headers: StreamHeaders): boolean {
+    if (this.#state.refuses) {
+      stream.on("error", () => {}); // the client may reset it meanwhile
+      stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
+      stream.end(headers[":method"] === "HEAD" ? "" : REFUSAL);
+      return false;
+    }
+    const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
+    const entry: InFlight = { label: requestLabel(request, this.#label), cut: () => stream.close(CANCEL) };
+    this.#state.inFlight.add(entry);
+    stream.once("close", () => this.#state.inFlight.delete(entry));
+    return true;
+  }
+
+  /** Notifies the clients. From the end of the idle time on, each session closes once it has no stream. */
+  sayGoodbye(): void {
+    this.#closeAt = performance.now() + this.#state.idle;
+    for (const session of this.#sessions) this.#sayGoodbye(session);
+  }
+
+  /** Called every few ms while draining. */
+  endIdle(): void {
+    if (performance.now() < this.#closeAt) return;
+    for (const session of this.#sessions) if (!session.closed) session.close();
+  }
+
+  destroy(): void {
+    for (const session of [...this.#sessions]) session.destroy();
+  }
+
+  #sayGoodbye(session: SessionLike): void {
+    this.#state.attempt(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+  }
+}

@@ -1,0 +1,102 @@
+/** A connection as its client sees it, and servers of node:http(s) to connect to. */
+import assert from "node:assert/strict";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import { connect as connectSecurely } from "node:tls";
+import { GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
+import { nextTurn } from "../_tools.ts";
+import { cert, key } from "./certificate.ts";
+
+/** Servers of one protocol, and connections to them. */
+export interface Scheme {
+  create(listener: RequestListener): Server;
+  connect(port: number): Socket;
+}
+
+export const host = "127.0.0.1";
+
+export const schemes: Record<string, Scheme> = {
+  http: { create: createServer, connect: (port) => connect({ port, host }) },
+  https: {
+    create: (listener) => createSecureServer({ cert, key }, listener),
+    connect: (port) => connectSecurely({ port, host, rejectUnauthorized: false }),
+  },
+};
+
+/** One connection. */
+export class Client {
+  text = "";
+  /** Bytes that came. */
+  bytes = 0;
+  closed = false;
+  errors: string[] = [];
+  readonly socket: Socket;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("data", (data) => {
+      this.bytes += data.length;
+      if (this.bytes < 1_000_000) this.text += data.toString("latin1");
+    });
+    socket.on("error", (error: Error & { code?: string }) => this.errors.push(error.code ?? String(error)));
+    socket.on("close", () => this.closed = true);
+  }
+
+  /** Sends a GET. */
+  send(path: string, ...headers: string[]): void {
+    this.write([`GET ${path} HTTP/1.1`, "host: localhost", ...headers, "", ""].join("\r\n"));
+  }
+
+  write(text: string): void {
+    this.socket.write(text);
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Resolves when the text that came matches. */
+  async gets(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.text)) {
+      assert.ok(!this.closed, `closed after ${JSON.stringify(this.text)}`);
+      await nextTurn();
+    }
+  }
+
+  /** Resolves when the connection is closed. */
+  async end(): Promise<void> {
+    while (!this.closed) await nextTurn();
+  }
+}
+
+/** Starts to listen; resolves to the port. */
+export async function listen(server: Server): Promise<number> {
+  await new Promise<void>((listening) => server.listen(0, host, listening));
+  return (server.address() as AddressInfo).port;
+}
+
+/** Whether a new connection is refused by the system, and another server can bind the port. */
+export async function isFree(port: number): Promise<boolean> {
+  const newcomer = new Client(connect({ port, host }));
+  await newcomer.end();
+  const successor = createTcpServer();
+  const bound = await new Promise<boolean>((resolve) => {
+    successor.on("error", () => resolve(false));
+    successor.listen(port, host, () => resolve(true));
+  });
+  if (bound) await new Promise((closed) => successor.close(closed));
+  return bound && newcomer.bytes === 0;
+}
+
+/** A shutdown that leaves the process's signals alone. */
+export function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
+  return new GracefulShutdown({ signals: [], idle: 20, ...options });
+}
+
+/** A promise and what resolves it. */
+export function gate(): { promise: Promise<void>; open: () => void } {
+  let open!: () => void;
+  const promise = new Promise<void>((resolve) => open = resolve);
+  return { promise, open };
+}

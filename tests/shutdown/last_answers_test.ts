@@ -1,0 +1,154 @@
+/** What clients see of a server of node:http(s) that shuts down: the listener is closed first, each connection gets one last answer. */
+import assert from "node:assert/strict";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+import { Client, gate, isFree, listen, quiet, schemes } from "./client.ts";
+
+const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
+
+for (const [name, { create, connect }] of Object.entries(schemes)) {
+  test(`shutdown: node:${name} closes its listener first, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const { promise, open } = gate();
+    const server = shutdown.attach(create(async (_request, response) => {
+      await promise;
+      response.end("done");
+    }));
+    const port = await listen(server);
+    const slow = new Client(connect(port));
+    slow.send("/slow");
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    assert.equal(server.listening, false);
+    assert.ok(await isFree(port), "another server can bind the port while a request is in flight");
+    assert.deepEqual(shutdown.labels, ["GET /slow"]);
+    open();
+    await slow.gets(/connection: close[^]*done$/i);
+    await slow.end();
+    assert.equal((await shutdown.finished).drained, true);
+  });
+
+  test(`shutdown: node:${name} serves the last request of a connection, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    const { promise, open } = gate();
+    const server = shutdown.attach(create(async (request, response) => {
+      if (request.url === "/slow") await promise;
+      response.end(`done ${request.url}`);
+    }));
+    const port = await listen(server);
+    const [slow, idle] = [new Client(connect(port)), new Client(connect(port))];
+    slow.send("/slow");
+    idle.send("/first");
+    await idle.gets(/done \/first/);
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    await nextTurn();
+    idle.send("/last");
+    await idle.gets(/200 OK[^]*200 OK[^]*connection: close[^]*done \/last$/i);
+    await idle.end();
+    assert.doesNotMatch(idle.text, /503/);
+    open();
+    await slow.gets(/done \/slow$/);
+    assert.equal((await shutdown.finished).drained, true);
+    assert.deepEqual(idle.errors, []);
+  });
+
+  test(`shutdown: node:${name} sends all of a large answer to a slow reader, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const size = 8_000_000;
+    const server = shutdown.attach(create((_request, response) => void response.end("x".repeat(size))));
+    const slow = new Client(connect(await listen(server)));
+    slow.send("/large");
+    await slow.gets(/xxx/);
+    slow.socket.pause();
+    assert.deepEqual(shutdown.labels, ["GET /large"]);
+    shutdown.request();
+    for (let i = 0; i < 20; i++) await nextTurn();
+    slow.socket.resume();
+    while (slow.bytes < size) {
+      assert.ok(!slow.closed, `closed after ${slow.bytes} bytes`);
+      await nextTurn();
+    }
+    slow.destroy(); // Deno's client over TLS does not notice the end after a pause
+    assert.equal((await shutdown.finished).drained, true);
+  });
+
+  test(`shutdown: node:${name} answers all requests that come in one piece, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    const server = shutdown.attach(create((request, response) => void response.end(`done ${request.url};`)));
+    const client = new Client(connect(await listen(server)));
+    client.send("/first");
+    await client.gets(/done \/first;/);
+    shutdown.request();
+    client.write(["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+    await client.end();
+    assert.deepEqual(client.text.match(/done .*?;/g), ["done /first;", "done /1;", "done /2;", "done /3;"]);
+    assert.equal(count(client.text, /connection: close/gi), 1);
+    assert.equal((await shutdown.finished).drained, true);
+  });
+
+  test(`shutdown: node:${name} closes idle and silent connections after the idle time, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 50 });
+    const { promise, open } = gate();
+    const server = shutdown.attach(create(async (request, response) => {
+      if (request.url === "/slow") await promise;
+      response.end("done");
+    }));
+    const port = await listen(server);
+    const [slow, idle, silent] = [0, 1, 2].map(() => new Client(connect(port))) as [Client, Client, Client];
+    slow.send("/slow");
+    idle.send("/");
+    await idle.gets(/done/);
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    // Bun forgets silent connections without closing them.
+    await (runtime === "bun" ? idle.end() : Promise.all([idle.end(), silent.end()]));
+    silent.destroy();
+    assert.deepEqual(shutdown.labels, ["GET /slow"]);
+    open();
+    await slow.gets(/done/);
+    assert.equal((await shutdown.finished).drained, true);
+  });
+
+  test(`shutdown: node:${name} refuses late requests only if asked to, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000, late: "refuse", retryAfter: 2_500 });
+    const { promise, open } = gate();
+    const served: unknown[] = [];
+    const server = shutdown.attach(create(async (request, response) => {
+      served.push(request.url);
+      if (request.url === "/slow") await promise;
+      response.end("done");
+    }));
+    const port = await listen(server);
+    const [slow, late, upload] = [0, 1, 2].map(() => new Client(connect(port))) as [Client, Client, Client];
+    slow.send("/slow");
+    for (const client of [late, upload]) {
+      client.send("/");
+      await client.gets(/done/);
+    }
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    late.send("/late");
+    await late.gets(/503[^]*connection: close[^]*retry-after: 3[^]*shutting down\.\n/i);
+    upload.write("POST /upload HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
+    await upload.gets(/shutting down\.\n/i);
+    assert.doesNotMatch(upload.text, /100 Continue/i);
+    open();
+    await slow.gets(/done/);
+    assert.equal((await shutdown.finished).drained, true);
+    assert.deepEqual(served.slice().sort(), ["/", "/", "/slow"]);
+  });
+}
+
+test(`shutdown: a server that starts to listen after the signal stops at once, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { promise, open } = gate();
+  shutdown.track(promise);
+  const server = shutdown.attach(schemes.http!.create(() => {}));
+  shutdown.request();
+  const port = await listen(server).catch(() => 0);
+  while (server.listening) await nextTurn();
+  assert.ok(port === 0 || await isFree(port));
+  open();
+  assert.equal((await shutdown.finished).drained, true);
+});
