@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
 import { TimeoutError } from "../errors.ts";
 
 /** One step. */
@@ -12,12 +13,12 @@ export interface Step {
   readonly fn: (signal: AbortSignal) => unknown;
 }
 
-/** Runs the steps, last one first; returns what they threw. */
+/** Runs the steps, last one first; returns their errors. */
 export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Promise<unknown[]> {
   const errors: unknown[] = [];
   for (const step of [...steps].reverse()) {
     try {
-      await within(step, forced);
+      await bounded(step, forced);
     } catch (error) {
       errors.push(error);
     }
@@ -25,21 +26,15 @@ export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Prom
   return errors;
 }
 
-/** A step that begins when the time is over already still has one turn of the event loop. */
-function within(step: Step, forced: AbortSignal): Promise<void> {
+/** A step that begins after the time is over still has one turn of the event loop. */
+function bounded(step: Step, forced: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    let turn: ReturnType<typeof setTimeout> | undefined;
-    const giveUp = () => {
-      turn = setTimeout(() => settle(() => reject(new TimeoutError(`Cannot finish ${step.label}: the time is over`))));
-    };
-    const settle = (how: () => void) => {
-      clearTimeout(turn);
-      forced.removeEventListener("abort", giveUp);
-      how();
-    };
-    if (forced.aborted) giveUp();
-    else forced.addEventListener("abort", giveUp);
+    const expire = () => reject(new TimeoutError(`Cannot finish ${step.label}: the time is over`));
+    let registration: CancelRegistration;
+    const lastTurn = () => void (registration = onCancel({ timeout: 1 }, expire));
+    if (forced.aborted) lastTurn();
+    else registration = onCancel({ signal: forced }, lastTurn);
     const ended = (async () => void await step.fn(forced))();
-    ended.then(() => settle(resolve), (error) => settle(() => reject(error)));
+    ended.then(resolve, reject).finally(() => registration.end());
   });
 }

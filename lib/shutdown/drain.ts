@@ -4,6 +4,7 @@
  * @module
  */
 import { Event } from "../event.ts";
+import { pause } from "../internal/cancellation.ts";
 import type { ResponseTracker } from "./fetch/response_tracker.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
@@ -16,10 +17,11 @@ export async function drain(
   tracker: ResponseTracker,
   servers: readonly AttachedServer[],
 ): Promise<string[]> {
-  const poll = setInterval(() => {
+  const over = new AbortController();
+  void poll(over.signal, () => {
     tracker.sweep();
     for (const server of servers) state.attempt(() => server.sweep());
-  }, POLL);
+  });
   try {
     await emptied(state, tracker);
     for (let known = 0; known < servers.length;) {
@@ -34,8 +36,12 @@ export async function drain(
     tracker.sweep();
     return cut(state, servers);
   } finally {
-    clearInterval(poll);
+    over.abort();
   }
+}
+
+async function poll(over: AbortSignal, sweep: () => void): Promise<void> {
+  for (; !over.aborted; await pause(POLL, over)) sweep();
 }
 
 async function emptied({ inFlight, forcing }: ShutdownState, tracker: ResponseTracker): Promise<void> {

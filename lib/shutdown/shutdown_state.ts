@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Event } from "../event.ts";
+import { onCancel } from "../internal/cancellation.ts";
 import { SetEvent } from "../set_event.ts";
 
 /** A piece of work that the drain waits for. */
@@ -100,12 +100,18 @@ export class ShutdownState {
     globalThis.removeEventListener?.("error", ignoreClosed);
   }
 
-  /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` is fulfilled. Leaves no timer behind. */
-  async pause(ms: number, unless?: Promise<void>): Promise<void> {
-    if (ms <= 0) return;
-    const over = new Event();
-    void unless?.then(() => over.set());
-    await over.wait({ timeout: ms, signal: this.forcing.signal }).catch(() => {});
+  /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */
+  pause(ms: number, unless?: Promise<void>): Promise<void> {
+    const { signal } = this.forcing;
+    return new Promise((resolve) => {
+      if (ms <= 0 || signal.aborted) return resolve();
+      const registration = onCancel({ signal, timeout: ms }, () => resolve());
+      const end = () => {
+        registration.end();
+        resolve();
+      };
+      unless?.then(end, end);
+    });
   }
 }
 

@@ -57,7 +57,7 @@ const POOL: Readonly<Record<string, string>> = {
 const SHUTDOWN: Readonly<Record<string, string>> = {
   GracefulShutdown: "signal forced ready active labels request track handler attach webSocket defer finished " +
     "Symbol.asyncDispose",
-  GracefulShutdownOptions: "grace signals debounce delay idle retryAfter",
+  GracefulShutdownOptions: "grace signals debounce delay idle late retryAfter",
   ShutdownReport: "reason drained remaining elapsed errors",
   HandlerOptions: "label",
   AttachOptions: "label",

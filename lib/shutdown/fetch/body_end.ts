@@ -35,6 +35,16 @@ export async function withBodyEnd(response: Response, entry: InFlight, ended: ()
   return new Response(whole ?? passedThrough(reader, reads, entry, ended), { status, statusText, headers });
 }
 
+/**
+ * The same answer, whose body breaks off when `entry` is cut. For Deno, whose server cannot close connections by force once
+ * it has stopped listening.
+ */
+export function withCut(response: Response, entry: InFlight): Response {
+  const { status, statusText, headers } = response;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body!.getReader();
+  return new Response(passedThrough(reader, [], entry, () => {}), { status, statusText, headers });
+}
+
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
 
 /** The body, if it consists of one piece or none and this is known at once. What was read for that is in `reads`. */

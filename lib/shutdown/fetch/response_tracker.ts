@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { withBodyEnd } from "./body_end.ts";
+import { withBodyEnd, withCut } from "./body_end.ts";
 import type { InFlight } from "../shutdown_state.ts";
 
 /** The second argument of a Deno.serve handler. */
@@ -40,8 +40,11 @@ export class ResponseTracker {
    * @param info The handler's second argument, by which the server is known.
    */
   async watch<R>(request: Request, response: R, info: unknown, entry: InFlight, ended: () => void): Promise<R> {
-    if (isDenoInfo(info)) info.completed.then(ended, ended);
-    else if (isBunServer(info)) this.#remember({ server: info, request, ended });
+    if (isDenoInfo(info)) {
+      info.completed.then(ended, ended);
+      return response instanceof Response && hasStream(response) ? withCut(response, entry) as R : response;
+    }
+    if (isBunServer(info)) this.#remember({ server: info, request, ended });
     else if (response instanceof Response && request.method !== "HEAD" && response.status !== 101) {
       return await withBodyEnd(response, entry, ended) as R;
     } else ended();
@@ -72,4 +75,15 @@ export function isDenoInfo(info: unknown): info is DenoInfo {
 function isBunServer(info: unknown): info is BunServer {
   const server = info as Partial<BunServer> | null | undefined;
   return typeof server?.requestIP === "function" && typeof server.pendingRequests === "number";
+}
+
+/**
+ * Whether the body is a stream that the handler made. The public `body` would make a stream of every body, and Deno slow;
+ * this reads Deno's own field, without which streams are only cut by the end of the process.
+ */
+function hasStream(response: Response): boolean {
+  const field = Object.getOwnPropertySymbols(response).find(({ description }) => description === "response");
+  if (field === undefined) return false;
+  const { body } = (response as unknown as Record<symbol, { body?: { streamOrStatic?: unknown } | null }>)[field] ?? {};
+  return body?.streamOrStatic instanceof ReadableStream && !body.streamOrStatic.locked;
 }

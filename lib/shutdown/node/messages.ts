@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onCancel } from "../../internal/cancellation.ts";
 import type { SocketLike } from "./sockets.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
@@ -79,9 +80,9 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
   const end = () => void response.end();
   response.write(request.method === "HEAD" ? "" : REFUSAL);
   if (request.complete) return end();
-  const timer = setTimeout(end, LINGER);
+  const limit = onCancel({ timeout: LINGER }, end);
   afterUpload(request, () => {
-    clearTimeout(timer);
+    limit.end();
     end();
   });
   request.resume();

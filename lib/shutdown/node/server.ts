@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onCancel } from "../../internal/cancellation.ts";
 import { type AttachedServer, type InFlight, LINGER, requestLabel, type ShutdownState } from "../shutdown_state.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { interpose } from "./interpose.ts";
@@ -72,7 +73,7 @@ export class NodeServer implements AttachedServer {
     this.#sessions = new Http2Sessions(state, label);
     this.#undo = [interpose(server, (event, args, pass) => this.#intercept(event, args, pass))];
     const announce = () => this.#unanswered.forEach((response, socket) => this.#announce(response, socket));
-    state.ending.signal.addEventListener("abort", announce, { once: true });
+    onCancel({ signal: state.ending.signal }, announce);
   }
 
   stopListening(): void {
