@@ -37,10 +37,10 @@ const checks: Record<string, (page: Page) => Promise<void>> = {
       assert.ok(content <= window, `${name}: ${content} of ${window} pixels`);
     }
   },
-  "a waiting task gives up at the press of its button": async (page) => {
+  "a button cancels a wait": async (page) => {
     await page.getByLabel("Lock", { exact: true }).check({ force: true });
     await page.getByRole("button", { name: "✕ task 4" }).click();
-    await page.waitForFunction("document.getElementById('status').textContent.includes('gave up: task 4')");
+    await page.waitForFunction("document.getElementById('status').textContent.includes('cancelled: task 4')");
     assert.ok((await page.locator("#chart").textContent())!.includes("✕ AbortError"));
   },
   "it can be used by keyboard": async (page) => {
@@ -54,7 +54,15 @@ const checks: Record<string, (page: Page) => Promise<void>> = {
     assert.equal(await page.evaluate("document.activeElement.id"), "save");
     await page.getByRole("button", { name: /✕/ }).first().focus();
     await page.keyboard.press("Enter");
-    await page.waitForFunction("document.getElementById('status').textContent.includes('gave up')");
+    await page.waitForFunction("document.getElementById('status').textContent.includes('cancelled')");
+    const focused = "document.activeElement.parentElement.id === 'waiters' || document.activeElement.id === 'play'";
+    assert.ok(await page.evaluate(focused), "the focus stays in the row");
+  },
+  "every control that is shown has an effect": async (page) => {
+    await page.getByLabel("lockOnArguments", { exact: true }).check({ force: true });
+    assert.equal(await page.locator("#cancelling").isVisible(), false);
+    assert.equal(await page.locator("#impatient-row").isVisible(), false);
+    assert.equal(await page.locator("#unbuilt").count(), 0);
   },
   "the timeline can be saved": async (page) => {
     await page.getByLabel("Semaphore", { exact: true }).check({ force: true });

@@ -6,7 +6,7 @@ import { type Settings, Stage } from "./stage.ts";
 import { draw, summary } from "../../lib/diagnostics/dashboard/timeline.ts";
 
 const byId = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
-const chart = byId("chart"), status = byId("status"), people = byId("people");
+const chart = byId("chart"), status = byId("status"), waiters = byId("waiters");
 let stage: Stage | undefined;
 let name = "Lock";
 let running = false;
@@ -49,36 +49,44 @@ function show(shown: Stage): void {
   chart.ariaBusy = String(running);
   const words = summary(name, shown.lanes);
   if (status.textContent !== words) status.textContent = words;
-  showPeople(shown);
+  showWaiters(shown);
 }
 
-/** A button for each task that waits: it makes that one give up. */
-function showPeople(shown: Stage): void {
+/** A button for each task that waits: it cancels that wait. The focus stays in the row when its button goes. */
+function showWaiters(shown: Stage): void {
   const waiting = running ? shown.lanes.filter((lane) => lane.state === "waits" && shown.controllers.has(lane)) : [];
   const wanted = waiting.map((lane) => lane.label);
-  const there = new Map([...people.children].map((one) => [(one as HTMLElement).dataset["label"]!, one]));
-  for (const [label, button] of there) if (!wanted.includes(label)) button.remove();
+  const there = new Map([...waiters.children].map((one) => [(one as HTMLElement).dataset["label"]!, one]));
+  let lostFocus = false;
+  for (const [label, button] of there) {
+    if (wanted.includes(label)) continue;
+    lostFocus ||= button === document.activeElement;
+    button.remove();
+  }
   for (const lane of waiting) {
     if (there.has(lane.label)) continue;
     const button = document.createElement("button");
     button.type = "button";
     button.dataset["label"] = lane.label;
     button.textContent = `✕ ${lane.label}`;
-    button.title = `Make ${lane.label} give up`;
+    button.title = `Cancel the wait of ${lane.label}`;
     button.onclick = () => shown.controllers.get(lane)?.abort();
-    people.append(button);
+    waiters.append(button);
   }
-  byId("nobody").hidden = waiting.length > 0;
+  byId("no-waiters").hidden = waiting.length > 0;
+  if (lostFocus) (waiters.querySelector("button") ?? byId("play")).focus();
 }
 
 /** Another primitive, or other settings. */
 function choose(next: string): void {
   name = next in scenes ? next : "Lock";
-  const { about, code, limit } = scenes[name]!;
+  const { about, code, limit, cancels = "any" } = scenes[name]!;
   byId("about").textContent = about;
   byId("code").textContent = code;
   byId("limit-row").hidden = limit === undefined;
   byId("limit-name").textContent = limit ?? "";
+  byId("cancelling").hidden = cancels === "none";
+  byId("impatient-row").hidden = cancels !== "any";
   byId<HTMLInputElement>(`choice-${name}`).checked = true;
   history.replaceState(undefined, "", `#${name}`);
   void play();
@@ -104,15 +112,16 @@ function addChoice(of: string): void {
   byId("choices").append(label);
 }
 
+byId("unbuilt").remove();
 Object.keys(scenes).forEach(addChoice);
 for (const id of ["tasks", "work", "limit", "impatient"]) {
   const input = byId<HTMLInputElement>(id);
-  const tell = () => {
+  const showValue = () => {
     const output = document.querySelector(`output[for="${id}"]`);
     if (output !== null) output.textContent = id === "work" ? `${input.value} ms` : input.value;
   };
-  tell();
-  input.oninput = tell;
+  showValue();
+  input.oninput = showValue;
   input.onchange = () => void play();
 }
 byId("play").onclick = () => void play();

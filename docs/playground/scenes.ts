@@ -1,4 +1,4 @@
-/** One scene for each primitive: what its tasks do, and how to say so in a sentence and a line of code. */
+/** One scene for each primitive: its tasks, a sentence and a line of code. */
 import {
   Barrier,
   BoundedSemaphore,
@@ -16,12 +16,14 @@ import {
 } from "../../mod.ts";
 import type { Stage } from "./stage.ts";
 
-/** What the page and the README show of a primitive. */
+/** The page and the pictures of the guide show this of a primitive. */
 export interface Scene {
   readonly about: string;
   readonly code: string;
-  /** What the limit means here, if anything. */
+  /** The name of its limit, if it has one. */
   readonly limit?: string;
+  /** The waits that can be cancelled. Default: any, also by impatience. */
+  readonly cancels?: "any" | "by button" | "none";
   play(stage: Stage): Promise<unknown>;
 }
 
@@ -29,7 +31,7 @@ const letter = (i: number) => "ABC"[i % 3]!;
 
 export const scenes: Readonly<Record<string, Scene>> = {
   Lock: {
-    about: "One at a time, in the order in which they came. The one that leaves hands the lock to the next.",
+    about: "One at a time, first come, first served. The releaser hands the lock to the next waiter.",
     code: "using _ = await lock.acquire({ signal });",
     play(stage) {
       const lock = new Lock();
@@ -37,7 +39,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   TimeoutLock: {
-    about: "A lock whose waiters give up after a time (here two and a half pieces of work). A holder never expires.",
+    about: "A lock whose waiters time out (here after two and a half pieces of work). A holder never expires.",
     code: "const lock = new TimeoutLock(1500);",
     play(stage) {
       const lock = new TimeoutLock(2.5 * stage.settings.work);
@@ -45,7 +47,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   Semaphore: {
-    about: "So many at a time. Whoever leaves lets the first in line in.",
+    about: "At most n at a time. A release grants to the first waiter.",
     code: "using _ = await semaphore.acquire({ signal });",
     limit: "permits",
     play(stage) {
@@ -56,7 +58,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   BoundedSemaphore: {
-    about: "A semaphore that notices a release too many: the last lane gives back what it never took.",
+    about: "A semaphore that throws on over-release: the last lane gives back a permit that it never took.",
     code: "seats.release(); // RangeError when nothing was taken",
     limit: "permits",
     async play(stage) {
@@ -66,7 +68,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   RwLock: {
-    about: "Readers together, a writer alone, all in the order in which they came: neither side starves.",
+    about: "Readers together, a writer alone, in one queue: neither side starves.",
     code: "using _ = await rw.reader.acquire(); // or rw.writer",
     play(stage) {
       const rw = new RwLock();
@@ -95,6 +97,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   lockOnArguments: {
     about: "Calls of one function with equal arguments run one at a time; the others don't wait.",
     code: "const pay = lockOnArguments(mutex, [0])(async (user, cents) => …);",
+    cancels: "none",
     play(stage) {
       const pay = lockOnArguments(new KeyedMutex<string>(), [0])((_user: string, inside: () => Promise<void>) =>
         inside()
@@ -106,7 +109,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   Event: {
-    about: "All wait until something has happened, then all go at once. Who comes later does not wait.",
+    about: "A flag: set() releases all waiters, and later calls return at once.",
     code: "await event.wait({ signal });",
     async play(stage) {
       const event = new Event();
@@ -121,8 +124,9 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   SetEvent: {
-    about: "Open while the set is empty: the last lane waits until nobody is in it any more.",
+    about: "Open while the set is empty: the last lane waits until the last member has left.",
     code: "busy.track(promise); await busy.wait({ signal });",
+    cancels: "by button",
     async play(stage) {
       const busy = new SetEvent<Promise<unknown>>();
       const all = stage.each((lane, i) => stage.part(lane, i, (_signal, inside) => busy.track(inside()), "shares"));
@@ -132,8 +136,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   Condition: {
-    about:
-      "Consumers sleep until there is something to take. Each notification wakes one; it takes the lock back first.",
+    about: "Consumers wait for an item. Each notification wakes one, which takes the lock back first.",
     code: "await condition.waitFor(() => items.length > 0, { signal });",
     async play(stage) {
       const condition = new Condition();
@@ -161,7 +164,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   Barrier: {
-    about: "Nobody goes on until so many are there; then all of them go at once.",
+    about: "Each waits until all parties have arrived; then all of them go on.",
     code: "const index = await barrier.wait({ signal });",
     limit: "parties",
     async play(stage) {
@@ -176,9 +179,9 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   Pool: {
-    about: "Functions run, so many at a time. What they do can be cancelled while it runs, too.",
+    about: "Functions run, at most n at a time. Each gets a signal that can cancel it while it runs.",
     code: "const result = await pool.run((signal) => work(signal));",
-    limit: "places",
+    limit: "slots",
     async play(stage) {
       const pool = new Pool(stage.settings.limit);
       await stage.each((lane, i) => stage.part(lane, i, (signal, inside) => pool.run(inside, { signal }), "shares"));
@@ -188,6 +191,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   GracefulShutdown: {
     about: "Shutdown is asked for: newcomers are refused, what is in flight is finished, within the time of grace.",
     code: "const report = await shutdown.finished;",
+    cancels: "none",
     async play(stage) {
       const shutdown = new GracefulShutdown({ grace: 3 * stage.settings.work, signals: [] });
       const asker = stage.lane("shutdown");

@@ -1,16 +1,16 @@
-/** What a scene plays on: lanes, a clock that can be waited for, and ways to make tasks give up. */
+/** The stage of a scene: lanes, a clock to wait for, and controllers that cancel waits. */
 import { TimeoutError } from "../../mod.ts";
 import type { State } from "../../lib/diagnostics/dashboard/timeline.ts";
 import { Lane } from "./lane.ts";
 
-/** What can be chosen. Times are in milliseconds. */
+/** The settings of the page. Times are in milliseconds. */
 export interface Settings {
   readonly tasks: number;
   /** How long a task works, more or less. */
   readonly work: number;
-  /** How many may be inside, where a primitive has such a number. */
+  /** The limit, for primitives that have one. */
   readonly limit: number;
-  /** Whether every third task gives up if it has to wait for long. */
+  /** Whether every third task cancels a long wait. */
   readonly impatient: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Settings {
 export class Stage {
   readonly settings: Settings;
   readonly lanes: Lane[] = [];
-  /** For each lane that can be made to give up. */
+  /** For each lane whose wait can be cancelled. */
   readonly controllers = new Map<Lane, AbortController>();
   readonly #start = performance.now();
   #closed = false;
@@ -31,7 +31,7 @@ export class Stage {
     return performance.now() - this.#start;
   }
 
-  /** Ends everything, because somebody chose another scene: who waits gives up, who works never gets to its end. */
+  /** Ends everything, for another scene: waits are cancelled, and work never ends. */
   close(): void {
     this.#closed = true;
     for (const controller of this.controllers.values()) controller.abort();
@@ -62,7 +62,7 @@ export class Stage {
     }));
   }
 
-  /** `lane` waits by `wait` and then works inside of it: what scenes have in common. */
+  /** The common part of scenes: `lane` waits by `wait` and then works inside of it. */
   async part<T>(
     lane: Lane,
     i: number,

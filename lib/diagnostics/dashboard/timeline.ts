@@ -30,16 +30,44 @@ export interface Row {
 
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
 
-/** Colours for a bright and a dark page; hatching and signs say the same without them. */
-const STYLE = `
-.tl{--ink:#1d2733;--soft:#5b6875;--line:#d9dfe6;--wait:#e9a23b;--hold:#2563c9;--share:#0f8a75;--bad:#c8322b;
-font:13px system-ui,-apple-system,"Segoe UI",sans-serif}
-@media(prefers-color-scheme:dark){.tl{--ink:#e6ebf1;--soft:#9aa7b4;--line:#38434f;--wait:#f0b45a;--hold:#6fa2ff;
---share:#3cc7ad;--bad:#ff7a70}}
-.tl text{fill:var(--ink)}.tl .soft{fill:var(--soft);font-size:11px}.tl .grid{stroke:var(--line)}
-.tl .waits{fill:url(#hatch);stroke:var(--wait)}.tl .hatch{stroke:var(--wait);stroke-width:2.5}
-.tl .holds{fill:var(--hold)}.tl .shares{fill:var(--share)}.tl text.bad{fill:var(--bad);font-weight:700}
-.tl text.dot{fill:var(--hold)}`.replaceAll("\n", "");
+interface Palette {
+  readonly ink: string;
+  readonly soft: string;
+  readonly line: string;
+  readonly wait: string;
+  readonly hold: string;
+  readonly share: string;
+  readonly bad: string;
+}
+
+const LIGHT: Palette = {
+  ink: "#1d2733",
+  soft: "#5b6875",
+  line: "#d9dfe6",
+  wait: "#e9a23b",
+  hold: "#2563c9",
+  share: "#0f8a75",
+  bad: "#c8322b",
+};
+const DARK: Palette = {
+  ink: "#e6ebf1",
+  soft: "#9aa7b4",
+  line: "#38434f",
+  wait: "#f0b45a",
+  hold: "#6fa2ff",
+  share: "#3cc7ad",
+  bad: "#ff7a70",
+};
+
+/** Without CSS variables, which not every viewer of SVG files supports. */
+const colours = ({ ink, soft, line, wait, hold, share, bad }: Palette): string =>
+  `.tl text{fill:${ink}}.tl .soft{fill:${soft}}.tl .grid{stroke:${line}}.tl .waits,.tl .hatch{stroke:${wait}}` +
+  `.tl .holds,.tl .dot{fill:${hold}}.tl .shares{fill:${share}}.tl text.bad{fill:${bad}}`;
+
+/** For a bright and a dark page; hatching and signs say the same without colours. */
+const STYLE = '.tl{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tl .soft{font-size:11px}' +
+  ".tl .waits{fill:url(#hatch)}.tl .hatch{stroke-width:2.5}.tl text.bad{font-weight:700}" +
+  `${colours(LIGHT)}@media(prefers-color-scheme:dark){${colours(DARK)}}`;
 
 const HATCH = '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
   '<path class="hatch" d="M0 0V6"/></pattern>';
@@ -82,11 +110,16 @@ function drawLane(lane: Row, y: number, x: (at: number) => number, now: number):
   const bars = lane.spans.filter(({ from, to = now }) => x(to) - x(from) >= 1).map(({ state, from, to = now }) =>
     `<rect class="${state}" x="${x(from)}" y="${y}" width="${round(x(to) - x(from))}" height="${BAR}" rx="3"/>`
   );
-  const signs = lane.marks.map(({ sign, at, text }) =>
-    `<text class="${sign === "✕" ? "bad" : sign === "●" ? "dot" : ""}" x="${round(x(at) + 4)}" y="${y + 14}">` +
-    `${escape(`${sign} ${text}`.trim())}</text>`
-  );
+  const signs = lane.marks.map((mark) => drawMark(mark, y, x(mark.at)));
   return `<text x="8" y="${y + 14}">${escape(lane.label)}</text>${bars.join("")}${signs.join("")}`;
+}
+
+/** A dot is drawn at its very moment: its effects begin there. The end of a row has its sign behind the last bar. */
+function drawMark({ sign, text }: Mark, y: number, at: number): string {
+  const [x, shown] = sign === "●" ? [at + 9, text] : [at + 4, `${sign} ${text}`.trim()];
+  const dot = sign === "●" ? `<circle class="dot" cx="${at}" cy="${y + 9}" r="5"/>` : "";
+  const words = `<text${sign === "✕" ? ' class="bad"' : ""} x="${round(x)}" y="${y + 14}">${escape(shown)}</text>`;
+  return shown === "" ? dot : dot + words;
 }
 
 /** A line at every second, half second or so: as many as there is room for their numbers. */
@@ -112,18 +145,20 @@ const LEGEND_TEXTS: Record<State, string> = {
 };
 
 function drawLegend(lanes: readonly Row[], y: number): string {
-  const states = (Object.keys(LEGEND_TEXTS) as State[]).filter((state) =>
-    lanes.some((lane) => lane.spans.some((one) => one.state === state))
-  );
   let at = 8;
   let legend = "";
-  for (const state of states) {
-    legend += `<rect class="${state}" x="${at}" y="${y - 10}" width="14" height="11" rx="2"/>` +
-      `<text class="soft" x="${at + 19}" y="${y}">${LEGEND_TEXTS[state]}</text>`;
-    at += 34 + Math.round(LEGEND_TEXTS[state].length * 6);
+  const add = (sign: string, text: string) => {
+    legend += `${sign}<text class="soft" x="${at + 19}" y="${y}">${text}</text>`;
+    at += 34 + Math.round(text.length * 6);
+  };
+  for (const [state, text] of Object.entries(LEGEND_TEXTS)) {
+    if (!lanes.some((lane) => lane.spans.some((one) => one.state === state))) continue;
+    add(`<rect class="${state}" x="${at}" y="${y - 10}" width="14" height="11" rx="2"/>`, text);
   }
-  const gaveUp = lanes.some((lane) => lane.marks.some(({ sign }) => sign === "✕"));
-  return gaveUp ? `${legend}<text class="soft" x="${at}" y="${y}">✕ ends early</text>` : legend;
+  const has = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));
+  if (has("●")) add(`<circle class="dot" cx="${at + 7}" cy="${y - 4}" r="5"/>`, "a call");
+  if (has("✕")) add(`<text class="soft" x="${at + 2}" y="${y}">✕</text>`, "ends early");
+  return legend;
 }
 
 /** The picture in words, for screen readers. */
@@ -131,12 +166,12 @@ export function summary(title: string, lanes: readonly Row[]): string {
   const those = (state: State) =>
     lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state)
       .map((lane) => lane.label).join(", ");
-  const gaveUp = lanes.filter((lane) => lane.marks.some(({ sign }) => sign === "✕")).map((lane) => lane.label).join(
+  const ended = lanes.filter((lane) => lane.marks.some(({ sign }) => sign === "✕")).map((lane) => lane.label).join(
     ", ",
   );
   const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], [
-    "gave up",
-    gaveUp,
+    "cancelled",
+    ended,
   ]] as const;
   const facts = parts.filter(([, names]) => names !== "").map(([what, names]) => `${what}: ${names}`);
   return `${title}. ${facts.join("; ") || (lanes.length > 0 ? "All have finished" : "Nothing yet")}.`;
