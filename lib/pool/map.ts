@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type CancelRegistration, onCancel, pause } from "../internal/cancellation.ts";
+import { type CancelRegistration, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
 import { SyncError } from "../errors.ts";
 import { type PulledMap, Puller } from "./map_puller.ts";
 import { type Read, Results } from "./map_results.ts";
@@ -112,7 +112,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     try {
       this.#pool.admit(this.#pool.mapping, { signal });
       this.#pool.beginMap(this);
-      if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(signal.reason));
+      if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
     } catch (refusal) {
       this.cancel(refusal);
     }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { onCancel } from "../internal/cancellation.ts";
+import { onCancel, reasonOf } from "../internal/cancellation.ts";
 import { readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { WaitQueue } from "../internal/wait_queue.ts";
 import { describe, PlainWaiter, type WaitedFor } from "../internal/waiter.ts";
@@ -80,16 +80,21 @@ export class PoolState {
    * the grant and this moment does not start.
    */
   begin(call: SlotCall, needsOwn: boolean): AbortController {
-    const signal = call.limits?.signal;
-    const cancelled = this.#cancelled.signal;
-    if (cancelled.aborted || signal?.aborted) {
+    try {
+      this.#cancelled.signal.throwIfAborted();
+      throwIfAborted(call.limits);
+      return needsOwn || call.limits?.signal !== undefined ? this.#own(call) : this.#cancelled;
+    } catch (error) {
       this.free(call);
-      throw cancelled.aborted ? cancelled.reason : signal!.reason;
+      throw error;
     }
-    if (!needsOwn && signal === undefined) return this.#cancelled;
+  }
+
+  #own(call: SlotCall): AbortController {
     const controller = new AbortController();
+    const signal = call.limits?.signal;
+    if (signal !== undefined) call.link = onCancel({ signal }, () => controller.abort(reasonOf(signal)));
     this.#controllers.add(controller);
-    if (signal !== undefined) call.link = onCancel({ signal }, () => controller.abort(signal.reason));
     return controller;
   }
 
