@@ -42,7 +42,10 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#results = new Results(job.ordered);
     this.#puller = new Puller(pool, this, job, this.#results, this.#controller.signal);
     this.#driving = this.#drive();
-    pool.fail(this, new SyncError(`${pool.cannotJoin}: a map was never read; read it with for await or toArray()`));
+    pool.failures.add(
+      this,
+      new SyncError(`${pool.cannotJoin}: a map was never read; read it with for await or toArray()`),
+    );
   }
 
   [Symbol.asyncIterator](): this {
@@ -96,7 +99,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   /** The first failure ends the map. A later one is for `join`, unless it is the reason for which the map was stopped. */
   fail(error: unknown): void {
     if (!this.#isStopped) this.#stop({ error, isFailure: true });
-    else if (!this.#pool.isCancellation(error, this.#controller.signal)) this.#pool.fail({}, error);
+    else if (!this.#pool.isCancellation(error, this.#controller.signal)) this.#pool.failures.add({}, error);
   }
 
   onIdle(): void {
@@ -106,7 +109,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   /** The first read. */
   #begin(): void {
     if (this.#puller.phase !== "unread") return;
-    this.#pool.observe(this);
+    this.#pool.failures.observe(this);
     this.#puller.phase = "pulling";
     const signal = this.#signal;
     try {
@@ -141,7 +144,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
 
   #stop(end?: EarlyEnd): void {
     if (this.#isStopped) return;
-    if (this.#puller.phase === "unread") this.#pool.observe(this);
+    if (this.#puller.phase === "unread") this.#pool.failures.observe(this);
     this.#puller.phase = "ending";
     this.#endEarly(end);
     this.#controller.abort(end?.error);
@@ -151,7 +154,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   /** A failure counts from when it happens, and until the reader gets it. */
   #endEarly(end: EarlyEnd | undefined): void {
     this.#earlyEnd = end;
-    if (end?.isFailure) this.#pool.fail(this, end.error);
+    if (end?.isFailure) this.#pool.failures.add(this, end.error);
   }
 
   /** Waits until the source is closed, but not long if it still owes an item: it may be unable to close before. */
@@ -172,14 +175,14 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#link?.end();
     const isTold = this.#results.end(this.#earlyEnd);
     if (isTold) this.#earlyEnd = undefined;
-    if (isTold || this.#isEndAwaited) this.#pool.observe(this);
+    if (isTold || this.#isEndAwaited) this.#pool.failures.observe(this);
     this.#pool.endMap(this);
   }
 
   #takeEarlyEnd(): EarlyEnd | undefined {
     const end = this.#earlyEnd;
     this.#earlyEnd = undefined;
-    this.#pool.observe(this);
+    this.#pool.failures.observe(this);
     return end;
   }
 }

@@ -7,7 +7,7 @@
  * @module
  */
 import { isThenable, type WaitLimits } from "../internal/check.ts";
-import { hook } from "../internal/hook.ts";
+import { type Hook, hook } from "../internal/hook.ts";
 import type { ResultNode, Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
 import type { MapJob } from "./map_types.ts";
@@ -78,7 +78,7 @@ export class Puller<T, R> {
     try {
       while (this.canPull) {
         this.#source ??= new Source(this.#job.source);
-        const call = new SlotCall(this.#pool.mapping, this.#limits, false);
+        const call = new SlotCall(this.#pool.pulling, this.#limits);
         if (!this.#pool.slots.tryTake(call)) return void this.#pullLater(call);
         const later = this.#ask(call, this.#source);
         if (later !== undefined) return void this.#pullLater(call, later);
@@ -162,9 +162,14 @@ export class Puller<T, R> {
   }
 
   #call(call: SlotCall, value: T, index: number): R | PromiseLike<R> {
+    if (hook !== undefined) return this.#callObserved(hook, call, value, index);
     const { fn } = this.#job;
-    const signal = this.#limits.signal!;
-    return hook === undefined ? fn(value, index, signal) : hook.run(call, () => fn(value, index, signal));
+    return fn(value, index, this.#limits.signal!);
+  }
+
+  #callObserved(hook: Hook, call: SlotCall, value: T, index: number): R | PromiseLike<R> {
+    const { fn } = this.#job;
+    return hook.run(call, () => fn(value, index, this.#limits.signal!));
   }
 
   /** By the engine's own `then`, as `await` does it: one callback is called, once, for every kind of promise. */

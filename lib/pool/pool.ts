@@ -9,24 +9,20 @@ import {
   checkNumber,
   checkOptions,
   checkSignal,
-  checkString,
-  isThenable,
   must,
+  readName,
 } from "../internal/check.ts";
-import { hook } from "../internal/hook.ts";
+import { show } from "../internal/show.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 import { PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResults } from "./map_types.ts";
-import { SlotCall } from "./slots.ts";
 import { PoolState } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
-import type { WaitOptions } from "../types.ts";
+import type { NameOptions, WaitOptions } from "../types.ts";
 
 /** Options of {@linkcode Pool}. */
-export interface PoolOptions {
-  /** Shown in messages, in the console and in diagnostics. */
-  readonly name?: string | undefined;
+export interface PoolOptions extends NameOptions {
   /**
    * Limits how often functions start: each needs a slot and a start allowed by this limiter. Other pools and callers may
    * share it.
@@ -62,6 +58,10 @@ export interface PoolOptions {
 export class Pool implements AsyncDisposable {
   readonly #state: PoolState;
 
+  static {
+    show(Pool, ["name", "limit", "active", "waiting"]);
+  }
+
   /**
    * A pool with a number of slots.
    *
@@ -80,14 +80,13 @@ export class Pool implements AsyncDisposable {
    */
   constructor(maxConcurrency: number, options?: PoolOptions) {
     checkCount(maxConcurrency, "maxConcurrency", 1);
-    checkOptions(options);
-    const { name, rate } = options ?? {};
-    if (name !== undefined) checkString(name, "name");
+    const name = readName(options);
+    const { rate } = options ?? {};
     if (rate !== undefined) must(rate instanceof RateLimiter, "rate", "be a RateLimiter", rate);
     this.#state = new PoolState(maxConcurrency, name, rate);
   }
 
-  /** The name passed to the constructor. */
+  /** Its name, which error messages and diagnostics show. */
   get name(): string | undefined {
     return this.#state.name;
   }
@@ -140,9 +139,16 @@ export class Pool implements AsyncDisposable {
    */
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<Task<T>> {
     checkFunction(fn, "fn");
-    const call = new SlotCall(this.#state.creating, this.#state.admit(this.#state.creating, options));
-    await this.#state.slot(call);
-    return new RunningTask(this.#state, call, this.#state.begin(call, true), fn);
+    const state = this.#state;
+    const call = state.call(state.creating, options);
+    await state.slot(call);
+    try {
+      state.begin(call, true);
+    } catch (error) {
+      state.end(call);
+      throw error;
+    }
+    return new RunningTask(state, call, fn);
   }
 
   /**
@@ -162,17 +168,14 @@ export class Pool implements AsyncDisposable {
    */
   async run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(fn, "fn");
-    // A function that listens gets a signal of its own, so that nothing is left on a shared one; making one costs 2 µs.
-    const needsOwn = fn.length > 0;
-    const call = new SlotCall(this.#state.running, this.#state.admit(this.#state.running, options));
+    const call = this.#state.call(this.#state.running, options);
     await this.#state.slot(call);
-    const controller = this.#state.begin(call, needsOwn);
     try {
-      const result = hook === undefined ? fn(controller.signal) : hook.run(call, () => fn(controller.signal));
-      // Awaited here and not just returned, so that the stack of an error shows the caller.
-      return isThenable(result) ? await result : result;
+      // Awaited here and not just returned, so that the stack of an error shows the caller. There are few variables and
+      // expressions here, because a queued call keeps memory for each.
+      return await this.#state.start(call, fn);
     } finally {
-      this.#state.end(call, controller);
+      this.#state.end(call);
     }
   }
 

@@ -4,29 +4,29 @@
  *
  * @module
  */
-import type { CancelRegistration } from "../internal/cancellation.ts";
 import type { WaitLimits } from "../internal/check.ts";
 import { hook, type Resource } from "../internal/hook.ts";
 import { WaitQueue } from "../internal/wait_queue.ts";
 import { grant, PlainWaiter, reject, reportGrant, type WaitedFor } from "../internal/waiter.ts";
 import { joinRateLimiter, type RateLimiter } from "../rate_limiter.ts";
 
-/** A way to use a slot: the resource that is reported, and the operation in messages. */
-export type SlotUse = WaitedFor & Resource;
+/** A way to use a slot: the resource that is reported, the operation in messages, and its needs. */
+export interface SlotUse extends WaitedFor, Resource {
+  readonly kind: string;
+  /** Whether it needs a start as well: a map first pulls an item in a slot, without one. */
+  readonly needsStart: boolean;
+}
 
-/** One use of a slot, from its wait to its end. */
+/** One use of a slot, from its wait to its end. Once it has its slot, `registration` links the caller's signal to `controller`. */
 export class SlotCall extends PlainWaiter<void> {
   declare readonly waitsFor: SlotUse;
   readonly limits: WaitLimits | undefined;
-  /** Whether it needs a start as well: a map first pulls an item in a slot, without one. */
-  readonly needsStart: boolean;
-  /** Reaches from the caller's signal to the function's. */
-  link: CancelRegistration | undefined = undefined;
+  /** Of the function's own signal, if it has one. */
+  controller: AbortController | undefined = undefined;
 
-  constructor(waitsFor: SlotUse, limits: WaitLimits | undefined, needsStart = true) {
+  constructor(waitsFor: SlotUse, limits: WaitLimits | undefined) {
     super(waitsFor);
     this.limits = limits;
-    this.needsStart = needsStart;
   }
 }
 
@@ -71,7 +71,7 @@ export class Slots {
   /** Takes a slot, and a start if the call needs one, unless it has to wait. */
   tryTake(call: SlotCall): boolean {
     if (this.#active >= this.#limit || this.#queue.size > 0) return false;
-    if (this.rate !== undefined && call.needsStart && !this.rate.tryAcquire()) return false;
+    if (this.rate !== undefined && call.waitsFor.needsStart && !this.rate.tryAcquire()) return false;
     this.#active++;
     if (hook !== undefined) reportGrant(call);
     return true;
@@ -101,7 +101,7 @@ export class Slots {
   #serve(hasStart = false): void {
     let next: SlotCall | undefined;
     while (this.#active < this.#limit && (next = this.#queue.peek()) !== undefined) {
-      if (this.rate !== undefined && next.needsStart && !hasStart && !this.rate.tryAcquire()) {
+      if (this.rate !== undefined && next.waitsFor.needsStart && !hasStart && !this.rate.tryAcquire()) {
         return this.#waitForStart(this.rate);
       }
       hasStart = false;

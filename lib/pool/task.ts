@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { hook } from "../internal/hook.ts";
+import { show } from "../internal/show.ts";
+import { callIn } from "./call_in.ts";
 import type { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
 
@@ -40,6 +41,10 @@ export interface Task<T> {
 }
 
 export class RunningTask<T> implements Task<T> {
+  static {
+    show(RunningTask, ["status"], "Task");
+  }
+
   #status: TaskStatus = "running";
   /** The function's result or error. */
   #outcome: unknown;
@@ -48,20 +53,19 @@ export class RunningTask<T> implements Task<T> {
   readonly #controller: AbortController;
   readonly #ended: Promise<void>;
 
-  /** Starts `fn` in the slot of `call`. */
+  /** Starts `fn` in the slot of `call`, which has a controller. */
   constructor(
     pool: PoolState,
     call: SlotCall,
-    controller: AbortController,
     fn: (signal: AbortSignal) => T | PromiseLike<T>,
   ) {
     this.#pool = pool;
-    this.#controller = controller;
+    this.#controller = call.controller!;
     this.#ended = this.#execute(call, fn);
   }
 
   get result(): Promise<T> {
-    this.#pool.observe(this);
+    this.#pool.failures.observe(this);
     return this.#result ??= this.#settled();
   }
 
@@ -79,14 +83,14 @@ export class RunningTask<T> implements Task<T> {
 
   async #execute(call: SlotCall, fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<void> {
     try {
-      this.#outcome = await (hook === undefined ? fn(this.signal) : hook.run(call, () => fn(this.signal)));
+      this.#outcome = await callIn(call, fn, this.signal);
       this.#status = "fulfilled";
     } catch (error) {
       this.#outcome = error;
       this.#status = this.#pool.isCancellation(error, this.signal) ? "cancelled" : "rejected";
-      if (this.#status === "rejected" && this.#result === undefined) this.#pool.fail(this, error);
+      if (this.#status === "rejected" && this.#result === undefined) this.#pool.failures.add(this, error);
     }
-    this.#pool.end(call, this.#controller);
+    this.#pool.end(call);
   }
 
   /** Asynchronous all the way, so that the stack of an error shows who awaits the result. */
