@@ -4,6 +4,7 @@ import { RateLimiter, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
+  FakeTime,
   flushMicrotasks,
   nextTurn,
   refusesBadOptions,
@@ -233,3 +234,61 @@ test("RateLimiter: the start of a call is the moment at which its caller goes on
   await limiter.acquire();
   assert.ok(performance.now() - await first >= 40);
 });
+test("RateLimiter: waiters of a clock that is gone do not hold up later calls", async () => {
+  const limiter = new RateLimiter(1, 20);
+  const time = new FakeTime();
+  limiter.tryAcquire();
+  const first = watch(limiter.acquire());
+  assert.equal(time.timers, 1);
+  time.restore();
+  const second = limiter.acquire({ timeout: 5000 });
+  await second;
+  assert.equal(first.state, "fulfilled", "in order");
+});
+
+test("RateLimiter: a clock that goes back neither blocks it nor lets more start", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(1, 100);
+    time.advance(10_000);
+    limiter.tryAcquire();
+    time.advance(-10_000);
+    assert.equal(limiter.tryAcquire(), false);
+    time.advance(99);
+    assert.equal(limiter.tryAcquire(), false);
+    time.advance(1);
+    assert.equal(limiter.tryAcquire(), true);
+    await flushMicrotasks();
+  }));
+
+test("RateLimiter: replaced timers without a replaced performance.now", async () => {
+  const { now } = performance;
+  const time = new FakeTime();
+  performance.now = now;
+  try {
+    const limiter = new RateLimiter(2, 60_000);
+    const waiters = Array.from({ length: 5 }, () => watch(limiter.acquire()));
+    assert.equal(await states(waiters), "fulfilled fulfilled pending pending pending");
+    time.advance(60_001);
+    assert.equal(await states(waiters), "fulfilled fulfilled fulfilled fulfilled pending");
+    time.advance(60_001);
+    assert.equal(await states(waiters), "fulfilled fulfilled fulfilled fulfilled fulfilled");
+    assert.equal(time.timers, 0);
+  } finally {
+    time.restore();
+  }
+});
+
+test("RateLimiter: limits that need no memory in advance", () =>
+  withFakeTime(async (time) => {
+    const huge = new RateLimiter(Number.MAX_SAFE_INTEGER, 1000);
+    for (let i = 0; i < 1000; i++) assert.equal(huge.tryAcquire(), true);
+    const limiter = new RateLimiter(1000, 100);
+    for (let round = 0; round < 5; round++) {
+      for (let i = 0; i < 1000; i++) assert.equal(limiter.tryAcquire(), true);
+      assert.equal(limiter.tryAcquire(), false);
+      time.advance(100);
+    }
+    assert.equal(limiter.tryAcquire(1000), true);
+    assert.equal(limiter.tryAcquire(), false);
+    await flushMicrotasks();
+  }));
