@@ -3,7 +3,7 @@
  * holder.
  */
 import assert from "node:assert/strict";
-import { type Acquirable, TimeoutError, type WaitOptions } from "../mod.ts";
+import { type Acquirable, acquireAll, Lock, TimeoutError, type WaitOptions } from "../mod.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
@@ -34,6 +34,8 @@ export interface Body<G extends AnyGuard> {
 export interface BodyFactory<G extends AnyGuard> {
   readonly name: string;
   make(): Body<G> | Promise<Body<G>>;
+  /** Whether `acquireAll` can acquire it. Default: true. */
+  readonly hasPlace?: boolean;
   /** Milliseconds that are enough to come to stand in line. */
   readonly short?: number;
   /** Waits until a call that was just made stands in line: at once locally, a round trip remotely. */
@@ -42,7 +44,8 @@ export interface BodyFactory<G extends AnyGuard> {
 
 /** Registers the suite for one factory. */
 export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void {
-  const check = (what: string, fn: (kit: Kit<G>) => Promise<void>) =>
+  const check = (what: string, fn: (kit: Kit<G>) => Promise<void>, { needsPlace = false } = {}) => {
+    if (needsPlace && factory.hasPlace === false) return;
     test(`${factory.name}: ${what}`, async () => {
       const body = await factory.make();
       try {
@@ -51,6 +54,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
         await body.close?.();
       }
     });
+  };
 
   check("a free one is granted, and free again after release", async ({ it }) => {
     for (let i = 0; i < 3; i++) {
@@ -225,6 +229,49 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     assert.equal(await waiting(), 0);
     await guard.release();
   });
+
+  check("options are read once, when the call is made", async (kit) => {
+    const first = await kit.it.acquire();
+    const reads = { signal: 0, timeout: 0 };
+    const { signal } = new AbortController();
+    const waiter = watch(kit.it.acquire({
+      get signal() {
+        return ++reads.signal === 1 ? signal : AbortSignal.abort();
+      },
+      get timeout() {
+        return ++reads.timeout === 1 ? 60_000 : NaN;
+      },
+    }));
+    await kit.inLine(1);
+    const changing: { timeout?: number } = { timeout: 60_000 };
+    const last = watch(kit.it.run((guard) => assert.equal(guard.held, true), changing));
+    changing.timeout = 0;
+    await kit.inLine(2);
+    await first.release();
+    await (await waiter.promise).release();
+    await last.promise;
+    assert.deepEqual(reads, { signal: 1, timeout: 1 });
+    await kit.isFree();
+  });
+
+  check("acquireAll holds it, and gives it back with the rest when the call is cancelled", async (kit) => {
+    const beside = new Lock();
+    const group = await acquireAll([kit.it, beside]);
+    assert.deepEqual([group.held, group.guards[0].held, beside.locked], [true, true, true]);
+    assert.equal(await kit.it.tryAcquire(), undefined);
+    await group.release();
+    assert.deepEqual([group.held, group.guards[0].held, beside.locked], [false, false, false]);
+    const holder = await kit.it.acquire();
+    const controller = new CountingController();
+    const call = watch(acquireAll([beside, kit.it], { signal: controller.signal }));
+    await kit.inLine(1);
+    controller.abort();
+    await rejectsWith(call.promise, controller.signal.reason);
+    assert.deepEqual([beside.locked, controller.listeners], [false, 0]);
+    await assert.rejects(acquireAll([kit.it, beside, kit.it]), TypeError);
+    await holder.release();
+    await kit.isFree();
+  }, { needsPlace: true });
 
   check("everybody gets its turn under load, one at a time", async ({ it, waiting, isFree }) => {
     let inside = 0, turns = 0;

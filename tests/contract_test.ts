@@ -35,8 +35,10 @@ function condition(): Body<Guard> {
 
 contractSuite({ name: "Lock", make: () => body(new Lock()) });
 contractSuite({ name: "TimeoutLock", make: () => body(new TimeoutLock(60_000)) });
-contractSuite({ name: "Condition", make: condition });
+contractSuite({ name: "Condition", make: condition, hasPlace: false });
 contractSuite({ name: "Semaphore", make: () => body(new Semaphore(1)) });
 contractSuite({ name: "BoundedSemaphore", make: () => body(new BoundedSemaphore(1)) });
 contractSuite({ name: "RwLock.writer", make: () => body(new RwLock().writer) });
-contractSuite({ name: "KeyedMutex", make: oneKey });
+contractSuite({ name: "KeyedMutex", make: oneKey, hasPlace: false });
+contractSuite({ name: "KeyedMutex.at", make: () => body(new KeyedMutex<string>({ name: "users" }).at("key")) });
+contractSuite({ name: "Lock with a name", make: () => body(new Lock({ name: "orders" })) });

@@ -18,9 +18,10 @@ interface Remote {
   inspect(): Promise<Inspection>;
 }
 
-function suite(name: string, client: Client, make: (backend: Backend) => Remote): void {
+function suite(name: string, client: Client, make: (backend: Backend) => Remote, hasPlace = true): void {
   contractSuite<Lease>({
     name,
+    hasPlace,
     make: async () => {
       const server = await Server.start();
       const { backend, close } = await client.connect(server.url);
@@ -73,7 +74,7 @@ function lock(backend: Backend): Remote {
 
 for (const client of clients) suite(`RedisLock, ${client.name}`, client, lock);
 const [first] = clients;
-suite("RedisKeyedMutex", first!, oneKey);
+suite("RedisKeyedMutex", first!, oneKey, false);
 suite("RedisKeyedMutex.at", first!, at);
 suite("RedisSemaphore of 1", first!, semaphore);
 suite("RedisRwLock's writer", first!, writer);
