@@ -189,11 +189,12 @@ export class RateLimiter {
     return true;
   }
 
-  /** Callers go on a microtask later, and what else runs in this turn may take long: that moment is the start. */
+  /** Callers go on a microtask later, and the rest of this turn may take long: the start is no earlier than that. */
   #tryAdd(permits: number): boolean {
     if (!this.#starts.tryAdd(permits, this.#now())) return false;
     if (performance.now !== platformNow) return true;
-    if (this.#granted === 0) queueMicrotask(this.#postpone);
+    // Twice: the first microtask may come before the callers go on, the second comes after all of them.
+    if (this.#granted === 0) queueMicrotask(() => queueMicrotask(this.#postpone));
     this.#granted += permits;
     return true;
   }
