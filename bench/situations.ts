@@ -1,23 +1,25 @@
 /** All situations of the local part. */
 import { condition } from "./condition.ts";
 import { event } from "./event.ts";
-import { giveUp } from "./internal/cancellation.ts";
+import { cancellation } from "./internal/cancellation.ts";
 import { keyedMutex } from "./keyed_mutex.ts";
 import { lock } from "./lock.ts";
 import { memory } from "./memory.ts";
 import { pool } from "./pool/pool.ts";
+import { run } from "./run.ts";
 import { rwLock } from "./rw_lock.ts";
 import { semaphore } from "./semaphore.ts";
 import type { Situation } from "./_situation.ts";
 
 export const situations: readonly Situation[] = [
   ...lock,
+  ...run,
   ...semaphore,
   ...rwLock,
   ...keyedMutex,
   ...event,
   ...condition,
   ...pool,
-  ...giveUp,
+  ...cancellation,
   ...memory,
 ];

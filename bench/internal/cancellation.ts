@@ -1,6 +1,11 @@
-/** Giving up: what it costs each waiter must not grow with their number. The floor is the bare AbortController. */
+/**
+ * Cancellation: its cost for each waiter must not grow with their number, nor with the number of different time-outs. The
+ * floor is the bare AbortController or setTimeout, or waiters with equal time-outs.
+ */
+import process from "node:process";
 import { Mutex as AsyncMutex, withTimeout } from "async-mutex";
 import PQueue from "p-queue";
+import * as here from "../../mod.ts";
 import type { Lib, Maker, Situation } from "../_situation.ts";
 
 function held(lib: Lib) {
@@ -9,17 +14,17 @@ function held(lib: Lib) {
   return lock;
 }
 
-/** Everybody waits with a signal of his own, and all are aborted. */
+/** Every waiter has a signal of its own, and all are aborted. */
 function ownSignals(waiters: number, make: () => (signal: AbortSignal) => Promise<unknown>): Maker {
   return () => {
     const wait = make();
     return async () => {
-      let gone = 0;
+      let cancelled = 0;
       const controllers = Array.from({ length: waiters }, () => new AbortController());
-      const all = controllers.map(({ signal }) => wait(signal).catch(() => gone++));
+      const all = controllers.map(({ signal }) => wait(signal).catch(() => cancelled++));
       for (const controller of controllers) controller.abort();
       await Promise.all(all);
-      if (gone !== waiters) throw new Error(`${gone} gave up`);
+      if (cancelled !== waiters) throw new Error(`${cancelled} were cancelled`);
     };
   };
 }
@@ -34,11 +39,11 @@ function byTimeout(waiters: number, make: () => () => Promise<unknown>): Maker {
   };
 }
 
-export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((waiters): Situation[] => {
+const bySize: readonly Situation[] = [1000, 10_000, 100_000].flatMap((waiters): Situation[] => {
   const many = waiters.toLocaleString("en");
   return [
     {
-      name: `giving up, ${many} waiters, a signal each`,
+      name: `cancelling, ${many} waiters, a signal each`,
       unit: "ns",
       operations: waiters,
       main: waiters === 10_000,
@@ -60,7 +65,7 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
       goals: [{ against: "floor", ratio: 1.5 }],
     },
     {
-      name: `giving up, ${many} waiters, one signal`,
+      name: `cancelling, ${many} waiters, one signal`,
       unit: "ns",
       operations: waiters,
       ours: {
@@ -72,7 +77,7 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
             const all = Array.from({ length: waiters }, () => lock.acquire({ signal }).catch(() => {}));
             controller.abort();
             await Promise.all(all);
-            if (lock.waiting > 0) throw new Error("somebody still waits");
+            if (lock.waiting > 0) throw new Error("a waiter is left");
           };
         },
       },
@@ -81,7 +86,7 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
       goals: [{ against: "floor", ratio: 1.5 }],
     },
     {
-      name: `giving up, ${many} waiters, a time-out of 1 ms`,
+      name: `cancelling, ${many} waiters, a time-out of 1 ms`,
       unit: "ns",
       operations: waiters,
       ours: {
@@ -109,3 +114,53 @@ export const giveUp: readonly Situation[] = [1000, 10_000, 100_000].flatMap((wai
     },
   ];
 });
+
+const WAITERS = 100_000;
+const LONG = 600_000;
+
+/** The time-outs of callers that each have a deadline of their own, in ms; `i` counts the callers. */
+const different: Readonly<Record<string, (i: number) => number>> = {
+  "in any order": (i) => LONG + (i * 7919) % 100_003,
+  "each later than the one before": (i) => LONG + i,
+  "each earlier than the one before": (i) => LONG - i,
+};
+
+/** Waiters join with time-outs, and are granted. The figure is the time to join and leave, or the bytes of waiting. */
+function timed(lib: Lib, timeoutOf: (i: number) => number, figure: "ns" | "bytes"): Maker {
+  const gc = (globalThis as { gc?: () => void }).gc ?? (() => {});
+  return () => {
+    const options = Array.from({ length: WAITERS }, (_, i) => ({ timeout: timeoutOf(i) }));
+    const waits = new Array<Promise<unknown> | undefined>(WAITERS).fill(undefined);
+    return async () => {
+      const event = new lib.Event();
+      if (figure === "bytes") gc();
+      const before = process.memoryUsage().heapUsed;
+      for (let i = 0; i < WAITERS; i++) waits[i] = event.wait(options[i]);
+      if (figure === "bytes") gc();
+      const bytes = Math.max(0, process.memoryUsage().heapUsed - before) / WAITERS;
+      event.set();
+      await Promise.all(waits);
+      return figure === "bytes" ? bytes : undefined;
+    };
+  };
+}
+
+const differentTimeouts: readonly Situation[] = (["ns", "bytes"] as const).map((unit) => ({
+  name: unit === "ns"
+    ? "waiting with a time-out, 100,000 waiters"
+    : "memory of a wait with a time-out, 100,000 waiters",
+  unit,
+  operations: unit === "ns" ? WAITERS : 1,
+  main: unit === "ns",
+  ours: Object.fromEntries(
+    Object.entries(different).map(([name, timeoutOf]) => [
+      `interlock, different time-outs, ${name}`,
+      (lib: Lib) => timed(lib, timeoutOf, unit),
+    ]),
+  ),
+  peers: {},
+  floors: { "interlock, equal time-outs": timed(here, () => LONG, unit) },
+  goals: [{ against: "floor", ratio: 1.5 }, ...(unit === "bytes" ? [{ against: "value", ratio: 420 } as const] : [])],
+}));
+
+export const cancellation: readonly Situation[] = [...bySize, ...differentTimeouts];
