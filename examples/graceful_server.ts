@@ -24,6 +24,6 @@ shutdown.attach(listenOrExit(port, Deno.exit, () => Deno.serve(options, handler)
 // Something that has to be closed after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
 
-const { drained, remaining, elapsed, errors } = await shutdown.finished;
+const { ok, drained, remaining, elapsed, errors } = await shutdown.finished;
 console.log(`${drained ? "drained" : "forced"} after ${Math.round(elapsed)} ms`, { remaining, errors });
-Deno.exit(drained ? 0 : 1);
+Deno.exit(ok ? 0 : 1);

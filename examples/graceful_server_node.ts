@@ -25,6 +25,6 @@ server.listen(port, hostname, () => {
 // Something that has to be closed after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
 
-const { drained, remaining, elapsed, errors } = await shutdown.finished;
+const { ok, drained, remaining, elapsed, errors } = await shutdown.finished;
 console.log(`${drained ? "drained" : "forced"} after ${Math.round(elapsed)} ms`, { remaining, errors });
-process.exit(drained ? 0 : 1);
+process.exit(ok ? 0 : 1);

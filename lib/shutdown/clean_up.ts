@@ -5,13 +5,8 @@
  * @module
  */
 import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
+import type { Step } from "./shutdown_state.ts";
 import { TimeoutError } from "../errors.ts";
-
-/** One step. */
-export interface Step {
-  readonly label: string;
-  readonly fn: (signal: AbortSignal) => unknown;
-}
 
 /** Runs the steps, last one first; returns their errors. */
 export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Promise<unknown[]> {

@@ -12,11 +12,8 @@ import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 const POLL = 10;
 
 /** Returns the labels of what had to be cut. */
-export async function drain(
-  state: ShutdownState,
-  tracker: ResponseTracker,
-  servers: readonly AttachedServer[],
-): Promise<string[]> {
+export async function drain(state: ShutdownState, tracker: ResponseTracker): Promise<string[]> {
+  const { servers } = state;
   const over = new AbortController();
   void poll(over.signal, () => {
     tracker.sweep();

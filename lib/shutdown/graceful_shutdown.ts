@@ -1,16 +1,12 @@
 /**
- * Going down without losing a request.
+ * Graceful shutdown that drops no accepted request.
  *
  * @module
  */
-import { ResponseTracker } from "./fetch/response_tracker.ts";
-import { attached, type AttachOptions, checkAttach, type ServerLike } from "./attach.ts";
-import { checkFunction, checkOptions, isThenable, must } from "../internal/check.ts";
-import { cleanUp, type Step } from "./clean_up.ts";
-import { drain } from "./drain.ts";
+import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike } from "./attach.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { listenToSignals } from "./os_signals.ts";
-import { type AttachedServer, type InFlight, ShutdownState } from "./shutdown_state.ts";
+import { ResponseTracker } from "./fetch/response_tracker.ts";
+import { checkBoolean, checkFunction, checkOptions, isThenable, must } from "../internal/check.ts";
 import {
   checkLabel,
   type GracefulShutdownOptions,
@@ -18,9 +14,11 @@ import {
   type ShutdownSettings,
   shutdownSettings,
 } from "./options.ts";
+import { listenToSignals } from "./os_signals.ts";
+import { runSequence, startCallback } from "./sequence.ts";
+import { type InFlight, ShutdownState } from "./shutdown_state.ts";
 import { checkWebSocket, countWebSocket, type WebSocketLike } from "./web_socket.ts";
-import { ClosedError, TimeoutError } from "../errors.ts";
-import { Event } from "../event.ts";
+import { ClosedError } from "../errors.ts";
 
 export type { AttachOptions, ServerLike } from "./attach.ts";
 export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
@@ -30,14 +28,31 @@ export type { GracefulShutdownOptions, ShutdownReport } from "./options.ts";
 export type { WebSocketLike } from "./web_socket.ts";
 
 /**
- * Takes a process down without losing a request: from the signal on it refuses newcomers, waits for what is in flight,
- * cuts what is left when the grace time is over, runs the clean-up steps, and reports.
+ * Shuts a process down without dropping an accepted request. The sequence:
  *
- * It never exits the process: that is yours to do after {@linkcode GracefulShutdown.finished}. Not for cancelling one piece
- * of work (that is an `AbortController`), nor for limiting how many run (that is {@linkcode Pool}).
+ * 1. **Signal**: an OS signal arrives, or `request()` is called. `signal` aborts, `ready` turns false, WebSockets are
+ *    closed with code 1001, and answers ask their clients to close the connection.
+ * 2. **Delay**: for `delay` ms new connections are still accepted. Default: none.
+ * 3. **Listeners closed**: the system refuses new connections, and another process can bind the port. The callbacks of
+ *    `onShutdown` are called.
+ * 4. **Last answers**: the work in flight is awaited. A request that arrives on an existing connection is served, with
+ *    `Connection: close`; connections that stay silent for `idle` ms are closed.
+ * 5. **Clean-up**: the steps of `defer` run.
+ * 6. **Report**: `finished` resolves.
  *
- * A second of the operating system's signals forces: everything is cut at once (`debounce` tells it from an echo of the
- * first). A third has the system's default effect.
+ * When `grace` ms are over, or a second OS signal arrives, the shutdown is forced: `forced` aborts, and everything that is
+ * still in flight is cut. `debounce` distinguishes the second signal from an echo of the first. A third one has the
+ * system's default effect.
+ *
+ * It never exits the process: do so after {@linkcode GracefulShutdown.finished}. Not for cancelling one piece of work (that
+ * is an `AbortController`), nor for limiting concurrency (that is {@linkcode Pool}).
+ *
+ * Limits of the platforms. Deno.serve (2.9) breaks uploads in progress when it stops listening, so there the listener
+ * is closed as soon as the uploads that have begun are in, or answered if they are read as a stream; while uploads keep
+ * overlapping it stays open. The same holds for node:http on Deno. Deno.serve and Bun.serve close idle connections
+ * themselves, at once, and with them requests that they have not read yet. Requests that a client sends without waiting
+ * for the answers (pipelining) are all answered by node:http, and as far as the platform does so by Deno.serve and
+ * Bun.serve. node:http on Bun forgets silent connections instead of closing them.
  *
  * @example
  * ```ts
@@ -49,102 +64,103 @@ export type { WebSocketLike } from "./web_socket.ts";
  *
  * shutdown.defer(() => console.log("closing the database"));
  * shutdown.request("done");
- * const { reason, drained, remaining } = await shutdown.finished;
- * console.log(reason, drained, remaining); // done true []
+ * const { reason, ok, remaining } = await shutdown.finished;
+ * console.log(reason, ok, remaining); // done true []
  * ```
  */
 export class GracefulShutdown implements AsyncDisposable {
-  // What Deno, Bun or a body reports is known late: #tracker.sweep() comes before every look at who is in flight.
+  // Deno and Bun report late what they have sent: #tracker.sweep() comes before every look at the work in flight.
   readonly #settings: ShutdownSettings;
   readonly #state: ShutdownState;
   readonly #tracker = new ResponseTracker();
-  readonly #servers: AttachedServer[] = [];
-  readonly #attached = new Set<ServerLike>();
-  readonly #steps: Step[] = [];
-  readonly #over = new Event();
   readonly #ignoreSignals: () => void;
-  /** When the first signal of the system came; on the monotonic clock. */
-  #heardAt: number | undefined;
-  #resolve!: (report: ShutdownReport) => void;
+  /** When the first OS signal arrived; on the monotonic clock. */
+  #signalledAt: number | undefined;
+  #started: boolean;
+  #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
 
   /** Resolves when everything is over. Never rejects. */
   readonly finished: Promise<ShutdownReport>;
 
   /**
-   * Starts to listen to the signals.
+   * Starts to listen for the OS signals.
    *
-   * @param options See there; times in milliseconds.
+   * @param options All times are in milliseconds.
    * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for times that are NaN or negative, a `delay` beyond `grace`, and signals that cannot be caught.
+   * @throws {RangeError} for times that are NaN or negative, a `delay` beyond `grace`, signals that cannot be caught, and
+   * an unknown `late`.
    */
   constructor(options?: GracefulShutdownOptions) {
     this.#settings = shutdownSettings(options);
+    this.#started = this.#settings.ready;
     this.#state = new ShutdownState(this.#settings);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
-    this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#hear(name));
+    this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#receive(name));
+    this.#state.atEnd.push(this.#ignoreSignals);
   }
 
-  /** Aborts when shutdown is asked for, with `request`'s reason or an AbortError that names the operating system's signal. */
+  /** Aborts when shutdown is requested, with `request`'s reason or an AbortError that names the OS signal. */
   get signal(): AbortSignal {
     return this.#state.ending.signal;
   }
 
-  /** Aborts when the time is over or a second signal came: what is in flight now is cut. */
+  /** Aborts when the grace time is over or a second OS signal arrives: the work in flight is cut. */
   get forced(): AbortSignal {
     return this.#state.forcing.signal;
   }
 
-  /** Whether new work should be sent here; false from the first moment of the shutdown. For a readiness endpoint. */
+  /**
+   * Whether new work should be sent here, for a readiness endpoint. False until it is set if the option `ready` is false,
+   * and false from the signal on; setting it then has no effect.
+   */
   get ready(): boolean {
-    return this.#state.phase === "serving";
+    return this.#started && this.#state.phase === "serving";
   }
 
-  /** How many are in flight. */
+  set ready(value: boolean) {
+    checkBoolean(value, "ready");
+    this.#started = value;
+  }
+
+  /** The number of requests, tasks and WebSockets in flight. */
   get active(): number {
     this.#tracker.sweep();
     return this.#state.inFlight.size;
   }
 
-  /** The labels of what is in flight, oldest first. */
+  /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
     this.#tracker.sweep();
     return this.#state.labels();
   }
 
   /**
-   * Asks for shutdown, as a signal of the operating system does. A second call changes nothing.
+   * Starts the shutdown, as an OS signal does. A second call changes nothing.
    *
-   * @param reason What `signal.reason` and the report say.
+   * @param reason Becomes `signal.reason` and the report's `reason`. Default: the platform's AbortError.
    */
   request(reason?: unknown): void {
-    const state = this.#state;
-    if (state.phase !== "serving") return;
-    state.phase = "delaying";
-    if (this.#settings.delay === 0) this.#stopListening();
-    const started = performance.now();
-    const told = [...state.inFlight]; // who is added from here on is told by who adds it
-    state.ending.abort(reason);
-    for (const entry of told) if (state.inFlight.has(entry)) state.attempt(entry.onShutdown);
-    void this.#run(started);
+    if (this.#state.phase !== "serving") return;
+    this.#resolve(runSequence(this.#state, this.#settings, this.#tracker, reason));
   }
 
   /**
-   * Counts `work` as in flight until it settles. Works while draining too: what is in flight may need it.
+   * Counts `work` as in flight until it settles. Also works while draining: the work in flight may need it.
    *
-   * @param work A promise, or a function to call, which gets `signal`. Its rejection stays yours.
-   * @param label How the report calls it if it has to be cut.
+   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller.
+   * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The same promise, or one for the function's result.
    * @throws {ClosedError} (as a rejection) when the drain is over.
    * @throws {TypeError} (as a rejection) when `work` is neither.
    */
   track<P extends PromiseLike<unknown>>(work: P, label?: string): P;
-  /** The same for a function, which is called at once. */
+  /** The same for a function, which is called immediately. */
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
     try {
       checkTracked(work);
       checkLabel(label);
-      this.#checkOpen("track");
+      this.#use("track");
     } catch (error) {
       return Promise.reject(error);
     }
@@ -159,14 +175,18 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /**
    * Wraps a handler of Deno.serve, Bun.serve or a fetch-style framework: counts each request until the body of its answer
-   * was sent or cancelled, and answers 503 with `Retry-After` and `Connection: close` to those who come while draining.
-   * Arguments, `this` and errors pass through; on Deno and Bun the answer does too, apart from a `Connection` header.
+   * was sent or cancelled. From the signal on, answers have `Connection: close`. Arguments, `this` and errors pass through.
+   * With `late: "refuse"`, and in any case once the shutdown is forced or its drain is over, requests get 503 with
+   * `Retry-After`.
    *
-   * **Cancellation**: a request whose handler has no answer yet when the shutdown is forced is answered 503, as far as the
-   * server still sends it: Deno and Bun close their connections at that moment.
+   * Without `attach`, a body counts as sent when the platform says so (Deno, also under `deno serve`, and Bun). On Node the
+   * handler only sees when a body has been read, which is before it is sent: attach the server.
    *
-   * @param fetchHandler Gets the request and whatever the server passes with it.
-   * @param options How requests are called in the report; method and path unless said.
+   * **Cancellation**: a request whose handler has no answer when the shutdown is forced gets 503, as far as the server
+   * still sends it.
+   *
+   * @param fetchHandler Gets the request and the server's other arguments.
+   * @param options How requests are named in the report.
    * @throws {TypeError} when `fetchHandler` or `options.label` is not a function.
    */
   handler<A extends unknown[], R>(
@@ -176,107 +196,108 @@ export class GracefulShutdown implements AsyncDisposable {
     checkFunction(fetchHandler, "fetchHandler");
     checkOptions(options);
     if (options?.label !== undefined) checkFunction(options.label, "label");
+    this.#state.used = true;
     return countingHandler(this.#state, this.#tracker, fetchHandler, options?.label);
   }
 
   /**
-   * Ties a server to the shutdown, so that the drain ends by closing it.
+   * Ties a server to the shutdown, which closes its listener first and its connections after their last answers.
    *
-   * Of a node:http(s) server everything is counted: requests until their answer was sent, upgraded connections (WebSockets)
-   * until they are closed. Newcomers get 503, busy connections are closed after their answer, idle ones at once. For the
-   * servers of Deno.serve and Bun.serve the handler counts; they are only closed in the end.
+   * With node:http(s) and node:http2 everything is counted: requests and streams until their answer was sent, upgraded
+   * connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With Deno.serve and Bun.serve the handler
+   * counts.
    *
-   * @param server Of node:http(s), Deno.serve or Bun.serve; not of node:http2. Give Deno.serve `signal: shutdown.forced` as
-   * well: its server has no other way to be closed by force.
+   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Give Deno.serve `signal: shutdown.forced`
+   * as well: its server has no other way to be closed by force. A server that is attached already is left as it is; one
+   * that is attached after the signal stops listening immediately.
    * @returns The same server.
-   * @throws {TypeError} when it is none of them.
+   * @throws {TypeError} when it is none of them (an app, say), or attached to another GracefulShutdown.
    * @throws {ClosedError} when the drain is over.
    */
   attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
-    checkAttach(server, options);
-    this.#checkOpen("attach server");
-    if (this.#attached.has(server)) return server;
-    this.#attached.add(server);
-    const it = attached(this.#state, server, options);
-    this.#servers.push(it);
-    if (this.#state.phase === "draining") it.stopListening();
+    const state = this.#state;
+    checkAttach(state, server, options);
+    this.#use("attach server");
+    if (isAttached(server)) return server;
+    const attached = attachTo(state, server, options?.label);
+    state.servers.push(attached);
+    if (state.phase === "draining") attached.stopListening();
     return server;
   }
 
   /**
-   * Counts a WebSocket until it is closed. When shutdown is asked for it is closed with code 1001 (going away), after the
-   * listeners of `signal` were called, which may send a farewell.
+   * Counts a WebSocket until it is closed. At the signal it is closed with code 1001 (going away), after the listeners of
+   * `signal` have run; when forced, it is terminated where it can be.
    *
-   * @param label How the report calls it if it has to be cut.
-   * @returns What says that it is closed: to be called by the `close` handler of Bun.serve, and by nobody else.
-   * @throws {TypeError} when it is not a WebSocket.
+   * @param socket The platform's WebSocket, Bun's ServerWebSocket, or one of the package ws. Not socket.io's: close those
+   * by `onShutdown(() => io.close())`.
+   * @param label Names it in the report if it has to be cut. Default: "WebSocket".
+   * @returns A function that ends the counting, for sockets that notify of their end by a callback (Bun's `close`) instead
+   * of an event.
+   * @throws {TypeError} when `socket` has no `close` method.
    * @throws {ClosedError} when the drain is over.
    */
   webSocket(socket: WebSocketLike, label?: string): () => void {
     checkWebSocket(socket);
     checkLabel(label);
-    this.#checkOpen("count WebSocket");
+    this.#use("count WebSocket");
     return countWebSocket(this.#state, socket, label ?? "WebSocket");
   }
 
   /**
-   * Adds a clean-up step. Steps run after the drain, last one first, one after the other, each bounded by the rest of the
-   * grace time; one that fails keeps no other from running.
+   * Registers a callback for the moment at which the listeners are closed, after `delay`: the place for a framework's own
+   * close (`app.close()`, `io.close()`), which ends its WebSockets. All callbacks run side by side and are in flight until
+   * they end. If one rejects, its error is in the report. After that moment a callback is called immediately.
    *
    * @param fn Gets `forced`.
-   * @param label How an error calls it if it does not end in time.
+   * @param label Names it in the report if it has to be cut. Default: the function's name.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws {ClosedError} when the drain is over.
+   */
+  onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): void {
+    checkFunction(fn, "fn");
+    checkLabel(label);
+    this.#use("register callback");
+    const callback = { fn, label: label ?? (fn.name || "shutdown callback") };
+    if (this.#state.callbacksStarted) startCallback(this.#state, callback);
+    else this.#state.callbacks.push(callback);
+  }
+
+  /**
+   * Adds a clean-up step. Steps run after the drain, last one first, one after the other, each bounded by the rest of the
+   * grace time; one that fails keeps no other from running, and its error is in the report.
+   *
+   * @param fn Gets `forced`.
+   * @param label Names it in the error if it does not end in time. Default: the function's name.
    * @throws {TypeError} when `fn` is not a function.
    * @throws {ClosedError} when the drain is over.
    */
   defer(fn: (signal: AbortSignal) => unknown, label?: string): void {
     checkFunction(fn, "fn");
     checkLabel(label);
-    this.#checkOpen("defer clean-up step");
-    this.#steps.push({ fn, label: label ?? (fn.name || "clean-up step") });
+    this.#use("defer clean-up step");
+    this.#state.steps.push({ fn, label: label ?? (fn.name || "clean-up step") });
   }
 
-  /** Asks for shutdown and waits for its end. */
+  /** Requests shutdown and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.request();
     await this.finished;
   }
 
-  #checkOpen(act: string): void {
-    if (this.#state.phase === "closed") throw new ClosedError(`Cannot ${act}: shutdown is over`);
+  #use(operation: string): void {
+    if (this.#state.phase === "closed") throw new ClosedError(`Cannot ${operation}: shutdown is over`);
+    this.#state.used = true;
   }
 
-  #hear(name: string): void {
-    const reason = new DOMException(`Shutdown requested: ${name}`, "AbortError");
-    if (this.#heardAt === undefined) {
-      this.#heardAt = performance.now();
-      return this.request(reason);
+  #receive(name: string): void {
+    if (this.#signalledAt === undefined) {
+      this.#signalledAt = performance.now();
+      return this.request(new DOMException(`Shutdown requested: ${name}`, "AbortError"));
     }
-    if (performance.now() - this.#heardAt < this.#settings.debounce) return;
+    if (performance.now() - this.#signalledAt < this.#settings.debounce) return;
     this.#ignoreSignals();
-    this.#state.force(reason);
-  }
-
-  #stopListening(): void {
-    this.#state.phase = "draining";
-    for (const server of this.#servers) this.#state.attempt(() => server.stopListening());
-  }
-
-  async #run(started: number): Promise<void> {
-    const { grace, delay } = this.#settings;
-    const late = () => this.#state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
-    this.#over.wait({ timeout: grace }).catch(late);
-    if (delay > 0) {
-      await this.#state.pause(delay);
-      this.#stopListening();
-    }
-    const remaining = await drain(this.#state, this.#tracker, this.#servers);
-    this.#state.phase = "closed";
-    this.#state.errors.push(...await cleanUp(this.#steps, this.forced));
-    this.#over.set();
-    this.#ignoreSignals();
-    const elapsed = performance.now() - started;
-    const drained = remaining.length === 0;
-    this.#resolve({ reason: this.signal.reason, drained, remaining, elapsed, errors: [...this.#state.errors] });
+    this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
   }
 }
 
@@ -284,7 +305,7 @@ function checkTracked(work: unknown): void {
   must(typeof work === "function" || isThenable(work), "work", "be a promise or a function", work);
 }
 
-/** In an async function of its own, so that a rejection that nobody takes is reported by the run-time. */
+/** An async function of its own, so that the run-time reports a rejection that is not handled. */
 async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, drop: () => void): Promise<Awaited<T>> {
   try {
     return await work(signal);

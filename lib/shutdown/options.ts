@@ -1,56 +1,60 @@
 /**
- * What GracefulShutdown is told, and what it reports.
+ * The options of GracefulShutdown, and its report.
  *
  * @module
  */
-import { checkInteger, checkOptions, checkString, checkTimeout, must } from "../internal/check.ts";
+import { checkBoolean, checkInteger, checkOptions, checkString, checkTimeout, must } from "../internal/check.ts";
 import { checkSignalNames, inTerminal } from "./os_signals.ts";
 
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
   /**
-   * How long everything may take from the first signal on, `delay` and clean-up steps included; 10,000 unless said. What
-   * is still in flight then is cut. `Infinity` means that only a second signal cuts.
+   * Limit of the whole shutdown from the first signal on, `delay` and clean-up steps included. Work that is still in flight
+   * then is cut. With `Infinity`, only a second signal cuts. Default: 10,000.
    */
   readonly grace?: number | undefined;
-  /** The operating system's signals that ask for shutdown; SIGINT and SIGTERM unless said. `[]` means none. */
+  /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
   readonly signals?: readonly string[] | undefined;
   /**
-   * How long after the first signal another one counts as its echo and does not force: `deno task`, `bun run` and the like
-   * pass on a signal that the process got itself, too. Unless said 250 in a terminal (when stderr is one), else 0.
+   * For how long after the first OS signal another one counts as its echo and does not force: `deno task`, `bun run` and the
+   * like pass on a signal that the process received itself. Default: 250 in a terminal (when stderr is one), else 0.
    */
   readonly debounce?: number | undefined;
   /**
-   * How long newcomers are still served after the signal, while `ready` already says no and answers ask the clients to
-   * close their connections; 0 unless said. For load balancers that go on sending until they notice.
+   * For how long after the signal new connections are still accepted, while `ready` is false already and answers ask the
+   * clients to close their connections. For load balancers that keep sending until they notice. Default: 0.
    */
   readonly delay?: number | undefined;
-  /** How long a kept-alive connection has to be silent in order to be closed as idle; 100 unless said. */
+  /** How long a connection has to be silent, once the listener is closed, to be closed as idle. Default: 100. */
   readonly idle?: number | undefined;
   /**
-   * What requests get that arrive on existing connections after the signal (and `delay`): `"serve"`, their answer, with
+   * What a request gets that arrives on an existing connection once the listener is closed: `"serve"`, its answer, with
    * `Connection: close`; `"refuse"`, 503 with `Retry-After`. Default: `"serve"`.
    */
   readonly late?: "serve" | "refuse" | undefined;
-  /** After which time refused clients are asked to come back, rounded up to whole seconds; 1,000 unless said. */
+  /** When refused clients should come back, rounded up to whole seconds. Default: 1,000. */
   readonly retryAfter?: number | undefined;
+  /** Whether the service has started; if false, `ready` stays false until it is set. Default: true. */
+  readonly ready?: boolean | undefined;
 }
 
-/** What became of a shutdown. */
+/** The outcome of a shutdown. */
 export interface ShutdownReport {
-  /** What `request` was given, or an AbortError that names the operating system's signal. */
+  /** The argument of `request`, or an AbortError that names the OS signal. */
   readonly reason: unknown;
-  /** Whether everything that was in flight ended by itself. */
+  /** Whether all work in flight ended without being cut. */
   readonly drained: boolean;
-  /** The labels of what was cut. */
+  /** The labels of the work that was cut. */
   readonly remaining: readonly string[];
   /** ms from the first signal to the end. */
   readonly elapsed: number;
-  /** What clean-up steps threw, and a TimeoutError for each that did not end in time. */
+  /** The errors of callbacks and clean-up steps, with a TimeoutError for each step that did not end in time. */
   readonly errors: readonly unknown[];
+  /** Whether it was drained without errors. For the exit code: `process.exit(ok ? 0 : 1)`. */
+  readonly ok: boolean;
 }
 
-/** The same with every default filled in. */
+/** The options with every default filled in. */
 export type ShutdownSettings = {
   readonly [K in keyof GracefulShutdownOptions]-?: NonNullable<GracefulShutdownOptions[K]>;
 };
@@ -59,8 +63,7 @@ export type ShutdownSettings = {
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
   checkOptions(options);
   const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100, retryAfter = 1_000 } = options ?? {};
-  const { late = "serve" } = options ?? {};
-  const { debounce = inTerminal() ? 250 : 0 } = options ?? {};
+  const { debounce = inTerminal() ? 250 : 0, late = "serve", ready = true } = options ?? {};
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
   checkTimeout(debounce, "debounce");
@@ -68,9 +71,10 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
   must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
   checkTimeout(idle, "idle");
   checkInteger(retryAfter, "retryAfter", 0);
-  must(typeof late === "string", "late", 'be "serve" or "refuse"', late);
+  checkString(late, "late");
   must(late === "serve" || late === "refuse", "late", 'be "serve" or "refuse"', late, RangeError);
-  return { grace, signals, debounce, delay, idle, retryAfter, late };
+  checkBoolean(ready, "ready");
+  return { grace, signals, debounce, delay, idle, late, retryAfter, ready };
 }
 
 /** A label, or none. */

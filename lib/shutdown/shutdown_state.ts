@@ -34,6 +34,12 @@ export interface AttachedServer {
   cut(): string[];
 }
 
+/** A function of the user, to be called in the course of the shutdown. */
+export interface Step {
+  readonly label: string;
+  readonly fn: (signal: AbortSignal) => unknown;
+}
+
 /** The shared state. */
 export class ShutdownState {
   // phase only goes forward. phase !== "serving" implies ending.signal.aborted or about to be, in the same step.
@@ -43,6 +49,16 @@ export class ShutdownState {
   readonly inFlight: SetEvent<InFlight> = new SetEvent();
   /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the work in flight. */
   readonly uploads: SetEvent<Request> = new SetEvent();
+  readonly servers: AttachedServer[] = [];
+  /** Registered by onShutdown(). */
+  readonly callbacks: Step[] = [];
+  callbacksStarted = false;
+  /** Registered by defer(). */
+  readonly steps: Step[] = [];
+  /** Called when everything is over. */
+  readonly atEnd: (() => void)[] = [];
+  /** Whether anything was ever attached, handled, tracked, deferred or registered. */
+  used = false;
   /** Whether the handler has answered a request that no attached server counts. */
   handled = false;
   /** Errors for the report. */

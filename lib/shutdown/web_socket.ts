@@ -1,50 +1,58 @@
 /**
- * WebSockets in flight: from being opened until they are closed, by whichever side.
+ * WebSockets in flight: from being opened until they are closed, by either side.
  *
  * @module
  */
 import { must } from "../internal/check.ts";
 import type { InFlight, ShutdownState } from "./shutdown_state.ts";
+import { warn } from "./warnings.ts";
 
-/** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of a package. */
+/** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of the package ws. */
 export interface WebSocketLike {
   /** 3 when it is closed. */
   readonly readyState?: number;
-  /** Closes with a goodbye. */
+  /** Closes with a closing handshake. */
   close(code?: number, reason?: string): unknown;
-  /** Closes without a goodbye, where there is such a thing. */
+  /** Closes without a closing handshake, if there is such a method. */
   terminate?(): unknown;
-  /** Announces the end, where there are events. */
+  /** Notifies of the end, if there are events. */
   // A method's parameters are compared loosely, which lets every run-time's own listener types through.
   addEventListener?(type: "close", listener: () => void, options?: { once?: boolean }): unknown;
 }
 
-/** Arguments, checked. */
+/** Checks the argument of webSocket(). */
 export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
-  must(typeof (Object(value) as Partial<WebSocketLike>).close === "function", "socket", "be a WebSocket", value);
+  const { close, disconnect } = Object(value) as { close?: unknown; disconnect?: unknown };
+  const hint = typeof disconnect === "function" ? " (close those of socket.io by onShutdown(() => io.close()))" : "";
+  must(typeof close === "function", "socket", `be a WebSocket${hint}`, value);
 }
 
-/** Counts it. Returns what ends the counting, for sockets that don't announce their end by an event. */
+/** Counts it. Returns a function that ends the counting, for sockets without events. */
 export function countWebSocket(state: ShutdownState, socket: WebSocketLike, label: string): () => void {
-  const close = () => sayGoodbye(socket);
-  const entry: InFlight = {
-    label,
-    onShutdown: close,
-    cut: () => socket.terminate === undefined ? close() : socket.terminate(),
-  };
+  warnIfSilent(socket, label);
+  const close = () => closeGoingAway(socket);
+  const cut = () => socket.terminate === undefined ? close() : socket.terminate();
+  const entry: InFlight = { label, onShutdown: close, cut };
   const closed = () => void state.inFlight.delete(entry);
-  if (socket.readyState === 3) return closed; // it will not say so any more
+  if (socket.readyState === 3) return closed; // its event is over
   state.inFlight.add(entry);
   socket.addEventListener?.("close", closed, { once: true });
   if (state.phase !== "serving") state.attempt(close);
   return closed;
 }
 
-function sayGoodbye(socket: WebSocketLike): void {
+/** Bun's ServerWebSocket has a state, and a callback in place of events. */
+function warnIfSilent({ addEventListener, readyState }: WebSocketLike, label: string): void {
+  if (addEventListener !== undefined || readyState !== undefined) return;
+  const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
+  warn(`Cannot see when "${label}" is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
+}
+
+function closeGoingAway(socket: WebSocketLike): void {
   try {
     // 1001 is "going away": the other side is to connect anew, elsewhere.
     socket.close(1001, "shutting down");
   } catch {
-    socket.close(); // the platform's own WebSocket, on the client's side, may not say so
+    socket.close(); // the platform's own WebSocket, on the client's side, does not accept 1001
   }
 }

@@ -55,10 +55,11 @@ const POOL: Readonly<Record<string, string>> = {
 };
 
 const SHUTDOWN: Readonly<Record<string, string>> = {
-  GracefulShutdown: "signal forced ready active labels request track handler attach webSocket defer finished " +
+  GracefulShutdown:
+    "signal forced ready active labels request track handler attach webSocket onShutdown defer finished " +
     "Symbol.asyncDispose",
-  GracefulShutdownOptions: "grace signals debounce delay idle late retryAfter",
-  ShutdownReport: "reason drained remaining elapsed errors",
+  GracefulShutdownOptions: "grace signals debounce delay idle late retryAfter ready",
+  ShutdownReport: "reason drained remaining elapsed errors ok",
   HandlerOptions: "label",
   AttachOptions: "label",
   FetchHandler: "",

@@ -1,0 +1,195 @@
+/** Callbacks, readiness, the report's `ok`, warnings, and errors that show how to mend a call. */
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { createServer } from "node:http";
+import { createServer as createTcpServer } from "node:net";
+import process from "node:process";
+import { ClosedError, GracefulShutdown } from "../../mod.ts";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+import { gate, quiet } from "./client.ts";
+
+test("onShutdown: callbacks run side by side once the listeners are closed, and are in flight until they end", async () => {
+  const shutdown = quiet();
+  const events: string[] = [];
+  const [one, two] = [gate(), gate()];
+  shutdown.attach({ shutdown: async () => void events.push("listener closed") });
+  shutdown.signal.addEventListener("abort", () => events.push("signal"));
+  shutdown.onShutdown(async function closeApp(signal) {
+    assert.equal(signal, shutdown.forced);
+    events.push("one");
+    await one.promise;
+  });
+  shutdown.onShutdown(() => {
+    events.push("two");
+    return two.promise;
+  }, "sockets");
+  assert.deepEqual([events, shutdown.labels], [[], []]);
+  shutdown.request();
+  assert.deepEqual(events, ["listener closed", "signal", "one", "two"]);
+  assert.deepEqual(shutdown.labels, ["closeApp", "sockets"]);
+  one.open();
+  await nextTurn();
+  assert.deepEqual(shutdown.labels, ["sockets"]);
+  two.open();
+  const { ok, drained, errors } = await shutdown.finished;
+  assert.deepEqual([ok, drained, errors], [true, true, []]);
+});
+
+test("onShutdown: the delay comes first; a callback that is registered later is called immediately", async () => {
+  const shutdown = quiet({ delay: 20 });
+  const events: string[] = [];
+  shutdown.onShutdown(() => {
+    events.push("early");
+    shutdown.onShutdown(() => void events.push("late"));
+    events.push("early ends");
+  });
+  shutdown.request();
+  assert.deepEqual(events, []);
+  assert.equal((await shutdown.finished).ok, true);
+  assert.deepEqual(events, ["early", "late", "early ends"]);
+  assert.throws(() => shutdown.onShutdown(() => {}), ClosedError);
+  assert.throws(() => shutdown.onShutdown(1 as never), /fn must be a function, got 1/);
+});
+
+test("onShutdown: a callback that fails is in the report, one that does not end is cut", async () => {
+  const shutdown = quiet({ grace: 20 });
+  const boom = new Error("boom");
+  shutdown.onShutdown(() => {
+    throw boom;
+  });
+  shutdown.onShutdown(() => Promise.reject(boom));
+  shutdown.onShutdown(() => new Promise(() => {}), "endless");
+  shutdown.request();
+  const { ok, drained, remaining, errors } = await shutdown.finished;
+  assert.deepEqual([ok, drained, remaining, errors], [false, false, ["endless"], [boom, boom]]);
+});
+
+test("report: ok means drained without errors", async () => {
+  const steps: Record<string, () => unknown> = {
+    fails: () => Promise.reject(new Error("boom")),
+    hangs: () => new Promise(() => {}),
+    works: () => {},
+  };
+  for (const [name, step] of Object.entries(steps)) {
+    const shutdown = quiet({ grace: 20 });
+    shutdown.defer(step);
+    shutdown.request();
+    const { ok, drained, errors } = await shutdown.finished;
+    assert.deepEqual([ok, drained, errors.length], [name === "works", true, name === "works" ? 0 : 1], name);
+  }
+  const cut = quiet({ grace: 5 });
+  cut.track(new Promise(() => {}));
+  cut.request();
+  assert.equal((await cut.finished).ok, false);
+});
+
+test("ready: false until the service has started, and from the signal on", async () => {
+  const shutdown = quiet({ ready: false });
+  assert.equal(shutdown.ready, false);
+  shutdown.ready = true;
+  assert.equal(shutdown.ready, true);
+  assert.throws(() => shutdown.ready = 1 as never, /ready must be a boolean, got 1/);
+  shutdown.request();
+  shutdown.ready = true;
+  assert.equal(shutdown.ready, false);
+  await shutdown.finished;
+  assert.throws(() => quiet({ ready: "no" as never }), /ready must be a boolean, got "no"/);
+  assert.throws(() => quiet({ late: "maybe" as never }), {
+    name: "RangeError",
+    message: /late must be "serve" or "refuse"/,
+  });
+  assert.throws(() => quiet({ late: 5 as never }), { name: "TypeError", message: /late must be a string, got 5/ });
+});
+
+/** The codes and messages of the warnings that `fn` emits. */
+async function warnings(fn: () => Promise<unknown>): Promise<{ code?: string; message: string }[]> {
+  const seen: { code?: string; message: string }[] = [];
+  const listener = (warning: Error & { code?: string }) => void seen.push(warning);
+  await nextTurn(); // those of earlier tests may still be on their way
+  process.on("warning", listener);
+  await fn();
+  await nextTurn();
+  process.off("warning", listener);
+  return seen.filter(({ code }) => code?.startsWith("INTERLOCK_"));
+}
+
+async function shutDown(use: (shutdown: GracefulShutdown) => unknown): Promise<void> {
+  const shutdown = quiet();
+  await use(shutdown);
+  shutdown.request();
+  await shutdown.finished;
+}
+
+test("warning: a shutdown that nothing was tied to", async () => {
+  const [warning, ...others] = await warnings(() => shutDown(() => {}));
+  assert.equal(warning?.code, "INTERLOCK_NOT_ATTACHED");
+  assert.match(warning.message, /nothing was attached.*shutdown\.attach\(server\)/);
+  assert.deepEqual(others, []);
+  const uses: ((shutdown: GracefulShutdown) => unknown)[] = [
+    (shutdown) => shutdown.track(Promise.resolve()),
+    (shutdown) => shutdown.defer(() => {}),
+    (shutdown) => shutdown.onShutdown(() => {}),
+    (shutdown) => shutdown.handler(() => new Response()),
+    (shutdown) => shutdown.attach(createServer()),
+  ];
+  for (const use of uses) assert.deepEqual(await warnings(() => shutDown(use)), [], String(use));
+});
+
+test("warning: on Node, a handler that answered requests without an attached server", async () => {
+  const answer = (shutdown: GracefulShutdown) => shutdown.handler(() => new Response("x"))(new Request("http://a/"));
+  const seen = await warnings(() => shutDown(answer));
+  assert.deepEqual(seen.map(({ code }) => code), runtime === "node" ? ["INTERLOCK_NOT_ATTACHED"] : []);
+  const attached = (shutdown: GracefulShutdown) => {
+    shutdown.attach(createServer());
+    return answer(shutdown);
+  };
+  assert.deepEqual(await warnings(() => shutDown(attached)), []);
+});
+
+test("webSocket: warns about an object that never notifies of its end", async () => {
+  const add = (socket: object) => () =>
+    shutDown((shutdown) => {
+      shutdown.webSocket(socket as never)();
+    });
+  const silent = Object.assign(new EventEmitter(), { close() {}, disconnect() {} });
+  const [warning] = await warnings(add(silent));
+  assert.equal(warning?.code, "INTERLOCK_WEB_SOCKET");
+  assert.match(warning.message, /onShutdown\(\(\) => io\.close\(\)\)/);
+  const loud = Object.assign(new EventTarget(), { close() {} });
+  const ofBun = { readyState: 1, close() {} };
+  for (const socket of [loud, ofBun]) assert.deepEqual(await warnings(add(socket)), []);
+});
+
+test("attach: errors show how to mend the call", () => {
+  const shutdown = quiet();
+  const emitter = (members: object) => Object.assign(new EventEmitter(), members);
+  const wrong: [unknown, RegExp][] = [
+    [Object.assign(() => {}, { listen() {}, emit() {}, close() {} }), /pass the server that app\.listen returns/],
+    [emitter({ listen() {}, callback() {} }), /pass the server that app\.listen returns/],
+    [{ listen() {}, close() {}, server: createServer() }, /pass its property server/],
+    [{ stop() {}, start() {}, listener: createServer() }, /pass its property listener/],
+    [emitter({ close() {}, httpServer: createServer() }), /pass its property httpServer/],
+    [emitter({ close() {}, handleUpgrade() {} }), /pass the server of node:http that it runs on/],
+    [{ fetch() {}, request() {} }, /wrap its fetch by handler\(\)/],
+    [createTcpServer(), /server of node:net or node:tls by track\(\)/],
+    [{}, /must be a server of node:http, node:http2, Deno\.serve or Bun\.serve/],
+    [undefined, /server must be a server of/],
+  ];
+  for (const [value, message] of wrong) {
+    assert.throws(() => shutdown.attach(value as never), { name: "TypeError", message }, String(message));
+  }
+});
+
+test("attach: a server belongs to one shutdown, and is free when that is over", async () => {
+  const [first, second] = [quiet(), quiet()];
+  const server = createServer();
+  assert.equal(first.attach(server), server);
+  assert.equal(first.attach(server), server);
+  assert.throws(() => second.attach(server), { name: "TypeError", message: /belong to one GracefulShutdown only/ });
+  first.request();
+  assert.equal((await first.finished).ok, true);
+  second.attach(server);
+  second.request();
+  assert.equal((await second.finished).ok, true);
+});
