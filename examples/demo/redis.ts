@@ -1,49 +1,15 @@
 /** `deno task demo:redis`: processes take turns through Redis; the one that holds is killed, and the next one goes on. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { ChildProcess } from "node:child_process";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createClient } from "redis";
 import { kill, startScript } from "../shared/processes.ts";
+import { startServer } from "../shared/redis_server.ts";
 import { type Lane, Stage } from "./lanes.ts";
 
 const WORKERS = 4;
 const worker = fileURLToPath(new URL("./redis_worker.ts", import.meta.url));
-
-/** A server of its own, unless REDIS_URL names one. */
-async function server(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const given = process.env.REDIS_URL;
-  if (given) return { url: given, stop: () => Promise.resolve() };
-  const folder = mkdtempSync(join(tmpdir(), "interlock-demo-"));
-  const port = await freePort();
-  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
-  const child = spawn(process.env.REDIS_SERVER || "redis-server", args, { stdio: "ignore" });
-  await new Promise<void>((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", () => {
-      rmSync(folder, { recursive: true, force: true });
-      reject(new Error("Cannot start redis-server: apt-get install redis-server, or set REDIS_URL"));
-    });
-  });
-  const stop = async () => {
-    await kill(child);
-    rmSync(folder, { recursive: true, force: true });
-  };
-  return { url: `redis://127.0.0.1:${port}`, stop };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 async function answers(url: string): Promise<void> {
   const client = createClient({ url });
@@ -78,7 +44,7 @@ async function holding(lanes: readonly Lane[]): Promise<Lane> {
 async function main(): Promise<void> {
   const stage = new Stage(process.stdout.isTTY === true && !process.env.NO_COLOR, (text) => process.stdout.write(text));
   const children: ChildProcess[] = [];
-  const { url, stop } = await server();
+  const { url, stop } = await startServer();
   const end = async () => {
     stage.restore();
     for (const child of children) await kill(child);
