@@ -63,6 +63,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   stage.heading("result");
   stage.say(table(rows, stage.columns));
+  if (args.length === 0) stage.say("\ndeno task demo:hang shows what the watchdog reports of four programs that hang");
   return 0;
 }
 

@@ -1,4 +1,4 @@
-/** `deno task demo:hang`: four programs that hang, and what the watchdog reports of each. Ends by itself. */
+/** `deno task demo:hang`: four programs that hang, and the watchdog's reports. Ends by itself. */
 import { type Finding, watchdog } from "@interlock/interlock/diagnostics";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -36,19 +36,21 @@ export class Entry {
   readonly permits: number;
   readonly origin: Origin;
   readonly group: Group;
+  /** The registry that it belongs to: a later one does not know it. */
+  readonly registry: object;
   /** When it began to wait or to hold, on the clock of `performance.now()`. */
-  since: number;
+  since = 0;
   state: "waits" | "holds" | "ended" = "ended";
   /** False for a free acquire. */
   hasWaited = false;
 
-  constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, since: number) {
+  constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, registry: object) {
     this.id = id;
     this.resource = resource;
     this.permits = permits;
     this.origin = origin;
     this.group = group;
-    this.since = since;
+    this.registry = registry;
   }
 }
 

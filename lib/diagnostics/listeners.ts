@@ -43,12 +43,13 @@ export class Listeners {
   }
 
   notify<N extends EventName>(name: N, event: EventOf[N], entry: Entry): void {
-    this.#changes.push([name, Object.freeze(event), entry]);
-    if (this.#isNotifying) return;
+    const change: Change = [name, Object.freeze(event), entry];
+    if (this.#isNotifying) return void this.#changes.push(change);
     this.#isNotifying = true;
-    for (let change = this.#changes.shift(); change !== undefined; change = this.#changes.shift()) {
-      for (const listener of this.#all) {
-        if (this.#all.includes(listener)) call(listener, change); // else disposed of during this event
+    for (let next: Change | undefined = change; next !== undefined; next = this.#changes.shift()) {
+      const before = this.#all;
+      for (const listener of before) {
+        if (this.#all === before || this.#all.includes(listener)) call(listener, next); // else disposed of meanwhile
       }
     }
     this.#isNotifying = false;

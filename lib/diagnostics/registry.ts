@@ -7,9 +7,31 @@
 import type { Resource } from "../internal/hook.ts";
 import { Entry, Group, type Origin } from "./entry.ts";
 
+/** Its constructor returns its argument, so that a private field of a class that extends it is added to that. */
+class Returned {
+  constructor(object: object) {
+    return object;
+  }
+}
+
+/**
+ * The latest entry of a guard, waiter or lease, in a private field of it, also after the entry's end: a Condition takes a
+ * hold back for the same guard. A WeakMap would cost as much as all the rest, most of it in the garbage collector.
+ */
+class Marked extends Returned {
+  #entry: Entry | undefined;
+
+  static entryOf(call: object): Entry | undefined {
+    return #entry in call ? call.#entry : undefined;
+  }
+
+  static mark(call: object, entry: Entry): void {
+    const marked = (#entry in call ? call : new Marked(call)) as Marked;
+    marked.#entry = entry;
+  }
+}
+
 export class Registry {
-  /** By what identifies the acquisition, also after its end: a Condition takes a hold back for the same guard. */
-  readonly #entries = new WeakMap<object, Entry>();
   readonly #groups = new Map<unknown, Group>();
 
   /** Those with a waiter or a holder. */
@@ -23,14 +45,15 @@ export class Registry {
 
   /** The latest acquisition of that guard, waiter or lease. */
   entryOf(call: object): Entry | undefined {
-    return this.#entries.get(call);
+    const entry = Marked.entryOf(call);
+    return entry?.registry === this ? entry : undefined;
   }
 
   /** A new entry, which neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Entry {
     const group = this.groupOf(resource) ?? new Group(resource.group ?? resource);
-    const entry = new Entry(id, resource, permits, origin, group, 0);
-    this.#entries.set(call, entry);
+    const entry = new Entry(id, resource, permits, origin, group, this);
+    Marked.mark(call, entry);
     return entry;
   }
 
