@@ -1,0 +1,163 @@
+/** Servers of node:http2, attached: GOAWAY at the signal, streams counted until they end, sessions closed when idle. */
+import assert from "node:assert/strict";
+import {
+  type ClientHttp2Session,
+  connect,
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { request as httpsRequest } from "node:https";
+import type { AddressInfo } from "node:net";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+import { cert, key } from "./certificate.ts";
+import { gate, host, isFree, quiet } from "./client.ts";
+
+const kinds = {
+  "h2c": { create: () => createServer(), scheme: "http" },
+  "secure": { create: () => createSecureServer({ cert, key }), scheme: "https" },
+  "secure with allowHTTP1": { create: () => createSecureServer({ cert, key, allowHTTP1: true }), scheme: "https" },
+};
+
+interface Session {
+  client: ClientHttp2Session;
+  goaway: boolean;
+  closed: boolean;
+}
+
+async function open(server: Http2Server | Http2SecureServer, scheme: string): Promise<[port: number, Session]> {
+  await new Promise<void>((listening) => server.listen(0, host, () => listening()));
+  const { port } = server.address() as AddressInfo;
+  const client = connect(`${scheme}://${host}:${port}`, { rejectUnauthorized: false });
+  const session = { client, goaway: false, closed: false };
+  client.on("error", () => {});
+  client.on("goaway", () => session.goaway = true);
+  client.on("close", () => session.closed = true);
+  await new Promise<void>((connected) => client.once("connect", () => connected()));
+  return [port, session];
+}
+
+/** Sends a request; resolves to status and body. */
+function get({ client }: Session, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const stream = client.request({ ":path": path });
+    let [status, text] = ["", ""];
+    stream.setEncoding("utf8");
+    stream.on("response", (headers) => status = `${headers[":status"]}`);
+    stream.on("data", (piece) => text += piece);
+    stream.on("end", () => resolve(`${status} ${text}`));
+    stream.on("error", reject);
+    stream.end();
+  });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await nextTurn();
+}
+
+for (const [name, { create, scheme }] of Object.entries(kinds)) {
+  test(`http2: ${name}: a stream is in flight until it ends, the listener is closed meanwhile, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const slow = gate();
+    const server = shutdown.attach(create());
+    server.on("stream", async (stream: ServerHttp2Stream, headers) => {
+      if (headers[":path"] === "/slow") await slow.promise;
+      stream.respond({ ":status": 200 });
+      stream.end(`done ${headers[":path"]}`);
+    });
+    const [port, session] = await open(server, scheme);
+    assert.equal(await get(session, "/first"), "200 done /first");
+    const answer = get(session, "/slow");
+    await until(() => shutdown.active === 1);
+    shutdown.request();
+    assert.deepEqual(shutdown.labels, ["GET /slow"]);
+    assert.ok(await isFree(port));
+    await until(() => session.goaway);
+    slow.open();
+    assert.equal(await answer, "200 done /slow");
+    const { ok, remaining } = await shutdown.finished;
+    assert.deepEqual([ok, remaining], [true, []]);
+    await until(() => session.closed);
+  });
+
+  test(`http2: ${name}: an idle session is closed, also through the compatible API, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const server = shutdown.attach(create());
+    const labels: string[][] = [];
+    server.on("request", (_request: unknown, response: { end(text: string): void }) => {
+      labels.push(shutdown.labels);
+      response.end("hello");
+    });
+    const [, session] = await open(server, scheme);
+    assert.equal(await get(session, "/path?query"), "200 hello");
+    assert.deepEqual(labels, [["GET /path"]]);
+    await until(() => shutdown.active === 0);
+    shutdown.request();
+    assert.equal((await shutdown.finished).ok, true);
+    await until(() => session.closed);
+  });
+
+  test(`http2: ${name}: a stream that does not end is cut, ${runtime}`, async () => {
+    const shutdown = quiet({ grace: 50 });
+    const server = shutdown.attach(create());
+    server.on("stream", () => {});
+    const [, session] = await open(server, scheme);
+    const answer = get(session, "/endless").catch(() => "cut");
+    await until(() => shutdown.active === 1);
+    shutdown.request();
+    const { ok, remaining } = await shutdown.finished;
+    assert.deepEqual([ok, remaining], [false, ["GET /endless"]]);
+    await until(() => session.closed);
+    assert.doesNotMatch(await answer, /200/);
+  });
+}
+
+test(`http2: requests of HTTP/1.1 to a server with allowHTTP1 are counted once, and closed, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const slow = gate();
+  const server = shutdown.attach(createSecureServer({ cert, key, allowHTTP1: true }, async (_request, response) => {
+    await slow.promise;
+    response.end("done");
+  }));
+  await new Promise<void>((listening) => server.listen(0, host, () => listening()));
+  const { port } = server.address() as AddressInfo;
+  const answer = new Promise<[string | undefined, string]>((resolve, reject) => {
+    const request = httpsRequest({ host, port, path: "/old", rejectUnauthorized: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece) => text += piece);
+      response.on("end", () => resolve([response.headers.connection, text]));
+    });
+    request.on("error", reject);
+    request.end();
+  });
+  await until(() => shutdown.active === 1);
+  shutdown.request();
+  assert.deepEqual(shutdown.labels, ["GET /old"]);
+  slow.open();
+  assert.deepEqual(await answer, ["close", "done"]);
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`http2: late streams are refused only if asked to, ${runtime}`, async () => {
+  const shutdown = quiet({ late: "refuse", idle: 10_000 });
+  const slow = gate();
+  const server = shutdown.attach(createServer());
+  server.on("stream", async (stream: ServerHttp2Stream) => {
+    await slow.promise;
+    stream.respond({ ":status": 200 });
+    stream.end("done");
+  });
+  const [, session] = await open(server, "http");
+  const answer = get(session, "/slow");
+  await until(() => shutdown.active === 1);
+  shutdown.request();
+  const late = await get(session, "/late").catch(() => "not sent");
+  assert.match(late, /^(503 The server is shutting down\.\n|not sent)$/);
+  slow.open();
+  assert.equal(await answer, "200 done");
+  session.client.close();
+  assert.equal((await shutdown.finished).ok, true);
+});
