@@ -5,8 +5,8 @@
  */
 import { explain } from "./errors.ts";
 import { release } from "./internal/release_by_id.ts";
-import type { Session } from "./internal/session.ts";
-import type { Target } from "./internal/resource_spec.ts";
+import type { RedisConnection } from "./internal/connection.ts";
+import type { ResourceSpec } from "./internal/resource_spec.ts";
 
 /** Somebody who holds. */
 export interface Holder {
@@ -34,36 +34,37 @@ export interface Inspection {
 
 const LIMIT = 5000;
 
-export async function inspect(session: Session, target: Target): Promise<Inspection> {
+export async function inspect(connection: RedisConnection, spec: ResourceSpec): Promise<Inspection> {
+  const holders = new Map<string, Holder>();
   try {
-    const answer = await session.run(target.family.inspect, target.keys, [], LIMIT) as unknown[];
-    const [time, ttl, fence] = answer.map(Number) as [number, number, number];
-    const holders = answer[4] as unknown[];
-    return {
-      holders: Array.from({ length: holders.length / 4 }, (_, i) => holderAt(holders, i * 4, time)),
-      waiters: (answer[5] as unknown[]).map(String),
-      fence,
-      ttl: Math.max(0, ttl),
-    };
+    for (;;) {
+      const args = [String(holders.size)];
+      const answer = await connection.run(spec.family.inspect, spec.keys, args, LIMIT) as unknown[];
+      const [time = 0, ttl = 0, fence = 0] = answer.map(Number);
+      for (const record of recordsOf(answer[4], 6)) {
+        const [id, end, token, permits] = record as [string, number, number, number];
+        holders.set(id, { id, expiresIn: (end - time) / 1000, fencingToken: token, permits });
+      }
+      if (Number(answer[7]) === 1) continue;
+      const waiters = recordsOf(answer[5], 4).map(([id]) => String(id));
+      return { holders: [...holders.values()], waiters, fence, ttl: Math.max(0, ttl) };
+    }
   } catch (error) {
-    throw explain(`inspect ${target.what}`, error);
+    throw explain(`inspect ${spec.what}`, error);
   }
 }
 
-function holderAt(list: unknown[], i: number, time: number): Holder {
-  return {
-    id: String(list[i]),
-    expiresIn: (Number(list[i + 1]) - time) / 1000,
-    fencingToken: Number(list[i + 2]),
-    permits: Number(list[i + 3]),
-  };
+/** The records of a flat list. */
+function recordsOf(list: unknown, length: number): unknown[][] {
+  const flat = list as unknown[];
+  return Array.from({ length: flat.length / length }, (_, i) => flat.slice(i * length, (i + 1) * length));
 }
 
 /** Takes the hold from whoever has it and hands it to the next in line. */
-export async function forceRelease(session: Session, target: Target): Promise<boolean> {
+export async function forceRelease(connection: RedisConnection, spec: ResourceSpec): Promise<boolean> {
   try {
-    return await release(session, target, "", LIMIT, "force") === "held";
+    return await release(connection, spec, "", LIMIT, "force") === "held";
   } catch (error) {
-    throw explain(`release ${target.what} by force`, error);
+    throw explain(`release ${spec.what} by force`, error);
   }
 }

@@ -14,10 +14,10 @@ import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions, Settings } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
 import { runHolding } from "./internal/run_holding.ts";
-import { sessionOf } from "./internal/session.ts";
-import type { Session } from "./internal/session.ts";
+import { connectionOf } from "./internal/connection.ts";
+import type { RedisConnection } from "./internal/connection.ts";
 import { mutex } from "./internal/resource_spec.ts";
-import type { Target } from "./internal/resource_spec.ts";
+import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { SpecLock } from "./internal/spec_lock.ts";
 
 /**
@@ -43,7 +43,7 @@ import { SpecLock } from "./internal/spec_lock.ts";
  * ```
  */
 export class RedisKeyedMutex {
-  readonly #session: Session;
+  readonly #connection: RedisConnection;
   readonly #settings: Settings;
 
   /**
@@ -57,7 +57,7 @@ export class RedisKeyedMutex {
   constructor(backend: Backend, options?: RedisOptions) {
     checkBackend(backend);
     this.#settings = settingsOf(options, backend);
-    this.#session = sessionOf(backend);
+    this.#connection = connectionOf(backend);
   }
 
   /**
@@ -73,8 +73,8 @@ export class RedisKeyedMutex {
    */
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
     return promised(() => {
-      const target = this.#target(key);
-      return acquireLease(this.#session, target, readWaitOptions(options));
+      const spec = this.#spec(key);
+      return acquireLease(this.#connection, spec, readWaitOptions(options));
     });
   }
 
@@ -87,7 +87,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
-    return promised(() => tryAcquireLease(this.#session, this.#target(key)));
+    return promised(() => tryAcquireLease(this.#connection, this.#spec(key)));
   }
 
   /**
@@ -111,20 +111,20 @@ export class RedisKeyedMutex {
    * @throws {TypeError | RangeError} An argument is not what it has to be.
    */
   at(key: string): Acquirable<Lease> {
-    return new SpecLock(this.#session, this.#target(key));
+    return new SpecLock(this.#connection, this.#spec(key));
   }
 
   /** Who holds a key and who waits for it, at one moment. */
   inspect(key: string): Promise<Inspection> {
-    return promised(() => inspect(this.#session, this.#target(key)));
+    return promised(() => inspect(this.#connection, this.#spec(key)));
   }
 
   /** Takes a key from its holder and hands it to the next in line; see `RedisLock`. */
   forceRelease(key: string): Promise<boolean> {
-    return promised(() => forceRelease(this.#session, this.#target(key)));
+    return promised(() => forceRelease(this.#connection, this.#spec(key)));
   }
 
-  #target(key: string): Target {
+  #spec(key: string): ResourceSpec {
     checkName(key, "key");
     const settings = this.#settings;
     const keys = keysOf(settings.prefix, "keyed", key);

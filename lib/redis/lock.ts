@@ -15,10 +15,10 @@ import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
 import { runHolding } from "./internal/run_holding.ts";
-import { sessionOf } from "./internal/session.ts";
-import type { Session } from "./internal/session.ts";
+import { connectionOf } from "./internal/connection.ts";
+import type { RedisConnection } from "./internal/connection.ts";
 import { mutex } from "./internal/resource_spec.ts";
-import type { Target } from "./internal/resource_spec.ts";
+import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { placeOn } from "./internal/spec_lock.ts";
 
 /**
@@ -47,11 +47,11 @@ import { placeOn } from "./internal/spec_lock.ts";
  * ```
  */
 export class RedisLock implements Acquirable<Lease> {
-  readonly #session: Session;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
 
   static {
-    setPlace(RedisLock, (lock) => placeOn(lock.#session, lock.#target));
+    setPlace(RedisLock, (lock) => placeOn(lock.#connection, lock.#spec));
   }
 
   /**
@@ -66,10 +66,10 @@ export class RedisLock implements Acquirable<Lease> {
     checkBackend(backend);
     checkName(name);
     const settings = settingsOf(options, backend);
-    this.#session = sessionOf(backend);
+    this.#connection = connectionOf(backend);
     const what = `lock ${quote(name)}`;
     const keys = keysOf(settings.prefix, "lock", name);
-    this.#target = { family: mutex, keys, settings, resource: { kind: "redis-lock", name }, what, weight: 1, limit: 1 };
+    this.#spec = { family: mutex, keys, settings, resource: { kind: "redis-lock", name }, what, weight: 1, limit: 1 };
   }
 
   /**
@@ -83,7 +83,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquireLease(this.#session, this.#target, readWaitOptions(options)));
+    return promised(() => acquireLease(this.#connection, this.#spec, readWaitOptions(options)));
   }
 
   /**
@@ -94,7 +94,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(): Promise<Lease | undefined> {
-    return tryAcquireLease(this.#session, this.#target);
+    return tryAcquireLease(this.#connection, this.#spec);
   }
 
   /**
@@ -113,7 +113,7 @@ export class RedisLock implements Acquirable<Lease> {
 
   /** Who holds and who waits, at one moment. For people and dashboards: it is out of date when it arrives. */
   inspect(): Promise<Inspection> {
-    return inspect(this.#session, this.#target);
+    return inspect(this.#connection, this.#spec);
   }
 
   /**
@@ -123,6 +123,6 @@ export class RedisLock implements Acquirable<Lease> {
    * @returns Whether somebody held it.
    */
   forceRelease(): Promise<boolean> {
-    return forceRelease(this.#session, this.#target);
+    return forceRelease(this.#connection, this.#spec);
   }
 }

@@ -97,12 +97,16 @@ export function checkBackend(backend: unknown): asserts backend is Backend {
   must(known, "backend", "be a Backend, such as nodeRedis(client)", backend);
 }
 
-/** The keys of one name: its state, its waiters in order of arrival, and the details of each waiter. */
-export type Keys = readonly [state: string, order: string, waiters: string];
+/** The keys of one name: its state, its queue, the details of each waiter, and the ends of leases where there can be several. */
+export type Keys = readonly [state: string, queue: string, waiters: string, ...leases: string[]];
+
+/** The version of the stored data. Versions that differ do not see each other. */
+const LAYOUT = 2;
 
 export function keysOf(prefix: string, kind: Kind, name: string): Keys {
-  const state = `${prefix}${kind}:{${escapeName(name)}}`;
-  return [state, `${state}:order`, `${state}:waiters`];
+  const state = `${prefix}${kind}:${LAYOUT}:{${escapeName(name)}}`;
+  const leases = kind === "semaphore" || kind === "rw" ? [`${state}:leases`] : [];
+  return [state, `${state}:queue`, `${state}:waiters`, ...leases];
 }
 
 /**

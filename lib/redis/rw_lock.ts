@@ -12,10 +12,10 @@ import type { Lease } from "./lease.ts";
 import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { sessionOf } from "./internal/session.ts";
-import type { Session } from "./internal/session.ts";
+import { connectionOf } from "./internal/connection.ts";
+import type { RedisConnection } from "./internal/connection.ts";
 import { weighted } from "./internal/resource_spec.ts";
-import type { Target } from "./internal/resource_spec.ts";
+import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { SpecLock } from "./internal/spec_lock.ts";
 
 /** More readers than there will ever be. */
@@ -47,8 +47,8 @@ export class RedisRwLock {
   readonly reader: Acquirable<Lease>;
   /** The side that is alone. */
   readonly writer: Acquirable<Lease>;
-  readonly #session: Session;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
 
   /**
    * Makes a handle; nothing is sent to Redis yet.
@@ -62,25 +62,25 @@ export class RedisRwLock {
     checkBackend(backend);
     checkName(name);
     const settings = settingsOf(options, backend);
-    this.#session = sessionOf(backend);
+    this.#connection = connectionOf(backend);
     const what = `read-write lock ${quote(name)}`;
     const keys = keysOf(settings.prefix, "rw", name);
-    const spec = (kind: string, of: string, weight: number): Target => {
+    const spec = (kind: string, of: string, weight: number): ResourceSpec => {
       const resource = { kind, name, group: this };
       return { family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
     };
-    this.#target = spec("redis-writer", "", EVERYTHING);
-    this.reader = new SpecLock(this.#session, spec("redis-reader", "reader of ", 1));
-    this.writer = new SpecLock(this.#session, spec("redis-writer", "writer of ", EVERYTHING));
+    this.#spec = spec("redis-writer", "", EVERYTHING);
+    this.reader = new SpecLock(this.#connection, spec("redis-reader", "reader of ", 1));
+    this.writer = new SpecLock(this.#connection, spec("redis-writer", "writer of ", EVERYTHING));
   }
 
   /** Who holds and who waits, at one moment. A writer's `permits` is 1,000,000,000. */
   inspect(): Promise<Inspection> {
-    return inspect(this.#session, this.#target);
+    return inspect(this.#connection, this.#spec);
   }
 
   /** Takes the hold from all holders and serves those in line; see `RedisLock`. */
   forceRelease(): Promise<boolean> {
-    return forceRelease(this.#session, this.#target);
+    return forceRelease(this.#connection, this.#spec);
   }
 }

@@ -15,10 +15,10 @@ import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
 import { runHolding } from "./internal/run_holding.ts";
-import { sessionOf } from "./internal/session.ts";
-import type { Session } from "./internal/session.ts";
+import { connectionOf } from "./internal/connection.ts";
+import type { RedisConnection } from "./internal/connection.ts";
 import { weighted } from "./internal/resource_spec.ts";
-import type { Target } from "./internal/resource_spec.ts";
+import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { placeOn } from "./internal/spec_lock.ts";
 
 /** What waiting for permits takes. */
@@ -50,11 +50,11 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * ```
  */
 export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptions> {
-  readonly #session: Session;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
 
   static {
-    setPlace(RedisSemaphore, (semaphore) => placeOn(semaphore.#session, semaphore.#target));
+    setPlace(RedisSemaphore, (semaphore) => placeOn(semaphore.#connection, semaphore.#spec));
   }
 
   /**
@@ -72,16 +72,16 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
     checkName(name);
     checkInteger(permits, "permits", 1, 2 ** 31 - 1);
     const settings = settingsOf(options, backend);
-    this.#session = sessionOf(backend);
+    this.#connection = connectionOf(backend);
     const keys = keysOf(settings.prefix, "semaphore", name);
     const resource = { kind: "redis-semaphore", name };
     const what = `semaphore ${quote(name)}`;
-    this.#target = { family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
+    this.#spec = { family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
   }
 
   /** How many permits there are, taken or not. */
   get permits(): number {
-    return this.#target.limit;
+    return this.#spec.limit;
   }
 
   /**
@@ -99,7 +99,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      return acquireLease(this.#session, this.#weighing(options?.permits), limits);
+      return acquireLease(this.#connection, this.#weighing(options?.permits), limits);
     });
   }
 
@@ -113,7 +113,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
-    return promised(() => tryAcquireLease(this.#session, this.#weighing(permits)));
+    return promised(() => tryAcquireLease(this.#connection, this.#weighing(permits)));
   }
 
   /**
@@ -131,7 +131,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
 
   /** Who holds and who waits, at one moment. */
   inspect(): Promise<Inspection> {
-    return inspect(this.#session, this.#target);
+    return inspect(this.#connection, this.#spec);
   }
 
   /**
@@ -141,13 +141,13 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @returns Whether somebody held any.
    */
   forceRelease(): Promise<boolean> {
-    return forceRelease(this.#session, this.#target);
+    return forceRelease(this.#connection, this.#spec);
   }
 
-  #weighing(permits = 1): Target {
+  #weighing(permits = 1): ResourceSpec {
     checkInteger(permits, "permits", 1);
-    const { limit, what } = this.#target;
+    const { limit, what } = this.#spec;
     must(permits <= limit, "permits", `not be more than the ${limit} of ${what}`, permits, RangeError);
-    return permits === 1 ? this.#target : { ...this.#target, weight: permits };
+    return permits === 1 ? this.#spec : { ...this.#spec, weight: permits };
   }
 }

@@ -11,6 +11,11 @@ export function serverTime(): number {
   return 1e15 + Math.floor(performance.now() * 1000);
 }
 
+/** The answer that the caller waits: nothing ahead of it ends soon, and its subscription is heard. */
+export function queuedReply({ askAt = 0, deaf = false, goOn = false } = {}): number[] {
+  return [0, serverTime(), 1, askAt, Number(deaf), Number(goOn)];
+}
+
 /** What never comes. */
 export const nothing: Promise<never> = new Promise(() => {});
 

@@ -20,8 +20,8 @@ for (const client of clients) {
       // How the first in line is told, as Redis knows it: p by push, h by asking.
       const told = (by: "p" | "h") =>
         until(async () => {
-          const [id] = await server.send("ZRANGE", "interlock:lock:{a}:order", 0, 0) as string[];
-          return id !== undefined && String(await server.send("HGET", "interlock:lock:{a}:waiters", id))[16] === by;
+          const [id] = await server.send("ZRANGE", "interlock:lock:2:{a}:queue", 0, 0) as string[];
+          return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === by;
         });
 
       const first = await theirs.acquire();

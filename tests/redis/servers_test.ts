@@ -213,7 +213,7 @@ redisTest("READONLY", async ({ server, backend }) => {
 });
 
 redisTest("a key that belongs to something else", async ({ server, backend }) => {
-  await server.send("RPUSH", "interlock:lock:{a}", "x");
+  await server.send("RPUSH", "interlock:lock:2:{a}", "x");
   await fails(new RedisLock(backend, "a").acquire(), RedisError, /something else uses this key/);
 });
 

@@ -87,7 +87,7 @@ redisTest("an acquire that runs twice, late: it does not shorten what was extend
   let late: (() => Promise<unknown>) | undefined;
   let lost = 0;
   const backend = altered(bench.backend, (run, keys) => {
-    if (keys.length !== 3 || lost-- <= 0) return run();
+    if (keys.length < 3 || lost-- <= 0) return run();
     late = run;
     return Promise.reject(new Error("Socket closed unexpectedly"));
   });

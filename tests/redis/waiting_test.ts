@@ -17,7 +17,7 @@ eachClient(
       const waiters: Promise<unknown>[] = [];
       for (let i = 0; i < count; i++) {
         waiters.push(locks[i % 2]!.run(() => void order.push(i)));
-        await until(async () => Number(await server.send("ZCARD", "interlock:lock:{a}:order")) === i + 1);
+        await until(async () => Number(await server.send("ZCARD", "interlock:lock:2:{a}:queue")) === i + 1);
       }
       await first.release();
       await Promise.all(waiters);
@@ -207,7 +207,7 @@ redisTest("who may not publish can release all the same", async ({ server, backe
   // In line, and to be told by push.
   await until(async () => {
     const [id] = (await lock.inspect()).waiters;
-    return id !== undefined && String(await server.send("HGET", "interlock:lock:{a}:waiters", id))[16] === "p";
+    return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === "p";
   });
   await server.send("ACL", "SETUSER", "default", "-publish");
   assert.equal(await first.release(), true);

@@ -1,35 +1,52 @@
 /**
- * What the script that acquires is told. Invariant: who has to ask whether it was granted asks more often than its lease
- * would end.
+ * The arguments of the script that acquires, and the times of a waiter. Invariant: a waiter counts as alive for longer
+ * than its longest pause, and for no longer than its ttl where that leaves room for a heartbeat a second.
  *
  * @module
  */
-import type { Reach } from "./subscription.ts";
-import type { Target } from "./resource_spec.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
 
-/** Milliseconds between two heartbeats of a waiter, at least. */
-export function beatOf({ settings: { ttl } }: Target): number {
+/** How the server reaches the caller. */
+export const NotifyMode = {
+  /** By push, over a confirmed subscription: if nothing listens, the waiter is dead. */
+  push: "p",
+  /** By its own heartbeats, and by a push that may get lost. */
+  heartbeat: "h",
+  /** Not at all: the caller does not wait. */
+  none: "t",
+} as const;
+
+export type NotifyMode = typeof NotifyMode[keyof typeof NotifyMode];
+
+/** Milliseconds between two heartbeats, at least. */
+export function heartbeatOf(ttl: number): number {
   return Math.max(1000, ttl / 3);
 }
 
-/** Milliseconds of the lease that is handed to who has to ask whether it was: it must still run then. */
-export function handedLease(target: Target, reach: Reach | "t"): number {
-  const { ttl } = target.settings;
-  return reach === "h" ? Math.max(ttl, Math.ceil(2.5 * beatOf(target))) : ttl;
+/** A pause may be longer by this to end with a lease rather than shortly before it. */
+export const STRETCH = 1000;
+
+/** Milliseconds for which a waiter counts as alive after it has asked; also the lease granted to one that has to ask. */
+export function livenessOf(ttl: number): number {
+  return Math.max(ttl, 2500);
 }
 
 /**
  * The arguments, in the script's order.
  *
  * @param latest Server time in microseconds after which the command is refused.
- * @param reach How the caller is told of a hand-over; "t" for one that does not wait.
- * @param seq The place in line that it has already; 0 for none.
+ * @param place The caller's place in the queue; 0 for the end.
  */
-export function acquireArgs(target: Target, id: string, latest: number, reach: Reach | "t", seq: number): string[] {
-  const { settings: { ttl, retention }, weight, limit, family } = target;
-  const beat = beatOf(target);
-  const args = [id, String(ttl), String(retention), String(latest), reach, String(Math.ceil(4 * beat))];
-  args.push(String(handedLease(target, reach)), String(seq));
+export function acquireArguments(
+  { settings: { ttl, retention, owner = "" }, weight, limit, family }: ResourceSpec,
+  id: string,
+  latest: number,
+  mode: NotifyMode,
+  place: number,
+): string[] {
+  const liveness = Math.ceil(livenessOf(ttl));
+  const pause = Math.ceil(heartbeatOf(ttl) + STRETCH);
+  const args = [id, ttl, retention, latest, mode, liveness, pause, place, owner].map(String);
   if (family.code === "w") args.push(String(weight), String(limit));
   return args;
 }

@@ -8,17 +8,17 @@ import { hook } from "../../internal/hook.ts";
 import { promised } from "../../internal/check.ts";
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { explain } from "../errors.ts";
-import { forgetInBackground, type ForgetOptions } from "./release_by_id.ts";
+import { releaseInBackground, type ReleaseOptions } from "./release_by_id.ts";
 import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import { giveBack } from "./lease_release.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import { RenewalSlot } from "./renewal_slot.ts";
-import { renew } from "../scripts/mutex.ts";
+import { renew } from "../scripts/renew.ts";
 import { verify } from "../scripts/verify.ts";
-import type { Session } from "./session.ts";
-import type { Target } from "./resource_spec.ts";
+import type { RedisConnection } from "./connection.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
 import { now, sleep } from "./clock.ts";
 
 export { trusted } from "./lease_deadline.ts";
@@ -47,8 +47,8 @@ function limitOf(ttl: number): number {
 export class HeldLease implements Lease, RenewableLease {
   readonly id: string;
   readonly fencingToken: number;
-  readonly #session: Session;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
   readonly #deadline: LeaseDeadline;
   readonly #slot = new RenewalSlot();
   readonly #inFlightUntil: number;
@@ -59,16 +59,16 @@ export class HeldLease implements Lease, RenewableLease {
   #lostError: LeaseLostError | undefined;
   #release: Promise<boolean> | undefined;
 
-  constructor(session: Session, target: Target, grant: Grant) {
-    const { ttl, renew } = target.settings;
-    this.#session = session;
-    this.#target = target;
+  constructor(connection: RedisConnection, spec: ResourceSpec, grant: Grant) {
+    const { ttl, renew } = spec.settings;
+    this.#connection = connection;
+    this.#spec = spec;
     this.id = grant.id;
     this.fencingToken = grant.fence;
     this.#inFlightUntil = grant.inFlightUntil;
     this.#call = grant.call;
     this.#deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap ?? moment().gap);
-    session.renewer.add(this);
+    connection.renewer.add(this);
   }
 
   /** The object by which the hook knows a lease's acquisition. */
@@ -79,7 +79,7 @@ export class HeldLease implements Lease, RenewableLease {
   get held(): boolean {
     if (this.#state !== "held" || this.expire(now())) return false;
     if (this.#deadline.checkClocks()) return true;
-    this.#session.renewer.add(this); // to look at it now
+    this.#connection.renewer.add(this); // to look at it now
     return false;
   }
 
@@ -111,18 +111,18 @@ export class HeldLease implements Lease, RenewableLease {
     if (this.#state !== "held" || this.expire(now())) return false;
     const sent = moment();
     const limit = this.renewalLimit;
-    const args = [this.#target.family.code, this.id];
+    const args = [this.#spec.family.code, this.id];
     try {
-      const answer = await this.#session.run(verify, [this.key], args, limit) as unknown[];
+      const answer = await this.#connection.run(verify, [this.key], args, limit) as unknown[];
       const [time = NaN, rest = NaN] = answer.map(Number);
-      this.#session.sawTime(time);
+      this.#connection.sawTime(time);
       if (rest > 0) this.#deadline.verify(sent, rest / 1000);
       else this.loseUnknown();
     } catch (error) {
-      throw explain(`verify ${this.#target.what}`, error);
+      throw explain(`verify ${this.#spec.what}`, error);
     }
     if (this.#state !== "held") return false;
-    this.#session.renewer.add(this);
+    this.#connection.renewer.add(this);
     return !this.expire(now());
   }
 
@@ -137,7 +137,7 @@ export class HeldLease implements Lease, RenewableLease {
   // For the renewer.
 
   get key(): string {
-    return this.#target.keys[0];
+    return this.#spec.keys[0];
   }
 
   get nextLook(): number {
@@ -166,21 +166,21 @@ export class HeldLease implements Lease, RenewableLease {
   expire(time: number): boolean {
     const { at, keptUntil } = this.#deadline;
     if (this.#state !== "held" || time < at) return this.#state === "lost";
-    const { renew } = this.#target.settings;
+    const { renew } = this.#spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
     this.lose(renew || this.#failure !== undefined ? "it could not be renewed in time" : expired, this.#failure);
-    if (keptUntil > time) forgetInBackground(this.#session, this.#target, this.id, this.#releaseOptions());
+    if (keptUntil > time) releaseInBackground(this.#connection, this.#spec, this.id, this.#releaseOptions());
     return true;
   }
 
   pushRenewal(args: string[], ttl: number, exact: boolean): void {
-    const { family, settings } = this.#target;
+    const { family, settings } = this.#spec;
     args.push(exact ? family.code.toUpperCase() : family.code, this.id, String(ttl), String(settings.retention));
   }
 
   renewed(sent: Moment): void {
     this.#failure = undefined;
-    if (this.#state === "held") this.#deadline.confirm(sent, this.#session.serverTime(sent.at));
+    if (this.#state === "held") this.#deadline.confirm(sent, this.#connection.serverTime(sent.at));
   }
 
   retryRenewal(error: unknown): void {
@@ -195,7 +195,7 @@ export class HeldLease implements Lease, RenewableLease {
   lose(state: string, cause?: unknown): void {
     if (this.#state !== "held") return;
     this.#lostError = new LeaseLostError(
-      `Cannot keep ${this.#target.what}: ${state}`,
+      `Cannot keep ${this.#spec.what}: ${state}`,
       cause === undefined ? undefined : { cause },
     );
     this.#endAs("lost");
@@ -204,16 +204,16 @@ export class HeldLease implements Lease, RenewableLease {
 
   #endAs(state: "lost" | "released"): void {
     this.#state = state;
-    this.#session.renewer.delete(this);
-    if (hook !== undefined) hook.release(this.#target.resource, this.#call);
+    this.#connection.renewer.delete(this);
+    if (hook !== undefined) hook.release(this.#spec.resource, this.#call);
   }
 
   #check(): void {
     this.expire(now());
     if (this.#lostError) {
-      throw new LeaseLostError(`Cannot extend ${this.#target.what}: the lease is lost`, { cause: this.#lostError });
+      throw new LeaseLostError(`Cannot extend ${this.#spec.what}: the lease is lost`, { cause: this.#lostError });
     }
-    if (this.#state === "released") throw new NotHeldError(`Cannot extend ${this.#target.what}: it was released`);
+    if (this.#state === "released") throw new NotHeldError(`Cannot extend ${this.#spec.what}: it was released`);
   }
 
   async #extend(ttl: number): Promise<void> {
@@ -226,7 +226,7 @@ export class HeldLease implements Lease, RenewableLease {
       }
     } finally {
       this.#slot.end();
-      if (this.#state === "held") this.#session.renewer.add(this);
+      if (this.#state === "held") this.#connection.renewer.add(this);
     }
   }
 
@@ -234,26 +234,26 @@ export class HeldLease implements Lease, RenewableLease {
     this.#check();
     const sent = moment();
     const least = Math.min(this.renewalLimit, limitOf(ttl));
-    if (this.#deadline.limit(sent.at, ttl, least)) this.#session.renewer.add(this);
+    if (this.#deadline.limit(sent.at, ttl, least)) this.#connection.renewer.add(this);
     const limit = Math.min(least, Math.max(1, this.#deadline.at - sent.at));
-    const latest = this.#session.serverTime(sent.at + limit);
+    const latest = this.#connection.serverTime(sent.at + limit);
     const args = [String(latest)];
     this.pushRenewal(args, ttl, true);
     try {
-      const answer = await this.#session.run(renew, [this.key], args, limit) as unknown[];
+      const answer = await this.#connection.run(renew, [this.key], args, limit) as unknown[];
       const [code = NaN, result = NaN] = answer.map(Number);
-      this.#session.sawTime(code === -2 ? result : code);
+      this.#connection.sawTime(code === -2 ? result : code);
       if (code === -2) return false;
       if (result !== 1) this.loseUnknown();
     } catch (error) {
       this.#failure = error;
       this.#deadline.unanswered(ttl, latest);
-      if (this.#session.mayPass(error)) return false;
-      throw explain(`extend ${this.#target.what}`, error);
+      if (this.#connection.mayPass(error)) return false;
+      throw explain(`extend ${this.#spec.what}`, error);
     }
     this.#check();
     this.#failure = undefined;
-    return this.#deadline.confirm(sent, this.#session.serverTime(sent.at), ttl);
+    return this.#deadline.confirm(sent, this.#connection.serverTime(sent.at), ttl);
   }
 
   async #giveBack(): Promise<boolean> {
@@ -261,11 +261,11 @@ export class HeldLease implements Lease, RenewableLease {
     if (this.#state !== "held") return false;
     this.#endAs("released");
     await this.#slot.whenFree();
-    return await giveBack(this.#session, this.#target, this.id, this.#releaseOptions());
+    return await giveBack(this.#connection, this.#spec, this.id, this.#releaseOptions());
   }
 
-  #releaseOptions(): ForgetOptions {
+  #releaseOptions(): ReleaseOptions {
     const until = this.#deadline.keptUntil;
-    return { act: `release ${this.#target.what}`, until, stray: this.#inFlightUntil };
+    return { act: `release ${this.#spec.what}`, until, inFlightUntil: this.#inFlightUntil };
   }
 }

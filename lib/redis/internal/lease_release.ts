@@ -5,25 +5,30 @@
  * @module
  */
 import { codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
-import type { Link } from "./connection.ts";
-import { forgetInBackground, type ForgetOptions, release, type Was } from "./release_by_id.ts";
-import type { Target } from "./resource_spec.ts";
+import type { RedisConnection } from "./connection.ts";
+import { release, releaseInBackground, type ReleaseOptions, type Was } from "./release_by_id.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
 import { Alarm, now } from "./clock.ts";
 
 /** Milliseconds that a late answer is waited for, also when the lease ends sooner. */
 const LEAST = 2000;
 
 /** Gives back a hold that was trusted until now. */
-export function giveBack(link: Link, target: Target, id: string, options: ForgetOptions): Promise<boolean> {
-  return new LeaseRelease(link, target, id, options).result;
+export function giveBack(
+  connection: RedisConnection,
+  spec: ResourceSpec,
+  id: string,
+  options: ReleaseOptions,
+): Promise<boolean> {
+  return new LeaseRelease(connection, spec, id, options).result;
 }
 
 class LeaseRelease {
   readonly result: Promise<boolean>;
-  readonly #link: Link;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
   readonly #id: string;
-  readonly #options: ForgetOptions;
+  readonly #options: ReleaseOptions;
   readonly #until: number;
   readonly #next = new Alarm(() => this.#attempt(), true);
   readonly #end = new Alarm(() => this.#giveUp(), true);
@@ -39,9 +44,9 @@ class LeaseRelease {
   #resolve!: (released: boolean) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(link: Link, target: Target, id: string, options: ForgetOptions) {
-    this.#link = link;
-    this.#target = target;
+  constructor(connection: RedisConnection, spec: ResourceSpec, id: string, options: ReleaseOptions) {
+    this.#connection = connection;
+    this.#spec = spec;
     this.#id = id;
     this.#options = options;
     this.#until = Math.max(options.until, now() + LEAST);
@@ -49,18 +54,18 @@ class LeaseRelease {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#stopListening = link.onClose(() => this.#giveUp());
+    this.#stopListening = connection.onClose(() => this.#giveUp());
     this.#end.set(this.#until);
     this.#attempt();
   }
 
   #attempt(): void {
     const attempt = this.#attempts++;
-    const { ttl } = this.#target.settings;
+    const { ttl } = this.#spec.settings;
     this.#inFlight++;
     // The answer counts however late it comes; without one by then, the command is sent again.
     this.#next.set(now() + Math.min(Math.max(ttl / 3, 250), 5000));
-    release(this.#link, this.#target, this.#id, this.#until - now()).then(
+    release(this.#connection, this.#spec, this.#id, this.#until - now()).then(
       (was) => this.#answered(was),
       (error) => this.#failed(error, attempt),
     );
@@ -80,7 +85,7 @@ class LeaseRelease {
     if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
-    if (!this.#link.mayPass(error)) return this.#settle(() => this.#reject(explain(this.#options.act, error)));
+    if (!this.#connection.mayPass(error)) return this.#settle(() => this.#reject(explain(this.#options.act, error)));
     if (this.#inFlight === 0) this.#next.set(now() + Math.min(25 * 2 ** attempt, 1000));
   }
 
@@ -107,8 +112,8 @@ class LeaseRelease {
     this.#end.clear();
     this.#stopListening();
     // An acquire of this id without an answer may still run, and would be granted.
-    const mayRun = this.#options.stray > this.#link.serverTime(now());
-    if (mayRun) forgetInBackground(this.#link, this.#target, this.#id, this.#options);
+    const mayRun = this.#options.inFlightUntil > this.#connection.serverTime(now());
+    if (mayRun) releaseInBackground(this.#connection, this.#spec, this.#id, this.#options);
     settle();
   }
 }

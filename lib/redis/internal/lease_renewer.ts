@@ -5,8 +5,8 @@
  * @module
  */
 import { codeOf } from "../errors.ts";
-import type { Link } from "./connection.ts";
-import { renew } from "../scripts/mutex.ts";
+import type { ScriptRunner } from "./script_runner.ts";
+import { renew } from "../scripts/renew.ts";
 import { Alarm, now } from "./clock.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
@@ -40,15 +40,15 @@ export interface RenewableLease {
 }
 
 export class LeaseRenewer {
-  readonly #link: Link;
+  readonly #connection: ScriptRunner;
   readonly #leases = new Set<RenewableLease>();
   readonly #alarm = new Alarm(() => this.#look());
   /** Set by the server's refusal if the client does not know: keys of two names never fit into one command. */
   #single = false;
 
-  constructor(link: Link) {
-    this.#link = link;
-    link.onClose(() => this.#close());
+  constructor(connection: ScriptRunner) {
+    this.#connection = connection;
+    connection.onClose(() => this.#close());
   }
 
   add(lease: RenewableLease): void {
@@ -82,7 +82,7 @@ export class LeaseRenewer {
   }
 
   async #renewAll(due: RenewableLease[]): Promise<void> {
-    const size = this.#single || this.#link.backend.cluster ? 1 : BATCH;
+    const size = this.#single || this.#connection.backend.cluster ? 1 : BATCH;
     let taken = 0;
     const lane = async () => {
       while (taken < due.length) {
@@ -102,12 +102,12 @@ export class LeaseRenewer {
     const sent = moment();
     // The shortest: the one that has it must have time left for another try.
     const limit = Math.min(...batch.map((lease) => lease.renewalLimit));
-    const args = [String(this.#link.serverTime(sent.at + limit))];
+    const args = [String(this.#connection.serverTime(sent.at + limit))];
     for (const lease of batch) lease.pushRenewal(args, lease.ttl, false);
     try {
-      const answer = await this.#link.run(renew, batch.map((lease) => lease.key), args, limit) as unknown[];
+      const answer = await this.#connection.run(renew, batch.map((lease) => lease.key), args, limit) as unknown[];
       const [code = NaN, ...results] = answer.map(Number);
-      this.#link.sawTime(code === -2 ? results[0]! : code);
+      this.#connection.sawTime(code === -2 ? results[0]! : code);
       if (code === -2) throw new Error("the renewal came too late");
       batch.forEach((lease, i) => {
         if (results[i] === 1) lease.renewed(sent);

@@ -7,45 +7,49 @@
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
 import { onCancel, pause } from "../../internal/cancellation.ts";
-import { claim, tryClaim } from "./acquisition.ts";
+import { acquire, tryAcquire } from "./acquisition.ts";
 import { now } from "./clock.ts";
 import { explain, RedisError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
-import type { Session } from "./session.ts";
-import type { Target } from "./resource_spec.ts";
+import type { RedisConnection } from "./connection.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
 
 /** Waits in the queue, and for the replicas. */
-export function acquireLease(session: Session, target: Target, options: WaitOptions = {}): Promise<Lease> {
-  if (target.settings.replicas === undefined) return claim(session, target, options);
-  return new ReplicatedCall(session, target, options).acquire();
+export function acquireLease(
+  connection: RedisConnection,
+  spec: ResourceSpec,
+  options: WaitOptions = {},
+): Promise<Lease> {
+  if (spec.settings.replicas === undefined) return acquire(connection, spec, options);
+  return new ReplicatedCall(connection, spec, options).acquire();
 }
 
 /** One attempt, without waiting in the queue. */
-export async function tryAcquireLease(session: Session, target: Target): Promise<Lease | undefined> {
-  const lease = await tryClaim(session, target);
-  if (lease === undefined || target.settings.replicas === undefined) return lease;
+export async function tryAcquireLease(connection: RedisConnection, spec: ResourceSpec): Promise<Lease | undefined> {
+  const lease = await tryAcquire(connection, spec);
+  if (lease === undefined || spec.settings.replicas === undefined) return lease;
   try {
-    await confirm(session, target, lease);
+    await confirm(connection, spec, lease);
   } catch (error) {
     releaseUnconfirmed(lease);
-    throw explain(`acquire ${target.what}`, error);
+    throw explain(`acquire ${spec.what}`, error);
   }
   return lease;
 }
 
 /** One call: an acquisition, then the replicas, and again until both have succeeded. */
 class ReplicatedCall {
-  readonly #session: Session;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
   readonly #signal: AbortSignal | undefined;
   readonly #timeout: number;
   readonly #startedAt = now();
   #failure: unknown;
   #failingSince: number | undefined;
 
-  constructor(session: Session, target: Target, { signal, timeout = Infinity }: WaitOptions) {
-    this.#session = session;
-    this.#target = target;
+  constructor(connection: RedisConnection, spec: ResourceSpec, { signal, timeout = Infinity }: WaitOptions) {
+    this.#connection = connection;
+    this.#spec = spec;
     this.#signal = signal;
     this.#timeout = timeout;
   }
@@ -54,7 +58,7 @@ class ReplicatedCall {
     for (let attempt = 0;; attempt++) {
       const lease = await this.#granted();
       try {
-        await this.#cancellable(confirm(this.#session, this.#target, lease));
+        await this.#cancellable(confirm(this.#connection, this.#spec, lease));
         return lease;
       } catch (error) {
         releaseUnconfirmed(lease);
@@ -67,7 +71,7 @@ class ReplicatedCall {
   async #granted(): Promise<Lease> {
     const timeout = this.#timeout === 0 ? 0 : this.#rest();
     try {
-      return await claim(this.#session, this.#target, { signal: this.#signal, timeout });
+      return await acquire(this.#connection, this.#spec, { signal: this.#signal, timeout });
     } catch (error) {
       throw error instanceof TimeoutError && this.#failure !== undefined ? this.#timedOut(this.#failure) : error;
     }
@@ -81,12 +85,12 @@ class ReplicatedCall {
     this.#failingSince ??= now();
     if (this.#timeout === 0) throw this.#timedOut(error);
     const forever = this.#timeout === Infinity && this.#signal === undefined;
-    const tooLong = forever && now() - this.#failingSince >= this.#target.settings.ttl;
-    if (tooLong || this.#session.closed) throw explain(`acquire ${this.#target.what}`, error);
+    const tooLong = forever && now() - this.#failingSince >= this.#spec.settings.ttl;
+    if (tooLong || this.#connection.closed) throw explain(`acquire ${this.#spec.what}`, error);
   }
 
   #timedOut(cause: unknown): TimeoutError {
-    const message = `Cannot acquire ${this.#target.what}: timed out after ${this.#timeout} ms`;
+    const message = `Cannot acquire ${this.#spec.what}: timed out after ${this.#timeout} ms`;
     return new TimeoutError(message, cause === undefined ? undefined : { cause });
   }
 
@@ -113,7 +117,11 @@ class ReplicatedCall {
 const ON_THE_WAY = 1000;
 
 /** Resolves once enough replicas have the grant; rejects otherwise. */
-async function confirm({ backend }: Session, { settings: { replicas } }: Target, lease: Lease): Promise<void> {
+async function confirm(
+  { backend }: RedisConnection,
+  { settings: { replicas } }: ResourceSpec,
+  lease: Lease,
+): Promise<void> {
   const { count, timeout } = replicas!;
   // WAIT covers the writes of its own connection, and another client may have granted the lease.
   await lease.extend();

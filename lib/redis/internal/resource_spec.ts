@@ -1,12 +1,12 @@
 /**
- * What a claim is made on: keys, scripts and settings of one name. Invariant: immutable, so that a lease carries all
- * that is needed to renew and give it back.
+ * What is acquired: keys, scripts and settings of one name. Invariant: immutable, so that a lease carries all that is
+ * needed to renew and release it.
  *
  * @module
  */
-import { acquireMutex, inspectMutex, releaseMutex } from "../scripts/mutex.ts";
-import type { Script } from "../scripts/mutex.ts";
-import { acquireWeighted, inspectWeighted, releaseWeighted } from "../scripts/weighted.ts";
+import { inspectMutex, inspectWeighted } from "../scripts/inspect.ts";
+import type { Script } from "../scripts/script.ts";
+import { acquireMutex, acquireWeighted, releaseMutex, releaseWeighted } from "../scripts/state_machine.ts";
 import type { Resource } from "../../internal/hook.ts";
 import type { Keys, Settings } from "../options.ts";
 
@@ -27,7 +27,7 @@ export const weighted: Family = {
   inspect: inspectWeighted,
 };
 
-export interface Target {
+export interface ResourceSpec {
   readonly family: Family;
   readonly keys: Keys;
   readonly settings: Settings;

@@ -1,7 +1,7 @@
 /**
- * How long a call goes on trying while Redis cannot be reached. Invariants: no command gets more time than its call has
- * left; a call that nothing else ends, neither a timeout nor a signal, fails one ttl after the first of the commands in a
- * row that failed was sent.
+ * Whether and when a call tries again while Redis cannot be reached. Invariants: no command gets more time than its call
+ * has left; a call that neither a timeout nor a signal ends fails one ttl after the first of the commands in a row that
+ * failed was sent.
  *
  * @module
  */
@@ -11,7 +11,10 @@ import { now } from "./clock.ts";
 /** Trying for a shorter time than this would not outlive the loss of one connection. */
 const LEAST = 250;
 
-export class Patience {
+/** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
+const REFUSALS = 3;
+
+export class RetryPolicy {
   readonly #ttl: number;
   readonly #endsAt: number;
   readonly #endless: boolean;
@@ -31,26 +34,27 @@ export class Patience {
     this.#endless = endless;
   }
 
-  /** What stands in the way; undefined after an answer. */
+  /** The reason why the last commands failed; undefined after an answer. */
   get failure(): unknown {
-    return this.#failure;
+    if (!(this.#failure instanceof NoAnswerError)) return this.#failure;
+    return new NoAnswerError(`Redis has not answered for ${Math.round(now() - (this.#failingSince ?? 0))} ms`);
   }
 
   /** Milliseconds since the last command was sent. */
-  get since(): number {
+  get silence(): number {
     return now() - this.#sentAt;
   }
 
-  /** A command is going to be sent. Answers how long it may take. */
+  /** A command is going to be sent. Returns the milliseconds that it may take. */
   begin(): number {
     this.#sentAt = now();
     const usual = Math.min(Math.max(this.#ttl / 3, 1000), 5000);
     return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt) - this.#sentAt));
   }
 
-  /** A command came too late by the server's clock. Answers whether to ask again at once. */
+  /** A command came too late by the server's clock. Returns whether to ask again at once. */
   refused(): boolean {
-    return this.#refusals++ < 3;
+    return this.#refusals++ < REFUSALS;
   }
 
   answered(): void {
@@ -58,9 +62,9 @@ export class Patience {
     this.#failingSince = this.#failure = undefined;
   }
 
-  /** Answers when to try again; undefined once that has been done for long enough. */
+  /** Returns when to try again; undefined once the call has tried for long enough. */
   failed(error: unknown): number | undefined {
-    // No answer to a last, short attempt tells less than what the server or the connection said before.
+    // A last, short attempt without an answer says less than the server or the connection said before.
     if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
     this.#failingSince ??= this.#sentAt;
     const time = now();

@@ -8,29 +8,29 @@ import { type Place, setPlace } from "../../internal/place.ts";
 import type { Acquirable, WaitOptions } from "../../types.ts";
 import { acquireLease, tryAcquireLease } from "./replicated.ts";
 import type { Lease } from "../lease.ts";
-import type { Target } from "./resource_spec.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
 import { runHolding } from "./run_holding.ts";
-import type { Session } from "./session.ts";
+import type { RedisConnection } from "./connection.ts";
 
 export class SpecLock implements Acquirable<Lease> {
-  readonly #session: Session;
-  readonly #target: Target;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
 
   static {
-    setPlace(SpecLock, (lock) => placeOn(lock.#session, lock.#target));
+    setPlace(SpecLock, (lock) => placeOn(lock.#connection, lock.#spec));
   }
 
-  constructor(session: Session, target: Target) {
-    this.#session = session;
-    this.#target = target;
+  constructor(connection: RedisConnection, spec: ResourceSpec) {
+    this.#connection = connection;
+    this.#spec = spec;
   }
 
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquireLease(this.#session, this.#target, readWaitOptions(options)));
+    return promised(() => acquireLease(this.#connection, this.#spec, readWaitOptions(options)));
   }
 
   tryAcquire(): Promise<Lease | undefined> {
-    return tryAcquireLease(this.#session, this.#target);
+    return tryAcquireLease(this.#connection, this.#spec);
   }
 
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
@@ -39,6 +39,6 @@ export class SpecLock implements Acquirable<Lease> {
 }
 
 /** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
-export function placeOn(session: Session, target: Target): Place {
-  return { owner: session, remote: target.keys[0] };
+export function placeOn(connection: RedisConnection, spec: ResourceSpec): Place {
+  return { owner: connection, remote: spec.keys[0] };
 }

@@ -1,63 +1,75 @@
 /**
- * The one subscription of a process and client, and who waits for its messages. Invariants: nobody is put in line as
- * reachable by push before the server has confirmed the subscription, or while its connection is known to be down; it
- * ends a while after the last waiter has gone.
+ * The one subscription of a process and client, and the waiters that it notifies. Invariants: no waiter is registered as
+ * reachable by push before the server has confirmed the subscription, or while its connection is known to be down; the
+ * subscription ends a while after the last waiter has gone.
  *
  * @module
  */
 import { codeOf, messageOf } from "../errors.ts";
-import type { Link } from "./connection.ts";
-import { CHANNEL } from "../scripts/mutex.ts";
+import { NotifyMode } from "./acquire_arguments.ts";
+import type { ScriptRunner } from "./script_runner.ts";
+import { CHANNEL } from "../scripts/script.ts";
 import { Alarm, now } from "./clock.ts";
 
-/** Somebody in line. */
+/** A waiter. */
 export interface Listener {
-  /** Granted by whoever gave it back, at this server time. */
+  /** The waiter's queue: the first waiters of each are the only ones that can have been granted. */
+  readonly queue: string;
+  /** Granted at this server time. */
   granted(fence: number, serverTime: number): void;
-  /** A message may have been missed: ask. */
-  ask(): void;
+  /** A lease ahead of it ends at `at` by the server's clock. */
+  leaseEnds(at: number, serverTime: number): void;
+  /** A message may have been missed: ask, at a random moment within `ms`, or at once. */
+  ask(ms?: number): void;
 }
-
-/** How a waiter is told: p by push, u by push in a cluster (nobody can tell whether it arrived), h by asking. */
-export type Reach = "p" | "u" | "h";
 
 /** Opening a connection for every short wait would cost more than keeping it for a while. */
 const LINGER = 1000;
 
-/** What ends as soon as it has begun is not begun again in a circle, but with the next heartbeat. */
+/** A subscription that ends as soon as it has begun is not begun again at once, but with the next heartbeat. */
 const APART = 500;
+
+/** Waiters of one queue that ask at once when messages may have been missed, and the time over which the rest do. */
+const FIRST = 3;
+const SPREAD = 3000;
 
 type Stop = () => void | Promise<void>;
 
-/** From asking for it to its end. */
-interface Subscription {
+/** One subscription, from its request to its end. */
+interface Attempt {
   confirmed: boolean;
   /** Its connection is down, and may come back. */
   lost: boolean;
   stop: Stop | undefined;
 }
 
-export class Push {
-  readonly #link: Link;
+export class Subscription {
+  readonly #connection: ScriptRunner;
   readonly #listeners = new Map<string, Listener>();
-  /** Where the server or the client does not allow any. */
+  /** The server or the client does not allow any. */
   #never: boolean;
-  #current: Subscription | undefined;
+  #current: Attempt | undefined;
   #notBefore = -Infinity;
+  #confirmedAt = -Infinity;
   readonly #linger = new Alarm(() => this.#end());
 
-  constructor(link: Link) {
-    this.#link = link;
-    this.#never = link.backend.subscribe === undefined;
-    link.onClose(() => this.#close());
+  constructor(connection: ScriptRunner) {
+    this.#connection = connection;
+    this.#never = connection.backend.subscribe === undefined;
+    connection.onClose(() => this.#close());
   }
 
-  get reach(): Reach {
-    if (!this.#current?.confirmed || this.#current.lost) return "h";
-    return this.#link.backend.cluster ? "u" : "p";
+  /** Whether messages arrive now. */
+  get live(): boolean {
+    return this.#current?.confirmed === true && !this.#current.lost;
   }
 
-  /** Also after each answer that somebody is still in line: what ended meanwhile is begun again here. */
+  /** How the server can reach a waiter now. In a cluster no node knows all subscribers. */
+  get mode(): NotifyMode {
+    return this.live && !this.#connection.backend.cluster ? NotifyMode.push : NotifyMode.heartbeat;
+  }
+
+  /** Also after each answer that a waiter still waits: a subscription that has ended begins again here. */
   add(id: string, listener: Listener): void {
     this.#linger.clear();
     this.#listeners.set(id, listener);
@@ -69,55 +81,79 @@ export class Push {
     if (this.#current?.confirmed) this.#linger.set(now() + LINGER);
   }
 
-  /** The client is closed: nothing more will come. What was opened for us is closed by the adapter. */
+  /** Whether the first waiter of a queue may have been granted, without a message, since a command sent at `sentAt`. */
+  mayHaveMissed(id: string, queue: string, sentAt: number): boolean {
+    if (this.#confirmedAt <= sentAt) return false;
+    for (const [first, listener] of this.#listeners) {
+      if (listener.queue === queue) return first === id;
+    }
+    return false;
+  }
+
+  /** Asks for the first waiter of a queue: one before it was granted, and the message was missed. */
+  askNext(queue: string): void {
+    for (const listener of this.#listeners.values()) {
+      if (listener.queue === queue) return listener.ask();
+    }
+  }
+
+  /** The server does not know this subscription, which then sits on another server: begins again. */
+  restart(): void {
+    if (!this.#current?.confirmed || this.#current.lost || now() < this.#notBefore) return;
+    this.#end();
+    this.#start();
+  }
+
+  /** The client is closed: no message comes any more. The adapter closes the connections that it opened. */
   #close(): void {
     this.#linger.clear();
     this.#current = undefined;
-    this.#askAll();
+    this.#askFirst(Infinity);
   }
 
   #start(): void {
-    const mine: Subscription = this.#current = { confirmed: false, lost: false, stop: undefined };
+    const mine: Attempt = this.#current = { confirmed: false, lost: false, stop: undefined };
     this.#notBefore = now() + APART;
-    const channel = CHANNEL + this.#link.process;
+    const channel = CHANNEL + this.#connection.process;
     const subscribe = async () =>
-      await this.#link.backend.subscribe?.(
+      await this.#connection.backend.subscribe?.(
         channel,
         (message) => this.#receive(message),
-        () => this.#heard(mine),
+        () => this.#resumed(mine),
         (forGood) => this.#lost(mine, forGood),
       );
     subscribe().then((stop) => this.#started(mine, stop), (error) => this.#failed(mine, error));
   }
 
-  #started(mine: Subscription, stop: Stop | undefined): void {
+  #started(mine: Attempt, stop: Stop | undefined): void {
     if (mine !== this.#current) return void ignoreErrors(stop);
     mine.stop = stop;
     mine.confirmed = true;
-    this.#askAll(); // they stand in line as unreachable; a hand-over may have come already
+    this.#confirmedAt = now();
+    // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.
+    this.#askFirst(1);
     if (this.#listeners.size === 0) this.#linger.set(now() + LINGER);
   }
 
-  #failed(mine: Subscription, error: unknown): void {
+  #failed(mine: Attempt, error: unknown): void {
     if (mine !== this.#current) return;
-    this.#current = undefined; // the next one who stands in line tries again
-    this.#never = codeOf(error) !== "" && !this.#link.mayPass(error);
-    if (!this.#never || this.#link.closed) return;
+    this.#current = undefined; // the next waiter tries again
+    this.#never = codeOf(error) !== "" && !this.#connection.mayPass(error);
+    if (!this.#never || this.#connection.closed) return;
     console.warn(
-      `Cannot listen for messages from Redis: ${messageOf(error)}. ` +
-        "Waiting for locks goes on by asking, which takes longer.",
+      `Cannot listen for messages from Redis: ${messageOf(error)}. Falling back to polling: hand-off takes longer.`,
     );
   }
 
   /** Messages come again. */
-  #heard(mine: Subscription): void {
+  #resumed(mine: Attempt): void {
     if (mine !== this.#current) return;
     mine.lost = false;
     this.#askAll();
   }
 
-  /** Whom nobody can tell is passed over as dead: all have to be known as asking by themselves, at once. */
-  #lost(mine: Subscription, forGood = false): void {
+  /** Waiters that cannot be notified are skipped as dead: they have to be registered as asking by heartbeats. */
+  #lost(mine: Attempt, forGood = false): void {
     if (mine !== this.#current || (mine.lost && !forGood)) return;
     mine.lost = true;
     if (forGood) this.#end();
@@ -125,12 +161,25 @@ export class Push {
   }
 
   #receive(message: string): void {
-    const [id = "", fence, time] = message.split(" ");
-    this.#listeners.get(id)?.granted(Number(fence), Number(time));
+    const [id = "", fence, time, at] = message.split(" ");
+    const listener = this.#listeners.get(id);
+    if (at === undefined) listener?.granted(Number(fence), Number(time));
+    else listener?.leaseEnds(Number(at), Number(time));
   }
 
+  /** All waiters ask: the first of each queue at once, the others spread over a while, so that there is no storm. */
   #askAll(): void {
-    for (const listener of [...this.#listeners.values()]) listener.ask();
+    this.#askFirst(FIRST, SPREAD);
+  }
+
+  #askFirst(count: number, restWithin?: number): void {
+    const asked = new Map<string, number>();
+    for (const listener of [...this.#listeners.values()]) {
+      const before = asked.get(listener.queue) ?? 0;
+      asked.set(listener.queue, before + 1);
+      if (before < count) listener.ask();
+      else if (restWithin !== undefined) listener.ask(restWithin);
+    }
   }
 
   #end(): void {
@@ -140,7 +189,7 @@ export class Push {
   }
 }
 
-/** Ending a subscription fails only where the connection is gone, and the subscription with it. */
+/** Ending a subscription fails only if the connection is gone, and the subscription with it. */
 async function ignoreErrors(stop: Stop | undefined): Promise<void> {
   try {
     await stop?.();

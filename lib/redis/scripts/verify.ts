@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { prelude, script } from "./mutex.ts";
-import type { Script } from "./mutex.ts";
+import { prelude, script } from "./script.ts";
+import type { Script } from "./script.ts";
 
 /** KEYS: state. ARGV: m or w, id. Returns now and the microseconds that are left of the hold; 0 or less: not held. */
 export const verify: Script = script(`${prelude}
@@ -13,8 +13,7 @@ if ARGV[1] == 'm' then
   local v = call('GET', KEYS[1])
   if v and sub(v, 34, 54) == ARGV[2] then ends = tonumber(sub(v, 17, 32)) end
 else
-  local own = call('HGET', KEYS[1], 'h' .. ARGV[2])
-  if own then ends = tonumber(sub(own, 1, 16)) end
+  ends = tonumber(call('ZSCORE', KEYS[1] .. ':leases', ARGV[2]) or 0)
 end
 return { now, ends == 0 and 0 or ends - now }
 `);

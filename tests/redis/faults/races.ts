@@ -1,7 +1,7 @@
 /** Things that happen at the same time. One process is enough for these, which makes them many. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
-import { renew } from "../../../lib/redis/scripts/mutex.ts";
+import { renew } from "../../../lib/redis/scripts/renew.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
 const ROUNDS = 150;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RedisError, RedisLock, TimeoutError } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { type FakeTime, flushMicrotasks, watch, type Watched, withFakeTime } from "../../_tools.ts";
-import { nothing, scripted, serverTime } from "../_scripted.ts";
+import { nothing, queuedReply, scripted } from "../_scripted.ts";
 
 interface Unsteady {
   readonly lock: RedisLock;
@@ -19,7 +19,7 @@ async function unsteady(ttl: number): Promise<Unsteady> {
     state.sent++;
     if (state.mode === "silent") return nothing;
     if (state.mode === "failing") throw new Error("Socket closed unexpectedly");
-    if (state.mode === "held" && command === "acquire") return [0, serverTime(), 1, serverTime()];
+    if (state.mode === "held" && command === "acquire") return queuedReply();
   });
   const state: Unsteady = { lock: new RedisLock(backend, "a", { ttl }), mode: "free", sent: 0 };
   await (await state.lock.acquire()).release();
@@ -52,7 +52,7 @@ async function goOn(time: FakeTime, state: Unsteady): Promise<void> {
 }
 
 for (const ttl of [300, 2000, 3500, 30_000]) {
-  test(`Patience: with nothing else to end it, a call without answers fails after its ttl of ${ttl} ms`, () =>
+  test(`RetryPolicy: with nothing else to end it, a call without answers fails after its ttl of ${ttl} ms`, () =>
     withFakeTime(async (time) => {
       const state = await unsteady(ttl);
       state.mode = "silent";
@@ -64,7 +64,7 @@ for (const ttl of [300, 2000, 3500, 30_000]) {
     }));
 }
 
-test("Patience: the same for a call that stands in line, from the heartbeat on that was not answered", () =>
+test("RetryPolicy: the same for a call that stands in line, from the heartbeat on that was not answered", () =>
   withFakeTime(async (time) => {
     const ttl = 3300;
     const state = await unsteady(ttl);
@@ -78,11 +78,11 @@ test("Patience: the same for a call that stands in line, from the heartbeat on t
     await goOn(time, state);
   }));
 
-test("Patience: a time-out in line says what stood in the way of the heartbeat, and nothing where it was answered", () =>
+test("RetryPolicy: a time-out in line says what stood in the way of the heartbeat, and nothing where it was answered", () =>
   withFakeTime(async (time) => {
     const state = await unsteady(3000);
     for (
-      const [mode, cause] of [["held", undefined], ["silent", /no answer/], ["failing", /Socket closed/]] as const
+      const [mode, cause] of [["held", undefined], ["silent", /not answered/], ["failing", /Socket closed/]] as const
     ) {
       for (const timeout of [1500, 2400]) {
         state.mode = "held";
@@ -98,7 +98,7 @@ test("Patience: a time-out in line says what stood in the way of the heartbeat, 
     }
   }));
 
-test("Patience: a time-out before the first heartbeat has no cause", () =>
+test("RetryPolicy: a time-out before the first heartbeat has no cause", () =>
   withFakeTime(async (time) => {
     const state = await unsteady(3000);
     state.mode = "held";

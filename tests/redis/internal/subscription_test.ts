@@ -1,21 +1,21 @@
-/** The one subscription of a client: who is said to be reachable by push, and what happens when the line is down. */
+/** The one subscription of a client: which waiters are reachable by push, and what happens while its connection is down. */
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
-import type { Listener, Push } from "../../../lib/redis/internal/subscription.ts";
-import { Session } from "../../../lib/redis/internal/session.ts";
+import type { Listener, Subscription } from "../../../lib/redis/internal/subscription.ts";
+import { RedisConnection } from "../../../lib/redis/internal/connection.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
 
-interface Subscription {
+interface Attempt {
   readonly onGap: () => void;
   readonly onLost: (forGood?: boolean) => void;
   confirm(): Promise<void>;
   stopped: boolean;
 }
 
-/** A client on paper that listens as it is told to. */
+/** A client whose subscriptions the test controls. */
 class Paper implements Backend {
-  readonly subscriptions: Subscription[] = [];
+  readonly subscriptions: Attempt[] = [];
 
   evalsha(): Promise<unknown> {
     return Promise.reject(new Error("called"));
@@ -36,54 +36,60 @@ class Paper implements Backend {
         resolve(() => void (one.stopped = true));
         return flushMicrotasks();
       };
-      const one: Subscription = { onGap, onLost: (forGood) => onLost?.(forGood), confirm, stopped: false };
+      const one: Attempt = { onGap, onLost: (forGood) => onLost?.(forGood), confirm, stopped: false };
       this.subscriptions.push(one);
     });
   }
 }
 
-/** Somebody in line, who notes how to be told each time that there is reason to ask. */
+/** A waiter that notes how it can be notified each time that there is reason to ask. */
 class Waiter implements Listener {
+  readonly queue = "a queue";
   readonly asked: string[] = [];
-  readonly #push: Push;
+  readonly #subscription: Subscription;
 
-  constructor(push: Push) {
-    this.#push = push;
-    push.add("a waiter", this);
+  constructor(subscription: Subscription) {
+    this.#subscription = subscription;
+    subscription.add("a waiter", this);
   }
 
   granted(): void {}
 
+  leaseEnds(): void {}
+
   ask(): void {
-    this.asked.push(this.#push.reach);
-    this.#push.add("a waiter", this); // as the answer that it is still in line has it do
+    this.asked.push(this.#subscription.mode);
+    this.#subscription.add("a waiter", this); // as the answer that it still waits has it do
   }
 }
 
-function pushTest(name: string, fn: (push: Push, paper: Paper, advance: (ms: number) => void) => Promise<void>): void {
+function pushTest(
+  name: string,
+  fn: (push: Subscription, paper: Paper, advance: (ms: number) => void) => Promise<void>,
+): void {
   test(name, () =>
     withFakeTime(async (time) => {
       const paper = new Paper();
-      const { push } = new Session(paper);
+      const { subscription: push } = new RedisConnection(paper);
       await fn(push, paper, (ms) => time.advance(ms));
       push.delete("a waiter");
       time.advance(1000);
-      assert.ok(paper.subscriptions.every(({ stopped }) => stopped), "somebody still listens");
+      assert.ok(paper.subscriptions.every(({ stopped }) => stopped), "still subscribed");
     }));
 }
 
 pushTest(
-  "while the line is down, everybody is asked to ask, and told by push again when it is back",
+  "while the connection is down all waiters ask, and are notified by push again when it is back",
   async (push, paper) => {
     const waiter = new Waiter(push);
-    const [line] = paper.subscriptions as [Subscription];
-    assert.equal(push.reach, "h");
+    const [line] = paper.subscriptions as [Attempt];
+    assert.equal(push.mode, "h");
     await line.confirm();
     assert.deepEqual(waiter.asked, ["p"]);
     line.onLost();
     line.onLost(); // a try to connect again failed
     assert.deepEqual(waiter.asked, ["p", "h"]);
-    assert.equal(push.reach, "h");
+    assert.equal(push.mode, "h");
     line.onGap();
     assert.deepEqual(waiter.asked, ["p", "h", "p"]);
     line.onLost();
@@ -93,20 +99,20 @@ pushTest(
   },
 );
 
-pushTest("a line that goes down before it is confirmed is down", async (push, paper) => {
+pushTest("a connection that is lost before it is confirmed is lost", async (push, paper) => {
   const waiter = new Waiter(push);
-  const [line] = paper.subscriptions as [Subscription];
+  const [line] = paper.subscriptions as [Attempt];
   line.onLost();
   await line.confirm();
-  assert.equal(push.reach, "h");
+  assert.equal(push.mode, "h");
   line.onGap();
-  assert.equal(push.reach, "p");
+  assert.equal(push.mode, "p");
   assert.equal(waiter.asked.at(-1), "p");
 });
 
-pushTest("a line that is down for good is opened anew while somebody waits", async (push, paper, advance) => {
+pushTest("a subscription that has ended is begun again while there are waiters", async (push, paper, advance) => {
   const waiter = new Waiter(push);
-  const [first] = paper.subscriptions as [Subscription];
+  const [first] = paper.subscriptions as [Attempt];
   await first.confirm();
   advance(5000);
   first.onLost();
@@ -117,24 +123,24 @@ pushTest("a line that is down for good is opened anew while somebody waits", asy
   const second = paper.subscriptions[1]!;
   await second.confirm();
   assert.equal(waiter.asked.at(-1), "p");
-  first.onLost(true); // what is over means nothing any more
-  assert.equal(push.reach, "p");
+  first.onLost(true); // events of one that has ended are ignored
+  assert.equal(push.mode, "p");
 
-  // It does not go round in a circle when it ends as soon as it has begun.
+  // It does not loop when it ends as soon as it has begun.
   second.onLost(true);
-  assert.equal(push.reach, "h");
+  assert.equal(push.mode, "h");
   assert.equal(paper.subscriptions.length, 2);
   advance(1000);
   waiter.ask(); // the next heartbeat
   assert.equal(paper.subscriptions.length, 3);
   paper.subscriptions[2]!.onLost(true);
   await paper.subscriptions[2]!.confirm(); // too late
-  assert.equal(push.reach, "h");
+  assert.equal(push.mode, "h");
 });
 
-pushTest("a line that is down is let go of when nobody waits", async (push, paper, advance) => {
+pushTest("a lost subscription ends when there are no waiters", async (push, paper, advance) => {
   const waiter = new Waiter(push);
-  const [line] = paper.subscriptions as [Subscription];
+  const [line] = paper.subscriptions as [Attempt];
   await line.confirm();
   line.onLost();
   push.delete("a waiter");
@@ -142,6 +148,6 @@ pushTest("a line that is down is let go of when nobody waits", async (push, pape
   advance(1000);
   assert.equal(line.stopped, true);
   line.onGap();
-  assert.equal(push.reach, "h");
+  assert.equal(push.mode, "h");
   assert.equal(waiter.asked.length, 2);
 });

@@ -1,0 +1,30 @@
+/**
+ * The beginning of every script. Invariants: only the server's clock counts; every key has a time to live; what can
+ * fail is written before anything is published. Times are microseconds inside the server, milliseconds in arguments.
+ *
+ * @module
+ */
+
+/** A script and its digest. */
+export interface Script {
+  readonly source: string;
+  /** Hexadecimal SHA-1 of the source, once it was computed. */
+  sha: string | undefined;
+}
+
+export function script(source: string): Script {
+  return { source, sha: undefined };
+}
+
+/** The start of all channels; the id of the process follows. */
+export const CHANNEL = "interlock:push:";
+
+export const prelude = `
+local call, sub, format = redis.call, string.sub, string.format
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local function n16(n) return format('%016.0f', n) end
+local function after(last) return last >= now and last + 1 or now end
+-- Never shortens a life, and is a write that cannot grow, after which maxmemory lets others pass.
+local function keep(key, ms) call('PEXPIRE', key, math.max(call('PTTL', key), ms, 1)) end
+`;

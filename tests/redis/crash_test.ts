@@ -1,0 +1,324 @@
+/** Crashed and stopped holders and waiters: what they cost those behind them, and that they are never granted twice. */
+import assert from "node:assert/strict";
+import {
+  type Backend,
+  type Lease,
+  RedisKeyedMutex,
+  RedisLock,
+  type RedisOptions,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
+import type { Acquirable } from "../../lib/types.ts";
+import { clients, redisTest, until } from "./_clients.ts";
+import { Server } from "./_server.ts";
+import { StoppedBackend } from "./_stopped.ts";
+
+/** Milliseconds by which a crash may delay the next one beyond a ttl, and what a busy machine may add. */
+const DELAY = 250;
+const BUSY = 250;
+
+/** A body and two requests: one that may not fit, and one that does. */
+interface Body {
+  readonly name: string;
+  readonly large: (backend: Backend, options: RedisOptions) => Promise<Lease>;
+  readonly small: (backend: Backend, options: RedisOptions) => Promise<Lease>;
+  readonly waiting: (backend: Backend) => Promise<number>;
+}
+
+function body(name: string, make: (backend: Backend, options?: RedisOptions) => Acquirable<Lease>): Body {
+  const acquire = (backend: Backend, options: RedisOptions) => make(backend, options).acquire();
+  const waiting = async (backend: Backend) => {
+    const inspected = name === "keyed"
+      ? new RedisKeyedMutex(backend).inspect("a")
+      : new RedisLock(backend, "a").inspect();
+    return (await inspected).waiters.length;
+  };
+  return { name, large: acquire, small: acquire, waiting };
+}
+
+const bodies: readonly Body[] = [
+  body("lock", (backend, options) => new RedisLock(backend, "a", options)),
+  body("keyed", (backend, options) => new RedisKeyedMutex(backend, options).at("a")),
+  {
+    name: "semaphore",
+    large: (backend, options) => new RedisSemaphore(backend, "a", 4, options).acquire({ permits: 4 }),
+    small: (backend, options) => new RedisSemaphore(backend, "a", 4, options).acquire(),
+    waiting: async (backend) => (await new RedisSemaphore(backend, "a", 4).inspect()).waiters.length,
+  },
+  {
+    name: "read-write lock",
+    large: (backend, options) => new RedisRwLock(backend, "a", options).writer.acquire(),
+    small: (backend, options) => new RedisRwLock(backend, "a", options).reader.acquire(),
+    waiting: async (backend) => (await new RedisRwLock(backend, "a").inspect()).waiters.length,
+  },
+];
+
+for (const { name, large, small, waiting } of bodies) {
+  redisTest(`${name}: 50 waiters of a stopped process delay the next one by one ttl`, async ({ backend, connect }) => {
+    using stopped = new StoppedBackend(await connect());
+    const options = { ttl: 3000 };
+    const first = await small(backend, options);
+    const dead = Array.from({ length: 50 }, () => large(stopped, options).catch(() => {}));
+    await until(async () => await waiting(backend) === 50);
+    const next = small(backend, options);
+    await until(async () => await waiting(backend) === 51);
+    stopped.stop();
+    const stoppedAt = performance.now();
+    await first.release();
+    const lease = await next;
+    const took = performance.now() - stoppedAt;
+    assert.ok(took <= 3000 + DELAY + BUSY, `${took} ms`);
+    assert.equal(await lease.release(), true);
+    stopped[Symbol.dispose]();
+    await Promise.all(dead);
+  });
+}
+
+for (const { name, large, small, waiting } of bodies.slice(2)) {
+  for (const [how, ttl] of [["killed", 1000], ["stopped", 3000]] as const) {
+    redisTest(`${name}: a ${how} waiter that does not fit delays those behind it by one ttl`, async (bench) => {
+      const { server, backend, connect } = bench;
+      const far = await clients[0]!.connect(server.url);
+      using stopped = new StoppedBackend(await connect());
+      const first = await small(backend, { ttl: 30_000 });
+      const dead = large(how === "killed" ? far.backend : stopped, { ttl }).catch(() => {});
+      await until(async () => await waiting(backend) === 1);
+      const next = small(backend, { ttl: 30_000 });
+      await until(async () => await waiting(backend) === 2);
+      if (how === "killed") await far.close();
+      else stopped.stop();
+      const crashedAt = performance.now();
+      const lease = await next;
+      const took = performance.now() - crashedAt;
+      // A waiter with a ttl of less than 2,250 ms counts as alive for 2,500 ms: it asks only once a second.
+      assert.ok(took <= Math.max(ttl, 2250) + DELAY + BUSY, `${took} ms`);
+      await Promise.all([lease.release(), first.release()]);
+      stopped[Symbol.dispose]();
+      await far.close();
+      await dead;
+    });
+  }
+}
+
+redisTest("a crashed holder delays the next waiter by the rest of its lease, whatever its ttl", async (bench) => {
+  const { backend, connect } = bench;
+  for (const age of [0, 1300]) {
+    using stopped = new StoppedBackend(await connect());
+    const holder = await new RedisLock(stopped, "a", { ttl: 800 }).acquire();
+    const lock = new RedisLock(backend, "a", { ttl: 30_000 });
+    const arrivedAt = performance.now();
+    const waiters = [0, 1, 2].map(() => lock.acquire());
+    await until(async () => (await lock.inspect()).waiters.length === 3);
+    await until(() => performance.now() > arrivedAt + age);
+    stopped.stop();
+    const { holders: [held] } = await lock.inspect();
+    // A waiter that arrived less than a second before may ask a second after its arrival.
+    const due = Math.max(performance.now() + held!.expiresIn, arrivedAt + 1000);
+    const next = await waiters[0]!;
+    assert.ok(performance.now() <= due + DELAY + BUSY, `${performance.now() - due} ms late`);
+    assert.equal(holder.held, false);
+    await next.release();
+    for (const waiter of waiters.slice(1)) await (await waiter).release();
+  }
+});
+
+redisTest("a waiter that becomes the first one learns when the lease of the new holder ends", async (bench) => {
+  const { backend, connect } = bench;
+  using stopped = new StoppedBackend(await connect());
+  const lock = new RedisLock(backend, "a", { ttl: 30_000 });
+  const first = await lock.acquire();
+  const second = new RedisLock(stopped, "a", { ttl: 1000 }).acquire();
+  await until(async () => (await lock.inspect()).waiters.length === 1);
+  const third = lock.acquire();
+  await until(async () => (await lock.inspect()).waiters.length === 2);
+  await first.release();
+  await second;
+  stopped.stop();
+  const stoppedAt = performance.now();
+  const lease = await third;
+  const took = performance.now() - stoppedAt;
+  assert.ok(took <= 1000 + DELAY + BUSY, `${took} ms`);
+  await lease.release();
+});
+
+redisTest(
+  "a token that may have reached a waiter is never given to another one",
+  async ({ server, backend, connect }) => {
+    const replica = await Server.start("--replicaof", `127.0.0.1 ${server.port}`);
+    const onReplica = await clients[0]!.connect(replica.url);
+    try {
+      await until(async () => /master_link_status:up/.test(String(await replica.send("INFO", "replication"))));
+      const direct = await connect();
+      let stopPrimary: (() => void | Promise<void>) | undefined;
+      const tokens: number[] = [];
+      // As after a failover: the commands go to the primary, and the subscription stays on a replica.
+      const left: Backend = {
+        evalsha: (...args) => direct.evalsha(...args),
+        eval: (...args) => direct.eval(...args),
+        onClose: (listener) => direct.onClose!(listener),
+        subscribe: async (channel, onMessage, onGap) => {
+          stopPrimary = await direct.subscribe!(channel, () => {}, () => {});
+          return await onReplica.backend.subscribe!(channel, onMessage, onGap);
+        },
+      };
+      const ours = new RedisLock(left, "a", { ttl: 3000 });
+      const theirs = new RedisLock(backend, "a", { ttl: 3000 });
+      const first = await theirs.acquire();
+      const waiter = ours.acquire().then((lease) => {
+        tokens.push(lease.fencingToken);
+        return lease;
+      });
+      const [id] = (await firstOf(async () => (await theirs.inspect()).waiters)) as unknown[];
+      const record = () =>
+        server.send("HGET", "interlock:lock:2:{a}:waiters", String((id as { id?: string })?.id ?? id));
+      await until(async () => String(await record())[16] === "p");
+      const next = theirs.acquire();
+      await until(async () => (await theirs.inspect()).waiters.length === 2);
+      await stopPrimary!();
+      await first.release();
+      const lease = await next; // our waiter cannot be notified, so it is passed over until it asks
+      tokens.push(lease.fencingToken);
+      await lease.release();
+      await (await waiter).release();
+      assert.equal(new Set(tokens).size, 2, `tokens ${tokens}`);
+      assert.deepEqual(tokens, tokens.toSorted((a, b) => a - b));
+    } finally {
+      await onReplica.close();
+      await replica[Symbol.asyncDispose]();
+    }
+  },
+);
+
+/** Waits for a list that is not empty. */
+async function firstOf<T>(list: () => Promise<T[]>): Promise<T[]> {
+  let found: T[] = [];
+  await until(async () => (found = await list()).length > 0);
+  return found;
+}
+
+redisTest("a deaf subscription is noticed and made again; in the meantime heartbeats serve", async (bench) => {
+  const { server, backend, connect } = bench;
+  await using elsewhere = await Server.start();
+  const wrong = await clients[0]!.connect(elsewhere.url);
+  const direct = await connect();
+  let subscriptions = 0;
+  const ours = new RedisLock(
+    {
+      evalsha: (...args) => direct.evalsha(...args),
+      eval: (...args) => direct.eval(...args),
+      onClose: (listener) => direct.onClose!(listener),
+      subscribe: (...args) => (++subscriptions <= 2 ? wrong.backend : direct).subscribe!(...args),
+    },
+    "a",
+    { ttl: 3000 },
+  );
+  const theirs = new RedisLock(backend, "a", { ttl: 3000 });
+  const first = await theirs.acquire();
+  const waiting = ours.acquire({ timeout: 20_000 });
+  await until(() => subscriptions === 1);
+  let over = false, overtaken = 0;
+  const others = Array.from({ length: 10 }, async () => {
+    while (!over) await theirs.run(() => void overtaken++);
+  });
+  await until(async () => (await theirs.inspect()).waiters.length === 11);
+  await first.release();
+  await (await waiting).release();
+  over = true;
+  await Promise.all(others);
+  assert.ok(overtaken <= 20, `overtaken ${overtaken} times`);
+  const second = await theirs.acquire();
+  const again = ours.acquire({ timeout: 20_000 });
+  await until(() => subscriptions === 3);
+  const channel = async () => {
+    const [name] = await server.send("PUBSUB", "CHANNELS", "interlock:*") as string[];
+    return name !== undefined;
+  };
+  await until(channel);
+  await second.release();
+  await (await again).release();
+  await wrong.close();
+});
+
+redisTest("50 first-time waiters cost two commands each", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a");
+  await (await lock.acquire()).release(); // the script is known
+  const before = await server.calls("evalsha", "eval");
+  await Promise.all(Array.from({ length: 50 }, () => lock.run(() => new Promise((resolve) => setTimeout(resolve, 2)))));
+  const commands = await server.calls("evalsha", "eval") - before;
+  assert.ok(commands <= 102, `${commands} commands`); // one question when the subscription is confirmed
+});
+
+redisTest("mixed settings never shorten the life of the queue, or of a place in it", async ({ server, backend }) => {
+  const long = new RedisLock(backend, "a", { ttl: 30_000 });
+  const short = new RedisLock(backend, "a", { ttl: 1000, retention: 0 });
+  const first = await long.acquire();
+  const waiters = [long.acquire(), short.acquire()];
+  await until(async () => (await long.inspect()).waiters.length === 2);
+  const life = (key: string) => server.send("PTTL", `interlock:lock:2:{a}${key}`).then(Number);
+  const before = await server.calls("evalsha", "eval");
+  await until(async () => await server.calls("evalsha", "eval") > before + 5); // heartbeats of the short one, and inspections
+  for (const key of [":queue", ":waiters"]) {
+    assert.ok(await life(key) > 20_000, `${key} lives for ${await life(key)} ms`);
+  }
+  await first.release();
+  for (const waiter of waiters) await (await waiter).release();
+});
+
+for (
+  const { name, key, make } of [
+    { name: "lock", key: "lock:2:{a}", make: (backend: Backend) => new RedisLock(backend, "a") },
+    { name: "semaphore", key: "semaphore:2:{a}", make: (backend: Backend) => new RedisSemaphore(backend, "a", 2) },
+  ]
+) {
+  redisTest(`${name}: 100,000 dead waiters never block the server`, async ({ server, backend }) => {
+    const one = make(backend);
+    const lease = await one.acquire();
+    const rest = name === "semaphore" ? await one.acquire() : undefined;
+    const waiting = one.acquire(); // so that the state knows of waiters
+    await until(async () => (await one.inspect()).waiters.length === 1);
+    for (let from = 0; from < 100_000; from += 10_000) {
+      await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, from);
+    }
+    await server.send("CONFIG", "SET", "slowlog-log-slower-than", 10_000);
+    await server.send("SLOWLOG", "RESET");
+    await one.inspect();
+    await lease.release();
+    await rest?.release();
+    await (await waiting).release();
+    assert.equal((await one.inspect()).holders.length, 0);
+    await fewSlow(server);
+  });
+}
+
+const DEAD_WAITERS = `
+for i = ARGV[1] + 1, ARGV[1] + 10000 do
+  local id = string.format('deadprocess00%08d', i)
+  redis.call('ZADD', KEYS[1], i, id)
+  redis.call('HSET', KEYS[2], id, '0000000000000001p30000 1 ')
+end`;
+
+redisTest("10,000 holders of a semaphore never block the server", async ({ server, backend }) => {
+  const semaphore = new RedisSemaphore(backend, "a", 10_001, { ttl: 60_000 });
+  const leases: Lease[] = [];
+  while (leases.length < 10_000) {
+    leases.push(...await Promise.all(Array.from({ length: 500 }, () => semaphore.acquire())));
+  }
+  await server.send("CONFIG", "SET", "slowlog-log-slower-than", 10_000);
+  await server.send("SLOWLOG", "RESET");
+  for (let i = 0; i < 20; i++) await (await semaphore.acquire()).release();
+  assert.equal((await semaphore.inspect()).holders.length, 10_000);
+  assert.equal(await semaphore.forceRelease(), true);
+  assert.equal((await semaphore.inspect()).holders.length, 0);
+  assert.equal(await leases[0]!.release(), false);
+  await fewSlow(server);
+  for (const lease of leases) lease.release().catch(() => {});
+  await Promise.all(leases.map((lease) => lease.release()));
+});
+
+/** No command took long, apart from what a busy machine does to one or two of hundreds. */
+async function fewSlow(server: Server): Promise<void> {
+  const entries = await server.send("SLOWLOG", "GET", 100) as [number, number, number, string[]][];
+  const slow = entries.filter(([, , , [command]]) => /eval/i.test(command!)).map(([, , micros]) => micros);
+  assert.ok(slow.length <= 2 && Math.max(0, ...slow) < 50_000, `scripts took ${slow} µs`);
+}
