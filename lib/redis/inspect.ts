@@ -4,6 +4,7 @@
  * @module
  */
 import { explain } from "./errors.ts";
+import { PAGE } from "./scripts/inspect.ts";
 import { release } from "./internal/release_by_id.ts";
 import type { RedisConnection } from "./internal/connection.ts";
 import type { ResourceSpec } from "./internal/resource_spec.ts";
@@ -36,18 +37,18 @@ const LIMIT = 5000;
 
 export async function inspect(connection: RedisConnection, spec: ResourceSpec): Promise<Inspection> {
   const holders = new Map<string, Holder>();
+  const waiters = new Set<string>();
   try {
-    for (;;) {
-      const args = [String(holders.size)];
-      const answer = await connection.run(spec.family.inspect, spec.keys, args, LIMIT) as unknown[];
+    for (let from = 0;; from += PAGE) {
+      const answer = await connection.run(spec.family.inspect, spec.keys, [String(from)], LIMIT) as unknown[];
       const [time = 0, ttl = 0, fence = 0] = answer.map(Number);
       for (const record of recordsOf(answer[4], 6)) {
         const [id, end, token, permits] = record as [string, number, number, number];
         holders.set(id, { id, expiresIn: (end - time) / 1000, fencingToken: token, permits });
       }
-      if (Number(answer[7]) === 1) continue;
-      const waiters = recordsOf(answer[5], 4).map(([id]) => String(id));
-      return { holders: [...holders.values()], waiters, fence, ttl: Math.max(0, ttl) };
+      for (const [id] of recordsOf(answer[5], 4)) waiters.add(String(id));
+      if (Number(answer[8]) === 1) continue;
+      return { holders: [...holders.values()], waiters: [...waiters], fence, ttl: Math.max(0, ttl) };
     }
   } catch (error) {
     throw explain(`inspect ${spec.what}`, error);

