@@ -49,6 +49,8 @@ export class Subscription {
   /** The server or the client does not allow any. */
   #never: boolean;
   #current: Attempt | undefined;
+  /** Ends the one before, which is kept until the current one is confirmed, as it may still work. */
+  #endBefore: Stop | undefined;
   #notBefore = -Infinity;
   #confirmedAt = -Infinity;
   readonly #linger = new Alarm(() => this.#end());
@@ -78,7 +80,7 @@ export class Subscription {
 
   delete(id: string): void {
     if (!this.#listeners.delete(id) || this.#listeners.size > 0) return;
-    if (this.#current?.confirmed) this.#linger.set(now() + LINGER);
+    if (this.#current?.confirmed || this.#endBefore) this.#linger.set(now() + LINGER);
   }
 
   /** Whether the first waiter of a queue may have been granted, without a message, since a command sent at `sentAt`. */
@@ -129,6 +131,7 @@ export class Subscription {
     if (mine !== this.#current) return void ignoreErrors(stop);
     mine.stop = stop;
     mine.confirmed = true;
+    this.#stopBefore();
     this.#confirmedAt = now();
     // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.
     this.#askFirst(1);
@@ -156,8 +159,13 @@ export class Subscription {
   #lost(mine: Attempt, forGood = false): void {
     if (mine !== this.#current || (mine.lost && !forGood)) return;
     mine.lost = true;
-    if (forGood) this.#end();
-    this.#askAll();
+    if (forGood) {
+      this.#stopBefore();
+      this.#endBefore = mine.stop;
+      this.#current = undefined;
+      if (this.#listeners.size === 0) this.#end();
+    }
+    this.#askAll(); // which begins the next one
   }
 
   #receive(message: string): void {
@@ -185,7 +193,13 @@ export class Subscription {
   #end(): void {
     const stop = this.#current?.stop;
     this.#current = undefined;
+    this.#stopBefore();
     void ignoreErrors(stop);
+  }
+
+  #stopBefore(): void {
+    void ignoreErrors(this.#endBefore);
+    this.#endBefore = undefined;
   }
 }
 
