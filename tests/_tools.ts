@@ -119,6 +119,12 @@ export class FakeTime {
     this.#now = end;
   }
 
+  /** Moves the clock first and fires the timers that are due afterwards, as when the event loop was blocked. */
+  block(ms: number): void {
+    this.#now += ms;
+    this.advance(0);
+  }
+
   restore(): void {
     Object.assign(globalThis, { setTimeout: this.#real.setTimeout, clearTimeout: this.#real.clearTimeout });
     performance.now = this.#real.now;

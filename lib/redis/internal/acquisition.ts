@@ -1,42 +1,25 @@
 /**
- * One call that acquires, from its first command to its lease or its end. Invariants: the commands of one id run one
- * after the other, never side by side; the call settles in one synchronous step, granted or cancelled; after a
- * cancellation, whatever Redis may know of the id is released in the background.
+ * One call that acquires, from its first command to its lease or its end. Invariants: the call settles in one synchronous
+ * step, granted or cancelled; after a cancellation, whatever Redis may know of the id is released in the background.
  *
  * @module
  */
 import { TimeoutError } from "../../errors.ts";
+import { CancelRegistration } from "../../internal/cancellation.ts";
+import type { CancelOutcome } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
-import type { WaitOptions } from "../../types.ts";
-import { crowdOf } from "./abort.ts";
-import { acquireArguments, livenessOf, NotifyMode } from "./acquire_arguments.ts";
-import { codeOf, explain, NoAnswerError, RedisError } from "../errors.ts";
-import { releaseInBackground } from "./release_by_id.ts";
+import { livenessOf, NotifyMode } from "./acquire_arguments.ts";
+import { AcquireCommand, type Answer, type Waiting } from "./acquire_command.ts";
+import { now, Timer } from "./clock.ts";
+import type { RedisConnection } from "./connection.ts";
+import { explain, NoAnswerError } from "../errors.ts";
 import { HeldLease, trusted } from "./held_lease.ts";
 import type { Lease } from "../lease.ts";
 import { QueuePosition } from "./queue_position.ts";
+import { releaseInBackground } from "./release_by_id.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
 import { RetryPolicy } from "./retry_policy.ts";
 import type { Listener } from "./subscription.ts";
-import type { RedisConnection } from "./connection.ts";
-import type { ResourceSpec } from "./resource_spec.ts";
-import { Alarm, now } from "./clock.ts";
-
-/** Waits in the queue. */
-export function acquire(connection: RedisConnection, spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
-  const { signal, timeout = Infinity } = options;
-  if (signal?.aborted) return Promise.reject(signal.reason);
-  if (timeout !== 0) return new Acquisition(connection, spec, true, timeout, signal).lease as Promise<Lease>;
-  // Tries once without waiting: the round trip to Redis is not waiting, but is bounded as well.
-  return new Acquisition(connection, spec, false, 0, signal).lease.then((lease) => {
-    if (lease) return lease;
-    throw new TimeoutError(`Cannot acquire ${spec.what}: it is not free, and the timeout is 0 ms`);
-  });
-}
-
-/** Tries once, without joining the queue. */
-export function tryAcquire(connection: RedisConnection, spec: ResourceSpec): Promise<Lease | undefined> {
-  return new Acquisition(connection, spec, false, Infinity, undefined).lease;
-}
 
 /** Milliseconds that the only round trip of a call with `timeout: 0` may take. */
 const ONE_ATTEMPT = 1000;
@@ -44,35 +27,30 @@ const ONE_ATTEMPT = 1000;
 /** A command without an answer for less than this says nothing about the connection. */
 const SILENCE = 100;
 
-/** The object itself is the `call` by which the hook knows this acquisition and then its lease. */
-class Acquisition implements Listener {
+/** The object itself is the `call` by which the hook knows this acquisition, and then its lease. */
+export class Acquisition implements Listener {
   readonly lease: Promise<Lease | undefined>;
   readonly queue: string;
   readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #waits: boolean;
   readonly #timeout: number;
-  readonly #signal: AbortSignal | undefined;
-  readonly #id: string;
+  readonly #command: AcquireCommand;
   readonly #retry: RetryPolicy;
   readonly #position: QueuePosition;
+  readonly #limits: CancelRegistration;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
   #settled = false;
+  /** Redis may know the id. */
+  #known = false;
   /** Ends the pause between two commands; undefined while a command is in flight. */
   #wake: (() => void) | undefined;
+  readonly #next = new Timer(() => this.#wake?.(), true);
   /** To ask again without a pause. */
   #asked = false;
   /** Asked because messages may have been missed, as were many others. */
   #spread = false;
-  /** Server time until which a command whose answer never came may still run. */
-  #inFlightUntil = 0;
-  /** Redis may know this id. */
-  #known = false;
-  readonly #next = new Alarm(() => this.#wake?.(), true);
-  readonly #end = new Alarm(() => this.#timeOut(), true);
-  readonly #isSettled = () => this.#settled;
-  readonly #onAbort = () => this.#cancel(this.#signal?.reason, "aborted");
 
   constructor(
     connection: RedisConnection,
@@ -82,26 +60,32 @@ class Acquisition implements Listener {
     signal: AbortSignal | undefined,
   ) {
     const { ttl } = spec.settings;
-    const endsAt = now() + (timeout === 0 ? ONE_ATTEMPT : timeout);
-    const endless = timeout === Infinity && signal === undefined;
+    const least = timeout === 0 ? ONE_ATTEMPT : timeout;
     this.#connection = connection;
     this.#spec = spec;
     this.queue = spec.keys[1];
     this.#waits = waits;
     this.#timeout = timeout;
-    this.#retry = new RetryPolicy(ttl, endsAt, endless);
+    this.#command = new AcquireCommand(connection, spec);
+    this.#retry = new RetryPolicy(ttl, now() + least, timeout === Infinity && signal === undefined);
     this.#position = new QueuePosition(ttl);
-    this.#signal = signal;
-    this.#id = connection.newId();
     this.lease = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     if (hook !== undefined) hook.begin(this);
-    this.#end.set(endsAt);
-    if (signal !== undefined) crowdOf(signal).add(this.#onAbort);
+    this.#limits = new CancelRegistration(this).begin({ signal, timeout: least });
     void this.#run();
   }
+
+  // As one that can be cancelled.
+
+  leave({ signal }: CancelRegistration, outcome: CancelOutcome): void {
+    if (outcome === "aborted") this.#cancel(signal?.reason, outcome);
+    else this.#timeOut();
+  }
+
+  afterLeave(): void {}
 
   // As a listener.
 
@@ -140,8 +124,7 @@ class Acquisition implements Listener {
         const { release } = this.#spec.family;
         if (!this.#connection.isReady(release)) await this.#connection.ready(release, this.#retry.begin());
         if (this.#settled) break;
-        if (!await this.#attempt()) continue; // it came too late, so this was no answer
-        this.#retry.answered();
+        this.#take(await this.#send());
       } catch (error) {
         if (this.#settled) break;
         this.#failed(error);
@@ -151,80 +134,52 @@ class Acquisition implements Listener {
     this.#releaseById();
   }
 
-  /** Returns whether the command came in time. */
-  async #attempt(): Promise<boolean> {
-    const sentAt = now();
-    const limit = this.#retry.begin();
-    const latest = this.#connection.serverTime(sentAt + limit);
-    const { family, keys } = this.#spec;
-    const mode = this.#waits ? this.#connection.subscription.mode : NotifyMode.none;
-    const args = acquireArguments(this.#spec, this.#id, latest, mode, this.#position.place);
-    const inFlightUntil = this.#inFlightUntil;
+  #send(): Promise<Answer> {
+    const { subscription } = this.#connection;
+    const mode = this.#waits ? subscription.mode : NotifyMode.none;
     this.#known = true;
-    this.#inFlightUntil = Math.max(inFlightUntil, latest);
     // A push can arrive sooner than the answer.
-    if (this.#waits && this.#connection.subscription.live) this.#connection.subscription.add(this.#id, this);
-    try {
-      const answer = await this.#connection.run(family.acquire, keys, args, limit, this.#isSettled) as unknown[];
-      this.#inFlightUntil = inFlightUntil;
-      return this.#take(answer.map(Number), sentAt, mode);
-    } catch (error) {
-      if (codeOf(error) !== "") this.#inFlightUntil = inFlightUntil; // refused, so it did not run
-      throw error;
-    }
+    if (this.#waits && subscription.live) subscription.add(this.#command.id, this);
+    return this.#command.send(mode, this.#position.place, this.#retry.begin(), () => this.#settled);
   }
 
-  #take(answer: number[], sentAt: number, mode: NotifyMode): boolean {
-    const [code = NaN, first = 0, second = 0] = answer;
-    const { what, limit, settings: { ttl } } = this.#spec;
-    if (code === -3) {
-      throw new RedisError(
-        `Cannot acquire ${what}: it is in use with ${first} permits elsewhere, with ${limit} permits here`,
-      );
-    }
-    if (![1, 0, -2].includes(code)) throw new NoAnswerError(`the answer has an unknown code, ${code}`);
-    this.#connection.sawTime(code === 1 ? second : first);
-    if (code === -2) {
+  #take(answer: Answer): void {
+    if (answer.kind === "refused") {
       // Too late by the server's clock, which is known better now.
-      if (this.#retry.refused()) return false;
-      throw new NoAnswerError("the command came too late by the server's clock");
+      if (!this.#retry.refused()) throw new NoAnswerError("the command came too late by the server's clock");
+      this.#asked = true;
+      return;
     }
-    if (code === 1) this.#takeGrant(first, sentAt + trusted(ttl));
-    else if (answer[5] === 1) this.#goOn(answer, sentAt, mode);
-    else if (this.#waits) this.#queued(answer, sentAt, mode);
-    else {
+    if (answer.kind === "granted") this.#takeGrant(answer.fence, answer.sentAt + trusted(this.#spec.settings.ttl));
+    else if (this.#waits && answer.place !== 0) this.#queued(answer);
+    else if (!answer.more) {
       this.#known = false;
       this.#settle(() => this.#resolve(undefined));
     }
-    return true;
+    if (answer.kind === "waiting" && answer.more) this.#asked = true;
+    this.#retry.answered();
   }
 
   #takeGrant(fence: number, deadline: number): void {
     if (this.#settled) return;
     if (deadline <= now()) throw new NoAnswerError("the answer came after the lease had ended");
-    const { subscription } = this.#connection;
     const missed = this.#position.place !== 0 && this.#spec.limit > 1;
     this.#grant(fence, deadline);
-    if (missed) subscription.askNext(this.queue); // it may hold as well
+    if (missed) this.#connection.subscription.askNext(this.queue); // it may hold as well
   }
 
-  /** One run is bounded, and there was more to do: asks again at once. */
-  #goOn(answer: number[], sentAt: number, mode: NotifyMode): void {
-    if (answer[2] !== 0) this.#queued(answer, sentAt, mode);
-    this.#asked = true;
-  }
-
-  #queued([, serverTime = 0, place = 0, askAt = 0, deaf = 0]: number[], sentAt: number, mode: NotifyMode): void {
+  #queued(answer: Waiting): void {
     const { subscription } = this.#connection;
+    const { id } = this.#command;
     const first = this.#position.place === 0;
-    this.#position.queued({ place, serverTime, askAt, sentAt, mode, spread: this.#spread }, now());
+    this.#position.queued(answer, this.#spread, now());
     this.#spread = false;
     if (this.#settled) return;
     if (first && hook !== undefined) hook.wait(this.#spec.resource, this, this.#spec.weight);
-    subscription.add(this.#id, this);
+    subscription.add(id, this);
     if (this.#takePushedGrant()) return;
-    if (deaf === 1) subscription.restart();
-    if (subscription.mayHaveMissed(this.#id, this.queue, sentAt)) return this.ask();
+    if (answer.deaf) subscription.restart();
+    if (subscription.mayHaveMissed(id, this.queue, answer.sentAt)) return this.ask();
     this.#next.set(this.#position.nextAt);
   }
 
@@ -233,7 +188,7 @@ class Acquisition implements Listener {
     const againAt = this.#retry.failed(error);
     const mayPass = this.#connection.mayPass(error);
     if (this.#waits && mayPass && againAt !== undefined) return this.#next.set(againAt);
-    if (this.#inFlightUntil === 0 && this.#position.place === 0) this.#known = false;
+    if (this.#command.inFlightUntil === 0 && this.#position.place === 0) this.#known = false;
     // It may pass, but not within the only attempt.
     if (this.#timeout === 0 && mayPass) return this.#timeOut();
     this.#cancel(explain(`acquire ${this.#spec.what}`, this.#retry.failure), "error");
@@ -254,17 +209,11 @@ class Acquisition implements Listener {
   #grant(fence: number, deadline: number): void {
     this.#known = false;
     const { resource, weight, settings: { ttl } } = this.#spec;
-    const grant = {
-      id: this.#id,
-      fence,
-      deadline,
-      inFlightUntil: this.#inFlightUntil,
-      keptFor: livenessOf(ttl) - ttl,
-      call: this,
-    };
-    if (hook !== undefined) hook.grant(resource, this, weight);
+    const { id, inFlightUntil } = this.#command;
+    const grant = { id, fence, deadline, inFlightUntil, keptFor: livenessOf(ttl) - ttl, call: this };
     const lease = new HeldLease(this.#connection, this.#spec, grant);
     this.#settle(() => this.#resolve(lease));
+    if (hook !== undefined) hook.grant(resource, this, weight);
   }
 
   #timeOut(): void {
@@ -279,16 +228,15 @@ class Acquisition implements Listener {
 
   #cancel(reason: unknown, outcome: GiveUpOutcome): void {
     if (this.#settled) return;
-    if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome);
     this.#settle(() => this.#reject(reason));
+    if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome);
   }
 
   #settle(settle: () => void): void {
     this.#settled = true;
     this.#next.clear();
-    this.#end.clear();
-    if (this.#signal !== undefined) crowdOf(this.#signal).delete(this.#onAbort);
-    this.#connection.subscription.delete(this.#id);
+    this.#limits.end();
+    this.#connection.subscription.delete(this.#command.id);
     // Before the caller continues, so that no later command of this process finds a trace.
     if (this.#wake) this.#releaseById();
     settle();
@@ -298,10 +246,9 @@ class Acquisition implements Listener {
   #releaseById(): void {
     if (!this.#known) return;
     this.#known = false;
-    releaseInBackground(this.#connection, this.#spec, this.#id, {
-      act: `release ${this.#spec.what}`,
-      until: now() + livenessOf(this.#spec.settings.ttl),
-      inFlightUntil: this.#inFlightUntil,
-    });
+    const { what, settings: { ttl } } = this.#spec;
+    const until = now() + livenessOf(ttl);
+    const { id, inFlightUntil } = this.#command;
+    releaseInBackground(this.#connection, this.#spec, id, { operation: `release ${what}`, until, inFlightUntil });
   }
 }

@@ -1,27 +1,25 @@
 /**
- * Local time. Invariant: only the monotonic clock decides anything, and no timer of this module keeps a process alive
- * or fires early, however long its time.
+ * Local time. Invariant: only the monotonic clock decides anything.
  *
  * @module
  */
+import { type CancelRegistration, onCancel } from "../../internal/cancellation.ts";
 
 /** Milliseconds on the monotonic clock. */
 export function now(): number {
   return performance.now();
 }
 
-/** Timers count to 2^31 - 1; what is longer would fire at once. */
-const LONGEST = 2 ** 31 - 1;
-
-/** A timer that can be stopped and is let go of by the process. */
-export class Alarm {
-  #timer: ReturnType<typeof setTimeout> | undefined;
+/** A timer that can be set again. It keeps the process alive only if told to. */
+export class Timer {
+  // #registration !== undefined implies that #at is the moment for which it is set
+  #registration: CancelRegistration | undefined;
   #at = Infinity;
-  readonly #ring: () => void;
+  readonly #fire: () => void;
   readonly #keepsAlive: boolean;
 
-  constructor(ring: () => void, keepsAlive = false) {
-    this.#ring = ring;
+  constructor(fire: () => void, keepsAlive = false) {
+    this.#fire = fire;
     this.#keepsAlive = keepsAlive;
   }
 
@@ -30,7 +28,10 @@ export class Alarm {
     this.clear();
     if (at === Infinity) return;
     this.#at = at;
-    this.#start();
+    this.#registration = onCancel({ timeout: Math.max(0, at - now()), keepsAlive: this.#keepsAlive }, () => {
+      this.clear();
+      this.#fire();
+    });
   }
 
   /** Sets the moment only if it is earlier than the one that is set. */
@@ -39,27 +40,8 @@ export class Alarm {
   }
 
   clear(): void {
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#registration?.end();
+    this.#registration = undefined;
     this.#at = Infinity;
   }
-
-  #start(): void {
-    const ms = Math.min(Math.max(0, Math.ceil(this.#at - now())), LONGEST);
-    this.#timer = setTimeout(() => this.#fired(), ms);
-    // Browsers, and older run-times, have numbers here.
-    if (!this.#keepsAlive) (this.#timer as unknown as { unref?: () => void }).unref?.();
-  }
-
-  #fired(): void {
-    if (now() < this.#at) return this.#start();
-    this.#timer = undefined;
-    this.#at = Infinity;
-    this.#ring();
-  }
-}
-
-/** Resolves after `ms` milliseconds. Keeps the process alive: somebody waits for what comes after it. */
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { hook } from "../../internal/hook.ts";
+import { pause } from "../../internal/cancellation.ts";
 import { promised } from "../../internal/check.ts";
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { explain } from "../errors.ts";
@@ -19,7 +20,7 @@ import { renew } from "../scripts/renew.ts";
 import { verify } from "../scripts/verify.ts";
 import type { RedisConnection } from "./connection.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { now, sleep } from "./clock.ts";
+import { now } from "./clock.ts";
 
 export { trusted } from "./lease_deadline.ts";
 
@@ -222,7 +223,7 @@ export class HeldLease implements Lease, RenewableLease {
     this.#slot.begin();
     try {
       while (!await this.#tryExtend(ttl)) {
-        await sleep(Math.min(ttl / 20, this.ttl / 20, this.#deadline.unansweredTtl / 20, 1000));
+        await pause(Math.min(ttl / 20, this.ttl / 20, this.#deadline.unansweredTtl / 20, 1000));
       }
     } finally {
       this.#slot.end();
@@ -266,6 +267,6 @@ export class HeldLease implements Lease, RenewableLease {
 
   #releaseOptions(): ReleaseOptions {
     const until = this.#deadline.keptUntil;
-    return { act: `release ${this.#spec.what}`, until, inFlightUntil: this.#inFlightUntil };
+    return { operation: `release ${this.#spec.what}`, until, inFlightUntil: this.#inFlightUntil };
   }
 }

@@ -8,7 +8,7 @@ import { codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.t
 import type { RedisConnection } from "./connection.ts";
 import { release, releaseInBackground, type ReleaseOptions, type Was } from "./release_by_id.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { Alarm, now } from "./clock.ts";
+import { now, Timer } from "./clock.ts";
 
 /** Milliseconds that a late answer is waited for, also when the lease ends sooner. */
 const LEAST = 2000;
@@ -30,8 +30,8 @@ class LeaseRelease {
   readonly #id: string;
   readonly #options: ReleaseOptions;
   readonly #until: number;
-  readonly #next = new Alarm(() => this.#attempt(), true);
-  readonly #end = new Alarm(() => this.#giveUp(), true);
+  readonly #next = new Timer(() => this.#attempt(), true);
+  readonly #end = new Timer(() => this.#giveUp(), true);
   readonly #stopListening: () => void;
   #attempts = 0;
   /** Attempts that may have run and have no answer yet, and those that never get one. */
@@ -85,7 +85,9 @@ class LeaseRelease {
     if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
-    if (!this.#connection.mayPass(error)) return this.#settle(() => this.#reject(explain(this.#options.act, error)));
+    if (!this.#connection.mayPass(error)) {
+      return this.#settle(() => this.#reject(explain(this.#options.operation, error)));
+    }
     if (this.#inFlight === 0) this.#next.set(now() + Math.min(25 * 2 ** attempt, 1000));
   }
 
@@ -102,7 +104,7 @@ class LeaseRelease {
     if (this.#settled) return;
     if (this.#inFlight + this.#unanswered === 0) return this.#settle(() => this.#resolve(false)); // refused to the end
     const cause = this.#failure ?? new NoAnswerError("Redis gave no answer in time");
-    this.#settle(() => this.#reject(new UnknownOutcomeError(this.#options.act, cause)));
+    this.#settle(() => this.#reject(new UnknownOutcomeError(this.#options.operation, cause)));
   }
 
   #settle(settle: () => void): void {

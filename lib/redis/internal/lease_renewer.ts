@@ -7,7 +7,7 @@
 import { codeOf } from "../errors.ts";
 import type { ScriptRunner } from "./script_runner.ts";
 import { renew } from "../scripts/renew.ts";
-import { Alarm, now } from "./clock.ts";
+import { now, Timer } from "./clock.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
 /** Leases in one command: large enough that 10,000 cost 100 commands a third of their ttl, small enough not to block. */
@@ -42,7 +42,7 @@ export interface RenewableLease {
 export class LeaseRenewer {
   readonly #connection: ScriptRunner;
   readonly #leases = new Set<RenewableLease>();
-  readonly #alarm = new Alarm(() => this.#look());
+  readonly #timer = new Timer(() => this.#look());
   /** Set by the server's refusal if the client does not know: keys of two names never fit into one command. */
   #single = false;
 
@@ -53,11 +53,11 @@ export class LeaseRenewer {
 
   add(lease: RenewableLease): void {
     this.#leases.add(lease);
-    this.#alarm.advance(lease.nextLook);
+    this.#timer.advance(lease.nextLook);
   }
 
   delete(lease: RenewableLease): void {
-    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#alarm.clear();
+    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.clear();
   }
 
   /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
@@ -77,7 +77,7 @@ export class LeaseRenewer {
       }
       next = Math.min(next, lease.nextLook); // its deadline, while the renewal is in flight
     }
-    if (this.#leases.size > 0) this.#alarm.advance(next);
+    if (this.#leases.size > 0) this.#timer.advance(next);
     if (due.length > 0) void this.#renewAll(due);
   }
 
@@ -90,7 +90,7 @@ export class LeaseRenewer {
         await this.#renew(batch);
         for (const lease of batch) {
           lease.endRenewal();
-          if (this.#leases.has(lease)) this.#alarm.advance(lease.nextLook);
+          if (this.#leases.has(lease)) this.#timer.advance(lease.nextLook);
         }
       }
     };

@@ -5,6 +5,7 @@
  * @module
  */
 import { heartbeatOf, NotifyMode } from "./acquire_arguments.ts";
+import type { Waiting } from "./acquire_command.ts";
 import { trusted } from "./lease_deadline.ts";
 
 /** Timers and clocks are a little inexact: asking before the end of a lease would be asking twice. */
@@ -53,14 +54,11 @@ export class QueuePosition {
   /**
    * The server has answered that the caller waits.
    *
-   * @param askAt Server time at which a lease ahead of the caller ends; 0 if that is no reason to ask.
    * @param spread Whether many asked at the same moment, so that their next heartbeats are to be far apart.
+   * @param time The local time now.
    */
-  queued(
-    answer: { place: number; serverTime: number; askAt: number; sentAt: number; mode: NotifyMode; spread: boolean },
-    time: number,
-  ): void {
-    const { sentAt, serverTime, askAt, spread } = answer;
+  queued(answer: Waiting, spread: boolean, time: number): void {
+    const { sentAt, serverTime, askAt } = answer;
     this.#place = answer.place;
     this.#sentAt = sentAt;
     this.#serverTime = serverTime;

@@ -8,14 +8,14 @@
 import { explain } from "../errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { Alarm, now } from "./clock.ts";
+import { now, Timer } from "./clock.ts";
 
 /** What Redis knew of an id. */
 export type Was = "held" | "waiting" | "unknown";
 
 export interface ReleaseOptions {
   /** For error messages: "release lock "a"". */
-  readonly act: string;
+  readonly operation: string;
   /** Local time after which there is nothing left to give back. */
   readonly until: number;
   /** Server time in microseconds until when an earlier command of this id may still run; 0 if there is none. */
@@ -41,7 +41,7 @@ export async function releaseById(
       if (left >= 0) void forgetStray(connection, spec, id, left / 1000, options);
       return was;
     } catch (error) {
-      if (connection.closed || !(hopeful || connection.mayPass(error))) throw explain(options.act, error);
+      if (connection.closed || !(hopeful || connection.mayPass(error))) throw explain(options.operation, error);
       if (now() >= options.until) return "unknown";
       await pause(connection, Math.min(25 * 2 ** attempt, 1000, Math.max(1, options.until - now())));
     }
@@ -101,12 +101,12 @@ function limitOf(spec: ResourceSpec, until: number): number {
 function pause(connection: RedisConnection, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
-      alarm.clear();
+      timer.clear();
       off();
       resolve();
     };
-    const alarm = new Alarm(end);
+    const timer = new Timer(end);
     const off = connection.onClose(end);
-    alarm.set(now() + ms);
+    timer.set(now() + ms);
   });
 }

@@ -7,7 +7,7 @@
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
 import { onCancel, pause } from "../../internal/cancellation.ts";
-import { acquire, tryAcquire } from "./acquisition.ts";
+import { acquire, tryAcquire } from "./acquire.ts";
 import { now } from "./clock.ts";
 import { explain, RedisError } from "../errors.ts";
 import type { Lease } from "../lease.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { promised } from "../../internal/check.ts";
-import { Deadlines } from "./deadlines.ts";
+import { onCancel } from "../../internal/cancellation.ts";
 import { codeOf, isPassing, NoAnswerError, RedisError } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
 import type { Script } from "../scripts/script.ts";
@@ -21,7 +21,6 @@ export class ScriptRunner {
   readonly #greetings = new Map<Script, Promise<void>>();
   readonly #greeted = new WeakSet<Script>();
   readonly #closing = new Set<() => void>();
-  readonly #deadlines = new Deadlines();
 
   constructor(backend: Backend) {
     this.backend = backend;
@@ -102,19 +101,18 @@ export class ScriptRunner {
   #within<T>(limit: number, first: Promise<T>, again?: (error: unknown) => Promise<T> | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       let over = false;
-      const end = () => {
+      const timeLimit = onCancel({ timeout: limit }, () => {
         over = true;
         reject(this.#causeOf(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`)));
-      };
+      });
       const done = (value: T) => {
-        this.#deadlines.delete(end);
+        timeLimit.end();
         resolve(value);
       };
       const failed = (error: unknown) => {
-        this.#deadlines.delete(end);
+        timeLimit.end();
         reject(this.#causeOf(error));
       };
-      this.#deadlines.add(now() + limit, end);
       first.then(done, (error) => {
         // Not once the caller was told otherwise: it could come after the command that calls this one off.
         const second = over ? undefined : again?.(error);

@@ -9,7 +9,7 @@ import { codeOf, messageOf } from "../errors.ts";
 import { NotifyMode } from "./acquire_arguments.ts";
 import type { ScriptRunner } from "./script_runner.ts";
 import { CHANNEL } from "../scripts/script.ts";
-import { Alarm, now } from "./clock.ts";
+import { now, Timer } from "./clock.ts";
 
 /** A waiter. */
 export interface Listener {
@@ -53,7 +53,7 @@ export class Subscription {
   #endBefore: Stop | undefined;
   #notBefore = -Infinity;
   #confirmedAt = -Infinity;
-  readonly #linger = new Alarm(() => this.#end());
+  readonly #linger = new Timer(() => this.#end());
 
   constructor(connection: ScriptRunner) {
     this.#connection = connection;

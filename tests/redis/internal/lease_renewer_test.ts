@@ -22,7 +22,7 @@ test("LeaseRenewer: a listener of one lost lease may extend another that is due:
     slow = true;
     let extended: ReturnType<typeof watch<void>> | undefined;
     lost.signal.addEventListener("abort", () => extended = watch(kept.extend(700)));
-    block(time, 350); // one look finds both: one is due, the other one out of time
+    time.block(350); // one look finds both: one is due, the other one out of time
     await flushMicrotasks();
     answer();
     await flushMicrotasks();
@@ -69,15 +69,6 @@ test("LeaseRenewer: answers of numbers as text are understood", () =>
     await lease.extend();
     assert.equal(await lease.release(), true);
   }));
-
-/** Lets time pass in which no timer can run. */
-function block(time: { advance(ms: number): void }, ms: number): void {
-  const { now } = performance;
-  const late = now() + ms;
-  performance.now = () => Math.max(now(), late);
-  time.advance(ms);
-  performance.now = now;
-}
 
 test("LeaseRenewer: a lost answer to a batch costs the shortest lease in it nothing", () =>
   withFakeTime(async (time) => {

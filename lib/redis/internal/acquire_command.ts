@@ -1,0 +1,84 @@
+/**
+ * The acquire commands of one id, and what their answers mean. Invariant: they run one after the other; one without an
+ * answer may still run until `inFlightUntil`.
+ *
+ * @module
+ */
+import { acquireArguments, type NotifyMode } from "./acquire_arguments.ts";
+import { now } from "./clock.ts";
+import type { RedisConnection } from "./connection.ts";
+import { codeOf, NoAnswerError, RedisError } from "../errors.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
+
+/** What the server says, and what was sent. Times of the server are in microseconds. */
+export type Answer =
+  | { readonly kind: "granted"; readonly fence: number; readonly sentAt: number }
+  | Waiting
+  /** The command came too late by the server's clock, or the id was released already. */
+  | { readonly kind: "refused" };
+
+export interface Waiting {
+  readonly kind: "waiting";
+  readonly sentAt: number;
+  readonly mode: NotifyMode;
+  readonly serverTime: number;
+  /** 0 for a caller that has none. */
+  readonly place: number;
+  /** When a lease ahead of the caller ends; 0 if that is no reason to ask. */
+  readonly askAt: number;
+  /** Nothing listens on the caller's channel, although it has subscribed. */
+  readonly deaf: boolean;
+  /** One run is bounded, and there is more to do: to be sent again at once. */
+  readonly more: boolean;
+}
+
+export class AcquireCommand {
+  readonly id: string;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
+  /** Server time until which a command whose answer never came may still run. */
+  inFlightUntil = 0;
+
+  constructor(connection: RedisConnection, spec: ResourceSpec) {
+    this.id = connection.newId();
+    this.#connection = connection;
+    this.#spec = spec;
+  }
+
+  /**
+   * @param limit Milliseconds that it may take.
+   * @param cancelled Whether the call has ended: then a script that the server does not know is not sent in full.
+   */
+  async send(mode: NotifyMode, place: number, limit: number, cancelled: () => boolean): Promise<Answer> {
+    const sentAt = now();
+    const latest = this.#connection.serverTime(sentAt + limit);
+    const { family, keys } = this.#spec;
+    const args = acquireArguments(this.#spec, this.id, latest, mode, place);
+    const before = this.inFlightUntil;
+    this.inFlightUntil = Math.max(before, latest);
+    try {
+      const answer = await this.#connection.run(family.acquire, keys, args, limit, cancelled) as unknown[];
+      this.inFlightUntil = before;
+      return this.#parse(answer.map(Number), sentAt, mode);
+    } catch (error) {
+      if (codeOf(error) !== "") this.inFlightUntil = before; // the server refused it, so it did not run
+      throw error;
+    }
+  }
+
+  #parse(answer: number[], sentAt: number, mode: NotifyMode): Answer {
+    const [code = NaN, first = 0, second = 0, askAt = 0, deaf, more] = answer;
+    if (code === -3) {
+      const { what, limit } = this.#spec;
+      throw new RedisError(
+        `Cannot acquire ${what}: it is in use with ${first} permits elsewhere, with ${limit} permits here`,
+      );
+    }
+    if (![1, 0, -2].includes(code)) throw new NoAnswerError(`the answer has an unknown code, ${code}`);
+    this.#connection.sawTime(code === 1 ? second : first);
+    if (code === -2) return { kind: "refused" };
+    if (code === 1) return { kind: "granted", fence: first, sentAt };
+    const flags = { deaf: deaf === 1, more: more === 1 };
+    return { kind: "waiting", sentAt, mode, serverTime: first, place: second, askAt, ...flags };
+  }
+}
