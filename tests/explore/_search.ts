@@ -1,7 +1,7 @@
 /** Every schedule of a program, up to a bound, one after the other; each is run from the start. */
 import { type Action, type Program, Violation, World } from "./_world.ts";
 
-/** What a search found. */
+/** The result of a search. */
 export interface Found {
   /** Schedules that were run to their end. */
   readonly schedules: number;
@@ -49,7 +49,7 @@ async function run(
     for (;;) {
       const ways = world.enabled();
       if (path.length >= prefix.length) {
-        // What a thing does next depends only on what happened to it, in order; steps on different things commute.
+        // The next state of a thing depends only on its own history; steps on different things commute.
         const here = world.fingerprint();
         if (seen.has(here)) return "seen";
         seen.add(here);
@@ -72,7 +72,7 @@ async function run(
   }
 }
 
-/** One schedule, step by step, as text: who does what, and how things are then. */
+/** One schedule as text: each step, and the state after it. */
 export async function tell(program: Program, schedule: readonly Action[]): Promise<string> {
   const world = new World(program);
   const lines = [program.name];

@@ -1,25 +1,25 @@
-/** The steps that programs are made of: what each asks of the real thing, and what the model makes of it. */
+/** The steps of programs: each calls the real thing and its model. */
 import type { Guard, WaitOptions } from "../../mod.ts";
-import { type Fate, Line } from "./_line.ts";
+import { ModelQueue, type Outcome } from "./_model_queue.ts";
 import type { Step, Thing } from "./_world.ts";
 
-/** Whatever hands out guards, as the steps call it. */
+/** Anything that hands out guards, as the steps call it. */
 export interface Holdable {
   acquire(options?: WaitOptions): Promise<Guard>;
   readonly waiting?: number | undefined;
 }
 
-/** Something that `room` fit into, next to its model. */
-export function holdable(real: Holdable, room = 1): Thing {
-  return { real, line: new Line(room), waiting: () => real.waiting };
+/** A thing with this weight free, next to its model. */
+export function holdable(real: Holdable, free = 1): Thing {
+  return { real, queue: new ModelQueue(free), waiting: () => real.waiting };
 }
 
-/** Something that is waited for and hands out nothing. */
+/** A thing that is waited for and hands out nothing. */
 export function gate(real: { readonly waiting: number }): Thing {
-  return { real, line: new Line(0), waiting: () => real.waiting };
+  return { real, queue: new ModelQueue(0), waiting: () => real.waiting };
 }
 
-/** Waits to be let in. */
+/** Waits for a grant. */
 export function acquire(thing: string, weight = 1, call = "acquire"): Step {
   return {
     text: `acquires ${thing}${weight > 1 ? ` (${weight})` : ""}`,
@@ -32,14 +32,14 @@ export function acquire(thing: string, weight = 1, call = "acquire"): Step {
   };
 }
 
-/** Gives back what it holds: a second time, too, if the program says so. */
+/** Releases its guard, also a second time if the program asks for it. */
 export function release(thing: string): Step {
   return {
     text: `releases ${thing}`,
     on: [thing],
     run: (world, task) => {
       task.guard?.release();
-      world.things[thing]!.line.leave(task.name);
+      world.things[thing]!.queue.leave(task.name);
     },
   };
 }
@@ -62,53 +62,77 @@ export function turn(thing: string, call: string, opens: boolean, ...args: unkno
     text: `${call}s ${thing}`,
     on: [thing],
     run: (world) => {
-      const { real, line } = world.things[thing]!;
+      const { real, queue } = world.things[thing]!;
       real[call](...args);
-      line.room = opens ? Infinity : 0;
-      line.pump();
+      queue.free = opens ? Infinity : 0;
+      queue.pump();
     },
   };
 }
 
-/** Waits at a barrier of so many parties. */
+/** Waits at a barrier of `parties` parties. */
 export function meet(thing: string, parties: number): Step {
   return {
     text: `comes to ${thing}`,
     on: [thing],
     run: (world, task) => {
-      const { real, line } = world.things[thing]!;
+      const { real, queue } = world.things[thing]!;
       world.wait(task, thing, Infinity, () => real.wait(world.options(task)));
-      if (line.waiting.length === parties) line.wake(parties);
+      if (queue.waiting.length === parties) queue.wake(parties);
     },
   };
 }
 
-/** Waits for a notification: gives up `lock`, stands in `condition`'s line, and takes `lock` back whichever way it ends. */
+/** Waits for a notification: releases `lock`, joins the queue of `condition`, and takes `lock` back either way. */
 export function waitOn(condition: string, lock: string): Step {
   return {
     text: `waits on ${condition}`,
     on: [condition, lock],
     run: (world, task) => {
       const { real } = world.things[condition]!;
-      const { line } = world.things[lock]!;
-      const takeBack = (fate: Fate) =>
-        line.join({ ...call, weight: 1, patient: true, deadline: Infinity, then: () => call.fate = fate });
+      const { queue } = world.things[lock]!;
+      const takeBack = (outcome: Outcome) =>
+        queue.join({
+          ...call,
+          weight: 1,
+          cancellable: false,
+          deadline: Infinity,
+          isNotified: outcome === "granted",
+          then: () => call.outcome = outcome,
+        });
       const wait = () => real.wait(world.options(task));
       const call = world.wait(task, condition, Infinity, wait, { goesOn: true, then: takeBack });
       // An aborted signal rejects before the lock is given up.
-      if (call.fate === "waits") line.leave(task.name);
+      if (call.outcome === "waits") queue.leave(task.name);
     },
   };
 }
 
-/** Notifies so many of those who wait. */
+/** Releases the guard of another task if that waits on `condition`: its wait ends without taking `lock` back. */
+export function releaseDuringWait(other: string, condition: string, lock: string): Step {
+  return {
+    text: `releases ${other}'s guard if ${other} waits on ${condition}`,
+    on: [condition, lock],
+    run: (world) => {
+      const { call, guard } = world.tasks.find(({ name }) => name === other)!;
+      if (call?.goesOn !== true || call.outcome !== "waits") return;
+      guard!.release();
+      const waiters = world.things[condition]!.queue;
+      const isNotified = waiters.remove(other) === undefined && world.things[lock]!.queue.remove(other)!.isNotified;
+      call.outcome = "cancelled";
+      if (isNotified) waiters.wake(1); // a notification for a wait that has ended belongs to the next one
+    },
+  };
+}
+
+/** Notifies the first `count` waiters. */
 export function notify(condition: string, lock: string, count = 1): Step {
   return {
     text: `notifies ${count}`,
     on: [condition, lock],
     run: (world) => {
       world.things[condition]!.real.notify(count);
-      world.things[condition]!.line.wake(count);
+      world.things[condition]!.queue.wake(count);
     },
   };
 }

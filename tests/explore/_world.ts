@@ -1,10 +1,10 @@
 /**
  * One run of a small program under one schedule. Tasks are lists of steps; every step, every abort, every time-out and
- * every turn of the microtasks is an action that the schedule chooses. After each turn of the microtasks, what the real
- * primitives did is compared with what they should have done.
+ * every turn of the microtasks is an action that the schedule chooses. After each turn of the microtasks, the real
+ * primitives are compared with their models.
  */
 import { CountingController, FakeTime, flushMicrotasks, watch, type Watched } from "../_tools.ts";
-import type { Call, Fate, Line } from "./_line.ts";
+import type { Call, ModelQueue, Outcome } from "./_model_queue.ts";
 
 /** One step of a task. */
 export interface Step {
@@ -15,7 +15,7 @@ export interface Step {
   run(world: World, task: Task): void;
 }
 
-/** A program: what there is, and what each task does with it. */
+/** A program: things, and tasks that use them. */
 export interface Program {
   readonly name: string;
   /** Makes the things; their lines by name, and how many wait in the real one. */
@@ -25,7 +25,7 @@ export interface Program {
   readonly aborts?: readonly string[];
   /** Milliseconds after which a task gives up whatever it waits for. */
   readonly timeouts?: Readonly<Record<string, number>>;
-  /** Whether it may end with tasks that wait for ever. */
+  /** Whether it may end with tasks that wait forever. */
   readonly deadlocks?: boolean;
 }
 
@@ -33,8 +33,8 @@ export interface Program {
 export interface Thing {
   // deno-lint-ignore no-explicit-any -- a step knows what it was made for
   readonly real: any;
-  readonly line: Line;
-  /** How many wait in the real one, where it tells. */
+  readonly queue: ModelQueue;
+  /** How many wait in the real one, if it reports that. */
   waiting?(): number | undefined;
 }
 
@@ -43,14 +43,14 @@ export interface Task {
   readonly steps: readonly Step[];
   /** How many steps it has begun. */
   at: number;
-  /** What its last call does, and what it should do. */
+  /** Its last call, real and in the model. */
   real: Watched<unknown> | undefined;
   call: Call | undefined;
   guard: { release(): void } | undefined;
   readonly controller: CountingController | undefined;
 }
 
-/** What a schedule consists of: a task's name, "abort B", "time", or "~", which lets the microtasks run. */
+/** One step of a schedule: a task's name, "abort B", "time", or "~", which lets the microtasks run. */
 export type Action = string;
 
 export const MICROTASKS: Action = "~";
@@ -68,7 +68,7 @@ export class World {
   /** Whether something happened since the microtasks ran. */
   #stirred = false;
   readonly #aborted = new Set<string>();
-  /** What happened to each thing, in order: what a thing does next depends on nothing else. */
+  /** The history of each thing. Its next state depends on nothing else. */
   readonly #history = new Map<string, string>();
 
   constructor(program: Program) {
@@ -81,13 +81,13 @@ export class World {
     });
   }
 
-  /** Gives the clock back. What still waits for it must not meet the clock of another run. */
+  /** Restores the clock. A call that still waits must not meet the clock of another run. */
   close(): void {
     this.#time?.advance(1e9);
     this.#time?.restore();
   }
 
-  /** What a waiting call of this task is given. */
+  /** The options for a waiting call of this task. */
   options(task: Task): { signal?: AbortSignal; timeout?: number } | undefined {
     const timeout = this.program.timeouts?.[task.name];
     if (task.controller === undefined && timeout === undefined) return undefined;
@@ -97,26 +97,26 @@ export class World {
     };
   }
 
-  /** Makes a real call and tells the model of it. */
+  /** Makes a real call, and the same one in the model. */
   wait(task: Task, thing: string, weight: number, real: () => Promise<unknown>, more: Partial<Call> = {}): Call {
     const { controller } = task;
     const deadline = this.#now + (this.program.timeouts?.[task.name] ?? Infinity);
     const call: Call = {
       task: task.name,
       weight,
-      patient: controller === undefined && deadline === Infinity,
+      cancellable: controller !== undefined || deadline < Infinity,
       deadline,
-      fate: "waits",
+      outcome: "waits",
       ...more,
     };
     task.call = call;
     task.real = watch(real());
-    if (controller?.signal.aborted) call.fate = "gave up";
-    else this.things[thing]!.line.join(call);
+    if (controller?.signal.aborted) call.outcome = "cancelled";
+    else this.things[thing]!.queue.join(call);
     return call;
   }
 
-  /** What may happen next; nothing, when the program is over. */
+  /** The possible next actions; none when the program is over. */
   enabled(): Action[] {
     const steps = this.tasks.filter((task) => this.#ready(task)).map(({ name }) => name);
     const aborts = this.tasks.filter((task) => this.#mayAbort(task)).map(({ name }) => `abort ${name}`);
@@ -141,12 +141,12 @@ export class World {
     return [...tasks, this.#stirred, this.#now, ...this.#aborted, ...this.#history.entries()].join("|");
   }
 
-  /** What is to be seen after an action. */
+  /** The state after an action, as text. */
   describe(): string {
-    return Object.entries(this.things).map(([name, { line }]) => {
-      const inside = line.inside.map(({ task }) => task).join(" ");
-      const waiting = line.waiting.map(({ task }) => task).join(" ");
-      return `${name}: ${inside || "nobody"} inside${waiting && `, ${waiting} in line`}`;
+    return Object.entries(this.things).map(([name, { queue }]) => {
+      const holders = queue.holders.map(({ task }) => task).join(" ");
+      const waiting = queue.waiting.map(({ task }) => task).join(" ");
+      return `${name}: ${holders ? `${holders} holds` : "no holder"}${waiting && `, ${waiting} waiting`}`;
     }).join("; ");
   }
 
@@ -160,13 +160,13 @@ export class World {
   /** Once nothing can happen any more. */
   checkEnd(): void {
     const stuck = this.tasks.filter(({ at, steps, call }) => {
-      return call?.fate === "waits" || at < steps.length && call?.fate !== "gave up";
+      return call?.outcome === "waits" || at < steps.length && call?.outcome !== "cancelled";
     });
     if (stuck.length > 0 && !this.program.deadlocks) {
       throw new Violation(`deadlock: ${stuck.map(({ name }) => name).join(" and ")} can never go on`);
     }
     for (const { name, controller } of this.tasks) {
-      const waits = this.#line(name) !== undefined;
+      const waits = this.#queueOf(name) !== undefined;
       if (controller && controller.listeners > 0 && !waits) {
         throw new Violation(`${name}'s signal still has a listener`);
       }
@@ -180,16 +180,16 @@ export class World {
   }
 
   #mayAbort({ name, controller, call, at, steps }: Task): boolean {
-    return controller !== undefined && !this.#aborted.has(name) && (at < steps.length || call?.fate === "waits");
+    return controller !== undefined && !this.#aborted.has(name) && (at < steps.length || call?.outcome === "waits");
   }
 
   #deadlines(): number[] {
-    return Object.values(this.things).flatMap(({ line }) => line.waiting.map(({ deadline }) => deadline))
+    return Object.values(this.things).flatMap(({ queue }) => queue.waiting.map(({ deadline }) => deadline))
       .filter((deadline) => deadline < Infinity);
   }
 
-  #line(task: string): Line | undefined {
-    return Object.values(this.things).find(({ line }) => line.waiting.some((call) => call.task === task))?.line;
+  #queueOf(task: string): ModelQueue | undefined {
+    return Object.values(this.things).find(({ queue }) => queue.waiting.some((call) => call.task === task))?.queue;
   }
 
   #step(task: Task): void {
@@ -203,8 +203,8 @@ export class World {
   #abort(task: Task): void {
     this.#aborted.add(task.name);
     this.#note(Object.keys(this.things), `abort ${task.name}`);
-    task.controller!.abort(new Error(`${task.name} gave up`));
-    this.#line(task.name)?.giveUp((call) => call.task === task.name && !call.patient);
+    task.controller!.abort(new Error(`${task.name} is aborted`));
+    this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable);
   }
 
   #passTime(): void {
@@ -212,47 +212,51 @@ export class World {
     this.#note(Object.keys(this.things), "time");
     this.#time!.advance(next - this.#now);
     this.#now = next;
-    for (const { line } of Object.values(this.things)) line.giveUp(({ deadline }) => deadline <= next);
+    for (const { queue } of Object.values(this.things)) queue.cancel(({ deadline }) => deadline <= next);
   }
 
   async #settle(): Promise<void> {
     await flushMicrotasks();
     this.#note(Object.keys(this.things), MICROTASKS);
     const calls = this.tasks.filter(({ call }) => call !== undefined);
-    // Who was let in wrongly comes before who was not, because of that.
+    // A task that was granted wrongly comes before the tasks that were not granted because of it.
     for (const task of [...calls.filter(({ real }) => real!.state === "fulfilled"), ...calls]) this.#compare(task);
-    for (const [name, { line, waiting }] of Object.entries(this.things)) {
-      const difference = (waiting?.() ?? line.waiting.length) - line.waiting.length;
-      if (difference > 0) throw new Violation(`left in line: ${name} counts ${difference} who do not wait for it`);
-      const missing = line.waiting.slice(difference).map((call) => this.#task(call.task));
-      if (difference < 0) throw new Violation(`lost wake-up: ${names(missing)} should be in line for ${name}`);
+    for (const [name, { queue, waiting }] of Object.entries(this.things)) {
+      const difference = (waiting?.() ?? queue.waiting.length) - queue.waiting.length;
+      if (difference > 0) throw new Violation(`left in queue: ${name} counts ${difference} who do not wait for it`);
+      const missing = queue.waiting.slice(difference).map((call) => this.#task(call.task));
+      if (difference < 0) throw new Violation(`lost wake-up: ${names(missing)} should be waiting for ${name}`);
     }
   }
 
-  /** What should have happened to the last call of this task, against what did. */
+  /** Compares the last call of this task with the model. */
   #compare({ name, call, real }: Task): void {
-    const did = ({ pending: "waits", fulfilled: "let in", rejected: "gave up" } as const)[real!.state];
-    if (did !== call!.fate) throw new Violation(this.#complaint(name, call!.fate, did));
+    const did = ({ pending: "waits", fulfilled: "granted", rejected: "cancelled" } as const)[real!.state];
+    if (did !== call!.outcome) throw new Violation(this.#complaint(name, call!.outcome, did));
   }
 
-  #complaint(name: string, should: Fate, did: Fate): string {
-    if (should === "waits" && did === "let in") {
-      const inside = Object.values(this.things).flatMap(({ line }) => line.inside).map((call) => this.#task(call.task));
-      const really = inside.filter(({ call, real }) => call === undefined || real!.state === "fulfilled");
-      if (really.length > 0) return `exclusion: ${name} was let in while ${names(really)} is inside`;
-      return `order: ${name} overtook ${names(inside)}`;
+  #complaint(name: string, should: Outcome, did: Outcome): string {
+    if (should === "waits" && did === "granted") {
+      const holders = Object.values(this.things).flatMap(({ queue }) => queue.holders).map((call) =>
+        this.#task(call.task)
+      );
+      const really = holders.filter(({ call, real }) => call === undefined || real!.state === "fulfilled");
+      if (really.length > 0) return `exclusion: ${name} was granted while ${names(really)} holds`;
+      return `order: ${name} overtook ${names(holders)}`;
     }
-    if (should === "let in" && did === "waits") return `lost wake-up: it is ${name}'s turn, and ${name} still waits`;
-    if (should === "let in") return `grant: ${name} was refused after it had been let in`;
-    if (did === "waits") return `giving up: ${name} gave up and still waits`;
-    return `giving up: ${name} ${should === "gave up" ? "gave up and was let in" : "was refused without a reason"}`;
+    if (should === "granted" && did === "waits") return `lost wake-up: it is ${name}'s turn, and ${name} still waits`;
+    if (should === "granted") return `grant: ${name} was rejected after it had been granted`;
+    if (did === "waits") return `cancellation: ${name} was cancelled and still waits`;
+    return `cancellation: ${name} ${
+      should === "cancelled" ? "was cancelled and granted" : "was rejected without a reason"
+    }`;
   }
 
   #task(name: string): Task {
     return this.tasks.find((task) => task.name === name)!;
   }
 
-  /** Something was done to these things. */
+  /** Notes an action on these things. */
   #note(things: readonly string[], what: string): void {
     if (things.length > 0) this.#stirred = what !== MICROTASKS;
     for (const thing of things) this.#history.set(thing, `${this.#history.get(thing) ?? ""} ${what}`);

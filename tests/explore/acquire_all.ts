@@ -46,7 +46,7 @@ export const neighbours: readonly Lists[] = [0, 1, 2, 3, 4, 5, 6, 7].map((bits):
 });
 
 function lockThing(): Thing {
-  return { ...holdable(new Lock()), waiting: () => 0 }; // a call moves from one queue to the next, which no line knows
+  return { ...holdable(new Lock()), waiting: () => 0 }; // a call moves from one queue to the next, which no model queue shows
 }
 
 function visitAll(acquire: AcquireAll, names: readonly string[]): Step[] {
@@ -64,10 +64,10 @@ function visitAll(acquire: AcquireAll, names: readonly string[]): Step[] {
       on: names,
       run: (world, task) => {
         for (const name of names) {
-          const { line } = world.things[name]!;
-          const other = line.inside[0]?.task;
+          const { queue } = world.things[name]!;
+          const other = queue.holders[0]?.task;
           if (other !== undefined) throw new Violation(`exclusion: ${task.name} holds ${name}, and so does ${other}`);
-          line.join({ task: task.name, weight: 1, patient: true, deadline: Infinity, fate: "waits" });
+          queue.join({ task: task.name, weight: 1, cancellable: false, deadline: Infinity, outcome: "waits" });
         }
       },
     },
@@ -77,7 +77,7 @@ function visitAll(acquire: AcquireAll, names: readonly string[]): Step[] {
       on: names,
       run: (world, task) => {
         task.guard?.release();
-        for (const name of names) world.things[name]!.line.leave(task.name);
+        for (const name of names) world.things[name]!.queue.leave(task.name);
       },
     },
   ];
@@ -90,10 +90,10 @@ function observe(task: Task, promise: Promise<unknown>): void {
   task.call = {
     task: task.name,
     weight: 1,
-    patient: false,
+    cancellable: true,
     deadline: Infinity,
-    get fate() {
-      return ({ pending: "waits", fulfilled: "let in", rejected: "gave up" } as const)[real.state];
+    get outcome() {
+      return ({ pending: "waits", fulfilled: "granted", rejected: "cancelled" } as const)[real.state];
     },
   };
 }

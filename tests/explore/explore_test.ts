@@ -17,15 +17,15 @@ for (const program of programs) {
 }
 
 for (const { program, complaint } of broken) {
-  test(`explore: finds what is ${program.name}, and tells how`, async () => {
+  test(`explore: finds what is ${program.name}, and shows how`, async () => {
     const { violation } = await search(program);
     assert.ok(violation, "not found");
     assert.match(violation.message, complaint);
     const text = await tell(program, violation.schedule);
     console.log(text);
-    assert.match(text, /^broken: .*\n {3}1 {2}A acquires lock +lock: A inside/);
+    assert.match(text, /^broken: .*\n {3}1 {2}A acquires lock +lock: A holds/);
     assert.ok(text.includes(`violation of ${violation.message}`), text);
-    // What is printed can be run again, and goes wrong again.
+    // The printed schedule can be run again, and goes wrong again.
     const replay = text.slice(text.indexOf("replay: ") + 8).split(",");
     assert.deepEqual(replay, violation.schedule);
   });

@@ -14,7 +14,7 @@ import type { Program } from "./_world.ts";
 const USAGE = "usage: deno task explore [--only TEXT] [--bound SCHEDULES] [--replay A,~,B,…]";
 const BOUND = 500_000;
 
-/** What is asked for, or the reason why it cannot be. */
+/** The request of the command line. Throws if it is wrong. */
 function ask(args: string[]): { chosen: Program[]; bound: number; replay: string | undefined } {
   const options = { only: { type: "string" }, bound: { type: "string" }, replay: { type: "string" } } as const;
   const { only = "", bound = String(BOUND), replay } = parseArgs({ args, options }).values;

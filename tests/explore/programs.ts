@@ -12,23 +12,35 @@ import {
   TimeoutLock,
 } from "../../mod.ts";
 import type { WaitOptions } from "../../mod.ts";
-import { acquire, gate, holdable, meet, notify, release, turn, wait, waitOn, work } from "./_steps.ts";
+import {
+  acquire,
+  gate,
+  holdable,
+  meet,
+  notify,
+  release,
+  releaseDuringWait,
+  turn,
+  wait,
+  waitOn,
+  work,
+} from "./_steps.ts";
 import type { Holdable } from "./_steps.ts";
 import type { Program, Step, Thing } from "./_world.ts";
 
 const visit = (thing: string, weight = 1): Step[] => [acquire(thing, weight), work, release(thing)];
 
-/** Three tasks want one lock, some may give up, and the first releases a guard that is spent. */
+/** Three tasks want one lock, some may be aborted, and the first releases a guard that is spent. */
 export function threeWant(name: string, make: () => Holdable, aborts: readonly string[] = []): Program {
   return {
-    name: `${name}: three want it, ${aborts.join() || "none"} may give up, one releases twice`,
+    name: `${name}: three want it, ${aborts.join() || "none"} may be aborted, one releases twice`,
     make: () => ({ lock: holdable(make()) }),
     tasks: { A: [...visit("lock"), release("lock")], B: visit("lock"), C: visit("lock") },
     aborts,
   };
 }
 
-/** Two wait, one of them may give up, a third notifies once, a fourth once more. */
+/** Two wait, one of them may be aborted, a third notifies once, a fourth once more. */
 export function twoWait(
   name: string,
   make: () => { lock: Holdable; condition: { readonly waiting: number } },
@@ -36,11 +48,11 @@ export function twoWait(
   const waiter = [acquire("lock"), waitOn("condition", "lock"), release("lock")];
   const notifier = [acquire("lock"), notify("condition", "lock"), release("lock")];
   return {
-    name: `${name}: two wait, one may give up, one is notified`,
+    name: `${name}: two wait, one may be aborted, one is notified`,
     make: () => conditionThings(make()),
     tasks: { A: waiter, B: waiter, C: notifier },
     aborts: ["A"],
-    deadlocks: true, // who waits after the notification waits for ever
+    deadlocks: true, // a task that waits after the notification waits forever
   };
 }
 
@@ -56,7 +68,7 @@ function ourCondition(): { lock: Lock; condition: Condition } {
 export const programs: readonly Program[] = [
   threeWant("Lock", () => new Lock(), ["B"]),
   {
-    name: "Lock: everybody may give up",
+    name: "Lock: every task may be aborted",
     make: () => ({ lock: holdable(new Lock()) }),
     tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock") },
     aborts: ["A", "B", "C"],
@@ -79,13 +91,13 @@ export const programs: readonly Program[] = [
     timeouts: { B: 20, C: 30 },
   },
   {
-    name: "Semaphore: two permits, three tasks, one may give up",
+    name: "Semaphore: two permits, three tasks, one may be aborted",
     make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
     tasks: { A: visit("semaphore"), B: visit("semaphore"), C: visit("semaphore") },
     aborts: ["B"],
   },
   {
-    name: "Semaphore: one wants both permits and may give up",
+    name: "Semaphore: one wants both permits and may be aborted",
     make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
     tasks: { A: visit("semaphore"), B: visit("semaphore", 2), C: visit("semaphore") },
     aborts: ["B"],
@@ -97,7 +109,7 @@ export const programs: readonly Program[] = [
     timeouts: { B: 20 },
   },
   {
-    name: "RwLock: two readers and a writer that may give up",
+    name: "RwLock: two readers and a writer that may be aborted",
     make: () => {
       const lock = new RwLock();
       const real = { acquire: lock.reader.acquire.bind(lock.reader), write: lock.writer.acquire.bind(lock.writer) };
@@ -107,7 +119,7 @@ export const programs: readonly Program[] = [
     aborts: ["B"],
   },
   {
-    name: "KeyedMutex: two keys, one may give up",
+    name: "KeyedMutex: two keys, one may be aborted",
     make: () => {
       const mutex = new KeyedMutex<string>();
       const key = (name: string): Thing => ({
@@ -121,7 +133,7 @@ export const programs: readonly Program[] = [
   },
   twoWait("Condition", ourCondition),
   {
-    name: "Condition: everybody is notified, both may give up",
+    name: "Condition: both are notified, both may be aborted",
     make: () => conditionThings(ourCondition()),
     tasks: {
       A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
@@ -132,14 +144,40 @@ export const programs: readonly Program[] = [
     deadlocks: true,
   },
   {
-    name: "Event: two wait, one may give up, it is set and cleared",
+    name: "Condition: two wait, one may be aborted, its guard is released meanwhile, one is notified",
+    make: () => conditionThings(ourCondition()),
+    tasks: {
+      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      B: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      C: [acquire("lock"), notify("condition", "lock"), release("lock")],
+      D: [releaseDuringWait("A", "condition", "lock")],
+    },
+    aborts: ["A"],
+    deadlocks: true,
+  },
+  {
+    name: "Condition: time-outs, and two conditions of one lock",
+    make: () => {
+      const { lock, condition } = ourCondition();
+      return { ...conditionThings({ lock, condition }), other: gate(new Condition(lock)) };
+    },
+    tasks: {
+      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      B: [acquire("lock"), waitOn("other", "lock"), release("lock")],
+      C: [acquire("lock"), notify("condition", "lock"), notify("other", "lock"), release("lock")],
+    },
+    timeouts: { A: 10, B: 20 },
+    deadlocks: true,
+  },
+  {
+    name: "Event: two wait, one may be aborted, it is set and cleared",
     make: () => ({ event: gate(new Event()) }),
     tasks: { A: [wait("event")], B: [wait("event")], C: [turn("event", "set", true), turn("event", "clear", false)] },
     aborts: ["A"],
     deadlocks: true,
   },
   {
-    name: "SetEvent: emptied and filled again, one may give up",
+    name: "SetEvent: emptied and filled again, one may be aborted",
     make: () => {
       const set = new SetEvent<number>([1]);
       return { set: gate(set) };
@@ -149,7 +187,7 @@ export const programs: readonly Program[] = [
     deadlocks: true,
   },
   {
-    name: "Barrier: two of three parties, one may give up",
+    name: "Barrier: two of three parties, one may be aborted",
     make: () => ({ barrier: gate(new Barrier(2)) }),
     tasks: { A: [meet("barrier", 2)], B: [meet("barrier", 2)], C: [meet("barrier", 2)] },
     aborts: ["B"],

@@ -4,7 +4,7 @@ export interface Guard extends Disposable, AsyncDisposable {
   release(): void;
 }
 
-/** One that gives back when told, at most so many times. */
+/** A guard that releases at most `most` times. */
 export function once(giveBack: () => void, most = 1): Guard {
   let left = most;
   const release = () => {

@@ -1,20 +1,20 @@
-/** Broken on purpose: the releaser frees the lock and wakes the first in line, who has to be quicker than newcomers. */
+/** Broken on purpose: the releaser unlocks and wakes the first waiter, which has to be quicker than newcomers. */
 import { once } from "./_once.ts";
 
 export class BargingLock {
   #held = false;
-  readonly #line: (() => void)[] = [];
+  readonly #queue: (() => void)[] = [];
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
   async acquire() {
-    while (this.#held) await new Promise<void>((resolve) => this.#line.push(resolve));
+    while (this.#held) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#held = true;
     return once(() => {
       this.#held = false;
-      this.#line.shift()?.();
+      this.#queue.shift()?.();
     });
   }
 }

@@ -1,4 +1,4 @@
-/** Broken on purpose: a notification is spent on who gave up. */
+/** Broken on purpose: a notification is spent on a cancelled waiter. */
 import { Condition, type WaitOptions } from "../../../mod.ts";
 
 export class ForgetfulCondition extends Condition {

@@ -1,10 +1,10 @@
-/** Broken on purpose: who gave up stays in line, and the lock is handed to it one day. */
+/** Broken on purpose: a cancelled waiter stays in the queue, and the lock is handed to it one day. */
 import type { WaitOptions } from "../../../mod.ts";
 import { type Guard, once } from "./_once.ts";
 
 export class GhostWaiterLock {
   #held = false;
-  readonly #line: ((guard: Guard) => void)[] = [];
+  readonly #queue: ((guard: Guard) => void)[] = [];
 
   acquire({ signal }: WaitOptions = {}): Promise<Guard> {
     if (signal?.aborted) return Promise.reject(signal.reason);
@@ -13,9 +13,9 @@ export class GhostWaiterLock {
       return Promise.resolve(this.#guard());
     }
     return new Promise((resolve, reject) => {
-      const giveUp = () => reject(signal!.reason); // and the line knows nothing of it
+      const giveUp = () => reject(signal!.reason); // and the queue knows nothing of it
       signal?.addEventListener("abort", giveUp, { once: true });
-      this.#line.push((guard) => {
+      this.#queue.push((guard) => {
         signal?.removeEventListener("abort", giveUp);
         resolve(guard);
       });
@@ -24,7 +24,7 @@ export class GhostWaiterLock {
 
   #guard(): Guard {
     return once(() => {
-      const next = this.#line.shift();
+      const next = this.#queue.shift();
       if (next === undefined) this.#held = false;
       else next(this.#guard());
     });

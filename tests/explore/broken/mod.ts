@@ -1,4 +1,4 @@
-/** What is broken on purpose, each with a program that shows it and the complaint that it has to give. */
+/** Variants that are broken on purpose, each with a program that shows it and the complaint that it has to give. */
 import { Lock } from "../../../mod.ts";
 import { threeWant, twoWait } from "../programs.ts";
 import type { Program } from "../_world.ts";
@@ -12,7 +12,7 @@ export const broken: readonly { readonly program: Program; readonly complaint: R
   { program: threeWant("broken: barging", () => new BargingLock()), complaint: /^order: \w overtook \w$/ },
   {
     program: threeWant("broken: stale guard", () => new StaleGuardLock()),
-    complaint: /^exclusion: \w was let in while \w is inside$/,
+    complaint: /^exclusion: \w was granted while \w holds$/,
   },
   {
     program: threeWant("broken: ghost waiter", () => new GhostWaiterLock(), ["B"]),
@@ -20,13 +20,13 @@ export const broken: readonly { readonly program: Program; readonly complaint: R
   },
   {
     program: threeWant("broken: waiter that crowns itself", () => new SelfCrowningLock()),
-    complaint: /^exclusion: (B was let in while C|C was let in while B) is inside$/,
+    complaint: /^exclusion: (B was granted while C|C was granted while B) holds$/,
   },
   {
     program: twoWait("broken: lost notification", () => {
       const lock = new Lock();
       return { lock, condition: new ForgetfulCondition(lock) };
     }),
-    complaint: /^lost wake-up: B should be in line for lock$/,
+    complaint: /^lost wake-up: B should be waiting for lock$/,
   },
 ];

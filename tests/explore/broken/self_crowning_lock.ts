@@ -1,20 +1,20 @@
-/** Broken on purpose: who is woken makes itself the holder when it resumes, which is too late. */
+/** Broken on purpose: a woken waiter makes itself the holder when it resumes, which is too late. */
 import { once } from "./_once.ts";
 
 export class SelfCrowningLock {
   #held = false;
-  readonly #line: (() => void)[] = [];
+  readonly #queue: (() => void)[] = [];
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
   async acquire() {
-    if (this.#held || this.#line.length > 0) await new Promise<void>((resolve) => this.#line.push(resolve));
+    if (this.#held || this.#queue.length > 0) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#held = true;
     return once(() => {
       this.#held = false;
-      this.#line.shift()?.();
+      this.#queue.shift()?.();
     });
   }
 }

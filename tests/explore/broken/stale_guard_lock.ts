@@ -1,23 +1,23 @@
-/** Broken on purpose: a guard that was spent still releases, whoever holds by then. */
+/** Broken on purpose: a spent guard still releases, whichever task holds by then. */
 import { type Guard, once } from "./_once.ts";
 
 export class StaleGuardLock {
   #held = false;
-  readonly #line: ((guard: Guard) => void)[] = [];
+  readonly #queue: ((guard: Guard) => void)[] = [];
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
   acquire(): Promise<Guard> {
-    if (this.#held) return new Promise((resolve) => this.#line.push(resolve));
+    if (this.#held) return new Promise((resolve) => this.#queue.push(resolve));
     this.#held = true;
     return Promise.resolve(this.#guard());
   }
 
   #guard(): Guard {
     return once(() => {
-      const next = this.#line.shift();
+      const next = this.#queue.shift();
       if (next === undefined) this.#held = false;
       else next(this.#guard());
     }, Infinity);
