@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hook } from "./internal/hook.ts";
 import { timedOut } from "./internal/cancellation.ts";
 import {
   checkFunction,
@@ -226,6 +227,7 @@ export class Condition implements Acquirable<Guard> {
       const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, reject);
       // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
       this.#queue.join(waiter, () => waiter.onNotified(resolve), (reason) => waiter.onCancelled(reason), limits);
+      if (hook !== undefined) hook.release(this.#mutex, hold);
       this.#mutex.handOff();
     });
   }

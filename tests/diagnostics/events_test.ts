@@ -1,0 +1,264 @@
+/** Every event of every local kind, in order. */
+import assert from "node:assert/strict";
+import {
+  type Acquirable,
+  Barrier,
+  BoundedSemaphore,
+  Condition,
+  Event,
+  type Guard,
+  KeyedMutex,
+  Lock,
+  Pool,
+  RateLimiter,
+  RwLock,
+  Semaphore,
+  SetEvent,
+  TimeoutLock,
+  type WaitOptions,
+} from "../../mod.ts";
+import { observe } from "../../lib/diagnostics/mod.ts";
+import { test } from "../_test.ts";
+import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
+import { Ledger } from "./_ledger.ts";
+import { Recording } from "./_tools.ts";
+
+const name = "orders";
+
+/** By the beginning of each event: kind, name and key. */
+const holdable: Record<string, () => Acquirable<Guard>> = {
+  "lock orders": () => new Lock({ name }),
+  "semaphore orders": () => new Semaphore(1, { name }),
+  "writer orders": () => new RwLock({ name }).writer,
+  "key orders 42": () => new KeyedMutex<number>({ name }).at(42),
+};
+const variants: Record<string, [string, () => Acquirable<Guard>]> = {
+  TimeoutLock: ["lock orders", () => new TimeoutLock(60_000, { name })],
+  BoundedSemaphore: ["semaphore orders", () => new BoundedSemaphore(1, { name })],
+  "a Condition's lock": ["lock orders", () => new Condition(new Lock({ name }))],
+};
+const all = [
+  ...Object.entries(holdable).map(([kind, make]) => [kind, kind, make] as const),
+  ...Object.entries(variants).map(([what, [kind, make]]) => [what, kind, make] as const),
+];
+
+for (const [what, kind, make] of all) {
+  test(`events of ${what}: free, waited, timed out, aborted, run`, () =>
+    withFakeTime(async (time) => {
+      await flushMicrotasks();
+      using ledger = new Ledger();
+      using recording = new Recording();
+      const it = make();
+      const controller = new AbortController();
+      const first = await it.acquire();
+      const granted = watch(it.acquire()), timed = watch(it.acquire({ timeout: 10 }));
+      const aborted = watch(it.run(() => {}, { signal: controller.signal }));
+      time.advance(10);
+      controller.abort();
+      await flushMicrotasks();
+      assert.deepEqual([timed.state, aborted.state], ["rejected", "rejected"]);
+      first.release();
+      (await granted.promise).release();
+      const tried = await it.tryAcquire();
+      assert.equal(await it.tryAcquire(), undefined);
+      tried!.release();
+      await it.run(() => {});
+      const expected = [
+        "grant",
+        "wait",
+        "wait",
+        "wait",
+        "giveUp",
+        "giveUp",
+        "release",
+        "grant",
+        "release",
+        "grant",
+        "release",
+        "grant",
+        "release",
+      ];
+      assert.deepEqual(recording.seen.map(({ event }) => event), expected);
+      assert.ok(
+        recording.lines.every((line) => line.split(" ").slice(1).join(" ").startsWith(kind)),
+        `${recording.lines}`,
+      );
+      assert.deepEqual(recording.seen.flatMap(({ outcome }) => outcome ?? []), ["timeout", "aborted"]);
+      ledger.assertSettled();
+    }));
+}
+
+test("events of a reader: several at a time, and a writer that waits for them", async () => {
+  using ledger = new Ledger();
+  using recording = new Recording();
+  const { reader, writer } = new RwLock({ name });
+  const guards = [await reader.acquire(), await reader.acquire()];
+  const writing = writer.run(() => {});
+  for (const guard of guards) guard.release();
+  await writing;
+  assert.deepEqual(recording.lines, [
+    "grant reader orders",
+    "grant reader orders",
+    "wait writer orders",
+    "release reader orders",
+    "release reader orders",
+    "grant writer orders",
+    "release writer orders",
+  ]);
+  ledger.assertSettled();
+});
+
+test("events of a semaphore: permits, and releases without a guard", async () => {
+  using ledger = new Ledger();
+  using recording = new Recording();
+  const semaphore = new Semaphore(3, { name });
+  await semaphore.acquire({ permits: 3 });
+  const waiting = semaphore.acquire({ permits: 2 });
+  semaphore.release(3);
+  (await waiting).release();
+  assert.deepEqual(recording.seen.map(({ event, permits }) => `${event} ${permits}`), [
+    "grant 3",
+    "wait 2",
+    "release 3",
+    "grant 2",
+    "release 2",
+  ]);
+  ledger.assertSettled();
+});
+
+/** Each joins a queue, and is granted by `open`. */
+const waitable: Record<string, () => { wait(options?: WaitOptions): Promise<unknown>; open(): unknown }> = {
+  event() {
+    const event = new Event({ name });
+    return { wait: (options) => event.wait(options), open: () => event.set() };
+  },
+  "set-event"() {
+    const set = new SetEvent<number>([1], { name });
+    return { wait: (options) => set.wait(options), open: () => set.delete(1) };
+  },
+  barrier() {
+    const barrier = new Barrier(2, { name });
+    return { wait: (options) => barrier.wait(options), open: () => barrier.wait() };
+  },
+  "rate-limiter"() {
+    const limiter = new RateLimiter(1, 100, { name });
+    assert.equal(limiter.tryAcquire(), true);
+    return { wait: (options) => limiter.acquire(options), open: () => {} };
+  },
+};
+
+for (const [kind, make] of Object.entries(waitable)) {
+  test(`events of ${kind}: waited, timed out, aborted, and no release`, () =>
+    withFakeTime(async (time) => {
+      await flushMicrotasks();
+      using ledger = new Ledger();
+      const it = make();
+      using recording = new Recording();
+      const controller = new AbortController();
+      const timed = watch(it.wait({ timeout: 10 }));
+      time.advance(10);
+      const aborted = watch(it.wait({ signal: controller.signal }));
+      controller.abort();
+      const granted = watch(it.wait());
+      await flushMicrotasks();
+      it.open();
+      time.advance(100);
+      await flushMicrotasks();
+      assert.deepEqual([timed.state, aborted.state, granted.state], ["rejected", "rejected", "fulfilled"]);
+      const own = recording.lines.slice(0, 6);
+      assert.deepEqual(
+        own,
+        ["wait", "giveUp", "wait", "giveUp", "wait", "grant"].map((event, i) =>
+          `${event} ${kind} orders${["", " timeout", "", " aborted", "", ""][i]}`
+        ),
+      );
+      ledger.assertSettled();
+    }));
+}
+
+test("events of a barrier that breaks: an error", async () => {
+  using recording = new Recording();
+  const barrier = new Barrier(2, { name });
+  const waiting = watch(barrier.wait());
+  barrier.abort();
+  await flushMicrotasks();
+  assert.equal(waiting.state, "rejected");
+  assert.deepEqual(recording.lines, ["wait barrier orders", "giveUp barrier orders error"]);
+});
+
+test("events of a condition: its wait, and the lock that is given back meanwhile", async () => {
+  using ledger = new Ledger();
+  using recording = new Recording();
+  const condition = new Condition(new Lock({ name: "lock" }), { name });
+  const waiting = condition.run(() => condition.wait());
+  await flushMicrotasks();
+  await condition.run(() => condition.notify());
+  await waiting;
+  assert.deepEqual(recording.lines, [
+    "grant lock lock",
+    "wait condition orders",
+    "release lock lock",
+    "grant lock lock",
+    "wait lock lock",
+    "grant condition orders",
+    "release lock lock",
+    "grant lock lock",
+    "release lock lock",
+  ]);
+  ledger.assertSettled();
+});
+
+test("events of a pool: a wait for a slot, and the function's time as the hold", async () => {
+  using ledger = new Ledger();
+  using recording = new Recording();
+  await using pool = new Pool(1, { name });
+  const results = [pool.run(() => 1), pool.run(() => 2)];
+  const controller = new AbortController();
+  const aborted = watch(pool.run(() => 3, { signal: controller.signal }));
+  controller.abort();
+  await Promise.all(results);
+  await flushMicrotasks();
+  assert.equal(aborted.state, "rejected");
+  assert.deepEqual(recording.lines, [
+    "grant pool orders",
+    "wait pool orders",
+    "wait pool orders",
+    "giveUp pool orders aborted",
+    "release pool orders",
+    "grant pool orders",
+    "release pool orders",
+  ]);
+  ledger.assertSettled();
+});
+
+test("events: an observer may use the thing that it observes", async () => {
+  const lock = new Lock({ name }), semaphore = new Semaphore(2, { name });
+  using ledger = new Ledger();
+  const spawned: Promise<unknown>[] = [];
+  let left = 60;
+  const meddle = () => {
+    if (left-- <= 0) return;
+    const signal = AbortSignal.abort();
+    lock.tryAcquire()?.release();
+    spawned.push(lock.run(() => {}), lock.run(() => {}, { timeout: 60_000 }), semaphore.run(() => {}, { permits: 2 }));
+    spawned.push(lock.acquire({ signal }).catch(() => {}));
+  };
+  {
+    using _ = observe({ wait: meddle, grant: meddle, giveUp: meddle, release: meddle });
+    const controller = new AbortController();
+    const holder = await lock.acquire();
+    const waiters = Array.from(
+      { length: 5 },
+      (_, i) => lock.run(() => {}, i % 2 === 0 ? { signal: controller.signal } : {}).catch(() => {}),
+    );
+    controller.abort();
+    holder.release();
+    await Promise.all(waiters);
+    for (let count = -1; count !== spawned.length;) {
+      count = spawned.length;
+      await Promise.all(spawned);
+    }
+  }
+  assert.deepEqual([lock.locked, lock.waiting, semaphore.value, semaphore.waiting], [false, 0, 2, 0]);
+  ledger.assertSettled();
+});
