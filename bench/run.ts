@@ -35,7 +35,7 @@ function playing(make: () => Run, fn: () => unknown, tasks: number): Maker {
   };
 }
 
-/** What users write who have only acquire and release. */
+/** `run` by hand, for peers that have only acquire and release. */
 function byHand(thing: { acquire(): Promise<unknown>; release(): void }): Run {
   return async (fn) => {
     await thing.acquire();

@@ -1,10 +1,10 @@
 /**
- * What the tests share: looking at promises without waiting for them, signals and timers that are counted, a clock that
- * only moves when told, and randomness that can be repeated.
+ * Shared tools of the tests: promises observed without waiting for them, counted signals and timers, a clock that moves
+ * only by `advance`, and repeatable randomness.
  */
 import assert from "node:assert/strict";
 
-/** Lets everything run that only waits for microtasks. */
+/** Runs everything that only waits for microtasks. */
 export async function flushMicrotasks(): Promise<void> {
   for (let i = 0; i < 30; i++) await Promise.resolve();
 }
@@ -14,7 +14,7 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** A promise and how it stands, which can be asked at any time. */
+/** A promise and its state, readable at any time. */
 export interface Watched<T> {
   state: "pending" | "fulfilled" | "rejected";
   value?: T;
@@ -89,7 +89,7 @@ export class FakeTime {
     const fake = globalThis as unknown as Record<string, unknown>;
     fake.setTimeout = (fn: () => void, delay = 0) => {
       this.started++;
-      // As the platforms do: what does not fit into 31 bits fires at once.
+      // As on the platforms, a delay that does not fit into 31 bits fires at once.
       const wait = delay >= 0 && delay < 2 ** 31 ? delay : 1;
       const timer: FakeTimer = { at: this.#now + wait, fn, unref: () => void this.unreferenced++ };
       this.#timers.add(timer);

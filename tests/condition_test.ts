@@ -1,4 +1,4 @@
-/** Condition: lending the lock and taking it back under the same guard, whatever happens in between. */
+/** Condition: the hold is lent and taken back under the same guard, on every path. */
 import assert from "node:assert/strict";
 import { Condition, Lock, NotHeldError, Semaphore, TimeoutError, TimeoutLock } from "../mod.ts";
 import { test } from "./_test.ts";
@@ -14,8 +14,8 @@ import {
   withFakeTime,
 } from "./_tools.ts";
 
-/** `count` tasks that hold in turn, wait, and release when they are through. */
-async function sleepers(condition: Condition, count: number, options: (i: number) => object = () => ({})) {
+/** `count` tasks that hold in turn, wait, and release at the end. */
+async function waitingTasks(condition: Condition, count: number, options: (i: number) => object = () => ({})) {
   const all: Watched<number>[] = [];
   for (let i = 0; i < count; i++) {
     all.push(watch((async () => {
@@ -35,9 +35,9 @@ async function sleepers(condition: Condition, count: number, options: (i: number
   return all;
 }
 
-test("Condition: notify lets so many go, in order; notifyAll lets all go", async () => {
+test("Condition: notify wakes the first n, in order; notifyAll wakes all", async () => {
   const condition = new Condition();
-  const all = await sleepers(condition, 6);
+  const all = await waitingTasks(condition, 6);
   assert.equal(condition.locked, false);
   await condition.run(() => condition.notify());
   assert.equal(await states(all), "fulfilled pending pending pending pending pending");
@@ -57,7 +57,7 @@ test("Condition: notify lets so many go, in order; notifyAll lets all go", async
 test("Condition: a notification is not stored", async () => {
   const condition = new Condition();
   await condition.run(() => condition.notify());
-  const all = await sleepers(condition, 1);
+  const all = await waitingTasks(condition, 1);
   assert.equal(await states(all), "pending");
   await condition.run(() => condition.notify());
   await all[0]!.promise;
@@ -84,14 +84,14 @@ test("Condition: the lock passes on during wait, held is false meanwhile, and it
   assert.equal(lock.locked, false);
 });
 
-test("Condition: who was notified stands in line at once, ahead of a newcomer in the same tick", async () => {
+test("Condition: a notified waiter joins the lock's queue at once, ahead of a newcomer in the same tick", async () => {
   const condition = new Condition();
-  const [sleeper] = await sleepers(condition, 1);
+  const [task] = await waitingTasks(condition, 1);
   const guard = condition.tryAcquire()!;
   condition.notify();
   guard.release();
   assert.equal(condition.tryAcquire(), undefined);
-  await sleeper!.promise;
+  await task!.promise;
 });
 
 test("Condition: using it without holding the lock is an error, after bad arguments and before the signal", async () => {
@@ -130,12 +130,12 @@ test("Condition: an aborted signal and timeout 0 reject without giving up the lo
   (await next.promise).release();
 });
 
-test("Condition: giving up in the middle takes the lock back first and loses no notification", () =>
+test("Condition: cancelling in the middle takes the lock back first and loses no notification", () =>
   withFakeTime(async (time) => {
     for (const how of ["abort", "timeout"]) {
       const condition = new Condition();
       const controller = new CountingController();
-      const all = await sleepers(
+      const all = await waitingTasks(
         condition,
         3,
         (i) => i === 1 ? { signal: controller.signal, timeout: 10 } : {},
@@ -154,7 +154,7 @@ test("Condition: giving up in the middle takes the lock back first and loses no 
 test("Condition: an abort after the notification changes nothing", async () => {
   const condition = new Condition();
   const controller = new CountingController();
-  const all = await sleepers(condition, 2, () => ({ signal: controller.signal, timeout: 60_000 }));
+  const all = await waitingTasks(condition, 2, () => ({ signal: controller.signal, timeout: 60_000 }));
   const holder = condition.tryAcquire()!;
   condition.notify();
   controller.abort();
@@ -167,24 +167,24 @@ test("Condition: a notification in the step of an abort goes to the next one", a
   const condition = new Condition();
   const controller = new AbortController();
   const holders: Disposable[] = [];
-  // This listener was there first: it notifies when the signal is aborted but has not told anybody else yet.
+  // This listener was added first: it notifies when the signal is aborted and has not called its other listeners yet.
   controller.signal.addEventListener("abort", () => {
     holders.push(condition.tryAcquire()!);
     condition.notify();
   });
-  const all = await sleepers(condition, 2, (i) => i === 0 ? { signal: controller.signal } : {});
+  const all = await waitingTasks(condition, 2, (i) => i === 0 ? { signal: controller.signal } : {});
   controller.abort();
   holders[0]![Symbol.dispose]();
   assert.equal(await states(all), "rejected fulfilled");
   assert.equal(condition.locked, false);
 });
 
-test("Condition: waitFor asks at once and after every notification, and returns what the predicate returned", async () => {
+test("Condition: waitFor calls its predicate at once and after every notification, and resolves to its value", async () => {
   const condition = new Condition();
-  let stock = 0, asked = 0;
-  const buyer = watch(condition.run(() => condition.waitFor(() => (asked++, stock >= 2 && `bought ${stock}`))));
+  let stock = 0, calls = 0;
+  const buyer = watch(condition.run(() => condition.waitFor(() => (calls++, stock >= 2 && `bought ${stock}`))));
   assert.equal(await states([buyer]), "pending");
-  assert.equal(asked, 1);
+  assert.equal(calls, 1);
   for (let i = 0; i < 2; i++) {
     await condition.run(() => {
       stock++;
@@ -193,7 +193,7 @@ test("Condition: waitFor asks at once and after every notification, and returns 
     await flushMicrotasks();
   }
   assert.equal(await buyer.promise, "bought 2");
-  assert.equal(asked, 3);
+  assert.equal(calls, 3);
   assert.equal(await condition.run(() => condition.waitFor(() => Promise.resolve(0 || "later"))), "later");
   const error = new Error("predicate failed");
   await rejectsWith(
@@ -269,7 +269,7 @@ test("Condition: several conditions share one lock", async () => {
   assert.deepEqual(seen, Array.from({ length: 20 }, (_, i) => i));
 });
 
-test("Condition: a guard that is released while its wait sleeps is given up for good", async () => {
+test("Condition: releasing a guard during its wait ends the wait with NotHeldError", async () => {
   const condition = new Condition();
   const guard = await condition.acquire();
   const controller = new CountingController();
@@ -289,7 +289,7 @@ test("Condition: a guard that is released while its wait sleeps is given up for 
   other.release();
 });
 
-test("Condition: a guard that is released after its notification hands that on, and leaves the lock's line", async () => {
+test("Condition: releasing a guard after its notification passes that on, and leaves the lock's queue", async () => {
   const lock = new Lock();
   const condition = new Condition(lock);
   const guard = await lock.acquire();
@@ -311,7 +311,7 @@ test("Condition: a guard that is released after its notification hands that on, 
   assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
 });
 
-test("Condition: a guard that is released after its wait gave up keeps the reason, and wakes nobody", async () => {
+test("Condition: releasing a guard after its wait was aborted keeps the reason, and wakes no waiter", async () => {
   const lock = new Lock();
   const condition = new Condition(lock);
   const controller = new AbortController();
@@ -333,16 +333,16 @@ test("Condition: a guard that is released after its wait gave up keeps the reaso
   assert.equal(lock.locked, false);
 });
 
-test("Condition: waitFor never asks or sleeps under a hold that is not its own", async () => {
+test("Condition: waitFor never calls its predicate or waits under a hold that is not its own", async () => {
   const condition = new Condition();
   const released = notHeldMeanwhile;
-  // Released while the predicate is awaited, and by the predicate itself; somebody else holds then.
-  for (const where of ["awaited", "asked", "true"]) {
+  // Released while the predicate is awaited, and by the predicate itself; another caller holds then.
+  for (const where of ["awaited", "calls", "true"]) {
     const guard = await condition.acquire();
     const next = condition.acquire();
-    let asked = 0;
+    let calls = 0;
     const waiting = condition.waitFor(() => {
-      asked++;
+      calls++;
       if (where !== "awaited") guard.release();
       return where === "awaited" ? nextTurn().then(() => false) : where === "true";
     });
@@ -350,19 +350,19 @@ test("Condition: waitFor never asks or sleeps under a hold that is not its own",
     if (where === "awaited") guard.release();
     await refused;
     const other = await next;
-    assert.deepEqual([other.held, condition.locked, condition.waiting, asked], [true, true, 0, 1]);
+    assert.deepEqual([other.held, condition.locked, condition.waiting, calls], [true, true, 0, 1]);
     other.release();
   }
   // Released right after the wait has taken the lock back.
   const guard = await condition.acquire();
-  let asked = 0;
-  const waiting = condition.waitFor(() => (asked++, false));
+  let calls = 0;
+  const waiting = condition.waitFor(() => (calls++, false));
   const notifier = await condition.acquire();
   condition.notify();
   notifier.release();
   guard.release();
   await assert.rejects(waiting, released);
-  assert.deepEqual([condition.locked, asked], [false, 1]);
+  assert.deepEqual([condition.locked, calls], [false, 1]);
 });
 
 const notHeldMeanwhile = (error: unknown) =>

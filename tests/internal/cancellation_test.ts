@@ -272,7 +272,7 @@ test("cancellation: options are read once, when the call is made", () =>
     guard.release();
   }));
 
-/** A signal of somebody else's making. */
+/** A foreign signal with these members. */
 function oddSignal(members: object): AbortSignal {
   return Object.defineProperties(
     { aborted: false, addEventListener() {}, removeEventListener() {} },

@@ -22,7 +22,7 @@ test("check: quoted values are short and unmistakable", () => {
     ["line\nbreak", '"line\\nbreak"'],
   ];
   for (const [value, text] of quoted) assert.equal(quote(value), text);
-  // What cannot be looked at without an error is told by its type.
+  // Values that throw when they are inspected are quoted by their type.
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const nameless = JSON.parse('{"constructor": {"name": {"toString": 1}}}');
@@ -40,7 +40,7 @@ test("check: numbers", () => {
   assert.throws(() => checkFunction(5, "fn"), new TypeError("fn must be a function, got 5"));
 });
 
-test("check: what is thrown becomes a rejection", async () => {
+test("check: a thrown error becomes a rejection", async () => {
   const error = new Error("x");
   const promise = promised(() => {
     throw error;

@@ -1,4 +1,4 @@
-/** Replaced timers: a call ends by the clock under which it was made, and what is left over affects no later call. */
+/** Replaced timers: a call ends by the clock under which it was made, and a call that is left over affects no later one. */
 import assert from "node:assert/strict";
 import { install } from "@sinonjs/fake-timers";
 import { Event, type Guard, Lock, TimeoutError } from "../../mod.ts";

@@ -7,7 +7,7 @@ import { rejectsWith, states, watch } from "../_tools.ts";
 test("run: the function's error wins over one of the release", async () => {
   const semaphore = new BoundedSemaphore(1);
   const error = new Error("of the function");
-  const overRelease = () => semaphore.release(); // so that the guard's own release is one too many
+  const overRelease = () => semaphore.release(); // so that the guard's own release is an over-release
   for (const throws of [true, false]) {
     const run = semaphore.run(() => {
       overRelease();

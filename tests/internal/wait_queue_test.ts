@@ -46,7 +46,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
     return Promise.resolve();
   }));
 
-test("WaitQueue: wakes all who wait, and who joins after that waits", async () => {
+test("WaitQueue: wakes all present waiters, and a later one waits", async () => {
   const queue = new WaitQueue<string>();
   const order: string[] = [];
   const waits = ["a", "b"].map((name) =>
