@@ -1,5 +1,7 @@
 /** What clients see of a server of node:http(s) that shuts down: the listener is closed first, each connection gets one last answer. */
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
 import { Client, gate, isFree, listen, quiet, schemes } from "./client.ts";
@@ -120,23 +122,67 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
       response.end("done");
     }));
     const port = await listen(server);
-    const [slow, late, upload] = [0, 1, 2].map(() => new Client(connect(port))) as [Client, Client, Client];
+    const [slow, late] = [new Client(connect(port)), new Client(connect(port))];
     slow.send("/slow");
-    for (const client of [late, upload]) {
-      client.send("/");
-      await client.gets(/done/);
-    }
+    late.send("/");
+    await late.gets(/done/);
     while (shutdown.active < 1) await nextTurn();
     shutdown.request();
     late.send("/late");
     await late.gets(/503[^]*connection: close[^]*retry-after: 3[^]*shutting down\.\n/i);
-    upload.write("POST /upload HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
-    await upload.gets(/shutting down\.\n/i);
-    assert.doesNotMatch(upload.text, /100 Continue/i);
     open();
     await slow.gets(/done/);
     assert.equal((await shutdown.finished).drained, true);
-    assert.deepEqual(served.slice().sort(), ["/", "/", "/slow"]);
+    assert.deepEqual(served, ["/slow", "/"]);
+  });
+}
+
+test(`shutdown: with handler and attach, requests are counted once and all answered, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 10_000 });
+  const { promise, open } = gate();
+  const handler = shutdown.handler(async ({ url }: Request) => {
+    const { pathname } = new URL(url);
+    if (pathname === "/slow") await promise;
+    return new Response(`done ${pathname};`);
+  }, { label: ({ url }) => `handler ${new URL(url).pathname}` });
+  const server = shutdown.attach(createServer(nodeListener(handler)));
+  const { connect } = schemes.http!;
+  const client = new Client(connect(await listen(server)));
+  client.write(["/slow", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  while (shutdown.active < 3) await nextTurn();
+  assert.deepEqual(shutdown.labels, ["handler /slow", "handler /2", "handler /3"]);
+  shutdown.request();
+  open();
+  await client.end();
+  assert.deepEqual(client.text.match(/done .*?;/g), ["done /slow;", "done /2;", "done /3;"]);
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+for (const late of ["serve", "refuse"] as const) {
+  test(`shutdown: "Expect: 100-continue" on an existing connection, late: ${late}, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000, late });
+    const server = shutdown.attach(createServer(async (request, response) => {
+      let length = 0;
+      for await (const piece of request) length += piece.length;
+      response.end(`got ${length};`);
+    }));
+    const client = new Client(schemes.http!.connect(await listen(server)));
+    client.send("/");
+    await client.gets(/got 0;/);
+    client.text = "";
+    shutdown.request();
+    client.write("POST / HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
+    if (late === "serve") {
+      await client.gets(/100 Continue/);
+      client.write("body");
+      await client.gets(/200 OK[^]*got 4;/);
+    } else {
+      await client.gets(/503[^]*shutting down\.\n/);
+      assert.doesNotMatch(client.text, /100 Continue/);
+      client.write("body");
+    }
+    await client.end();
+    assert.equal((await shutdown.finished).ok, true);
   });
 }
 
