@@ -78,6 +78,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
 
   async toArray(): Promise<R[]> {
     this.#puller.buffer = Infinity;
+    this.#results.collect();
     this.#begin();
     this.poke();
     const end = await this.#end();

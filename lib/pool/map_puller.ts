@@ -8,13 +8,12 @@
  */
 import { isThenable, type WaitLimits } from "../internal/check.ts";
 import { type Hook, hook } from "../internal/hook.ts";
-import type { ResultNode, Results } from "./map_results.ts";
+import type { Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
+import { Worker, type WorkerOwner } from "./map_worker.ts";
 import type { MapJob } from "./map_types.ts";
 import { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
-
-const { then } = Promise.prototype;
 
 /** The map that a puller works for. */
 export interface PulledMap {
@@ -31,7 +30,7 @@ export interface PulledMap {
  */
 export type MapPhase = "unread" | "pulling" | "ending" | "over";
 
-export class Puller<T, R> {
+export class Puller<T, R> implements WorkerOwner<R> {
   // The phase only moves on. #running > 0 implies "pulling" or "ending".
   phase: MapPhase = "unread";
   buffer: number;
@@ -40,6 +39,7 @@ export class Puller<T, R> {
   #pulled = 0;
   /** An item is waited for: its slot, the source, or its start. One at a time. */
   #isWaiting = false;
+  readonly #idle: Worker<R>[] = [];
   readonly #pool: PoolState;
   readonly #map: PulledMap;
   readonly #job: MapJob<T, R>;
@@ -148,17 +148,19 @@ export class Puller<T, R> {
   /** Calls the function for the last item, in the slot of `call`. */
   #start(call: SlotCall): void {
     if (!this.#mayStart()) return this.#pool.free(call);
-    const index = this.#pulled++;
-    const node = this.#results.add(index);
+    const worker = this.#idle.pop() ?? new Worker<R>(this);
+    worker.call = call;
+    worker.index = this.#pulled++;
+    worker.node = this.#results.add(worker.index);
     this.#running++;
     try {
-      const result = this.#call(call, this.#source!.value as T, index);
-      if (isThenable(result)) return this.#follow(call, node, result);
-      this.#results.fill(node, result);
+      const result = this.#call(call, this.#source!.value as T, worker.index);
+      if (isThenable(result)) return worker.follow(result);
+      this.#results.fill(worker.node, worker.index, result);
     } catch (error) {
       this.#map.fail(error);
     }
-    this.#end(call);
+    this.#end(worker);
   }
 
   #call(call: SlotCall, value: T, index: number): R | PromiseLike<R> {
@@ -172,22 +174,23 @@ export class Puller<T, R> {
     return hook.run(call, () => fn(value, index, this.#limits.signal!));
   }
 
-  /** By the engine's own `then`, as `await` does it: one callback is called, once, for every kind of promise. */
-  #follow(call: SlotCall, node: ResultNode<R>, result: PromiseLike<R>): void {
-    then.call(Promise.resolve(result), (value) => {
-      this.#results.fill(node, value as R);
-      this.#end(call);
-      this.#goOn();
-    }, (error) => {
-      this.#map.fail(error);
-      this.#end(call);
-      this.#goOn();
-    });
+  onFulfilled(worker: Worker<R>, value: R): void {
+    this.#results.fill(worker.node, worker.index, value);
+    this.#end(worker);
+    this.#goOn();
   }
 
-  #end(call: SlotCall): void {
+  onRejected(worker: Worker<R>, error: unknown): void {
+    this.#map.fail(error);
+    this.#end(worker);
+    this.#goOn();
+  }
+
+  #end(worker: Worker<R>): void {
     this.#running--;
-    this.#pool.free(call);
+    this.#pool.free(worker.call!);
+    worker.node = worker.call = undefined;
+    this.#idle.push(worker);
   }
 
   #goOn(): void {

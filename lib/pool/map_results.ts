@@ -26,6 +26,9 @@ export class Results<R> {
   ahead = 0;
   #first: ResultNode<R> | undefined;
   #last: ResultNode<R> | undefined;
+  /** The results that are collected, from the index #end on. */
+  #collected: R[] | undefined;
+  #end = 0;
   #isDiscarded = false;
   readonly #isOrdered: boolean;
   readonly #readers = new WaitQueue<Read<R>>();
@@ -34,17 +37,28 @@ export class Results<R> {
     this.#isOrdered = isOrdered;
   }
 
-  /** A result is in the making. */
-  add(index: number): ResultNode<R> {
+  /** From now on, results go into an array instead of to a reader. */
+  collect(): void {
+    this.#collected ??= [];
+  }
+
+  /** A result is in the making. Returns its place; undefined if results are collected. */
+  add(index: number): ResultNode<R> | undefined {
     this.ahead++;
+    if (this.#collected !== undefined) return undefined;
+    this.#end = index + 1;
     const node: ResultNode<R> = { index, value: undefined, isReady: false, next: undefined };
     if (this.#isOrdered) this.#append(node);
     return node;
   }
 
   /** The result is ready. */
-  fill(node: ResultNode<R>, value: R): void {
+  fill(node: ResultNode<R> | undefined, index: number, value: R): void {
     if (this.#isDiscarded) return;
+    if (node === undefined) {
+      this.#collected![index - this.#end] = value;
+      return;
+    }
     node.value = value;
     node.isReady = true;
     if (!this.#isOrdered) this.#append(node);
@@ -65,9 +79,10 @@ export class Results<R> {
   takeAll(): R[] {
     const nodes: ResultNode<R>[] = [];
     for (let node = this.#first; node !== undefined; node = node.next) nodes.push(node);
-    this.discard();
     if (!this.#isOrdered) nodes.sort((a, b) => a.index - b.index);
-    return nodes.map((node) => node.value as R);
+    const collected = this.#collected ?? [];
+    this.discard();
+    return nodes.length === 0 ? collected : [...nodes.map((node) => node.value as R), ...collected];
   }
 
   /** No more results come: waiting reads end, the first of them with the error, if any. Returns whether one got it. */
@@ -85,6 +100,7 @@ export class Results<R> {
   discard(): void {
     this.#isDiscarded = true;
     this.#first = this.#last = undefined;
+    this.#collected = this.#collected && [];
   }
 
   #append(node: ResultNode<R>): void {
