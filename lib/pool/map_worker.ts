@@ -8,7 +8,7 @@ import type { SlotCall } from "./slots.ts";
 
 const { then } = Promise.prototype;
 
-/** What workers report to. */
+/** The puller of a worker. */
 export interface WorkerOwner<R> {
   onFulfilled(worker: Worker<R>, value: R): void;
   onRejected(worker: Worker<R>, error: unknown): void;
