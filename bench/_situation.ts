@@ -16,7 +16,7 @@ export type Lib = typeof Interlock;
 export interface Situation {
   readonly name: string;
   /** The unit of a figure: nanoseconds for one of `operations`, or the unit of the rounds' results. Less is better. */
-  readonly unit: "ns" | "µs" | "ms" | "bytes" | "commands";
+  readonly unit: "ns" | "µs" | "ms" | "bytes" | "commands" | "starts";
   /** How many operations a round has; its time is divided by that. */
   readonly operations: number;
   /** Ours; the first one is the baseline. */

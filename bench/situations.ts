@@ -1,4 +1,5 @@
 /** All situations of the local part. */
+import { acquireAll } from "./acquire_all.ts";
 import { condition } from "./condition.ts";
 import { event } from "./event.ts";
 import { cancellation } from "./internal/cancellation.ts";
@@ -6,6 +7,7 @@ import { keyedMutex } from "./keyed_mutex.ts";
 import { lock } from "./lock.ts";
 import { memory } from "./memory.ts";
 import { pool } from "./pool/pool.ts";
+import { rateLimiter } from "./rate_limiter.ts";
 import { run } from "./run.ts";
 import { rwLock } from "./rw_lock.ts";
 import { semaphore } from "./semaphore.ts";
@@ -17,6 +19,8 @@ export const situations: readonly Situation[] = [
   ...semaphore,
   ...rwLock,
   ...keyedMutex,
+  ...acquireAll,
+  ...rateLimiter,
   ...event,
   ...condition,
   ...pool,

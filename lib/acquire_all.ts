@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { must, readWaitOptions } from "./internal/check.ts";
+import { isThenable, must, readWaitOptions } from "./internal/check.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
@@ -83,14 +83,14 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 ): Promise<GuardGroup<GuardsOf<L>>> {
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
-  const { signal, timeout } = readWaitOptions(options) ?? {};
+  const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
   const order = new LockOrder(things);
   try {
     if (signal?.aborted) throw signal.reason;
     const guards = await acquireEach(things, order.indexes, restOf(signal, timeout));
     return new Group(guards, order.indexes) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
-    const isOurs = timeout !== undefined && error instanceof TimeoutError && error !== signal?.reason;
+    const isOurs = timeout < Infinity && error instanceof TimeoutError && error !== signal?.reason;
     throw isOurs ? new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms`, { cause: error }) : error;
   } finally {
     order.unpin();
@@ -98,8 +98,8 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 }
 
 /** The options for the next thing. */
-function restOf(signal: AbortSignal | undefined, timeout: number | undefined): () => WaitOptions | undefined {
-  if (timeout === undefined || timeout === Infinity) return () => signal && { signal };
+function restOf(signal: AbortSignal | undefined, timeout: number): () => WaitOptions | undefined {
+  if (timeout === Infinity) return () => signal && { signal };
   const deadline = performance.now() + timeout;
   return () => ({ signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) });
 }
@@ -121,10 +121,19 @@ async function acquireEach(
   return guards;
 }
 
-/** Gives back all, the latest first; resolves to the errors. */
-async function giveBack(acquired: readonly AnyGuard[]): Promise<unknown[]> {
-  const results = await Promise.allSettled([...acquired].reverse().map(async (guard) => await guard.release()));
-  return results.filter((result) => result.status === "rejected").map(({ reason }) => reason);
+/** Gives back all, the latest first. Returns the errors, as a promise if some are given back asynchronously. */
+function giveBack(acquired: readonly AnyGuard[]): unknown[] | Promise<unknown[]> {
+  const errors: unknown[] = [];
+  const pending: Promise<unknown>[] = [];
+  for (let i = acquired.length - 1; i >= 0; i--) {
+    try {
+      const released = acquired[i]!.release();
+      if (isThenable(released)) pending.push(Promise.resolve(released).catch((error) => errors.push(error)));
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  return pending.length === 0 ? errors : Promise.all(pending).then(() => errors);
 }
 
 class Group implements GuardGroup<readonly AnyGuard[]> {

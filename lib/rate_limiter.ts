@@ -8,6 +8,7 @@ import {
   checkFunction,
   checkInteger,
   checkNumber,
+  isThenable,
   must,
   promised,
   readName,
@@ -131,16 +132,7 @@ export class RateLimiter {
    *   or negative.
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
-    return promised(() => {
-      const limits = readWaitOptions(options);
-      const { permits = 1 } = options ?? {};
-      this.#check(permits);
-      throwIfAborted(limits);
-      if (this.#start(permits)) return Promise.resolve();
-      const started = this.#queue.wait(new PlainWaiter(this.#self, permits), limits);
-      this.#setTimer();
-      return started;
-    });
+    return promised(() => this.#wait(options) ?? Promise.resolve());
   }
 
   /**
@@ -165,8 +157,21 @@ export class RateLimiter {
    */
   async run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
     checkFunction(fn, "fn");
-    await this.acquire(options);
-    return await fn(); // awaited, so that the stack of an error shows the caller
+    await this.#wait(options); // also when it may start at once: `fn` is never called inside of the call of `run`
+    const result = fn();
+    return isThenable(result) ? await result : result; // awaited, so that the stack of an error shows the caller
+  }
+
+  /** Starts, and returns undefined, or waits. */
+  #wait(options: RateLimiterOptions | undefined): Promise<void> | undefined {
+    const limits = readWaitOptions(options);
+    const { permits = 1 } = options ?? {};
+    this.#check(permits);
+    throwIfAborted(limits);
+    if (this.#start(permits)) return undefined;
+    const started = this.#queue.wait(new PlainWaiter(this.#self, permits), limits);
+    this.#setTimer();
+    return started;
   }
 
   #join(onStart: () => void): () => void {

@@ -227,10 +227,13 @@ test("acquireAll: without a timeout, a TimeoutLock has its own", () =>
   withFakeTime(async (time) => {
     const [free, timed] = [new Lock(), new TimeoutLock(20)];
     const guard = await timed.acquire();
-    const call = watch(acquireAll([free, timed]));
-    await flushMicrotasks();
-    time.advance(20);
-    await assert.rejects(call.promise, /timed out after 20 ms/);
+    const calls = [undefined, { signal: new AbortController().signal }, { timeout: Infinity }]
+      .map((options) => watch(acquireAll([free, timed], options)));
+    for (const call of calls) {
+      await flushMicrotasks();
+      time.advance(20);
+      await assert.rejects(call.promise, /Cannot acquire lock: timed out after 20 ms/);
+    }
     assert.equal(free.locked, false);
     guard.release();
   }));

@@ -47,6 +47,7 @@ interface Entry {
   readonly index: number;
   readonly remote: string;
   readonly owner: number;
+  /** 0 for a thing that is not one key of many. */
   readonly key: number;
 }
 
@@ -54,14 +55,14 @@ interface Entry {
 export class LockOrder {
   /** Positions in the list, in the order in which to acquire. */
   readonly indexes: readonly number[];
-  readonly #unpins: (() => void)[] = [];
+  readonly #places: readonly Place[];
 
   /**
    * @throws {TypeError} for a thing without a place, and for the same thing twice.
    */
   constructor(list: readonly unknown[]) {
-    const places = list.map(checkPlace);
-    const entries = places.map((place, index) => this.#entry(place, index)).sort(compare);
+    this.#places = list.map(checkPlace);
+    const entries = this.#places.map(pinnedEntry).sort(compare);
     this.indexes = entries.map(({ index }) => index);
     try {
       checkDistinct(entries);
@@ -71,17 +72,9 @@ export class LockOrder {
     }
   }
 
-  /** The call is over; its keys need not keep their numbers. */
+  /** Called once, when the call is over: its keys need not keep their numbers. */
   unpin(): void {
-    for (const unpin of this.#unpins.splice(0)) unpin();
-  }
-
-  #entry(place: Place, index: number): Entry {
-    const { number, keys } = Numbers.of(place.owner);
-    const entry = { index, remote: place.remote ?? "", owner: number, key: 0 };
-    if (!("key" in place)) return entry;
-    this.#unpins.push(() => keys.unpin(place.key));
-    return { ...entry, key: keys.pin(place.key) };
+    for (const place of this.#places) if ("key" in place) Numbers.of(place.owner).keys.unpin(place.key);
   }
 }
 
@@ -91,6 +84,11 @@ function checkPlace(thing: unknown, index: number): Place {
   return place;
 }
 
+function pinnedEntry(place: Place, index: number): Entry {
+  const { number, keys } = Numbers.of(place.owner);
+  return { index, remote: place.remote ?? "", owner: number, key: "key" in place ? keys.pin(place.key) : 0 };
+}
+
 /** Local things have no remote text, so they come first. */
 function compare(a: Entry, b: Entry): number {
   if (a.remote !== b.remote) return a.remote < b.remote ? -1 : 1;
@@ -98,10 +96,10 @@ function compare(a: Entry, b: Entry): number {
 }
 
 function checkDistinct(entries: readonly Entry[]): void {
-  entries.forEach((entry, i) => {
-    const next = entries[i + 1];
-    if (next === undefined || compare(entry, next) !== 0) return;
-    const [first, second] = [entry.index, next.index].sort((a, b) => a - b);
+  for (let i = 1; i < entries.length; i++) {
+    const [before, entry] = [entries[i - 1]!, entries[i]!];
+    if (compare(before, entry) !== 0) continue;
+    const [first, second] = [before.index, entry.index].sort((a, b) => a - b);
     throw new TypeError(`list[${second}] must not be the same as list[${first}]: one call cannot hold it twice`);
-  });
+  }
 }
