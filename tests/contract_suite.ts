@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { type Acquirable, acquireAll, Lock, TimeoutError, type WaitOptions } from "../mod.ts";
 import { test } from "./_test.ts";
+import { Ledger } from "./diagnostics/_ledger.ts";
+import { Recording } from "./diagnostics/_tools.ts";
 import {
   CountingController,
   flushMicrotasks,
@@ -48,8 +50,10 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     if (needsPlace && factory.hasPlace === false) return;
     test(`${factory.name}: ${what}`, async () => {
       const body = await factory.make();
+      using ledger = new Ledger();
       try {
         await fn(new Kit(body, factory));
+        ledger.assertSound();
       } finally {
         await body.close?.();
       }
@@ -272,6 +276,25 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     await holder.release();
     await kit.isFree();
   }, { needsPlace: true });
+
+  check("its events: each wait ends in a grant or is given up, each grant in a release", async (kit) => {
+    using ledger = new Ledger();
+    using recording = new Recording();
+    const controller = new CountingController();
+    const { first, waiters } = await kit.three((i) =>
+      i === 1 ? { signal: controller.signal } : i === 2 ? { timeout: factory.short ?? 30 } : undefined
+    );
+    await assert.rejects(waiters[2]!.promise, TimeoutError);
+    controller.abort();
+    await waiters[1]!.promise.catch(() => {});
+    await kit.passesAlong(first, [waiters[0]!]);
+    await kit.it.run(() => {});
+    const of = (name: string) => recording.seen.filter(({ event }) => event === name);
+    assert.deepEqual(["wait", "grant", "giveUp", "release"].map((name) => of(name).length), [3, 4, 2, 4]);
+    assert.deepEqual(of("giveUp").map(({ outcome }) => outcome), ["timeout", "aborted"]);
+    assert.equal(new Set(recording.seen.map(({ kind, name, key }) => `${kind} ${name} ${key}`)).size, 1);
+    ledger.assertSettled();
+  });
 
   check("everybody gets its turn under load, one at a time", async ({ it, waiting, isFree }) => {
     let inside = 0, turns = 0;

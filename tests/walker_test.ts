@@ -16,6 +16,7 @@ import {
 } from "../mod.ts";
 import type { WaitOptions } from "../mod.ts";
 import { test } from "./_test.ts";
+import { Ledger } from "./diagnostics/_ledger.ts";
 import {
   CountingController,
   type FakeTime,
@@ -216,25 +217,36 @@ class Walk {
   }
 }
 
+/** Each walk runs with and without an observer, whose events must keep their invariants and end with the walk. */
+function register(name: string, fn: (random: Random, time: FakeTime) => Promise<void>): void {
+  test(`walk: ${name}`, () => seeded((random) => withFakeTime((time) => fn(random, time))));
+  test(`walk: ${name}, observed`, () =>
+    seeded((random) =>
+      withFakeTime(async (time) => {
+        using ledger = new Ledger();
+        await fn(random, time);
+        ledger.assertSettled();
+        assert.ok(ledger.count > 1000, `${ledger.count} events`);
+      })
+    ));
+}
+
 function walk(
   name: string,
   make: () => { thing: Weighted; permits: number; sizes: readonly number[]; check?: () => void },
 ): void {
-  test(`walk: ${name}`, () =>
-    seeded((random) =>
-      withFakeTime(async (time) => {
-        const { thing, permits, sizes, check } = make();
-        const line = new Walk(thing, permits, sizes, random, time);
-        for (let step = 0; step < STEPS; step++) {
-          line.step();
-          line.checkCounts();
-          check?.();
-          if (random.below(3) > 0) await line.checkOutcomes();
-        }
-        await line.end();
-        check?.();
-      })
-    ));
+  register(name, async (random, time) => {
+    const { thing, permits, sizes, check } = make();
+    const line = new Walk(thing, permits, sizes, random, time);
+    for (let step = 0; step < STEPS; step++) {
+      line.step();
+      line.checkCounts();
+      check?.();
+      if (random.below(3) > 0) await line.checkOutcomes();
+    }
+    await line.end();
+    check?.();
+  });
 }
 
 function ofLock(lock: Lock | Condition, waiting: () => number): Weighted {
@@ -303,92 +315,86 @@ walk("KeyedMutex, one key", () => {
   };
 });
 
-test("walk: KeyedMutex, many keys, holders that fail, wait and give up", () =>
-  seeded((random) =>
-    withFakeTime(async (time) => {
-      const keys = new KeyedMutex<unknown>();
-      const names = [NaN, "a", "b", {}, Symbol("s"), 0];
-      const inside = new Map<unknown, number>();
-      const open: (() => void)[] = [];
-      const all: Promise<unknown>[] = [];
-      for (let step = 0; step < STEPS; step++) {
-        const key = random.pick(names);
-        const controller = random.below(3) === 0 ? new AbortController() : undefined;
-        const timeout = random.pick([0, 4, Infinity, Infinity]);
-        const fails = random.below(4) === 0;
-        const work = async () => {
-          assert.equal(inside.get(key) ?? 0, 0, "two holders of one key");
-          inside.set(key, 1);
-          await new Promise<void>((resolve) => open.push(resolve));
-          inside.set(key, 0);
-          if (fails) throw new Error("work failed");
-        };
-        all.push(keys.run(key, work, { signal: controller?.signal, timeout }).catch(() => {}));
-        if (random.below(2) === 0) controller?.abort();
-        if (random.below(3) === 0) time.advance(1);
-        if (random.below(2) === 0) open.splice(random.below(open.length + 1), 1)[0]?.();
-        await flushMicrotasks();
-        const held = names.filter((name) => keys.locked(name));
-        assert.equal(keys.size, held.length);
-        for (const name of names) assert.ok(keys.locked(name) || keys.waiting(name) === 0);
-      }
-      time.advance(10);
-      while (keys.size > 0) {
-        open.splice(0).forEach((finish) => finish());
-        await flushMicrotasks();
-      }
-      await Promise.all(all);
-    })
-  ));
+register("KeyedMutex, many keys, holders that fail, wait and give up", async (random, time) => {
+  const keys = new KeyedMutex<unknown>();
+  const names = [NaN, "a", "b", {}, Symbol("s"), 0];
+  const inside = new Map<unknown, number>();
+  const open: (() => void)[] = [];
+  const all: Promise<unknown>[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    const key = random.pick(names);
+    const controller = random.below(3) === 0 ? new AbortController() : undefined;
+    const timeout = random.pick([0, 4, Infinity, Infinity]);
+    const fails = random.below(4) === 0;
+    const work = async () => {
+      assert.equal(inside.get(key) ?? 0, 0, "two holders of one key");
+      inside.set(key, 1);
+      await new Promise<void>((resolve) => open.push(resolve));
+      inside.set(key, 0);
+      if (fails) throw new Error("work failed");
+    };
+    all.push(keys.run(key, work, { signal: controller?.signal, timeout }).catch(() => {}));
+    if (random.below(2) === 0) controller?.abort();
+    if (random.below(3) === 0) time.advance(1);
+    if (random.below(2) === 0) open.splice(random.below(open.length + 1), 1)[0]?.();
+    await flushMicrotasks();
+    const held = names.filter((name) => keys.locked(name));
+    assert.equal(keys.size, held.length);
+    for (const name of names) assert.ok(keys.locked(name) || keys.waiting(name) === 0);
+  }
+  time.advance(10);
+  while (keys.size > 0) {
+    open.splice(0).forEach((finish) => finish());
+    await flushMicrotasks();
+  }
+  await Promise.all(all);
+});
 
-test("walk: Condition with notifications, aborts, time-outs and guards that are dropped", () =>
-  seeded((random) =>
-    withFakeTime(async (time) => {
-      const lock = new Lock();
-      const condition = new Condition(lock);
-      let sleeping = 0, owed = 0, inside = 0;
-      const outcomes = { woken: 0, gaveUp: 0, dropped: 0 };
-      const all: Promise<void>[] = [];
-      const sleeper = async () => {
-        const guard = await lock.acquire();
-        const controller = new AbortController();
-        const how = random.below(5);
-        const waiting = condition.wait({ signal: controller.signal, timeout: random.pick([3, 7, Infinity]) });
-        sleeping++;
-        if (how === 0) time.advance(1);
-        if (how === 1) guard.release();
-        if (how === 2) queueMicrotask(() => controller.abort());
-        await waiting.then(() => (owed--, outcomes.woken++), () => how === 1 ? outcomes.dropped++ : outcomes.gaveUp++);
-        sleeping--;
-        assert.equal(guard.held, how !== 1);
-        if (how === 1) return;
-        assert.equal(++inside, 1, "two holders");
-        await Promise.resolve();
-        inside--;
-        guard.release();
-      };
-      for (let step = 0; step < STEPS / 4; step++) {
-        if (sleeping < 20) all.push(sleeper());
-        await flushMicrotasks();
-        if (random.below(3) === 0) time.advance(1);
-        using _ = lock.tryAcquire() ?? await lock.acquire();
-        const before = condition.waiting;
-        const n = random.below(3);
-        condition.notify(n);
-        owed += before - condition.waiting;
-        assert.equal(before - condition.waiting, Math.min(n, before));
-      }
-      await flushMicrotasks();
-      using _ = lock.tryAcquire() ?? await lock.acquire();
-      owed += condition.waiting;
-      condition.notifyAll();
-      _.release();
-      await Promise.all(all);
-      assert.equal(owed, 0, "every notification woke exactly one");
-      assert.deepEqual([lock.locked, lock.waiting, condition.waiting, sleeping], [false, 0, 0, 0]);
-      assert.ok(Object.values(outcomes).every((count) => count > 0), JSON.stringify(outcomes));
-    })
-  ));
+register("Condition with notifications, aborts, time-outs and guards that are dropped", async (random, time) => {
+  const lock = new Lock();
+  const condition = new Condition(lock);
+  let sleeping = 0, owed = 0, inside = 0;
+  const outcomes = { woken: 0, gaveUp: 0, dropped: 0 };
+  const all: Promise<void>[] = [];
+  const sleeper = async () => {
+    const guard = await lock.acquire();
+    const controller = new AbortController();
+    const how = random.below(5);
+    const waiting = condition.wait({ signal: controller.signal, timeout: random.pick([3, 7, Infinity]) });
+    sleeping++;
+    if (how === 0) time.advance(1);
+    if (how === 1) guard.release();
+    if (how === 2) queueMicrotask(() => controller.abort());
+    await waiting.then(() => (owed--, outcomes.woken++), () => how === 1 ? outcomes.dropped++ : outcomes.gaveUp++);
+    sleeping--;
+    assert.equal(guard.held, how !== 1);
+    if (how === 1) return;
+    assert.equal(++inside, 1, "two holders");
+    await Promise.resolve();
+    inside--;
+    guard.release();
+  };
+  for (let step = 0; step < STEPS / 4; step++) {
+    if (sleeping < 20) all.push(sleeper());
+    await flushMicrotasks();
+    if (random.below(3) === 0) time.advance(1);
+    using _ = lock.tryAcquire() ?? await lock.acquire();
+    const before = condition.waiting;
+    const n = random.below(3);
+    condition.notify(n);
+    owed += before - condition.waiting;
+    assert.equal(before - condition.waiting, Math.min(n, before));
+  }
+  await flushMicrotasks();
+  using _ = lock.tryAcquire() ?? await lock.acquire();
+  owed += condition.waiting;
+  condition.notifyAll();
+  _.release();
+  await Promise.all(all);
+  assert.equal(owed, 0, "every notification woke exactly one");
+  assert.deepEqual([lock.locked, lock.waiting, condition.waiting, sleeping], [false, 0, 0, 0]);
+  assert.ok(Object.values(outcomes).every((count) => count > 0), JSON.stringify(outcomes));
+});
 
 /** One request to the limiter, in the model. */
 interface Request {
@@ -440,60 +446,57 @@ class LimiterModel {
   }
 }
 
-test("walk: RateLimiter", () =>
-  seeded((random) =>
-    withFakeTime(async (time) => {
-      const [limit, interval] = [5, 50];
-      const limiter = new RateLimiter(limit, interval);
-      const model = new LimiterModel(limit, interval);
-      const shared = [new CountingController(), new CountingController()];
-      let requests: Request[] = [];
-      let started = 0;
-      const acquire = () => {
-        const permits = random.pick([1, 1, 2, limit]);
-        const timeout = random.pick([0, 33, 77, Infinity]); // time-outs and starts never fall on the same millisecond
-        const controller = random.pick([undefined, ...shared, new CountingController()]);
-        const watched = watch(limiter.acquire({ permits, timeout, signal: controller?.signal }));
-        const request: Request = { permits, deadline: model.now + timeout, controller, watched, state: "waiting" };
-        requests.push(request);
-        if (controller?.signal.aborted) request.state = "gone";
-        else if (model.queue.length === 0 && model.tryStart(permits)) request.state = "started";
-        else if (timeout === 0) request.state = "gone";
-        else model.queue.push(request);
-      };
-      const tryAcquire = () => {
-        const permits = 1 + random.below(limit);
-        assert.equal(limiter.tryAcquire(permits), model.queue.length === 0 && model.tryStart(permits));
-      };
-      const abort = () => {
-        const { controller } = model.queue.length > 0 ? random.pick(model.queue) : { controller: undefined };
-        if (controller === undefined) return;
-        controller.abort();
-        const index = shared.indexOf(controller);
-        if (index >= 0) shared[index] = new CountingController();
-        model.leave((request) => request.controller === controller);
-      };
-      const advance = () => {
-        const ms = 10 * random.below(4);
-        time.advance(ms);
-        model.advance(ms);
-      };
-      for (let step = 0; step < STEPS; step++) {
-        random.pick([acquire, acquire, tryAcquire, abort, advance, advance])();
-        assert.equal(limiter.waiting, model.queue.length);
-        if (model.queue.length === 0) assert.equal(time.timers, 0);
-        assert.ok(time.timers <= 1);
-        if (random.below(3) === 0) continue;
-        await flushMicrotasks();
-        const seen = { waiting: "pending", started: "fulfilled", gone: "rejected" };
-        for (const { watched, state } of requests) assert.equal(watched.state, seen[state]);
-        started += requests.filter(({ state }) => state === "started").length;
-        requests = requests.filter(({ state }) => state === "waiting");
-      }
-      assert.ok(started > STEPS / 20, `${started} started`);
-      for (const controller of shared) controller.abort();
-      for (const { controller } of requests) controller?.abort();
-      while (limiter.waiting > 0) time.advance(10);
-      await flushMicrotasks();
-    })
-  ));
+register("RateLimiter", async (random, time) => {
+  const [limit, interval] = [5, 50];
+  const limiter = new RateLimiter(limit, interval);
+  const model = new LimiterModel(limit, interval);
+  const shared = [new CountingController(), new CountingController()];
+  let requests: Request[] = [];
+  let started = 0;
+  const acquire = () => {
+    const permits = random.pick([1, 1, 2, limit]);
+    const timeout = random.pick([0, 33, 77, Infinity]); // time-outs and starts never fall on the same millisecond
+    const controller = random.pick([undefined, ...shared, new CountingController()]);
+    const watched = watch(limiter.acquire({ permits, timeout, signal: controller?.signal }));
+    const request: Request = { permits, deadline: model.now + timeout, controller, watched, state: "waiting" };
+    requests.push(request);
+    if (controller?.signal.aborted) request.state = "gone";
+    else if (model.queue.length === 0 && model.tryStart(permits)) request.state = "started";
+    else if (timeout === 0) request.state = "gone";
+    else model.queue.push(request);
+  };
+  const tryAcquire = () => {
+    const permits = 1 + random.below(limit);
+    assert.equal(limiter.tryAcquire(permits), model.queue.length === 0 && model.tryStart(permits));
+  };
+  const abort = () => {
+    const { controller } = model.queue.length > 0 ? random.pick(model.queue) : { controller: undefined };
+    if (controller === undefined) return;
+    controller.abort();
+    const index = shared.indexOf(controller);
+    if (index >= 0) shared[index] = new CountingController();
+    model.leave((request) => request.controller === controller);
+  };
+  const advance = () => {
+    const ms = 10 * random.below(4);
+    time.advance(ms);
+    model.advance(ms);
+  };
+  for (let step = 0; step < STEPS; step++) {
+    random.pick([acquire, acquire, tryAcquire, abort, advance, advance])();
+    assert.equal(limiter.waiting, model.queue.length);
+    if (model.queue.length === 0) assert.equal(time.timers, 0);
+    assert.ok(time.timers <= 1);
+    if (random.below(3) === 0) continue;
+    await flushMicrotasks();
+    const seen = { waiting: "pending", started: "fulfilled", gone: "rejected" };
+    for (const { watched, state } of requests) assert.equal(watched.state, seen[state]);
+    started += requests.filter(({ state }) => state === "started").length;
+    requests = requests.filter(({ state }) => state === "waiting");
+  }
+  assert.ok(started > STEPS / 20, `${started} started`);
+  for (const controller of shared) controller.abort();
+  for (const { controller } of requests) controller?.abort();
+  while (limiter.waiting > 0) time.advance(10);
+  await flushMicrotasks();
+});
