@@ -87,6 +87,16 @@ test("rules: only relative imports, with their endings", () => {
   }
 });
 
+test("rules: timers and signals only in the cancellation", () => {
+  const uses = ["setTimeout(a);", "globalThis.clearInterval(1);", 'signal.addEventListener("abort", a);'];
+  for (const code of uses) {
+    assert.equal(check(rules.oneCancellation, with_("lib/lock.ts", code)), 1, code);
+    assert.equal(check(rules.oneCancellation, { "lib/internal/timers.ts": code }), 0, code);
+  }
+  const fine = ["// setTimeout(a)", "type A = ReturnType<typeof setTimeout>;", 'signal.addEventListener("error", a);'];
+  for (const code of fine) assert.equal(check(rules.oneCancellation, with_("lib/lock.ts", code)), 0, code);
+});
+
 test("rules: no Deno, no using, nothing that can't be erased", () => {
   assert.equal(check(rules.noDeno, with_("lib/lock.ts", "Deno.exit();")), 1);
   assert.equal(check(rules.noDeno, with_("lib/lock.ts", "globalThis.Deno?.exit();")), 1);

@@ -24,6 +24,7 @@ const structure = {
   localIsFreeOfOtherEntries: rules.localIsFreeOfOtherEntries,
   onlyRelativeImports: rules.onlyRelativeImports,
   noDeno: rules.noDeno,
+  oneCancellation: rules.oneCancellation,
   noUsing: rules.noUsing,
   erasable: rules.erasable,
   shortFiles: rules.shortFiles,

@@ -13,9 +13,8 @@
  *   before.
  * - `class … implements Cancellable`, one for any number of waits, with a `CancelRegistration` for each.
  *
- * The options of a public method are read by `readWaitOptions` of `check.ts`, once, when the call is made; which
- * returns {@linkcode WaitLimits}. A signal that is already aborted
- * has to be checked before: it never notifies again.
+ * The options of a public method are read once, when the call is made, by `readWaitOptions` of `check.ts`; it returns
+ * {@linkcode WaitLimits}. A signal that is already aborted has to be checked before: it never notifies again.
  *
  * @module
  */

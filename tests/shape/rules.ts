@@ -77,6 +77,23 @@ export const noDeno: Rule = (tree) =>
       .map((node) => `${tree.at(path, node)} uses Deno`)
   );
 
+/** The only files that may set timers or listen to signals. The page of the dashboard runs in a browser of its own. */
+const CANCELLATION = ["lib/internal/cancellation.ts", "lib/internal/timers.ts", "lib/diagnostics/dashboard/page.ts"];
+const TIMERS = /^(set|clear)(Timeout|Interval)$/;
+
+/** Timers and the "abort" events of signals are known to the cancellation alone. */
+export const oneCancellation: Rule = (tree) =>
+  library(tree).filter((path) => !CANCELLATION.includes(path)).flatMap((path) =>
+    [...tree.nodes(path)].filter((node) =>
+      ts.isIdentifier(node) && TIMERS.test(node.text) && !isInType(node) || isAbortListener(node)
+    ).map((node) => `${tree.at(path, node)} uses ${node.getText()}`)
+  );
+
+function isAbortListener(node: ts.Node): boolean {
+  return ts.isCallExpression(node) && /addEventListener$/.test(node.expression.getText()) &&
+    node.arguments[0]?.getText() === '"abort"';
+}
+
 function isInType(node: ts.Node): boolean {
   return ts.isTypeNode(node.parent) || ts.isPropertySignature(node.parent);
 }
