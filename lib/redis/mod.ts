@@ -12,7 +12,7 @@ export { denoRedis } from "./clients/deno_redis.ts";
 export type { DenoRedisClient } from "./clients/deno_redis.ts";
 export type { DenoRedisSubscriber, DenoRedisSubscription } from "./clients/deno_subscriptions.ts";
 export { RedisError } from "./errors.ts";
-export type { Holder, Inspection } from "./inspect.ts";
+export type { Holder, Inspection, Waiter } from "./inspect.ts";
 export { ioRedis } from "./clients/io_redis.ts";
 export type { IoRedisClient } from "./clients/io_redis.ts";
 export { RedisKeyedMutex } from "./keyed_mutex.ts";

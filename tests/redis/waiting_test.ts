@@ -206,7 +206,7 @@ redisTest("who may not publish can release all the same", async ({ server, backe
   const second = lock.acquire();
   // In line, and to be told by push.
   await until(async () => {
-    const [id] = (await lock.inspect()).waiters;
+    const id = (await lock.inspect()).waiters[0]?.id;
     return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === "p";
   });
   await server.send("ACL", "SETUSER", "default", "-publish");

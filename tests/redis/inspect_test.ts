@@ -1,0 +1,96 @@
+/** `inspect()`: holders and waiters, with their owners and times by the server's clock. */
+import assert from "node:assert/strict";
+import { type Inspection, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { redisTest, until } from "./_clients.ts";
+
+redisTest(
+  "inspect returns holders and waiters with owner, since and expiresIn",
+  async ({ server, backend, connect }) => {
+    const far = await connect();
+    const options = { ttl: 60_000, owner: "checkout 7" };
+    const keyed = new RedisKeyedMutex(backend, options);
+    const [lock, semaphore, rw] = [
+      new RedisLock(backend, "a", options),
+      new RedisSemaphore(backend, "a", 1, options),
+      new RedisRwLock(backend, "a", options),
+    ];
+    const cases = [
+      { body: lock, other: new RedisLock(far, "a"), inspect: () => lock.inspect(), permits: 1 },
+      { body: semaphore, other: new RedisSemaphore(far, "a", 1), inspect: () => semaphore.inspect(), permits: 1 },
+      { body: keyed.at("a"), other: new RedisKeyedMutex(far).at("a"), inspect: () => keyed.inspect("a"), permits: 1 },
+      { body: rw.writer, other: new RedisRwLock(far, "a").reader, inspect: () => rw.inspect(), permits: 1e9 },
+    ];
+    const clock = async () => {
+      const [seconds, micros] = await server.send("TIME") as string[];
+      return Number(seconds) * 1000 + Number(micros) / 1000;
+    };
+    for (const { body, other, inspect, permits } of cases) {
+      assert.deepEqual(await inspect(), { holders: [], waiters: [], waiting: 0, fence: 0, ttl: 0 });
+      const before = await clock();
+      const lease = await body.acquire();
+      const between = await clock();
+      const waiting = [other.acquire()];
+      await until(async () => (await inspect()).waiting === 1);
+      waiting.push(body.acquire());
+      await until(async () => (await inspect()).waiting === 2);
+      const after = await clock();
+      const { holders, waiters, fence, ttl }: Inspection = await inspect();
+      const [holder, ...more] = holders;
+      assert.equal(more.length, 0);
+      assert.deepEqual(
+        [holder!.id, holder!.process, holder!.owner, holder!.fencingToken, holder!.permits],
+        [lease.id, lease.id.slice(0, 13), "checkout 7", lease.fencingToken, permits],
+      );
+      assert.ok(holder!.since >= Math.floor(before) && holder!.since <= between, `${holder!.since}`);
+      assert.ok(holder!.expiresIn > 50_000 && holder!.expiresIn <= 60_000);
+      assert.equal(fence, lease.fencingToken);
+      assert.ok(ttl > holder!.expiresIn);
+      assert.deepEqual(waiters.map(({ owner }) => owner), [undefined, "checkout 7"]);
+      assert.ok(!("owner" in waiters[0]!));
+      assert.notEqual(waiters[0]!.process, holder!.process);
+      assert.equal(waiters[1]!.process, holder!.process);
+      for (const { since, expiresIn } of waiters) {
+        assert.ok(since >= Math.floor(between) && since <= after + 1, `${since}`);
+        assert.ok(expiresIn > 0);
+      }
+      assert.ok(waiters[0]!.since <= waiters[1]!.since);
+      await lease.release();
+      const next = await waiting[0]!;
+      assert.equal(next.id, waiters[0]!.id);
+      assert.equal((await inspect()).holders[0]!.owner, undefined); // handed off by push
+      await next.release();
+      const last = await waiting[1]!;
+      assert.equal((await inspect()).holders[0]!.owner, "checkout 7");
+      await last.extend();
+      assert.equal((await inspect()).holders[0]!.owner, "checkout 7");
+      await last.release();
+    }
+  },
+);
+
+redisTest("inspect returns at most 1,000 waiters, and their number", async ({ backend }) => {
+  const lock = new RedisLock(backend, "a");
+  const semaphore = new RedisSemaphore(backend, "a", 1500);
+  const holder = await lock.acquire();
+  const controller = new AbortController();
+  const calls = Array.from({ length: 1200 }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
+  await until(async () => (await lock.inspect()).waiting === 1200);
+  const { waiters, waiting } = await lock.inspect();
+  assert.deepEqual([waiters.length, waiting, new Set(waiters.map(({ id }) => id)).size], [1000, 1200, 1000]);
+  controller.abort();
+  await Promise.all(calls);
+  await holder.release();
+  const leases = await Promise.all(Array.from({ length: 1500 }, () => semaphore.acquire()));
+  assert.equal((await semaphore.inspect()).holders.length, 1500);
+  await Promise.all(leases.map((lease) => lease.release()));
+});
+
+redisTest("an owner of any text is kept as it is", async ({ backend }) => {
+  for (const owner of ["a", " two  words ", "ünïcode 🔒", "5 6 7", '"quoted"', "x".repeat(100)]) {
+    for (const body of [new RedisLock(backend, owner, { owner }), new RedisSemaphore(backend, owner, 2, { owner })]) {
+      const lease = await body.acquire();
+      assert.equal((await body.inspect()).holders[0]!.owner, owner);
+      await lease.release();
+    }
+  }
+});
