@@ -15,7 +15,7 @@ interface Pipe {
 export class FaultProxy implements AsyncDisposable {
   readonly port: number;
   #server: Server;
-  readonly #target: number;
+  #target: number;
   readonly #pipes = new Set<Pipe>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   /** Milliseconds that every chunk takes at least, and at most so much more; order is kept. */
@@ -41,6 +41,11 @@ export class FaultProxy implements AsyncDisposable {
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** New connections go to this port from now on; those that are open stay where they are. */
+  redirect(port: number): void {
+    this.#target = port;
   }
 
   /** No new connections from now on; those that are open go on. */

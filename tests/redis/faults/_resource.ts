@@ -14,6 +14,8 @@ export interface Message {
   readonly fence: number;
   /** Milliseconds for which its lease is good. */
   readonly good: number;
+  /** The end of that on the machine's wall clock, so that a message that is late claims no more. */
+  readonly until?: number;
   readonly weight: number;
   /** Milliseconds that it waited. */
   readonly waited: number;
@@ -85,7 +87,7 @@ export class Resource implements AsyncDisposable {
     if (message.say === "enter") this.#enter(place, message);
     else if (message.say === "leave") place.inside.delete(worker);
     const inside = place.inside.get(worker);
-    if (inside) inside.until = performance.now() + message.good;
+    if (inside) inside.until = endOf(message);
     // Only who has the room for itself is kept in order by tokens.
     if (message.say !== "write" || message.weight < this.#room) return true;
     if (fence < place.highest) {
@@ -96,7 +98,8 @@ export class Resource implements AsyncDisposable {
     return true;
   }
 
-  #enter({ inside }: Place, { name, worker, fence, weight, good, waited }: Message): void {
+  #enter({ inside }: Place, message: Message): void {
+    const { name, worker, fence, weight, waited } = message;
     const now = performance.now();
     const good_ = [...inside].filter(([, { until }]) => until > now);
     const taken = good_.reduce((sum, [, one]) => sum + one.weight, 0);
@@ -105,7 +108,7 @@ export class Resource implements AsyncDisposable {
         `${name}: ${worker} (${fence}) next to ${good_.map(([who, one]) => `${who} (${one.fence})`)}`,
       );
     }
-    inside.set(worker, { weight, fence, until: now + good });
+    inside.set(worker, { weight, fence, until: endOf(message) });
     this.figures.acquisitions++;
     this.figures.longestWait = Math.max(this.figures.longestWait, waited);
     this.lastEntry = now;
@@ -116,4 +119,8 @@ export class Resource implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
+}
+
+function endOf({ good, until = Infinity }: Message): number {
+  return performance.now() + Math.min(good, until - Date.now());
 }

@@ -132,12 +132,15 @@ async function use(lease: Lease, waited: number): Promise<void> {
     if (late > 300 && awake()) complaints.push(`the signal aborted ${late} ms late`);
     if (!(lease.signal.reason instanceof LeaseLostError)) complaints.push(`aborted with ${lease.signal.reason}`);
   });
-  const good = () => Math.max(0, lease.held ? lease.expiresAt - Date.now() : 0);
-  if (good() === 0) return void await lease.release();
-  await tell({ say: "enter", name, fence, weight, waited, good: good() });
+  const good = () => {
+    const rest = Math.max(0, lease.held ? lease.expiresAt - Date.now() : 0);
+    return { good: rest, until: wallClock() + rest };
+  };
+  if (good().good === 0) return void await lease.release();
+  await tell({ say: "enter", name, fence, weight, waited, ...good() });
   if (orders.block > 0 && turn++ === 0) blockFor(orders.block);
   for (let left = hold; left > 0 && lease.held; left -= 5) {
-    await tell({ say: "write", name, fence, weight, good: good() });
+    await tell({ say: "write", name, fence, weight, ...good() });
     await sleep(5);
   }
   // A write by whoever believes too long that it holds: the resource has to refuse it where somebody else came.

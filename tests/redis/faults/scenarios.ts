@@ -1,9 +1,23 @@
 /** All faults, by what they happen to. A scenario says what happens; what has to be true is the harness's business. */
+import { crowds } from "./bounded.ts";
 import { client } from "./client.ts";
 import { data } from "./data.ts";
+import { failover } from "./failover.ts";
+import { leases } from "./leases.ts";
 import { network } from "./network.ts";
 import { races } from "./races.ts";
 import { server } from "./server.ts";
+import { waiting } from "./waiters.ts";
 import type { Scenario } from "./_harness.ts";
 
-export const scenarios: readonly Scenario[] = [...network, ...server, ...data, ...client, ...races];
+export const scenarios: readonly Scenario[] = [
+  ...network,
+  ...server,
+  ...data,
+  ...client,
+  ...races,
+  ...failover,
+  ...waiting,
+  ...leases,
+  ...crowds,
+];

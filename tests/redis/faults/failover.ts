@@ -1,0 +1,135 @@
+/** What happens when another server takes over: one address, two servers, and connections that stay behind. */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Acquirable,
+  type Backend,
+  type Lease,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../../lib/redis/mod.ts";
+import { connectNode, until } from "../_clients.ts";
+import { Server } from "../_server.ts";
+import { type Harness, type Scenario, TTL } from "./_harness.ts";
+import { History } from "./_history.ts";
+import { FaultProxy } from "./_proxy.ts";
+
+const OPTIONS = { ttl: 3 * TTL, retention: 1000 };
+
+const bodies: Readonly<Record<string, (backend: Backend) => Acquirable<Lease>>> = {
+  lock: (backend) => new RedisLock(backend, "failover", OPTIONS),
+  semaphore: (backend) => new RedisSemaphore(backend, "failover", 1, OPTIONS),
+  writer: (backend) => new RedisRwLock(backend, "failover", OPTIONS).writer,
+};
+
+/** A second server that follows the scenario's own, for as long as `fn` runs. */
+async function withReplica(harness: Harness, fn: (replica: Server) => Promise<void>): Promise<void> {
+  await using replica = await Server.start("--replicaof", "127.0.0.1", String(harness.server.port));
+  await inStep(harness.server);
+  await fn(replica);
+}
+
+async function inStep(primary: Server): Promise<void> {
+  await until(async () => /slave0:.*state=online.*lag=[01]/.test(String(await primary.send("INFO", "replication"))));
+}
+
+/** The replica takes over as by hand: what was sent before has arrived, and the address leads to it from now on. */
+async function takeOver(harness: Harness, replica: Server, address: FaultProxy): Promise<void> {
+  await harness.server.send("WAIT", 1, 1000);
+  await replica.send("REPLICAOF", "NO", "ONE");
+  await harness.server.send("REPLICAOF", "127.0.0.1", replica.port);
+  address.redirect(replica.port);
+  await inStep(replica);
+}
+
+async function waiters(server: Server, count: number): Promise<void> {
+  await until(async () => {
+    const [key] = await server.send("KEYS", "interlock:*:waiters") as string[];
+    return key !== undefined && Number(await server.send("HLEN", key)) >= count;
+  });
+}
+
+/**
+ * The holder's commands go to the new primary; the waiters stay on the old one, which is a replica now and delivers what
+ * is published. Then their commands move, too, and their subscriptions have to follow.
+ */
+async function stuckSubscribers(harness: Harness, make: (backend: Backend) => Acquirable<Lease>): Promise<void> {
+  const address = await FaultProxy.start(harness.server.port);
+  const releasing = await connectNode(address.url);
+  await withReplica(harness, async (replica) => {
+    const history = new History(harness);
+    const first = make(releasing.backend);
+    const clients = await Promise.all([1, 2, 3].map(() => harness.connect()));
+    const others = clients.map(({ backend }) => make(backend));
+    const round = async (name: string, server: Server, before?: () => Promise<void>) => {
+      const holder = await history.enter(name, first, { timeout: 20_000 });
+      const queue: Promise<void>[] = [];
+      for (const [i, body] of others.entries()) {
+        queue.push(history.visit(`${name} ${i}`, body, { timeout: 20_000 }));
+        await waiters(server, i + 1);
+      }
+      await sleep(200); // their subscriptions are made by now
+      await before?.();
+      const start = performance.now();
+      await history.leave(name, holder);
+      if (before !== undefined) {
+        harness.proxy.redirect(replica.port);
+        harness.proxy.cut("commands");
+      }
+      await Promise.all(queue);
+      return performance.now() - start;
+    };
+    await round("warm", harness.server);
+    await round("taken over", harness.server, async () => {
+      await takeOver(harness, replica, address);
+      address.cut("all");
+    });
+    await round("after", replica);
+    const took = await round("healed", replica);
+    harness.must(took < 500, `three hand-offs took ${Math.round(took)} ms after the subscriptions healed`);
+  });
+  await releasing.close();
+  await address[Symbol.asyncDispose]();
+}
+
+/** Workers go on while servers take over from each other, by FAILOVER and by a kill. */
+async function workersThrough(harness: Harness, fail: (replica: Server) => Promise<void>): Promise<void> {
+  await withReplica(harness, async (replica) => {
+    await harness.workers(4, "lock");
+    await harness.entries(20);
+    await fail(replica);
+    await harness.recover(20);
+    await harness.stop();
+    await replica.send("FLUSHALL"); // what it has is not for the check of the keys
+  });
+}
+
+export const failover: readonly Scenario[] = [
+  ...Object.entries(bodies).map(([name, make]): Scenario => ({
+    name: `a replica takes over, subscribers stay on the old server: ${name}`,
+    run: (harness) => stuckSubscribers(harness, make),
+  })),
+  {
+    name: "FAILOVER to a replica behind the same address",
+    lossy: true,
+    run: (harness) =>
+      workersThrough(harness, async (replica) => {
+        await harness.server.send("FAILOVER", "TO", "127.0.0.1", replica.port, "TIMEOUT", 2000);
+        await until(async () => /role:master/.test(String(await replica.send("INFO", "replication"))));
+        harness.proxy.redirect(replica.port);
+        harness.proxy.cut("commands");
+      }),
+  },
+  {
+    name: "the primary is killed, its replica takes over",
+    lossy: true, // the last writes may be missing
+    run: (harness) =>
+      workersThrough(harness, async (replica) => {
+        await harness.server.kill();
+        await replica.send("REPLICAOF", "NO", "ONE");
+        harness.proxy.redirect(replica.port);
+        await sleep(TTL); // what the old primary had granted runs out
+        await harness.server.start(); // for the checks at the end
+      }),
+  },
+];
