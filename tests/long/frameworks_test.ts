@@ -1,0 +1,83 @@
+/**
+ * Real frameworks under load, ended by SIGTERM: no request is lost, WebSockets are closed with a reason, and the process
+ * exits with code 0. Started by Deno only, for all three run-times.
+ */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { runtime, test } from "../_test.ts";
+import { started } from "../shutdown/round.ts";
+import { endUnderLoad, type FrameworkOutcome, startFramework } from "../shutdown/frameworks/run.ts";
+import { openSocketIo, openWebSocket } from "../shutdown/frameworks/sockets.ts";
+import type { RuntimeName } from "../shutdown/runtimes.ts";
+
+const HTTP: readonly [name: string, runtime: RuntimeName][] = [
+  ["express", "node"],
+  ["koa", "node"],
+  ["cluster", "node"],
+  ["hono_node", "node"],
+  ["hono_deno", "deno"],
+  ["hono_bun", "bun"],
+];
+
+/** The close codes that clients see: 1001 is ours, 1005 (no code) the one of @fastify/websocket. */
+const WEB_SOCKETS = { ws: 1001, fastify: 1005 };
+
+/** The settings of a strict project, apart from the checks inside the frameworks' own declarations. */
+const TSC = [
+  ...["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--skipLibCheck"],
+  ...["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--types", "node"],
+  ...["--module", "nodenext", "--allowImportingTsExtensions", "--erasableSyntaxOnly", "--verbatimModuleSyntax"],
+];
+
+/** Far more than the longest request (400 ms) and 500 ms: a busy machine is not a defect. Far less than `grace`. */
+const EXIT_WITHIN = 5_000;
+
+if (runtime === "deno") {
+  for (const [name, on] of HTTP) {
+    test(`frameworks: ${name} loses no request`, async () => {
+      const outcome = await endUnderLoad(await startFramework(on, name));
+      check(name, outcome);
+      // Deno and Bun close a connection right after the answer; a client that is sending again then may repeat it.
+      if (on === "node") assert.equal(outcome.tally.closedKept, 0, "closed unread");
+    });
+  }
+
+  for (const [name, code] of Object.entries(WEB_SOCKETS)) {
+    test(`frameworks: ${name} loses no request, and its WebSockets are closed with ${code}`, async () => {
+      const server = await startFramework("node", name);
+      const sockets = await Promise.all([1, 2, 3].map(() => openWebSocket(`ws://127.0.0.1:${server.port}/echo`)));
+      check(name, await endUnderLoad(server));
+      assert.deepEqual(await Promise.all(sockets.map(({ closed }) => closed)), [code, code, code]);
+    });
+  }
+
+  test("frameworks: tsc --strict with exactOptionalPropertyTypes passes with the frameworks' own types", async () => {
+    const files = readdirSync("examples/frameworks").filter((name) => name !== "hono_deno.ts"); // Deno checks that one
+    assert.ok(files.length > HTTP.length);
+    const paths = files.map((name) => `examples/frameworks/${name}`);
+    const tsc = started(spawn("node", ["node_modules/typescript/bin/tsc", ...TSC, ...paths]));
+    assert.deepEqual([(await tsc.ended).code, tsc.output.text], [0, ""]);
+  });
+
+  test("frameworks: socket_io loses no request, and its clients may reconnect", async () => {
+    const server = await startFramework("node", "socket_io");
+    const sockets = await Promise.all([1, 2, 3].map(() => openSocketIo(`http://127.0.0.1:${server.port}`)));
+    check("socket_io", await endUnderLoad(server));
+    // A client does not reconnect by itself after "io server disconnect", but it does after "transport close".
+    const reasons = await Promise.all(sockets.map(({ closed }) => closed));
+    assert.deepEqual(reasons, reasons.map(() => "transport close"));
+  });
+}
+
+function check(name: string, { tally, code, exit }: FrameworkOutcome): void {
+  const { whole, refused, closedKept, closedNew, wrong, failures, longest } = tally;
+  console.log(
+    `${name}: ${whole.length} answered, ${closedKept} + ${closedNew} closed unread (kept + new), ` +
+      `longest request ${Math.round(longest)} ms, exit after ${Math.round(exit)} ms, ${JSON.stringify(failures)}`,
+  );
+  assert.deepEqual(wrong, {}, "lost or answered wrongly");
+  assert.equal(refused, 0, "answered 503");
+  assert.equal(code, 0);
+  assert.ok(exit < EXIT_WITHIN, `exit took ${exit} ms`);
+}
