@@ -61,6 +61,8 @@ export class ShutdownState {
   used = false;
   /** Whether the handler has answered a request that no attached server counts. */
   handled = false;
+  /** Time of the last complete answer of the handler that let its connection live; on the monotonic clock. */
+  keptAliveAt: number = -Infinity;
   /** Errors for the report. */
   readonly errors: unknown[] = [];
   /** ms of silence after which a connection counts as idle. */

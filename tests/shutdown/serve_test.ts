@@ -140,6 +140,17 @@ test(`serve: a stream is in flight until its end, and the listener is closed mea
   await wire.end();
 });
 
+test(`serve: a request that is on its way at the signal is answered, ${runtime}`, async () => {
+  const shutdown = new GracefulShutdown({ signals: [] });
+  const wire = new Wire(await serve(shutdown, () => Promise.resolve(new Response("done"))), "GET /first HTTP/1.1");
+  await wire.until(/done$/);
+  wire.send("GET /second HTTP/1.1");
+  shutdown.request();
+  await wire.closed;
+  assert.match(wire.text, /done[^]*200 OK[^]*connection: close[^]*done$/i);
+  assert.equal((await shutdown.finished).drained, true);
+});
+
 test(`serve: a client that goes away is not waited for, ${runtime}`, async () => {
   const shutdown = quiet();
   const { response, send, cancelled } = pieces();

@@ -37,11 +37,16 @@ export function countingHandler<A extends unknown[], R>(
     if (isDenoInfo(info)) trackUpload(state.uploads, request, info.completed);
     const entry: InFlight = { label: requestLabel(request, label) };
     state.inFlight.add(entry);
-    const ended = () => void state.inFlight.delete(entry);
+    let answeredAt = -Infinity;
+    const ended = () => {
+      state.keptAliveAt = Math.max(state.keptAliveAt, answeredAt);
+      state.inFlight.delete(entry);
+    };
     let answer: R | Response | undefined;
     try {
       answer = await untilCut(state, entry, async () => await fn.call(this, request, ...rest));
-      if (state.phase !== "serving") answer = closing(answer);
+      if (state.phase === "serving") answeredAt = performance.now();
+      else answer = closing(answer);
     } catch (error) {
       await tracker.watch(request, undefined, info, entry, ended);
       throw error;

@@ -83,7 +83,12 @@ export class FetchServer implements AttachedServer {
   }
 
   async #stop(): Promise<void> {
-    const { uploads, forcing } = this.#state;
+    const { uploads, forcing, idle } = this.#state;
+    await null; // the drain learns first which answers are complete
+    // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
+    // and its answer has "Connection: close".
+    const wait = this.#state.keptAliveAt + idle - performance.now();
+    if (wait > 0) await this.#state.pause(wait);
     while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forcing.signal });
     await this.#server.stop(false);
   }
