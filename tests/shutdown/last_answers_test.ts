@@ -138,7 +138,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
 }
 
 test(`shutdown: with handler and attach, requests are counted once and all answered, ${runtime}`, async () => {
-  const shutdown = quiet({ idle: 10_000 });
+  const shutdown = quiet();
   const { promise, open } = gate();
   const handler = shutdown.handler(async ({ url }: Request) => {
     const { pathname } = new URL(url);

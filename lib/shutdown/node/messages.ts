@@ -77,9 +77,10 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
     "content-type": "text/plain",
     "content-length": REFUSAL.length,
   });
+  const body = request.method === "HEAD" ? "" : REFUSAL;
+  if (!uploads(request)) return void response.end(body);
   const end = () => void response.end();
-  response.write(request.method === "HEAD" ? "" : REFUSAL);
-  if (request.complete) return end();
+  response.write(body);
   const limit = onCancel({ timeout: LINGER }, end);
   afterUpload(request, () => {
     limit.end();

@@ -43,6 +43,9 @@ interface WithListeners {
   off?(event: string, listener: () => void): unknown;
 }
 
+/** How often close() looks for open connections, in ms. */
+const STEP = 10;
+
 /** One attached server. */
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
@@ -91,8 +94,10 @@ export class NodeServer implements AttachedServer {
   }
 
   async close(): Promise<void> {
-    // The connections that are left are silent or half closed; they get a bounded time.
-    await this.#state.pause(this.#state.idle + LINGER, this.#closed);
+    const until = performance.now() + this.#state.idle;
+    while (this.#sockets.hasOpen() && performance.now() < until) await this.#state.pause(STEP, this.#closed);
+    // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
+    await this.#state.pause(LINGER, this.#closed);
     this.#end();
   }
 
@@ -160,7 +165,11 @@ export class NodeServer implements AttachedServer {
     // It came after the server had closed its side: it counts as not received.
     if (socket.writableEnded) return true;
     if (this.#state.refuses) {
-      response.once("close", this.#sockets.begin(socket, () => {}));
+      const answered = this.#sockets.begin(socket, () => {});
+      response.once("close", () => {
+        answered();
+        socket.end();
+      });
       refuse(request, response, this.#state.retryAfter);
       return true;
     }
@@ -208,8 +217,9 @@ export class NodeServer implements AttachedServer {
       sent();
       afterUpload(request, () => {
         ended();
-        // An answer that came before the end of the upload could not announce that it is the last.
-        if (isLate && !this.#unanswered.has(socket)) socket.end();
+        // An answer before the end of its upload could not announce that it is the last; on Deno, others may stay open.
+        const isLast = isLate || response.getHeader("connection") === "close";
+        if (isLast && !this.#unanswered.has(socket)) socket.end();
       });
     });
   }

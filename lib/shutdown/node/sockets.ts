@@ -48,9 +48,10 @@ export class NodeSockets {
     this.#idle = idle;
   }
 
-  /** How many are open. */
-  get size(): number {
-    return this.#states.size;
+  /** Whether there is a connection that the server has not closed its side of. */
+  hasOpen(): boolean {
+    for (const socket of this.#states.keys()) if (!socket.writableEnded && !socket.destroyed) return true;
+    return false;
   }
 
   /** Takes note of a connection. */
