@@ -145,7 +145,6 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
 
   #stop(end?: EarlyEnd): void {
     if (this.#isStopped) return;
-    if (this.#puller.phase === "unread") this.#pool.failures.observe(this);
     this.#puller.phase = "ending";
     this.#endEarly(end);
     this.#controller.abort(end?.error);

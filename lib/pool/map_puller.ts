@@ -130,7 +130,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
     let later;
     try {
       later = source.next();
-      if (this.#pool.slots.rate !== undefined && !source.done) later ??= Promise.resolve();
+      if (this.#pool.slots.rate !== undefined) later ??= Promise.resolve();
     } catch (error) {
       this.#pool.free(call);
       throw error;

@@ -306,6 +306,18 @@ test("Pool: a call whose signal aborts before its function starts is cancelled, 
   assert.deepEqual([pool.active, pool.waiting, ...controllers.map((one) => one.listeners)], [0, 0, 0, 0, 0]);
 });
 
+test("Pool: a call that is cancelled with the pool before its function starts does not start", async () => {
+  for (const make of ["run", "createTask"] as const) {
+    const pool = new Pool(1);
+    const calls = [1, 2, 3].map(() => watch<unknown>(pool[make](() => assert.fail("called"))));
+    pool.cancel("stop");
+    assert.equal(await states(calls), "rejected rejected rejected");
+    assert.deepEqual(calls.map(({ reason }) => reason), ["stop", "stop", "stop"]);
+    assert.equal(pool.active, 0);
+    await pool.join();
+  }
+});
+
 test("Pool: options are read once, when the call is made", async () => {
   const pool = new Pool(1);
   const holder = new Job();

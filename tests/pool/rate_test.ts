@@ -143,6 +143,23 @@ test("Pool, rate: a map uses one start for each item, none for the end of its so
     }
   }));
 
+test("Pool, rate: a map pulls its first item behind the calls that wait for the limiter", () =>
+  withFakeTime(async (time) => {
+    const pool = new Pool(5, { rate: new RateLimiter(1, 100) });
+    const calls = [0, 1].map((n) => pool.run(() => n));
+    await flushMicrotasks();
+    let pulled = 0;
+    function* items() {
+      yield pulled++;
+    }
+    const all = pool.map(items(), (n) => n).toArray();
+    await flushMicrotasks();
+    assert.deepEqual([pulled, pool.waiting], [0, 2]);
+    await pass(time, 200);
+    await Promise.all(calls);
+    assert.deepEqual(await all, [0]);
+  }));
+
 test("Pool, rate: close serves the calls that wait for the limiter, cancel rejects them, join waits", () =>
   withFakeTime(async (time) => {
     for (const how of ["close", "cancel"] as const) {
