@@ -59,11 +59,8 @@ export class CancelRegistration implements Timed {
     if (signal !== undefined) this.#signals = SignalRegistry.join(signal, this);
     if (timeout === Infinity && deadline === Infinity) return this;
     const timers = TimerRegistry.inForce(keepsAlive, onDue);
-    // A timer counts whole milliseconds; rounding up is never early.
-    this.deadline = deadline === Infinity ? timers.now() + Math.ceil(timeout) : deadline;
-    this.order = timers.nextOrder();
     this.timers = timers;
-    timers.add(this);
+    timers.add(this, timeout, deadline);
     return this;
   }
 

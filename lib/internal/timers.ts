@@ -20,14 +20,14 @@ const CHILDREN = 4;
 /** How many more entries than pending ones the heap may hold. */
 const SPARE = 32;
 
-/** Something that ends at a deadline. */
+/** Something that ends at a deadline. Its registry sets the deadline and the order. */
 export interface Timed {
   /** On the monotonic clock, in ms. */
-  readonly deadline: number;
+  deadline: number;
   /** The order among equal deadlines. */
-  readonly order: number;
+  order: number;
   /** The registry that counts it; undefined once it has ended. */
-  readonly timers: TimerRegistry | undefined;
+  timers: TimerRegistry | undefined;
 }
 
 type OnDue = (due: readonly Timed[]) => void;
@@ -60,6 +60,8 @@ export class TimerRegistry {
   #timer: unknown;
   /** When the timer is due; Infinity while none is set. */
   #dueAt = Infinity;
+  /** The latest time that a timer has shown on a clock that cannot be read. */
+  #latest = -Infinity;
   readonly #keepsAlive: boolean;
   readonly #onDue: OnDue;
   // The clock that was in force when the registry was made. Called without an object: browsers insist on it.
@@ -91,22 +93,22 @@ export class TimerRegistry {
     return setTimeout === this.#setTimeout && performance.now === this.#now && areMarkedFake() === this.#isMarkedFake;
   }
 
-  now(): number {
-    return this.#now.call(this.#performance);
+  #time(): number {
+    return Math.max(this.#now.call(this.#performance), this.#latest);
   }
 
-  /** The place of the next one to join among equal deadlines. */
-  nextOrder(): number {
-    return this.#joined++;
-  }
-
-  add(timed: Timed): void {
+  /** Ends it after `timeout` ms, or at a `deadline` that is not Infinity. */
+  add(timed: Timed, timeout: number, deadline: number): void {
+    const now = this.#time();
+    // A timer counts whole milliseconds; rounding up is never early.
+    const end = deadline === Infinity ? now + Math.ceil(timeout) : deadline;
+    timed.deadline = end;
+    timed.order = this.#joined++;
     this.#pending++;
     this.#push(timed);
-    if (timed.deadline >= this.#dueAt) return;
+    if (end >= this.#dueAt) return;
     // Setting a timer is slow. Each newcomer may be a little earlier than the one before: leave room for more of them.
-    const now = this.now();
-    this.#start(++this.#moves > EXACT_MOVES ? (now + timed.deadline) / 2 : timed.deadline);
+    this.#start(++this.#moves > EXACT_MOVES ? (now + end) / 2 : end, now);
   }
 
   /** Forgets one that has ended. Its entry stays in the heap until such entries outnumber the others. */
@@ -127,9 +129,8 @@ export class TimerRegistry {
     for (const entry of entries) if (entry.timers === this) this.#push(entry);
   }
 
-  #start(deadline: number): void {
+  #start(deadline: number, now: number): void {
     this.#stop();
-    const now = this.now();
     const delay = Math.min(Math.max(0, Math.ceil(deadline - now)), LONGEST_DELAY);
     this.#dueAt = now + delay;
     const start = this.#setTimeout;
@@ -149,15 +150,14 @@ export class TimerRegistry {
   }
 
   #fire(): void {
-    const now = this.now();
     // On a clock that cannot be read, the time is the one that the timer was set for.
-    const time = this.#isReadable && this.#dueAt - now < SLACK ? now : this.#dueAt;
+    if (!this.#isReadable || this.#dueAt - this.#time() >= SLACK) this.#latest = this.#dueAt;
     this.#timer = undefined;
     this.#dueAt = Infinity;
     this.#moves = 0;
-    this.#onDue(this.#take(time));
+    this.#onDue(this.#take(this.#time()));
     const next = this.#heap[0];
-    if (next !== undefined && next.deadline < this.#dueAt) this.#start(next.deadline);
+    if (next !== undefined && next.deadline < this.#dueAt) this.#start(next.deadline, this.#time());
   }
 
   /** Takes out what is due at `time`, in order. */

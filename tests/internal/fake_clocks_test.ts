@@ -104,6 +104,16 @@ for (const [name, make] of Object.entries(fakes)) {
       for (const { reason } of waiters) assert.ok(reason instanceof TimeoutError);
     }));
 
+  test(`fake clock (${name}): times above what a timer can count`, () =>
+    under(make, async (fake) => {
+      const waiter = watch(new Event().wait({ timeout: 2 ** 31 + 10 }));
+      fake.advance(2 ** 31 - 1);
+      fake.advance(10);
+      assert.equal(await states([waiter]), "pending");
+      fake.advance(1);
+      assert.equal(await states([waiter]), "rejected");
+    }));
+
   test(`fake clock (${name}): a call left unfinished affects no later one, real or fake`, async () => {
     const event = new Event();
     const left: Watched<void>[] = [];
