@@ -54,7 +54,7 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * **Cancellation**: on abort or time-out everything already acquired is given back first, then the call rejects.
  * `timeout` bounds the whole wait, and is used in place of a TimeoutLock's own time.
  *
- * @param list What to hold. May be empty.
+ * @param list The things to hold. May be empty.
  * @param options When to stop waiting; `timeout` in milliseconds.
  * @returns The holds. Errors of giving back after a failure never replace its cause.
  * @throws {TimeoutError} when the time is over.

@@ -1,4 +1,4 @@
-/** acquireAll: one order for all callers, all or nothing, and what it refuses. */
+/** acquireAll: one order for all callers, all or nothing, and its refusals. */
 import assert from "node:assert/strict";
 import {
   type Acquirable,

@@ -1,4 +1,4 @@
-/** Barrier: asyncio's meaning, and indices that stay complete when somebody gives up. */
+/** Barrier: asyncio's meaning, and indices that stay complete when a party is cancelled. */
 import assert from "node:assert/strict";
 import { Barrier, BrokenBarrierError, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
@@ -6,7 +6,7 @@ import { CountingController, refusesBadOptions, rejectsWith, states, watch, with
 
 const indices = async (promises: Promise<number>[]) => (await Promise.all(promises)).toSorted((a, b) => a - b);
 
-test("Barrier: lets all go when the last has come, and can be used again at once", async () => {
+test("Barrier: releases all when the last party has arrived, and can be used again at once", async () => {
   const barrier = new Barrier(3);
   for (let round = 0; round < 3; round++) {
     const early = [barrier.wait(), barrier.wait()];
@@ -22,7 +22,7 @@ test("Barrier: lets all go when the last has come, and can be used again at once
   assert.equal(await new Barrier(1).wait({ timeout: 0 }), 0);
 });
 
-test("Barrier: is not broken by who gives up, and the indices are still complete", () =>
+test("Barrier: a cancelled party does not break it, and the indices are still complete", () =>
   withFakeTime(async (time) => {
     const barrier = new Barrier(3);
     const middle = new CountingController();
@@ -46,11 +46,11 @@ test("Barrier: an abort that comes after the last party changes nothing", async 
   assert.deepEqual(await Promise.all([first, last]), [0, 1]);
 });
 
-test("Barrier: who has given up is not counted, also before its own listener was told", async () => {
+test("Barrier: a cancelled party does not count, also before its own listener is notified", async () => {
   const barrier = new Barrier(3);
   const controller = new AbortController();
   let last: Promise<number> | undefined;
-  // This listener was there first: the last party comes when the signal is aborted but has not told anybody else yet.
+  // This listener was there first: the last party arrives when the signal is aborted but has notified no other listener.
   controller.signal.addEventListener("abort", () => last = barrier.wait());
   const aborted = watch(barrier.wait({ signal: controller.signal }));
   const other = watch(barrier.wait());
@@ -67,7 +67,7 @@ test("Barrier: timeout 0 passes only for the last party", async () => {
   assert.equal(await first, 0);
 });
 
-test("Barrier: reset sends away who waits and starts anew", async () => {
+test("Barrier: reset rejects all waiting parties and starts anew", async () => {
   const barrier = new Barrier(2);
   const waiter = watch(barrier.wait({ timeout: 60_000 }));
   barrier.reset();

@@ -1,5 +1,5 @@
 /**
- * What holds for everything that can be held, local or remote, as tests over a factory. The body must have room for one
+ * The contract of everything that can be held, local or remote, as tests over a factory. The body must have room for one
  * holder.
  */
 import assert from "node:assert/strict";
@@ -17,7 +17,7 @@ import {
   type Watched,
 } from "./_tools.ts";
 
-/** What guards and leases have in common. */
+/** The common part of guards and leases. */
 export interface AnyGuard extends AsyncDisposable {
   readonly held: boolean;
   release(): unknown;
@@ -90,7 +90,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     assert.deepEqual(order, [0, 1, 2, 3, 4]);
   });
 
-  check("a newcomer does not overtake who was handed the hold", async (kit) => {
+  check("a newcomer does not overtake the waiter that was handed the hold", async (kit) => {
     const first = await kit.it.acquire();
     const second = watch(kit.it.acquire());
     await kit.inLine(1);
@@ -111,7 +111,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     await isFree();
   });
 
-  check("timeout 0 is one attempt", async ({ it, waiting }) => {
+  check("timeout 0 tries once", async ({ it, waiting }) => {
     const guard = await it.acquire({ timeout: 0 });
     const late = watch(it.acquire({ timeout: 0 }));
     await late.promise.catch(() => {});
@@ -123,7 +123,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     await it.run(() => {}, { timeout: 0 });
   });
 
-  check("a time-out lets the one in the middle go, and nobody else", async (kit) => {
+  check("a time-out cancels the waiter in the middle, and no other", async (kit) => {
     const { first, waiters } = await kit.three((i) => ({ timeout: i === 1 ? factory.short ?? 30 : 60_000 }));
     await assert.rejects(waiters[1]!.promise, TimeoutError);
     assert.equal(await kit.waiting(), 2);
@@ -162,7 +162,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     await isFree();
   });
 
-  check("one signal for all lets all go, and leaves one listener less each time", async (kit) => {
+  check("one signal cancels all of its waiters, and no listener is left", async (kit) => {
     const shared = new CountingController();
     const { first, waiters } = await kit.three(() => ({ signal: shared.signal }));
     const last = watch(kit.it.acquire());
@@ -187,7 +187,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     await kit.passesAlong(first, waiters);
   });
 
-  check("a guard is spent once and never releases somebody else's hold", async (kit) => {
+  check("a guard is spent once and never releases another holder's hold", async (kit) => {
     const first = await kit.it.acquire();
     const second = watch(kit.it.acquire());
     await kit.inLine(1);
@@ -296,7 +296,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     ledger.assertSettled();
   });
 
-  check("everybody gets its turn under load, one at a time", async ({ it, waiting, isFree }) => {
+  check("every caller gets its turn under load, one at a time", async ({ it, waiting, isFree }) => {
     let inside = 0, turns = 0;
     const worker = async () => {
       for (let i = 0; i < 5; i++) {
@@ -315,7 +315,7 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
   });
 }
 
-/** A body and what the tests do with it again and again. */
+/** One thing under test, with the steps that the tests share. */
 class Kit<G extends AnyGuard> {
   readonly it: Acquirable<G, WaitOptions>;
   readonly #body: Body<G>;
@@ -329,7 +329,7 @@ class Kit<G extends AnyGuard> {
 
   readonly waiting = async (): Promise<number> => await this.#body.waiting();
 
-  /** Asserts that nobody holds. */
+  /** Asserts that there is no holder. */
   readonly isFree = async (): Promise<void> => {
     const guard = await this.it.tryAcquire();
     assert.ok(guard, "should be free");

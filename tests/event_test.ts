@@ -1,10 +1,10 @@
-/** Event: everybody goes on set, whatever else happens in the same tick. */
+/** Event: set releases all waiters, in any order with the other calls of the same tick. */
 import assert from "node:assert/strict";
 import { Event, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
 import { CountingController, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 
-test("Event: set lets everybody go who waits and everybody who comes, until clear", async () => {
+test("Event: set releases all waiters and all later calls, until clear", async () => {
   const event = new Event();
   assert.equal(event.isSet, false);
   const waiters = [event.wait(), event.wait(), event.wait()].map(watch);
@@ -24,7 +24,7 @@ test("Event: set lets everybody go who waits and everybody who comes, until clea
   await late.promise;
 });
 
-test("Event: who waited at set goes, also if it is cleared in the same tick; who comes after that waits", async () => {
+test("Event: waiters are released by set, also if it is cleared in the same tick; later calls wait", async () => {
   const event = new Event();
   const before = watch(event.wait());
   event.set();
@@ -47,7 +47,7 @@ test("Event: waiters resume in the order in which they came", async () => {
   assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
 });
 
-test("Event: giving up in the middle, before and after set", () =>
+test("Event: cancelling the middle waiter, before and after set", () =>
   withFakeTime(async (time) => {
     const event = new Event();
     const middle = new CountingController();

@@ -1,4 +1,4 @@
-/** KeyedMutex: one line a key, and no entry for a key that nobody holds. */
+/** KeyedMutex: one queue for each key, and no entry for a key that is free. */
 import assert from "node:assert/strict";
 import { KeyedMutex, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
@@ -26,7 +26,7 @@ test("KeyedMutex: orders of one user take turns, other users do not wait", async
   assert.equal(users.size, 0);
 });
 
-test("KeyedMutex: tells of each key how it stands", async () => {
+test("KeyedMutex: locked and waiting report the state of each key", async () => {
   const keys = new KeyedMutex<string>();
   const guard = await keys.acquire("a");
   const next = keys.acquire("a");
@@ -91,7 +91,7 @@ test("KeyedMutex: what is refused leaves no entry", async () => {
   assert.equal(keys.size, 0);
 });
 
-test("KeyedMutex: the last waiter gives up while the key is held, and the entry still goes with the holder", async () => {
+test("KeyedMutex: the last waiter is cancelled while the key is held, and the entry still goes with the holder", async () => {
   const keys = new KeyedMutex<string>();
   const guard = await keys.acquire("a");
   const controller = new AbortController();

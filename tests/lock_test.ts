@@ -4,7 +4,7 @@ import { Lock, NotHeldError } from "../mod.ts";
 import { test } from "./_test.ts";
 import { flushMicrotasks, states, watch } from "./_tools.ts";
 
-test("Lock: locked and waiting tell how it stands", async () => {
+test("Lock: locked and waiting report its state", async () => {
   const lock = new Lock();
   assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
   const guard = await lock.acquire();
@@ -54,7 +54,7 @@ test("Lock: the hold is passed on in the step of the release, and a microtask la
   lock.release();
 });
 
-test("Lock: a release in an abort listener that runs first does not grant to who gave up by the same abort", async () => {
+test("Lock: a release in an abort listener that runs first does not grant to a waiter cancelled by the same abort", async () => {
   const lock = new Lock();
   const controller = new AbortController();
   const guard = await lock.acquire();
@@ -94,7 +94,7 @@ test("Lock: 1,000 tasks x 100 acquisitions, every one in its turn", async () => 
     for (let round = 0; round < rounds; round++) {
       const guard = await lock.acquire();
       assert.equal(++inside, 1);
-      // Strict order: everybody once a round, always in the same sequence, so nobody waits more than 1,000 turns.
+      // Strict order: each task once a round, always in the same sequence, so no task waits more than 1,000 turns.
       assert.equal(turn++, round * tasks + id);
       await Promise.resolve();
       inside--;
@@ -106,7 +106,7 @@ test("Lock: 1,000 tasks x 100 acquisitions, every one in its turn", async () => 
   assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
 });
 
-test("Lock: a waiter may release within the same tick in which it was granted, down a long line", async () => {
+test("Lock: a waiter may release within the same tick in which it was granted, down a long queue", async () => {
   const lock = new Lock();
   const order: number[] = [];
   const guard = await lock.acquire();

@@ -4,7 +4,7 @@ import { type Guard, RwLock } from "../mod.ts";
 import { test } from "./_test.ts";
 import { CountingController, refusesBadOptions, states, watch, withFakeTime } from "./_tools.ts";
 
-test("RwLock: readers share, a writer is alone, and both sides tell", async () => {
+test("RwLock: readers share, a writer is alone, and both sides report it", async () => {
   const lock = new RwLock();
   assert.deepEqual([lock.reader.locked, lock.writer.locked], [false, false]);
   const readers = [await lock.reader.acquire(), lock.reader.tryAcquire()!];
@@ -23,7 +23,7 @@ test("RwLock: readers share, a writer is alone, and both sides tell", async () =
   assert.deepEqual([lock.reader.locked, lock.writer.locked], [false, false]);
 });
 
-test("RwLock: one line for both sides; readers that stand together go together", async () => {
+test("RwLock: one queue for both sides; neighbouring readers are granted together", async () => {
   const lock = new RwLock();
   const first = await lock.reader.acquire();
   const line = [
@@ -48,7 +48,7 @@ test("RwLock: one line for both sides; readers that stand together go together",
   assert.deepEqual([lock.reader.locked, lock.writer.locked], [false, false]);
 });
 
-test("RwLock: a writer that gives up lets the readers behind it in to those who read", () =>
+test("RwLock: when a writer is cancelled, the readers behind it join the present ones", () =>
   withFakeTime(async (time) => {
     for (const how of ["abort", "timeout"]) {
       const lock = new RwLock();
@@ -70,7 +70,7 @@ test("RwLock: a writer that gives up lets the readers behind it in to those who 
     }
   }));
 
-test("RwLock: a reader in the middle that gives up changes nothing for the others", async () => {
+test("RwLock: cancelling a reader in the middle changes nothing for the others", async () => {
   const lock = new RwLock();
   const writer = await lock.writer.acquire();
   const middle = new CountingController();

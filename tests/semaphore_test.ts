@@ -4,7 +4,7 @@ import { BoundedSemaphore, Semaphore, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
 import { CountingController, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 
-test("Semaphore: value, locked and waiting tell how it stands", async () => {
+test("Semaphore: value, locked and waiting report its state", async () => {
   const semaphore = new Semaphore(2);
   const [a, b] = [await semaphore.acquire(), await semaphore.acquire()];
   assert.deepEqual([semaphore.value, semaphore.locked, semaphore.waiting], [0, true, 0]);
@@ -47,7 +47,7 @@ test("Semaphore: a woken waiter and a newcomer do not both take the last permit"
   assert.equal(semaphore.value, 1);
 });
 
-test("Semaphore: who wants many is not starved by those who want few", async () => {
+test("Semaphore: large requests are not starved by small ones", async () => {
   const semaphore = new Semaphore(3);
   const held = [await semaphore.acquire(), await semaphore.acquire()];
   const large = watch(semaphore.acquire({ permits: 3 }));
@@ -65,7 +65,7 @@ test("Semaphore: who wants many is not starved by those who want few", async () 
   small.value!.release();
 });
 
-test("Semaphore: when the head gives up, those behind it who fit go in, in order", () =>
+test("Semaphore: when the head is cancelled, those behind it that fit are granted in order", () =>
   withFakeTime(async (time) => {
     for (const how of ["abort", "timeout"]) {
       const semaphore = new Semaphore(3);
@@ -90,7 +90,7 @@ test("Semaphore: when the head gives up, those behind it who fit go in, in order
     }
   }));
 
-test("Semaphore: one abort takes head and follower out before anybody is let in", () =>
+test("Semaphore: one abort removes head and follower before any grant", () =>
   withFakeTime(async (time) => {
     for (const how of ["abort", "timeout"]) {
       const semaphore = new Semaphore(2);
@@ -111,7 +111,7 @@ test("Semaphore: one abort takes head and follower out before anybody is let in"
     }
   }));
 
-test("Semaphore: release by hand adds permits and lets in all who fit", async () => {
+test("Semaphore: release by hand adds permits and grants to all that fit", async () => {
   const semaphore = new Semaphore(0);
   const waiters = [semaphore.acquire(), semaphore.acquire({ permits: 2 }), semaphore.acquire()].map(watch);
   semaphore.release();
@@ -173,7 +173,7 @@ test("Semaphore: there is an end to counting", () => {
   assert.equal(semaphore.value, Number.MAX_SAFE_INTEGER);
 });
 
-test("BoundedSemaphore: a release too many is an error and changes nothing", async () => {
+test("BoundedSemaphore: over-release is an error and changes nothing", async () => {
   const seats = new BoundedSemaphore(2);
   assert.ok(seats instanceof Semaphore);
   assert.throws(() => seats.release(), RangeError);
@@ -181,7 +181,7 @@ test("BoundedSemaphore: a release too many is an error and changes nothing", asy
   assert.throws(() => seats.release(2), RangeError);
   assert.equal(seats.value, 1);
   seats.release();
-  assert.throws(() => guard.release(), RangeError); // somebody gave its permit back already
+  assert.throws(() => guard.release(), RangeError); // its permit was given back already
   assert.equal(guard.held, false);
   guard.release();
   assert.equal(seats.value, 2);

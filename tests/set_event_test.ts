@@ -24,7 +24,7 @@ test("SetEvent: a new one is open, one with members is not", async () => {
   assert.equal("clear" in full, false);
 });
 
-test("SetEvent: opens with the last member's removal, and tells whether it was one", async () => {
+test("SetEvent: opens with the last member's removal, and reports whether it was one", async () => {
   const set = new SetEvent<number>([1]);
   set.add(2).add(2);
   assert.equal(set.size, 2);
@@ -59,7 +59,7 @@ test("SetEvent: undefined and NaN are members like others", () => {
   assert.equal(set.isSet, true);
 });
 
-test("SetEvent: a promise whose then throws goes as one that is rejected", async () => {
+test("SetEvent: a promise whose then throws leaves as a rejected one does", async () => {
   const bad: PromiseLike<void> = {
     then() {
       throw new Error("boom");
@@ -102,7 +102,7 @@ test("SetEvent: shutdown waits until it is empty or the time is over", () =>
     assert.deepEqual([...set], ["slow connection"]);
   }));
 
-test("SetEvent: giving up in the middle leaves nothing", async () => {
+test("SetEvent: cancelling the middle waiter leaves nothing", async () => {
   const set = new SetEvent(["a"]);
   const middle = new CountingController();
   const waiters = [set.wait(), set.wait({ signal: middle.signal }), set.wait()].map(watch);

@@ -8,7 +8,7 @@ test("TimeoutLock: it is a Lock", () => {
   assert.ok(new TimeoutLock(1) instanceof Lock);
 });
 
-test("TimeoutLock: gives up after its own time unless told otherwise", () =>
+test("TimeoutLock: times out after its own time, or after that of the call", () =>
   withFakeTime(async (time) => {
     const lock = new TimeoutLock(50);
     const guard = lock.tryAcquire()!;

@@ -1,4 +1,4 @@
-/** What holds for every local method that waits: which mistake wins, how options are read, and what odd signals can do. */
+/** Every local method that waits: the order of checks, reading of options, and odd signals. */
 import assert from "node:assert/strict";
 import {
   acquireAll,

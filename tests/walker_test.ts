@@ -30,11 +30,11 @@ import {
 
 const STEPS = 4000;
 
-/** What everything with permits looks like to a walk; a mutex has one permit. */
+/** Anything with permits, as a walk uses it; a mutex has one permit. */
 interface Weighted {
   acquire(permits: number, options: WaitOptions | undefined): Promise<Guard>;
   tryAcquire(permits: number): Guard | undefined;
-  /** How many wait, and how many permits are free, where it tells. */
+  /** The numbers of waiters and, if it is known, of free permits. */
   waiting(): number;
   free?(): number;
 }
@@ -172,7 +172,7 @@ class Walk {
     if (place >= 0) this.#shared[place] = new CountingController();
   }
 
-  /** Time goes in steps of 10 ms and nobody waits for a multiple of that, so that only equal waits end together. */
+  /** Time goes in steps of 10 ms and no call waits for a multiple of that, so that only equal waits end together. */
   #advance(steps: number): void {
     this.#time.advance(10 * steps);
     this.#now += 10 * steps;

@@ -11,7 +11,7 @@ export interface Place {
   readonly owner: object;
   /** The key, where `owner` has many. */
   readonly key?: unknown;
-  /** For remote things: what it is called there, the same text in every process. */
+  /** For remote things: their name there, the same text in every process. */
   readonly remote?: string;
 }
 
