@@ -1,5 +1,5 @@
 /**
- * The contract of everything that can be held, local or remote, as tests over a factory. The body must have room for one
+ * The contract of everything that can be held, local or remote, as tests over a factory. The subject must have room for one
  * holder.
  */
 import assert from "node:assert/strict";
@@ -24,136 +24,142 @@ export interface AnyGuard extends AsyncDisposable {
 }
 
 /** One thing under test. */
-export interface Body<G extends AnyGuard> {
-  readonly held: Acquirable<G>;
+export interface Subject<G extends AnyGuard> {
+  readonly lock: Acquirable<G>;
   /** How many are in line. */
   waiting(): number | Promise<number>;
-  /** Ends what belongs to the body only. */
+  /** Ends what belongs to the subject only. */
   close?(): Promise<void>;
 }
 
 /** How to make one. */
-export interface BodyFactory<G extends AnyGuard> {
+export interface SubjectFactory<G extends AnyGuard> {
   readonly name: string;
-  make(): Body<G> | Promise<Body<G>>;
+  make(): Subject<G> | Promise<Subject<G>>;
   /** Whether `acquireAll` can acquire it. Default: true. */
   readonly hasPlace?: boolean;
   /** Milliseconds that are enough to come to stand in line. */
   readonly short?: number;
   /** Waits until a call that was just made stands in line: at once locally, a round trip remotely. */
-  inLine?(body: Body<G>, count: number): Promise<void>;
+  inLine?(subject: Subject<G>, count: number): Promise<void>;
 }
 
 /** Registers the suite for one factory. */
-export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void {
-  const check = (what: string, fn: (kit: Kit<G>) => Promise<void>, { needsPlace = false } = {}) => {
+export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): void {
+  const check = (what: string, fn: (fixture: Fixture<G>) => Promise<void>, { needsPlace = false } = {}) => {
     if (needsPlace && factory.hasPlace === false) return;
     test(`${factory.name}: ${what}`, async () => {
-      const body = await factory.make();
+      const subject = await factory.make();
       using ledger = new Ledger();
       try {
-        await fn(new Kit(body, factory));
+        await fn(new Fixture(subject, factory));
         ledger.assertSound();
       } finally {
-        await body.close?.();
+        await subject.close?.();
       }
     });
   };
 
-  check("a free one is granted, and free again after release", async ({ it }) => {
+  check("a free one is granted, and free again after release", async ({ lock }) => {
     for (let i = 0; i < 3; i++) {
-      const guard = await it.acquire();
+      const guard = await lock.acquire();
       assert.equal(guard.held, true);
       await guard.release();
       assert.equal(guard.held, false);
     }
   });
 
-  check("tryAcquire gets a free one only", async ({ it }) => {
-    const guard = (await it.tryAcquire())!;
+  check("tryAcquire gets a free one only", async ({ lock }) => {
+    const guard = (await lock.tryAcquire())!;
     assert.equal(guard.held, true);
-    assert.equal(await it.tryAcquire(), undefined);
+    assert.equal(await lock.tryAcquire(), undefined);
     await guard.release();
-    await (await it.tryAcquire())!.release();
+    await (await lock.tryAcquire())!.release();
   });
 
-  check("first come, first served", async (kit) => {
-    const first = await kit.it.acquire();
+  check("first come, first served", async (fixture) => {
+    const first = await fixture.lock.acquire();
     const order: number[] = [];
     const waiters: Promise<void>[] = [];
     for (let i = 0; i < 5; i++) {
-      waiters.push(kit.it.run(() => void order.push(i)));
-      await kit.inLine(i + 1);
+      waiters.push(fixture.lock.run(() => void order.push(i)));
+      await fixture.inLine(i + 1);
     }
     await first.release();
     await Promise.all(waiters);
     assert.deepEqual(order, [0, 1, 2, 3, 4]);
   });
 
-  check("a newcomer does not overtake the waiter that was handed the hold", async (kit) => {
-    const first = await kit.it.acquire();
-    const second = watch(kit.it.acquire());
-    await kit.inLine(1);
+  check("a newcomer does not overtake the waiter that was handed the hold", async (fixture) => {
+    const first = await fixture.lock.acquire();
+    const second = watch(fixture.lock.acquire());
+    await fixture.inLine(1);
     const releasing = first.release();
-    assert.equal(await kit.it.tryAcquire(), undefined);
+    assert.equal(await fixture.lock.tryAcquire(), undefined);
     await releasing;
     await (await second.promise).release();
   });
 
-  check("an aborted signal rejects with its own reason even where it is free", async ({ it, isFree }) => {
+  check("an aborted signal rejects with its own reason even where it is free", async ({ lock, isFree }) => {
     for (const reason of [new Error("enough"), "text", null, 0]) {
       const signal = AbortSignal.abort(reason);
-      await rejectsWith(it.acquire({ signal }), reason);
-      await rejectsWith(it.run(() => assert.fail("called"), { signal }), reason);
+      await rejectsWith(lock.acquire({ signal }), reason);
+      await rejectsWith(lock.run(() => assert.fail("called"), { signal }), reason);
     }
     const signal = AbortSignal.abort();
-    await rejectsWith(it.acquire({ signal, timeout: 0 }), signal.reason);
+    await rejectsWith(lock.acquire({ signal, timeout: 0 }), signal.reason);
     await isFree();
   });
 
-  check("timeout 0 tries once", async ({ it, waiting }) => {
-    const guard = await it.acquire({ timeout: 0 });
-    const late = watch(it.acquire({ timeout: 0 }));
+  check("timeout 0 tries once", async ({ lock, waiting }) => {
+    const guard = await lock.acquire({ timeout: 0 });
+    const late = watch(lock.acquire({ timeout: 0 }));
     await late.promise.catch(() => {});
     assert.ok(late.reason instanceof TimeoutError);
     assert.equal(late.reason.name, "TimeoutError");
     assert.match(late.reason.message, /^Cannot acquire .*: .*0 ms/);
     assert.equal(await waiting(), 0);
     await guard.release();
-    await it.run(() => {}, { timeout: 0 });
+    await lock.run(() => {}, { timeout: 0 });
   });
 
-  check("a time-out cancels the waiter in the middle, and no other", async (kit) => {
-    const { first, waiters } = await kit.three((i) => ({ timeout: i === 1 ? factory.short ?? 30 : 60_000 }));
+  check("a time-out cancels the waiter in the middle, and no other", async (fixture) => {
+    const { first, waiters } = await fixture.holderAndThreeWaiters((i) => ({
+      timeout: i === 1 ? factory.short ?? 30 : 60_000,
+    }));
     await assert.rejects(waiters[1]!.promise, TimeoutError);
-    assert.equal(await kit.waiting(), 2);
-    await kit.passesAlong(first, [waiters[0]!, waiters[2]!]);
+    assert.equal(await fixture.waiting(), 2);
+    await fixture.passesAlong(first, [waiters[0]!, waiters[2]!]);
   });
 
-  check("abort of the one in the middle, then release", async (kit) => {
+  check("abort of the one in the middle, then release", async (fixture) => {
     const middle = new CountingController();
-    const { first, waiters } = await kit.three((i) => i === 1 ? { signal: middle.signal } : undefined);
+    const { first, waiters } = await fixture.holderAndThreeWaiters((i) =>
+      i === 1 ? { signal: middle.signal } : undefined
+    );
     const reason = new Error("changed my mind");
     middle.abort(reason);
     await rejectsWith(waiters[1]!.promise, reason);
     assert.equal(middle.listeners, 0);
-    await kit.until(async () => await kit.waiting() === 2);
-    await kit.passesAlong(first, [waiters[0]!, waiters[2]!]);
+    await fixture.until(async () => await fixture.waiting() === 2);
+    await fixture.passesAlong(first, [waiters[0]!, waiters[2]!]);
   });
 
-  check("abort of the one in the middle after the first was released", async (kit) => {
+  check("abort of the one in the middle after the first was released", async (fixture) => {
     const middle = new CountingController();
-    const { first, waiters } = await kit.three((i) => i === 1 ? { signal: middle.signal } : undefined);
+    const { first, waiters } = await fixture.holderAndThreeWaiters((i) =>
+      i === 1 ? { signal: middle.signal } : undefined
+    );
     const releasing = first.release();
     middle.abort();
     await releasing;
     await rejectsWith(waiters[1]!.promise, middle.signal.reason);
-    await kit.passesAlong(await waiters[0]!.promise, [waiters[2]!]);
+    await fixture.passesAlong(await waiters[0]!.promise, [waiters[2]!]);
   });
 
-  check("an abort after the grant changes nothing", async ({ it, isFree }) => {
+  check("an abort after the grant changes nothing", async ({ lock, isFree }) => {
     const controller = new CountingController();
-    const guard = await it.acquire({ signal: controller.signal });
+    const guard = await lock.acquire({ signal: controller.signal });
     controller.abort();
     await flushMicrotasks();
     assert.equal(guard.held, true);
@@ -162,83 +168,86 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     await isFree();
   });
 
-  check("one signal cancels all of its waiters, and no listener is left", async (kit) => {
+  check("one signal cancels all of its waiters, and no listener is left", async (fixture) => {
     const shared = new CountingController();
-    const { first, waiters } = await kit.three(() => ({ signal: shared.signal }));
-    const last = watch(kit.it.acquire());
-    await kit.inLine(4);
+    const { first, waiters } = await fixture.holderAndThreeWaiters(() => ({ signal: shared.signal }));
+    const last = watch(fixture.lock.acquire());
+    await fixture.inLine(4);
     shared.abort();
     for (const waiter of waiters) await rejectsWith(waiter.promise, shared.signal.reason);
     assert.equal(shared.listeners, 0);
-    await kit.passesAlong(first, [last]);
+    await fixture.passesAlong(first, [last]);
   });
 
-  check("long times do not fire early", async (kit) => {
+  check("long times do not fire early", async (fixture) => {
     const times = [2 ** 31, 2 ** 32 + 1, Number.MAX_VALUE, Infinity, undefined];
-    const first = await kit.it.acquire();
+    const first = await fixture.lock.acquire();
     const waiters: Watched<G>[] = [];
     for (const timeout of times) {
-      waiters.push(watch(kit.it.acquire({ timeout })));
-      await kit.inLine(waiters.length);
+      waiters.push(watch(fixture.lock.acquire({ timeout })));
+      await fixture.inLine(waiters.length);
     }
     await nextTurn();
     await nextTurn();
     assert.ok(waiters.every((waiter) => waiter.state === "pending"));
-    await kit.passesAlong(first, waiters);
+    await fixture.passesAlong(first, waiters);
   });
 
-  check("a guard is spent once and never releases another holder's hold", async (kit) => {
-    const first = await kit.it.acquire();
-    const second = watch(kit.it.acquire());
-    await kit.inLine(1);
+  check("a guard is spent once and never releases another holder's hold", async (fixture) => {
+    const first = await fixture.lock.acquire();
+    const second = watch(fixture.lock.acquire());
+    await fixture.inLine(1);
     await first.release();
     const guard = await second.promise;
     await first.release();
     await first[Symbol.asyncDispose]();
     assert.equal(guard.held, true);
-    assert.equal(await kit.it.tryAcquire(), undefined);
+    assert.equal(await fixture.lock.tryAcquire(), undefined);
     await guard[Symbol.asyncDispose]();
     await guard[Symbol.asyncDispose]();
-    await kit.isFree();
+    await fixture.isFree();
   });
 
-  check("run gives back what fn gives, and releases whether fn returns, rejects or throws", async ({ it, isFree }) => {
-    assert.equal(await it.run((guard) => guard.held), true);
-    assert.equal(await it.run(() => Promise.resolve(7)), 7);
-    const error = new Error("work failed");
-    await rejectsWith(it.run(() => Promise.reject(error)), error);
-    await rejectsWith(
-      it.run(() => {
-        throw error;
-      }),
-      error,
-    );
-    await isFree();
-  });
+  check(
+    "run gives back what fn gives, and releases whether fn returns, rejects or throws",
+    async ({ lock, isFree }) => {
+      assert.equal(await lock.run((guard) => guard.held), true);
+      assert.equal(await lock.run(() => Promise.resolve(7)), 7);
+      const error = new Error("work failed");
+      await rejectsWith(lock.run(() => Promise.reject(error)), error);
+      await rejectsWith(
+        lock.run(() => {
+          throw error;
+        }),
+        error,
+      );
+      await isFree();
+    },
+  );
 
-  check("run without a function fails before it waits", async ({ it, waiting, isFree }) => {
-    const guard = await it.acquire();
-    for (const fn of [undefined, null, 5, {}]) await assert.rejects(it.run(fn as never), TypeError);
+  check("run without a function fails before it waits", async ({ lock, waiting, isFree }) => {
+    const guard = await lock.acquire();
+    for (const fn of [undefined, null, 5, {}]) await assert.rejects(lock.run(fn as never), TypeError);
     assert.equal(await waiting(), 0);
     await guard.release();
     await isFree();
   });
 
-  check("wrong options are refused before anything happens", async ({ it, waiting, isFree }) => {
-    await refusesBadOptions((options) => it.acquire(options));
-    await refusesBadOptions((options) => it.run(() => assert.fail("called"), options));
+  check("wrong options are refused before anything happens", async ({ lock, waiting, isFree }) => {
+    await refusesBadOptions((options) => lock.acquire(options));
+    await refusesBadOptions((options) => lock.run(() => assert.fail("called"), options));
     await isFree();
-    const guard = await it.acquire();
-    await refusesBadOptions((options) => it.acquire(options));
+    const guard = await lock.acquire();
+    await refusesBadOptions((options) => lock.acquire(options));
     assert.equal(await waiting(), 0);
     await guard.release();
   });
 
-  check("options are read once, when the call is made", async (kit) => {
-    const first = await kit.it.acquire();
+  check("options are read once, when the call is made", async (fixture) => {
+    const first = await fixture.lock.acquire();
     const reads = { signal: 0, timeout: 0 };
     const { signal } = new AbortController();
-    const waiter = watch(kit.it.acquire({
+    const waiter = watch(fixture.lock.acquire({
       get signal() {
         return ++reads.signal === 1 ? signal : AbortSignal.abort();
       },
@@ -246,49 +255,49 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
         return ++reads.timeout === 1 ? 60_000 : NaN;
       },
     }));
-    await kit.inLine(1);
+    await fixture.inLine(1);
     const changing: { timeout?: number } = { timeout: 60_000 };
-    const last = watch(kit.it.run((guard) => assert.equal(guard.held, true), changing));
+    const last = watch(fixture.lock.run((guard) => assert.equal(guard.held, true), changing));
     changing.timeout = 0;
-    await kit.inLine(2);
+    await fixture.inLine(2);
     await first.release();
     await (await waiter.promise).release();
     await last.promise;
     assert.deepEqual(reads, { signal: 1, timeout: 1 });
-    await kit.isFree();
+    await fixture.isFree();
   });
 
-  check("acquireAll holds it, and gives it back with the rest when the call is cancelled", async (kit) => {
+  check("acquireAll holds it, and gives it back with the rest when the call is cancelled", async (fixture) => {
     const beside = new Lock();
-    const group = await acquireAll([kit.it, beside]);
+    const group = await acquireAll([fixture.lock, beside]);
     assert.deepEqual([group.held, group.guards[0].held, beside.locked], [true, true, true]);
-    assert.equal(await kit.it.tryAcquire(), undefined);
+    assert.equal(await fixture.lock.tryAcquire(), undefined);
     await group.release();
     assert.deepEqual([group.held, group.guards[0].held, beside.locked], [false, false, false]);
-    const holder = await kit.it.acquire();
+    const holder = await fixture.lock.acquire();
     const controller = new CountingController();
-    const call = watch(acquireAll([beside, kit.it], { signal: controller.signal }));
-    await kit.inLine(1);
+    const call = watch(acquireAll([beside, fixture.lock], { signal: controller.signal }));
+    await fixture.inLine(1);
     controller.abort();
     await rejectsWith(call.promise, controller.signal.reason);
     assert.deepEqual([beside.locked, controller.listeners], [false, 0]);
-    await assert.rejects(acquireAll([kit.it, beside, kit.it]), TypeError);
+    await assert.rejects(acquireAll([fixture.lock, beside, fixture.lock]), TypeError);
     await holder.release();
-    await kit.isFree();
+    await fixture.isFree();
   }, { needsPlace: true });
 
-  check("its events: each wait ends in a grant or is given up, each grant in a release", async (kit) => {
+  check("its events: each wait ends in a grant or is given up, each grant in a release", async (fixture) => {
     using ledger = new Ledger();
     using recording = new Recording();
     const controller = new CountingController();
-    const { first, waiters } = await kit.three((i) =>
+    const { first, waiters } = await fixture.holderAndThreeWaiters((i) =>
       i === 1 ? { signal: controller.signal } : i === 2 ? { timeout: factory.short ?? 30 } : undefined
     );
     await assert.rejects(waiters[2]!.promise, TimeoutError);
     controller.abort();
     await waiters[1]!.promise.catch(() => {});
-    await kit.passesAlong(first, [waiters[0]!]);
-    await kit.it.run(() => {});
+    await fixture.passesAlong(first, [waiters[0]!]);
+    await fixture.lock.run(() => {});
     const of = (name: string) => recording.seen.filter(({ event }) => event === name);
     assert.deepEqual(["wait", "grant", "giveUp", "release"].map((name) => of(name).length), [3, 4, 2, 4]);
     assert.deepEqual(of("giveUp").map(({ outcome }) => outcome), ["timeout", "aborted"]);
@@ -296,11 +305,11 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
     ledger.assertSettled();
   });
 
-  check("every caller gets its turn under load, one at a time", async ({ it, waiting, isFree }) => {
+  check("every caller gets its turn under load, one at a time", async ({ lock, waiting, isFree }) => {
     let inside = 0, turns = 0;
     const worker = async () => {
       for (let i = 0; i < 5; i++) {
-        await it.run(async () => {
+        await lock.run(async () => {
           assert.equal(++inside, 1);
           await nextTurn();
           inside--;
@@ -316,28 +325,28 @@ export function contractSuite<G extends AnyGuard>(factory: BodyFactory<G>): void
 }
 
 /** One thing under test, with the steps that the tests share. */
-class Kit<G extends AnyGuard> {
-  readonly it: Acquirable<G, WaitOptions>;
-  readonly #body: Body<G>;
-  readonly #factory: BodyFactory<G>;
+class Fixture<G extends AnyGuard> {
+  readonly lock: Acquirable<G, WaitOptions>;
+  readonly #subject: Subject<G>;
+  readonly #factory: SubjectFactory<G>;
 
-  constructor(body: Body<G>, factory: BodyFactory<G>) {
-    this.it = body.held;
-    this.#body = body;
+  constructor(subject: Subject<G>, factory: SubjectFactory<G>) {
+    this.lock = subject.lock;
+    this.#subject = subject;
     this.#factory = factory;
   }
 
-  readonly waiting = async (): Promise<number> => await this.#body.waiting();
+  readonly waiting = async (): Promise<number> => await this.#subject.waiting();
 
   /** Asserts that there is no holder. */
   readonly isFree = async (): Promise<void> => {
-    const guard = await this.it.tryAcquire();
+    const guard = await this.lock.tryAcquire();
     assert.ok(guard, "should be free");
     await guard.release();
   };
 
   async inLine(count: number): Promise<void> {
-    if (this.#factory.inLine) await this.#factory.inLine(this.#body, count);
+    if (this.#factory.inLine) await this.#factory.inLine(this.#subject, count);
     assert.equal(await this.waiting(), count);
   }
 
@@ -346,11 +355,13 @@ class Kit<G extends AnyGuard> {
   }
 
   /** A holder and three who wait. */
-  async three(options: (i: number) => WaitOptions | undefined): Promise<{ first: G; waiters: Watched<G>[] }> {
-    const first = await this.it.acquire();
+  async holderAndThreeWaiters(
+    options: (i: number) => WaitOptions | undefined,
+  ): Promise<{ first: G; waiters: Watched<G>[] }> {
+    const first = await this.lock.acquire();
     const waiters: Watched<G>[] = [];
     for (let i = 0; i < 3; i++) {
-      waiters.push(watch(this.it.acquire(options(i))));
+      waiters.push(watch(this.lock.acquire(options(i))));
       await this.inLine(i + 1);
     }
     return { first, waiters };

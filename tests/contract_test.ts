@@ -10,16 +10,16 @@ import {
   Semaphore,
   TimeoutLock,
 } from "../mod.ts";
-import { type Body, contractSuite } from "./contract_suite.ts";
+import { contractSuite, type Subject } from "./contract_suite.ts";
 
-function body(held: Acquirable<Guard> & { readonly waiting: number }): Body<Guard> {
-  return { held, waiting: () => held.waiting };
+function subjectOf(lock: Acquirable<Guard> & { readonly waiting: number }): Subject<Guard> {
+  return { lock, waiting: () => lock.waiting };
 }
 
-function oneKey(): Body<Guard> {
+function oneKey(): Subject<Guard> {
   const mutex = new KeyedMutex<string>();
   return {
-    held: {
+    lock: {
       acquire: (options) => mutex.acquire("key", options),
       tryAcquire: () => mutex.tryAcquire("key"),
       run: (fn, options) => mutex.run("key", fn, options),
@@ -28,17 +28,17 @@ function oneKey(): Body<Guard> {
   };
 }
 
-function condition(): Body<Guard> {
+function condition(): Subject<Guard> {
   const lock = new Lock();
-  return { held: new Condition(lock), waiting: () => lock.waiting };
+  return { lock: new Condition(lock), waiting: () => lock.waiting };
 }
 
-contractSuite({ name: "Lock", make: () => body(new Lock()) });
-contractSuite({ name: "TimeoutLock", make: () => body(new TimeoutLock(60_000)) });
+contractSuite({ name: "Lock", make: () => subjectOf(new Lock()) });
+contractSuite({ name: "TimeoutLock", make: () => subjectOf(new TimeoutLock(60_000)) });
 contractSuite({ name: "Condition", make: condition, hasPlace: false });
-contractSuite({ name: "Semaphore", make: () => body(new Semaphore(1)) });
-contractSuite({ name: "BoundedSemaphore", make: () => body(new BoundedSemaphore(1)) });
-contractSuite({ name: "RwLock.writer", make: () => body(new RwLock().writer) });
+contractSuite({ name: "Semaphore", make: () => subjectOf(new Semaphore(1)) });
+contractSuite({ name: "BoundedSemaphore", make: () => subjectOf(new BoundedSemaphore(1)) });
+contractSuite({ name: "RwLock.writer", make: () => subjectOf(new RwLock().writer) });
 contractSuite({ name: "KeyedMutex", make: oneKey, hasPlace: false });
-contractSuite({ name: "KeyedMutex.at", make: () => body(new KeyedMutex<string>({ name: "users" }).at("key")) });
-contractSuite({ name: "Lock with a name", make: () => body(new Lock({ name: "orders" })) });
+contractSuite({ name: "KeyedMutex.at", make: () => subjectOf(new KeyedMutex<string>({ name: "users" }).at("key")) });
+contractSuite({ name: "Lock with a name", make: () => subjectOf(new Lock({ name: "orders" })) });

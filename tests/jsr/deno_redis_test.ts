@@ -43,7 +43,7 @@ function contract(name: string, make: (backend: Backend) => RemoteBody): void {
       const { backend, close } = await connected(server);
       const { held, inspect } = make(backend);
       return {
-        held,
+        lock: held,
         waiting: async () => (await inspect()).waiters.length,
         close: async () => {
           close();

@@ -27,7 +27,7 @@ function suite(name: string, client: Client, make: (backend: Backend) => Remote,
       const { backend, close } = await client.connect(server.url);
       const { held, inspect } = make(backend);
       return {
-        held,
+        lock: held,
         waiting: async () => (await inspect()).waiters.length,
         close: async () => {
           await close();
