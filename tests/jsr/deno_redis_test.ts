@@ -70,12 +70,7 @@ contract("RedisRwLock's writer", (backend) => {
 });
 contract("RedisKeyedMutex", (backend) => {
   const mutex = new RedisKeyedMutex(backend);
-  const held: Acquirable<Lease> = {
-    acquire: (options) => mutex.acquire("key", options),
-    tryAcquire: () => mutex.tryAcquire("key"),
-    run: (fn, options) => mutex.run("key", fn, options),
-  };
-  return { held, inspect: () => mutex.inspect("key") };
+  return { held: mutex.at("key"), inspect: () => mutex.inspect("key") };
 });
 
 test("@db/redis: tokens grow from process to process, and a release is pushed to the next one", async () => {
