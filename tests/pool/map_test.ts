@@ -10,7 +10,7 @@ async function collect<R>(results: AsyncIterable<R>): Promise<R[]> {
   return all;
 }
 
-/** Counts what is pulled, and tells when it is closed. */
+/** Counts the items that are pulled, and how often it is closed. */
 function source(count: number) {
   const state = { pulled: 0, closed: 0 };
   function* items() {
@@ -51,7 +51,7 @@ test("Pool.map: results in the order of the items, of any kind of source", async
   assert.deepEqual(await collect(pool.map("abc", (letter) => letter.toUpperCase())), ["A", "B", "C"]);
 });
 
-test("Pool.map: unordered gives results as they come", async () => {
+test("Pool.map: unordered results come as they are ready", async () => {
   await using pool = new Pool(3);
   const opened: (() => void)[] = [];
   const results = pool.map([0, 1, 2], (n) => new Promise<number>((resolve) => opened[n] = () => resolve(n)), {
@@ -83,7 +83,7 @@ test("Pool.map: pulls nothing before the first read, and only as the reader read
   assert.equal(state.closed, 1);
 });
 
-test("Pool.map: no place stays empty while the reader waits for results", async () => {
+test("Pool.map: no slot stays empty while the reader waits for results", async () => {
   const pool = new Pool(8);
   const finish: (() => void)[] = [];
   const { state, items } = source(100);
@@ -100,7 +100,7 @@ test("Pool.map: no place stays empty while the reader waits for results", async 
   await left;
 });
 
-test("Pool.map: never more at work than the pool has places, also shared with others", async () => {
+test("Pool.map: never more run than the pool has slots, also shared with other calls", async () => {
   await using pool = new Pool(2);
   let inside = 0, most = 0;
   const work = async (n: number) => {
@@ -139,7 +139,7 @@ test("Pool.map: the first error comes out bare; what runs is aborted and has end
   );
   assert.deepEqual([running, state.closed, pool.active], [0, 1, 0]);
   assert.ok(aborted >= 1 && results.every((n, i) => n === i));
-  await pool.join(); // the reader was told
+  await pool.join(); // the reader got it
 });
 
 test("Pool.map: a source that fails, before and after some items", async () => {
@@ -187,7 +187,7 @@ test("Pool.map: leaving the loop aborts what still runs, waits for its end, and 
   assert.ok(aborted >= 1);
 });
 
-test("Pool.map: its signal ends it with the reason as it is", async () => {
+test("Pool.map: its signal ends it with the bare reason", async () => {
   await using pool = new Pool(2);
   const controller = new CountingController();
   const { state, items } = source(100);
@@ -222,9 +222,9 @@ test("Pool.map: cancelling the pool ends it with the reason", async () => {
   assert.throws(() => pool.map([1], (n) => n), ClosedError);
 });
 
-test("Pool.map: a failure that no reader came for is thrown by join", async () => {
+test("Pool.map: a failure that was not read is thrown by join", async () => {
   const pool = new Pool(2);
-  const error = new Error("nobody read this far");
+  const error = new Error("the reader did not come this far");
   const map = pool.map([0, 1], (n) => {
     if (n === 1) throw error;
     return n;
@@ -234,7 +234,7 @@ test("Pool.map: a failure that no reader came for is thrown by join", async () =
   await pool.join();
 });
 
-test("Pool.map: what fails after the end, and not with its reason, is thrown by join", async () => {
+test("Pool.map: later failures with another error than the reason are thrown by join", async () => {
   const clean = new Error("clean-up failed"), first = new Error("first");
   const failing = async (index: number, signal: AbortSignal) => {
     await new Promise((aborted) => signal.addEventListener("abort", aborted));
@@ -259,7 +259,7 @@ test("Pool.map: what fails after the end, and not with its reason, is thrown by 
   await assert.rejects(failed.join(), clean);
 });
 
-test("Pool.map: a failure is thrown once, by whoever comes for it, and in the order in which it happened", async () => {
+test("Pool.map: a failure is thrown once, to the first that asks for it, and in the order in which it happened", async () => {
   const closing = new Error("closing failed");
   const pool = new Pool(3);
   const close = () => {
@@ -284,7 +284,7 @@ test("Pool.map: a failure is thrown once, by whoever comes for it, and in the or
   assert.deepEqual(caught.errors, errors);
 });
 
-test("Pool.map: an iterator that misbehaves ends the map, and keeps no place", async () => {
+test("Pool.map: an iterator that misbehaves ends the map, and keeps no slot", async () => {
   const boom = new Error("boom");
   const throwing = () => {
     throw boom;
@@ -392,7 +392,7 @@ test("Pool.map: toArray gives all results in the order of the items, whatever or
   }
 });
 
-test("Pool.map: toArray sorts what was ready before it in another order", async () => {
+test("Pool.map: toArray sorts results that were ready before it in another order", async () => {
   await using pool = new Pool(4);
   const finish: (() => void)[] = [];
   const map = pool.map([0, 1, 2, 3, 4, 5], (n) => new Promise<number>((done) => finish[n] = () => done(n)), {
@@ -503,7 +503,7 @@ test("Pool.map: a map that is read in any way is no unread map", async () => {
   assert.equal(await states([joined]), "fulfilled");
 });
 
-/** The ways to stop a map, and what the reader gets. */
+/** The ways to stop a map. */
 const stops: Record<string, (stop: { pool: Pool; controller: AbortController; leave: () => void }) => void> = {
   "the signal aborts": ({ controller }) => controller.abort("stop"),
   "the pool is cancelled": ({ pool }) => pool.cancel("stop"),
@@ -696,7 +696,7 @@ test("Pool.map: waits in order with other calls, so that neither side starves", 
   assert.ok(order.indexOf("m0") < order.indexOf("c"), order.join());
 });
 
-test("Pool.map: wrong arguments are refused at once", () => {
+test("Pool.map: wrong arguments throw at once", () => {
   const pool = new Pool(1);
   for (const wrong of [undefined, null, 5, {}]) assert.throws(() => pool.map(wrong as never, (n) => n), TypeError);
   for (const wrong of [undefined, null, 5]) assert.throws(() => pool.map([1], wrong as never), TypeError);
@@ -711,7 +711,7 @@ test("Pool.map: wrong arguments are refused at once", () => {
   }
 });
 
-test("Pool.map: many items pass through a few places", async () => {
+test("Pool.map: many items pass through a few slots", async () => {
   await using pool = new Pool(10);
   let sum = 0;
   const { state, items } = source(20_000);

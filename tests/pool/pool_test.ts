@@ -1,4 +1,4 @@
-/** Pool: places, order, tasks, and errors that are told to exactly those who have to know. */
+/** Pool: slots, order, tasks, signals, and failures that are thrown exactly where they have to be. */
 import assert from "node:assert/strict";
 import { ClosedError, Pool, type Task, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
@@ -12,7 +12,7 @@ import {
   withFakeTime,
 } from "../_tools.ts";
 
-/** A function that ends when it is told to. */
+/** A function that ends on command. */
 class Job {
   finish: (value?: unknown) => void = () => {};
   fail: (error: unknown) => void = () => {};
@@ -58,7 +58,7 @@ test("Pool: of 3, ten tasks that sleep 0 to 9 units start at 0,0,0,0,1,2,3,5,7,9
     assert.deepEqual(starts, [0, 0, 0, 0, 1, 2, 3, 5, 7, 9]);
   }));
 
-test("Pool: createTask holds the producer back and resolves to a task that has started", async () => {
+test("Pool: createTask applies back-pressure and resolves to a task that has started", async () => {
   const pool = new Pool(2);
   const all = jobs(3);
   const handles = all.map((job) => watch(pool.createTask(job.fn)));
@@ -79,7 +79,7 @@ test("Pool: createTask holds the producer back and resolves to a task that has s
   assert.deepEqual([pool.active, pool.waiting], [0, 0]);
 });
 
-test("Pool: run gives back what fn gives and frees the place however it ends", async () => {
+test("Pool: run settles as its function does and frees the slot either way", async () => {
   const pool = new Pool(1);
   assert.equal(await pool.run(() => 5), 5);
   assert.equal(await pool.run((signal) => Promise.resolve(signal.aborted)), false);
@@ -92,7 +92,7 @@ test("Pool: run gives back what fn gives and frees the place however it ends", a
     error,
   );
   assert.equal(pool.active, 0);
-  await pool.join(); // what run threw was for who called it
+  await pool.join(); // errors of run are for its caller
 });
 
 test("Pool: never more than the limit, first come, first served", async () => {
@@ -110,7 +110,7 @@ test("Pool: never more than the limit, first come, first served", async () => {
   assert.deepEqual(order, Array.from({ length: 50 }, (_, i) => i));
 });
 
-test("Pool: fn is never called inside of the call that brings it", async () => {
+test("Pool: fn is never called inside the call that passes it", async () => {
   const pool = new Pool(1);
   let called = 0;
   const running = pool.run(() => called++);
@@ -433,7 +433,7 @@ test("Pool: its name is in messages", async () => {
   for (const options of [null, 5, "crawler"]) assert.throws(() => new Pool(1, options as never), TypeError);
 });
 
-test("Pool: giving up in the middle of the line, before and after a place is free", () =>
+test("Pool: cancelling the waiter in the middle, before and after a slot is free", () =>
   withFakeTime(async (time) => {
     for (const first of ["abort", "release", "timeout"]) {
       const pool = new Pool(1);
@@ -463,7 +463,7 @@ test("Pool: giving up in the middle of the line, before and after a place is fre
     }
   }));
 
-test("Pool: who listens has a signal of its own, and every function is told of a cancellation", async () => {
+test("Pool: a function that listens has a signal of its own, and every function is notified of a cancellation", async () => {
   const pool = new Pool(3);
   const signals: AbortSignal[] = [];
   const keep = async (signal: AbortSignal) => {
@@ -500,7 +500,7 @@ test("Pool: bad arguments, then closed, then the signal", async () => {
   await pool.join();
 });
 
-test("Pool: what is in line at close is still served, and join waits for it", async () => {
+test("Pool: queued calls are still served after close, and join waits for them", async () => {
   const pool = new Pool(1);
   const all = jobs(3);
   const runs = all.map((job) => pool.run(job.fn));
@@ -517,27 +517,27 @@ test("Pool: what is in line at close is still served, and join waits for it", as
   assert.equal(startedOf(all), "xxx");
 });
 
-test("Pool: cancel rejects who is in line, aborts what runs, and keeps the place until the function has ended", async () => {
+test("Pool: cancel rejects queued calls, aborts running functions, and keeps their slots until they have ended", async () => {
   const pool = new Pool(1);
   const job = new Job();
   const task = await pool.createTask(job.fn);
-  const inLine = [watch(pool.run(() => assert.fail("called"))), watch(pool.createTask(() => assert.fail("called")))];
+  const queued = [watch(pool.run(() => assert.fail("called"))), watch(pool.createTask(() => assert.fail("called")))];
   const reason = new Error("shutting down");
   pool.cancel(reason);
   pool.cancel(new Error("another reason"));
-  assert.equal(await states(inLine), "rejected rejected");
-  assert.ok(inLine.every((one) => one.reason === reason));
+  assert.equal(await states(queued), "rejected rejected");
+  assert.ok(queued.every((one) => one.reason === reason));
   assert.deepEqual([job.signal!.aborted, job.signal!.reason, pool.active, task.status], [true, reason, 1, "running"]);
   await assert.rejects(pool.run(() => 1), ClosedError);
   const joined = watch(pool.join());
   assert.equal(await states([joined]), "pending");
   job.fail(reason);
-  assert.equal(await states([joined]), "fulfilled"); // what failed with that reason is not thrown
+  assert.equal(await states([joined]), "fulfilled"); // failures with that reason are not thrown
   assert.equal(task.status, "cancelled");
   await rejectsWith(task.result, reason);
 });
 
-test("Pool: what fails otherwise after cancel is thrown by join", async () => {
+test("Pool: failures with another error after cancel are thrown by join", async () => {
   const pool = new Pool(2);
   const [stubborn, failing] = [new Job(), new Job()];
   const task = await pool.createTask(stubborn.fn);
@@ -568,7 +568,7 @@ test("Pool: a task is cancelled by itself, once", async () => {
   assert.deepEqual([running.status, running.signal.aborted], ["fulfilled", false]);
 });
 
-test("Pool: a failure that nobody took is thrown by join, once; several in an AggregateError", async () => {
+test("Pool: an unobserved failure is thrown by join, once; several in an AggregateError", async () => {
   const pool = new Pool(3);
   const error = new Error("work failed");
   const task = await pool.createTask(() => Promise.reject(error));
@@ -584,7 +584,7 @@ test("Pool: a failure that nobody took is thrown by join, once; several in an Ag
   });
 });
 
-test("Pool: a failure that somebody took is theirs, taken early or late", async () => {
+test("Pool: an observed failure is not thrown by join, observed early or late", async () => {
   const pool = new Pool(2);
   const error = new Error("work failed");
   const early = new Job();
@@ -599,7 +599,7 @@ test("Pool: a failure that somebody took is theirs, taken early or late", async 
   await pool.join();
 });
 
-test("Pool: join gives up without stopping anything or losing a failure", () =>
+test("Pool: a cancelled join stops nothing and loses no failure", () =>
   withFakeTime(async (time) => {
     const pool = new Pool(1);
     const job = new Job();
@@ -624,9 +624,9 @@ test("Pool: await using closes and joins", async () => {
     await pool.createTask(async () => {
       await flushMicrotasks();
       ended = true;
-      throw new Error("nobody looked");
+      throw new Error("not observed");
     });
-  }, /nobody looked/);
+  }, /not observed/);
   assert.equal(ended, true);
   await assert.rejects(outside!.run(() => 1), ClosedError);
 });
@@ -644,7 +644,7 @@ test("Pool: the stack of an error shows who called run", async () => {
   if (!("Bun" in globalThis)) assert.match(error.stack!, /theCaller/);
 });
 
-test("Pool: what ends with the reason of the whole pool is not a failure, whatever it was told before", async () => {
+test("Pool: ending with the reason of the whole pool is no failure, also after another cancellation", async () => {
   const pool = new Pool(1);
   const task = await pool.createTask(() => pool.run(() => {}));
   task.cancel("for itself");

@@ -1,4 +1,4 @@
-/** Pool, where only a run-time for servers can tell: asynchronous context and unhandled rejections. */
+/** Pool, in server run-times only: asynchronous context and unhandled rejections. */
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
@@ -26,7 +26,7 @@ test("Pool: callbacks run in the asynchronous context of the caller", async () =
   for (const [name, store] of seen as [string, string][]) assert.equal(store, name);
 });
 
-test("Pool: a failure that nobody took yet is nobody's unhandled rejection", async () => {
+test("Pool: an unobserved failure is no unhandled rejection", async () => {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown) => void unhandled.push(reason);
   process.on("unhandledRejection", listener);
