@@ -7,6 +7,7 @@ import {
   KeyedMutex,
   Lock,
   Pool,
+  RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
@@ -60,6 +61,7 @@ export function localVisits(random: Random, patience: Patience): Visit[] {
   const barrier = new Barrier(3);
   const set = new SetEvent<Promise<unknown>>();
   const pool = new Pool(4);
+  const rated = new Pool(4, { rate: new RateLimiter(1000, 10) });
   return [
     ...locks.map((lock) => () => lock.run(turn, patience.options())),
     () => semaphore.run(turn, { ...patience.options(), permits: 1 + random.below(3) }),
@@ -79,6 +81,15 @@ export function localVisits(random: Random, patience: Patience): Visit[] {
     async () => await (await pool.createTask(turn, patience.options())).result,
     async () => {
       for await (const _ of pool.map([1, 2, 3, 4, 5, 6], turn)) if (random.below(8) === 0) break;
+    },
+    async () => {
+      await rated.map([1, 2, 3, 4, 5, 6], turn, { ordered: random.below(2) === 0 }).toArray();
+    },
+    () => rated.run(turn, patience.options()),
+    async () => {
+      rated.limit = 0;
+      await turn();
+      rated.limit = 4;
     },
     () => serve(random),
   ];
