@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
-import { Pool } from "../../mod.ts";
+import { Pool, RateLimiter } from "../../mod.ts";
 import { test } from "../_test.ts";
 
 test("Pool: callbacks run in the asynchronous context of the caller", async () => {
@@ -24,6 +24,41 @@ test("Pool: callbacks run in the asynchronous context of the caller", async () =
   await pool.join();
   assert.equal(seen.length, 12);
   for (const [name, store] of seen as [string, string][]) assert.equal(store, name);
+});
+
+test("Pool.map: source and function run in the context of map's caller, also when another call makes room", async () => {
+  const user = new AsyncLocalStorage<string>();
+  for (const rate of [undefined, new RateLimiter(1000, 1)]) {
+    for (const limit of [1, 3]) {
+      const pool = new Pool(limit, { rate });
+      const seen: unknown[] = [];
+      const items = function* () {
+        for (let n = 0; n < 20; n++) {
+          seen.push(user.getStore());
+          yield n % 5 === 0 ? Promise.resolve(n) : n;
+        }
+      };
+      const look = async (n: number) => {
+        seen.push(user.getStore());
+        if (n % 3 === 0) await Promise.resolve();
+        if (n % 7 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        seen.push(user.getStore());
+      };
+      const make = () => pool.map(items(), look, { buffer: 5 });
+      const [read, collected] = user.run("caller", () => [make(), make()]);
+      await Promise.all([
+        user.run("reader", async () => {
+          for await (const _ of read);
+        }),
+        user.run("collector", () => collected.toArray()),
+        user.run("other", async () => {
+          for (let i = 0; i < 20; i++) await pool.run(() => {});
+        }),
+      ]);
+      assert.equal(seen.length, 2 * 3 * 20);
+      assert.deepEqual(new Set(seen), new Set(["caller"]));
+    }
+  }
 });
 
 test("Pool: an unobserved failure is no unhandled rejection", async () => {
