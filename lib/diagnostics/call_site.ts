@@ -32,10 +32,6 @@ class SourceLine implements CallSite {
   }
 }
 
-/** The folder of the library's own files, whose frames are skipped. Undefined in a bundle. */
-const OWN = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(pathOf(import.meta.url))?.[1];
-const OWN_FRAME = OWN === undefined ? undefined : new RegExp(`^${escape(OWN)}(lib/|mod\\.[jt]s$)`);
-
 /** As many frames as the library may put between its user and the hook, and one more. */
 const DEPTH = 30;
 
@@ -48,14 +44,16 @@ export function captureStack(): Error {
   return error;
 }
 
-/** The first line of the stack that is neither the library's nor the run-time's own. */
+/**
+ * The first line of the stack that is neither the library's nor the run-time's own. Undefined in a bundle, where the
+ * library's files cannot be distinguished from the user's, unless source maps are on.
+ */
 export function callerIn(stack: unknown): CallSite | undefined {
   if (typeof stack !== "string") return undefined; // Error.prepareStackTrace may make anything of it
-  for (const line of stack.split("\n")) {
-    const site = siteOf(line);
-    if (site !== undefined && !isForeign(site.file)) return site;
-  }
-  return undefined;
+  const sites = stack.split("\n").flatMap((line) => siteOf(line) ?? []);
+  // The first frame is that of captureStack.
+  const own = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(pathOf(sites[0]?.file ?? ""))?.[1];
+  return own === undefined ? undefined : sites.find(({ file }) => !isForeign(file) && !isOwn(pathOf(file), own));
 }
 
 /** As in `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and `run@/srv/checkout.ts:41:7`. */
@@ -64,15 +62,17 @@ function siteOf(text: string): CallSite | undefined {
   return found === null ? undefined : new SourceLine(found[1]!, Number(found[2]), Number(found[3]));
 }
 
+/** Whether it is the run-time's. */
 function isForeign(file: string): boolean {
-  return /^(node:|ext:|bun:|native|internal)/.test(file) || (OWN_FRAME?.test(pathOf(file)) ?? false);
+  return /^(node:|ext:|bun:|native|internal)/.test(file);
+}
+
+/** Whether it is the library's, whose folder is `own`. */
+function isOwn(path: string, own: string): boolean {
+  return path.startsWith(own) && /^(lib\/|mod\.[jt]s$)/.test(path.slice(own.length));
 }
 
 /** The path of a file URL, or the path itself. */
 function pathOf(file: string): string {
   return file.startsWith("file://") ? decodeURI(new URL(file).pathname) : file.replaceAll("\\", "/");
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

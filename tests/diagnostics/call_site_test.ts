@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { callerIn, captureStack } from "../../lib/diagnostics/call_site.ts";
 import { test } from "../_test.ts";
 
+/** How every captured stack begins. */
+const OWN = `Error\n    at captureStack (${new URL("../../lib/diagnostics/call_site.ts", import.meta.url)}:40:17)`;
 const library = new URL("../../lib/", import.meta.url);
 
 test("callSite: the first frame that is neither the library's nor the run-time's", () => {
   const v8 = [
     "Error: of no interest (at night:1:1)",
-    `    at captureStack (${library}diagnostics/call_site.ts:40:17)`,
+    OWN.split("\n")[1]!,
     `    at new Promise (<anonymous>)`,
     `    at Lock.acquire (${library}lock.ts:70:12)`,
     "    at node:internal/process/task_queues:95:5",
@@ -29,11 +31,17 @@ test("callSite: frames without a function, Windows paths, and the form of other 
     "checkout@/srv/checkout.ts:41:7": "checkout.ts:41",
     "    at checkout (https://example.com/js/checkout.js:41:7)": "checkout.js:41",
   };
-  for (const [frame, expected] of Object.entries(sites)) assert.equal(`${callerIn(`Error\n${frame}`)}`, expected);
+  for (const [frame, expected] of Object.entries(sites)) assert.equal(`${callerIn(`${OWN}\n${frame}`)}`, expected);
 });
 
 test("callSite: none where there is none", () => {
-  for (const stack of [undefined, "", "Error: x", [], "Error\n    at native"]) assert.equal(callerIn(stack), undefined);
+  const none = [undefined, "", "Error: x", [], `${OWN}\n    at native`, OWN];
+  for (const stack of none) assert.equal(callerIn(stack), undefined);
+});
+
+test("callSite: none in a bundle, where the first frame is in the user's file, too", () => {
+  const bundle = "Error\n    at captureStack (file:///srv/bundle.js:1:1)\n    at checkout (file:///srv/bundle.js:9:9)";
+  assert.equal(callerIn(bundle), undefined);
 });
 
 test("callSite: the stack is deep enough, and the limit stays as it was", () => {
