@@ -7,6 +7,9 @@
  */
 import type { Entry, Group } from "./entry.ts";
 
+/** How many entries of one group are compared with each other. */
+const COMPARED = 16;
+
 export class Overdue {
   /** In ms. */
   readonly #limit: number;
@@ -37,11 +40,11 @@ export class Overdue {
     if (old?.delete(entry) && old.size === 0) this.#old.delete(entry.group);
   }
 
-  /** Those that have become too old since the last time, if they are news. */
-  take(now: number): Entry[] {
+  /** Those that have become too old since the last time, if they are news; at most `most`, the rest comes next time. */
+  take(now: number, most: number = Infinity): Entry[] {
     const news: Entry[] = [];
     for (const entry of this.#young) {
-      if (entry.since + this.#limit > now) break;
+      if (entry.since + this.#limit > now || news.length >= most) break;
       this.#young.delete(entry);
       if (this.#isNews(entry)) news.push(entry);
     }
@@ -50,9 +53,14 @@ export class Overdue {
 
   #isNews(entry: Entry): boolean {
     const old = this.#old.get(entry.group);
-    if (old === undefined) this.#old.set(entry.group, new Set([entry]));
-    for (const one of old ?? []) if (this.#isAlike(one, entry)) return !old!.add(entry);
-    old?.add(entry);
-    return true;
+    if (old === undefined) {
+      this.#old.set(entry.group, new Set([entry]));
+      return true;
+    }
+    // Comparing reads stack traces, which takes its time: the first ones are enough.
+    let isNews = old.size < COMPARED;
+    if (isNews) { for (const one of old) if (this.#isAlike(one, entry)) isNews = false; }
+    old.add(entry);
+    return isNews;
   }
 }

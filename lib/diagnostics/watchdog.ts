@@ -69,6 +69,9 @@ function warn(message: string, { calls }: Finding): void {
   console.warn([message, ...sites].join("\n    at "));
 }
 
+/** How many waits or holds are reported in one turn, so that thousands of them do not block the program. */
+const MOST_REPORTS = 20;
+
 type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
 
 class Watchdog implements Listener, Disposable {
@@ -131,8 +134,8 @@ class Watchdog implements Listener, Disposable {
 
   #look(now: number): void {
     if (this.#inRuns.take(now).length > 0) this.#lookForDeadlocks(now);
-    for (const wait of this.#waits.take(now)) this.#say(waitedLong(wait, now), [wait]);
-    for (const hold of this.#holds.take(now)) this.#say(heldLong(hold, now), [hold]);
+    for (const wait of this.#waits.take(now, MOST_REPORTS)) this.#say(waitedLong(wait, now), [wait]);
+    for (const hold of this.#holds.take(now, MOST_REPORTS)) this.#say(heldLong(hold, now), [hold]);
     this.#wakeUp();
   }
 

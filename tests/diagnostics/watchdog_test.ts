@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
 import { type Finding, observe, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
 import { hook } from "../../lib/internal/hook.ts";
@@ -205,6 +206,29 @@ test("watchdog: a long queue is one finding, until it has been short", () =>
       await Promise.all(waiters);
     }
   }, { held: 9_000 }));
+
+test("watchdog: thousands of findings come in portions", () =>
+  watched(async (findings, time) => {
+    const locks = Array.from({ length: 100 }, () => new Lock());
+    for (const lock of locks) void lock.acquire();
+    time.advance(10_000);
+    assert.ok(findings.length > 0 && findings.length <= 20, `${findings.length}`);
+    await pass(time, 2_000);
+    assert.equal(findings.length, 100);
+  }));
+
+test("watchdog: a run keeps the program's own AsyncLocalStorage", async () => {
+  const storage = new AsyncLocalStorage<string>();
+  using _ = watchdog({ report() {} });
+  const lock = new Lock();
+  const seen = await storage.run("request 7", () =>
+    lock.run(async () => {
+      await flushMicrotasks();
+      return storage.getStore();
+    }));
+  assert.equal(seen, "request 7");
+  assert.equal(storage.getStore(), undefined);
+});
 
 test("watchdog: forgotten permits are one finding for each place", () =>
   watched(async (findings, time) => {
