@@ -63,7 +63,7 @@ function holderInWords({ resource, group }: Entry, holder: Entry | undefined, no
   if (!isHeld(resource.kind)) return "nothing has ended its wait";
   if (holder === undefined) {
     return resource.kind.startsWith("redis-")
-      ? "no holder in this process, inspect() shows the others"
+      ? "its holder is not on this connection, inspect() shows it"
       : "its holder is not known, it began before the watchdog";
   }
   const others = group.holds.size === 1 ? "" : `, the oldest of ${group.holds.size} holders`;

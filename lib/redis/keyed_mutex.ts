@@ -128,7 +128,7 @@ export class RedisKeyedMutex {
     checkName(key, "key");
     const settings = this.#settings;
     const keys = keysOf(settings.prefix, "keyed", key);
-    const resource = { kind: "redis-key", name: settings.prefix, key };
+    const resource = { kind: "redis-key", name: settings.prefix, key, group: this.#connection.groupOf(keys) };
     return { family: mutex, keys, settings, resource, what: `key ${quote(key)}`, weight: 1, limit: 1 };
   }
 }

@@ -69,7 +69,8 @@ export class RedisLock implements Acquirable<Lease> {
     this.#connection = connectionOf(backend);
     const what = `lock ${quote(name)}`;
     const keys = keysOf(settings.prefix, "lock", name);
-    this.#spec = { family: mutex, keys, settings, resource: { kind: "redis-lock", name }, what, weight: 1, limit: 1 };
+    const resource = { kind: "redis-lock", name, group: this.#connection.groupOf(keys) };
+    this.#spec = { family: mutex, keys, settings, resource, what, weight: 1, limit: 1 };
   }
 
   /**

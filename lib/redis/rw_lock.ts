@@ -66,7 +66,7 @@ export class RedisRwLock {
     const what = `read-write lock ${quote(name)}`;
     const keys = keysOf(settings.prefix, "rw", name);
     const spec = (kind: string, of: string, weight: number): ResourceSpec => {
-      const resource = { kind, name, group: this };
+      const resource = { kind, name, group: this.#connection.groupOf(keys) };
       return { family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
     };
     this.#spec = spec("redis-writer", "", EVERYTHING);

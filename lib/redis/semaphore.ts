@@ -74,7 +74,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
     const settings = settingsOf(options, backend);
     this.#connection = connectionOf(backend);
     const keys = keysOf(settings.prefix, "semaphore", name);
-    const resource = { kind: "redis-semaphore", name };
+    const resource = { kind: "redis-semaphore", name, group: this.#connection.groupOf(keys) };
     const what = `semaphore ${quote(name)}`;
     this.#spec = { family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
   }

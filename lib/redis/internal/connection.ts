@@ -5,14 +5,23 @@
  * @module
  */
 import type { Backend } from "../clients/backend.ts";
+import type { Keys } from "../options.ts";
 import { LeaseRenewer } from "./lease_renewer.ts";
 import { onceFor } from "./once.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import { Subscription } from "./subscription.ts";
 
+let connections = 0;
+
 export class RedisConnection extends ScriptRunner {
+  readonly #number = ++connections;
   readonly subscription: Subscription = new Subscription(this);
   readonly renewer: LeaseRenewer = new LeaseRenewer(this);
+
+  /** The same for everything that shares its state in Redis, for the diagnostics. */
+  groupOf(keys: Keys): string {
+    return `${this.#number} ${keys[0]}`;
+  }
 }
 
 /** The connection of a backend: one, whatever uses it. */
