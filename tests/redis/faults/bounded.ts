@@ -64,18 +64,17 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
   const theirs = make(crowd.backend);
   const holder = await ours.acquire();
   const calls: Promise<unknown>[] = [theirs.acquire().catch(() => {})];
-  await sleep(500); // its subscription is made now, so that the death of all the others is known at once
+  const key = async () => (await harness.server.send("KEYS", "interlock:*:waiters") as string[])[0] ?? "none";
+  // Once the server knows its subscription (p: by push), the death of the whole crowd is known at once.
+  await until(async () => (await harness.server.send("HVALS", await key()) as string[])[0]?.[16] === "p");
   while (calls.length < DEAD) {
     for (let i = 0; i < 5000; i++) calls.push(theirs.acquire().catch(() => {}));
-    await until(async () => {
-      const [key] = await harness.server.send("KEYS", "interlock:*:waiters") as string[];
-      return key !== undefined && Number(await harness.server.send("HLEN", key)) >= calls.length;
-    }, 60_000);
+    await until(async () => Number(await harness.server.send("HLEN", await key())) >= calls.length, 60_000);
   }
   await crowd.close();
   await Promise.all(calls);
   await bounded(harness, "inspect", () => ours.inspect(), 3);
-  const living = ours.acquire({ timeout: 60_000 });
+  const living = ours.acquire({ timeout: 3 * OPTIONS.ttl }); // one that asked by heartbeats is dead after its ttl
   const start = performance.now();
   await bounded(harness, "release", async () => {
     await holder.release();
@@ -111,7 +110,7 @@ async function manyHolders(harness: Harness): Promise<void> {
   await Promise.all(leases.slice(1000).map((lease) => lease.release()));
 }
 
-const OPTIONS = { ttl: 300_000, retention: 1000 };
+const OPTIONS = { ttl: 60_000, retention: 1000 };
 
 export const crowds: readonly Scenario[] = [
   {

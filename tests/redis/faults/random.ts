@@ -79,11 +79,12 @@ export const KINDS: number = kinds.length;
 /** Callers on a connection that never fails arrive one after the other, and are granted in this order. */
 async function probe(harness: Harness, over: () => boolean): Promise<void> {
   const { backend, close } = await connectNode(harness.server.url);
-  const lock = new RedisLock(backend, "shared", { ttl: 5000, retention: 300 });
+  // Alive through everything that the round does to the server.
+  const lock = new RedisLock(backend, "shared", { ttl: 30_000, retention: 300 });
   const order: number[] = [];
   const calls: Promise<unknown>[] = [];
   for (let arrival = 0; !over(); arrival++) {
-    const call = lock.acquire({ timeout: 30_000 }).then(
+    const call = lock.acquire({ timeout: 60_000 }).then(
       async (lease) => {
         order.push(arrival);
         await sleep(harness.random.below(5));
