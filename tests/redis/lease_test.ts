@@ -229,6 +229,29 @@ test("in doubt, not held: the signal aborts if the renewal is refused", () =>
     }
   }));
 
+test("in doubt, not held: suspended while the answer to the acquire was on its way", () =>
+  withFakeTime(async (time) => {
+    let answer = () => {};
+    const backend = scripted(async (command) => {
+      if (command === "acquire") await new Promise<void>((resolve) => answer = resolve);
+    });
+    const acquired = watch(new RedisLock(backend, "a").acquire());
+    await flushMicrotasks();
+    const jumped = jump("wall", 60_000);
+    try {
+      answer();
+      await flushMicrotasks();
+      const lease = acquired.value!;
+      assert.equal(lease.held, false);
+      time.advance(1);
+      await flushMicrotasks();
+      assert.equal(lease.held, true);
+      await lease.release();
+    } finally {
+      jumped[Symbol.dispose]();
+    }
+  }));
+
 test("in doubt, not held: without renewal, verify or extend confirms", () =>
   withFakeTime(async (time) => {
     const backend = scripted(() => undefined);

@@ -14,6 +14,7 @@ import { now, Timer } from "./clock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { explain, NoAnswerError } from "../errors.ts";
 import { HeldLease, trusted } from "./held_lease.ts";
+import { moment } from "./lease_deadline.ts";
 import type { Lease } from "../lease.ts";
 import { QueuePosition } from "./queue_position.ts";
 import { releaseInBackground } from "./release_by_id.ts";
@@ -42,6 +43,8 @@ export class Acquisition implements Listener {
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
   #settled = false;
+  /** The clocks' difference when the last command with an answer was sent. */
+  #gap = 0;
   /** Redis may know the id. */
   #known = false;
   /** Ends the pause between two commands; undefined while a command is in flight. */
@@ -124,7 +127,10 @@ export class Acquisition implements Listener {
         const { release } = this.#spec.family;
         if (!this.#connection.isReady(release)) await this.#connection.ready(release, this.#retry.begin());
         if (this.#settled) break;
-        this.#take(await this.#send());
+        const { gap } = moment();
+        const answer = await this.#send();
+        this.#gap = gap;
+        this.#take(answer);
       } catch (error) {
         if (this.#settled) break;
         this.#failed(error);
@@ -210,7 +216,7 @@ export class Acquisition implements Listener {
     this.#known = false;
     const { resource, weight, settings: { ttl } } = this.#spec;
     const { id, inFlightUntil } = this.#command;
-    const grant = { id, fence, deadline, inFlightUntil, keptFor: livenessOf(ttl) - ttl, call: this };
+    const grant = { id, fence, deadline, gap: this.#gap, inFlightUntil, keptFor: livenessOf(ttl) - ttl, call: this };
     const lease = new HeldLease(this.#connection, this.#spec, grant);
     this.#settle(() => this.#resolve(lease));
     if (hook !== undefined) hook.grant(resource, this, weight);

@@ -31,7 +31,7 @@ export interface Grant {
   /** Local time of its end, drift taken off. */
   readonly deadline: number;
   /** The clocks' difference when the command was sent from which `deadline` is derived; see {@linkcode Moment}. */
-  readonly gap?: number | undefined;
+  readonly gap: number;
   /** Server time until which a command of this id, whose answer never came, may still run. */
   readonly inFlightUntil: number;
   /** Milliseconds for which the server may keep it beyond the deadline. */
@@ -68,7 +68,7 @@ export class HeldLease implements Lease, RenewableLease {
     this.fencingToken = grant.fence;
     this.#inFlightUntil = grant.inFlightUntil;
     this.#call = grant.call;
-    this.#deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap ?? moment().gap);
+    this.#deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap);
     connection.renewer.add(this);
   }
 
