@@ -1,18 +1,27 @@
 /** What happens when another server takes over: one address, two servers, and connections that stay behind. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Redis } from "ioredis";
 import {
   type Acquirable,
   type Backend,
+  ioRedis,
   type Lease,
   RedisLock,
   RedisRwLock,
   RedisSemaphore,
 } from "../../../lib/redis/mod.ts";
-import { connectNode, until } from "../_clients.ts";
-import { Server } from "../_server.ts";
+import { closeIo, connectNode, until } from "../_clients.ts";
+import { findServer } from "../_find_server.ts";
+import { freePort, Server } from "../_server.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 import { History } from "./_history.ts";
 import { FaultProxy } from "./_proxy.ts";
+import { Wire } from "../_wire.ts";
 
 const OPTIONS = { ttl: 3 * TTL, retention: 1000 };
 
@@ -104,6 +113,45 @@ async function workersThrough(harness: Harness, fail: (replica: Server) => Promi
   });
 }
 
+/** A Sentinel finds the primary dead and makes its replica the new one; clients that ask the Sentinel follow. */
+async function bySentinel(harness: Harness): Promise<void> {
+  await withReplica(harness, async (replica) => {
+    const port = await freePort();
+    const folder = mkdtempSync(join(tmpdir(), "interlock-sentinel-"));
+    const monitor = `sentinel monitor orders 127.0.0.1 ${harness.server.port} 1`;
+    const times = "sentinel down-after-milliseconds orders 500\nsentinel failover-timeout orders 3000";
+    writeFileSync(join(folder, "sentinel.conf"), `port ${port}\nbind 127.0.0.1\ndir ${folder}\n${monitor}\n${times}\n`);
+    const sentinel = spawn(findServer()!, [join(folder, "sentinel.conf"), "--sentinel"], { stdio: "ignore" });
+    const clients = [1, 2, 3].map(() =>
+      new Redis({ sentinels: [{ host: "127.0.0.1", port }], name: "orders", sentinelRetryStrategy: () => 50 })
+    );
+    for (const client of clients) client.on("error", () => {});
+    try {
+      const history = new History(harness, Infinity); // the last writes may be missing: only tokens are judged
+      let over = false;
+      const visits = clients.map(async (client, i) => {
+        const lock = new RedisLock(ioRedis(client), "sentinel", { ttl: TTL, retention: 1000 });
+        while (!over) await history.visit(`client ${i}`, lock, { timeout: 20_000 }).catch(() => sleep(20));
+      });
+      await harness.entries(50);
+      const wire = await Wire.connect(port);
+      await until(async () => (await wire.send("SENTINEL", "REPLICAS", "orders") as unknown[]).length === 1);
+      await wire.close();
+      await harness.server.kill();
+      await until(async () => /role:master/.test(String(await replica.send("INFO", "replication"))));
+      await harness.recover(50);
+      over = true;
+      await Promise.all(visits);
+    } finally {
+      // One that is between two attempts never says that it has ended.
+      for (const client of clients) await Promise.race([closeIo(client), sleep(2000)]);
+      process.kill(sentinel.pid!, "SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+      await harness.server.start(); // for the checks at the end
+    }
+  });
+}
+
 export const failover: readonly Scenario[] = [
   ...Object.entries(bodies).map(([name, make]): Scenario => ({
     name: `a replica takes over, subscribers stay on the old server: ${name}`,
@@ -120,6 +168,7 @@ export const failover: readonly Scenario[] = [
         harness.proxy.cut("commands");
       }),
   },
+  { name: "a Sentinel makes a replica the primary", lossy: true, run: bySentinel },
   {
     name: "the primary is killed, its replica takes over",
     lossy: true, // the last writes may be missing
