@@ -1,5 +1,5 @@
 /**
- * What can go wrong at the server's end, told apart. Invariant: an error that Redis answered with is never taken for a
+ * The failures of the server and of the connection to it. Invariant: an error that Redis answered with is never taken for a
  * lost lease, and one that may pass by itself is never taken for a final one.
  *
  * @module
@@ -37,7 +37,7 @@ export function codeOf(error: unknown): string {
   return /^E[A-Z]{4,}$/.test(code) && code !== "EXECABORT" ? "" : code;
 }
 
-/** An error's message, whatever was thrown. */
+/** The message of an error, or of any other thrown value. */
 export function messageOf(error: unknown): string {
   return String((error as { message?: unknown } | null | undefined)?.message ?? error);
 }
@@ -89,7 +89,7 @@ export function explain(act: string, error: unknown): RedisError {
 }
 
 function describe(error: unknown): string {
-  // What Node throws when several addresses were tried has an empty message.
+  // Node's error after several addresses has an empty message.
   const inner = (error as { errors?: unknown[] } | null)?.errors?.[0];
   const message = messageOf(error) || (inner === undefined ? "" : messageOf(inner));
   return codeOf(error) === "" ? `the connection failed (${message})` : message;

@@ -1,5 +1,5 @@
 /**
- * One lock for each key, across machines. Invariant: keys never wait for each other, and a key that nobody uses is
+ * One lock for each key, across machines. Invariant: keys never wait for each other, and an unused key is
  * dropped by Redis after the retention.
  *
  * @module
@@ -27,7 +27,7 @@ import { SpecLock } from "./internal/spec_lock.ts";
  * Not for one lock with a fixed name: that is `RedisLock`. Keys are strings, since they have to mean the same on all
  * machines.
  *
- * **Fairness**: first come, first served within a key. **Cancellation**: a call that gave up leaves nothing in Redis.
+ * **Fairness**: first come, first served within a key. **Cancellation**: a cancelled call leaves nothing in Redis.
  *
  * @example
  * ```ts
@@ -50,8 +50,8 @@ export class RedisKeyedMutex {
    * Makes a handle; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
-   * @param options Length and renewal of the leases. The `prefix` tells one keyed mutex from another: two with the same
-   * one share their keys.
+   * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix`
+   * share their keys.
    * @throws {TypeError | RangeError} An argument is not what it has to be.
    */
   constructor(backend: Backend, options?: RedisOptions) {
@@ -61,14 +61,14 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Waits in line for a key.
+   * Waits in the queue for a key.
    *
    * **Fairness**: strictly first come, first served within the key. **Cancellation**: by `signal` or `timeout`, at any
    * moment.
    *
    * @param key Any text but the empty one.
-   * @param options `timeout` in milliseconds bounds the whole call, whatever Redis does.
-   * @throws {TimeoutError} The time is over; `cause` tells if Redis could not be reached.
+   * @param options `timeout` in milliseconds bounds the whole call, also while Redis does not answer.
+   * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
@@ -79,7 +79,7 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * One trip to Redis: the key if it is free and nobody is in line for it.
+   * Takes the key in one round trip if it is free and its queue is empty.
    *
    * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
    *
@@ -91,14 +91,14 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Calls `fn` while holding the key, and gives it back however it ends.
+   * Calls `fn` while holding the key, and releases it however it ends.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
    * @param key Any text but the empty one.
    * @param fn Called with the lease.
    * @param options As of `acquire`; they bound the waiting, not `fn`.
-   * @throws What `acquire` or `fn` throws.
+   * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(key, options), fn);
@@ -114,12 +114,12 @@ export class RedisKeyedMutex {
     return new SpecLock(this.#connection, this.#spec(key));
   }
 
-  /** Who holds a key and who waits for it, at one moment. */
+  /** Returns the holder and the waiters of a key, at one moment. */
   inspect(key: string): Promise<Inspection> {
     return promised(() => inspect(this.#connection, this.#spec(key)));
   }
 
-  /** Takes a key from its holder and hands it to the next in line; see `RedisLock`. */
+  /** Revokes the current hold of a key and hands off to the next waiter; see `RedisLock`. */
   forceRelease(key: string): Promise<boolean> {
     return promised(() => forceRelease(this.#connection, this.#spec(key)));
   }

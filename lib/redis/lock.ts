@@ -22,15 +22,15 @@ import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { placeOn } from "./internal/spec_lock.ts";
 
 /**
- * Mutual exclusion across processes and machines: of all who ask for one name, one holds. One object serves any number
- * of callers; every `acquire` gives a lease of its own.
+ * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
+ * callers; every `acquire` returns a lease of its own.
  *
- * Not for what must never happen twice on its own authority: a lease ends when its holder is paused for too long, and a
+ * Not sufficient alone for operations that must never happen twice: a lease ends when its holder is paused for too long, and a
  * single Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one process
  * `Lock` is a thousand times cheaper.
  *
- * **Fairness**: first come, first served, by arrival at the server; whoever gives back hands over to the next who is
- * alive, and a newcomer never overtakes. **Cancellation**: a call that gave up leaves nothing in Redis, and is never
+ * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter,
+ * and a newcomer never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never
  * granted anything.
  *
  * @example
@@ -74,13 +74,13 @@ export class RedisLock implements Acquirable<Lease> {
   }
 
   /**
-   * Waits in line for the lock.
+   * Waits in the queue for the lock.
    *
-   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any moment; what
-   * Redis knows of the call is taken back in the background.
+   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any moment; its
+   * place in the queue is given back in the background.
    *
-   * @param options `timeout` in milliseconds bounds the whole call, whatever Redis does.
-   * @throws {TimeoutError} The time is over; `cause` tells if Redis could not be reached.
+   * @param options `timeout` in milliseconds bounds the whole call, also while Redis does not answer.
+   * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
@@ -88,7 +88,7 @@ export class RedisLock implements Acquirable<Lease> {
   }
 
   /**
-   * One trip to Redis: the lock if it is free and nobody is in line.
+   * Takes the lock in one round trip if it is free and its queue is empty.
    *
    * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
    *
@@ -99,29 +99,29 @@ export class RedisLock implements Acquirable<Lease> {
   }
 
   /**
-   * Calls `fn` while holding, and gives the lock back however it ends. A lease lost on the way aborts `lease.signal`;
+   * Calls `fn` while holding, and releases the lock however it ends. A lease lost on the way aborts `lease.signal`;
    * it is up to `fn` to stop then.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
    * @param fn Called with the lease.
    * @param options As of `acquire`; they bound the waiting, not `fn`.
-   * @throws What `acquire` or `fn` throws.
+   * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
   }
 
-  /** Who holds and who waits, at one moment. For people and dashboards: it is out of date when it arrives. */
+  /** Returns the holder and the waiters, at one moment. For display: it is out of date when it arrives. */
   inspect(): Promise<Inspection> {
     return inspect(this.#connection, this.#spec);
   }
 
   /**
-   * Takes the lock from its holder and hands it to the next in line. The holder finds out with its next renewal; until
-   * then only fencing tokens keep it out.
+   * Revokes the current hold and hands off to the next waiter. The holder finds out with its next renewal; until then
+   * only fencing tokens keep it out.
    *
-   * @returns Whether somebody held it.
+   * @returns Whether there was a holder.
    */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#connection, this.#spec);

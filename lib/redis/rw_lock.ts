@@ -28,7 +28,7 @@ const EVERYTHING = 1_000_000_000;
  * its own.
  *
  * **Fairness**: first come, first served between both sides: readers behind a waiting writer wait for it, so neither
- * side starves. **Cancellation**: a call that gave up leaves nothing in Redis, and lets those behind it through.
+ * side starves. **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
  * @example
  * ```ts
@@ -43,9 +43,9 @@ const EVERYTHING = 1_000_000_000;
  * ```
  */
 export class RedisRwLock {
-  /** The side that many share. */
+  /** The shared side. */
   readonly reader: Acquirable<Lease>;
-  /** The side that is alone. */
+  /** The exclusive side. */
   readonly writer: Acquirable<Lease>;
   readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
@@ -74,12 +74,12 @@ export class RedisRwLock {
     this.writer = new SpecLock(this.#connection, spec("redis-writer", "writer of ", EVERYTHING));
   }
 
-  /** Who holds and who waits, at one moment. A writer's `permits` is 1,000,000,000. */
+  /** Returns the holders and the waiters, at one moment. A writer's `permits` is 1,000,000,000. */
   inspect(): Promise<Inspection> {
     return inspect(this.#connection, this.#spec);
   }
 
-  /** Takes the hold from all holders and serves those in line; see `RedisLock`. */
+  /** Revokes all holds and hands off to the next waiters; see `RedisLock`. */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#connection, this.#spec);
   }

@@ -21,20 +21,20 @@ import { weighted } from "./internal/resource_spec.ts";
 import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { placeOn } from "./internal/spec_lock.ts";
 
-/** What waiting for permits takes. */
+/** Options of `RedisSemaphore.acquire`. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {
-  /** How many permits, all in one lease; 1 unless said. */
+  /** How many permits, all in one lease. Default: 1. */
   readonly permits?: number | undefined;
 }
 
 /**
- * Limits how many are inside at once, across processes and machines. Each lease holds one or more permits, and gives
+ * Limits the number of concurrent holders, across processes and machines. Each lease holds one or more permits, and gives
  * them back when it is released or ends.
  *
- * Not for limiting a rate (so many a second), nor for exclusion: `RedisLock` is leaner than a semaphore of 1.
+ * Not for limiting a rate (n starts per second), nor for exclusion: `RedisLock` is leaner than a semaphore of 1.
  *
- * **Fairness**: first come, first served; a large request at the head of the line is not starved by small ones behind.
- * **Cancellation**: a call that gave up leaves nothing in Redis, and lets those behind it through.
+ * **Fairness**: first come, first served; a large request at the head of the queue is never overtaken by small ones.
+ * **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
  * @example
  * ```ts
@@ -62,8 +62,8 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one.
-   * @param permits How many there are, 1 or more. Everybody has to say the same number for as long as anybody holds or
-   * waits; while nobody does, it may change.
+   * @param permits How many there are, 1 or more. All callers must give the same number while there are holders or waiters;
+   * without any, it may change.
    * @param options Length and renewal of the leases, and where keys live.
    * @throws {TypeError | RangeError} An argument is not what it has to be.
    */
@@ -85,14 +85,14 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   }
 
   /**
-   * Waits in line for permits.
+   * Waits in the queue for permits.
    *
-   * **Fairness**: strictly first come, first served, whatever number is asked for. **Cancellation**: by `signal` or
+   * **Fairness**: strictly first come, first served, for any number of permits. **Cancellation**: by `signal` or
    * `timeout`, at any moment.
    *
-   * @param options `permits` (1 unless said), `signal`, and `timeout` in milliseconds for the whole call.
+   * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
    * @throws {RangeError} More permits than there are.
-   * @throws {TimeoutError} The time is over; `cause` tells if Redis could not be reached.
+   * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, others count with another limit, or Redis could not be reached for one `ttl`
    * and neither `signal` nor `timeout` is given.
    */
@@ -104,11 +104,11 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   }
 
   /**
-   * One trip to Redis: the permits if they are free and nobody is in line.
+   * Takes the permits in one round trip if they are free and the queue is empty.
    *
    * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
    *
-   * @param permits How many, 1 unless said.
+   * @param permits How many. Default: 1.
    * @throws {RangeError} More permits than there are.
    * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
    */
@@ -117,28 +117,28 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   }
 
   /**
-   * Calls `fn` while holding, and gives the permits back however it ends.
+   * Calls `fn` while holding, and releases the permits however it ends.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
    * @param fn Called with the lease.
    * @param options As of `acquire`; they bound the waiting, not `fn`.
-   * @throws What `acquire` or `fn` throws.
+   * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
   }
 
-  /** Who holds and who waits, at one moment. */
+  /** Returns the holders and the waiters, at one moment. */
   inspect(): Promise<Inspection> {
     return inspect(this.#connection, this.#spec);
   }
 
   /**
-   * Takes the permits from all holders and serves those in line. Holders find out with their next renewal; until then
+   * Revokes all holds and hands off to the next waiters. Holders find out with their next renewal; until then
    * only fencing tokens keep them out.
    *
-   * @returns Whether somebody held any.
+   * @returns Whether there was a holder.
    */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#connection, this.#spec);

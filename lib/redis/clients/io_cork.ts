@@ -1,6 +1,6 @@
 /**
- * What is sent in one step of the event loop goes out in few writes: ioredis writes each command by itself, a system
- * call each. Invariant: a stream that was corked here is uncorked in the same step.
+ * The commands of one step of the event loop go out in few writes: ioredis writes each command alone, a system call
+ * each. Invariant: a stream that was corked here is uncorked in the same step.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export interface Stream {
   uncork?(): void;
 }
 
-/** How many go together at most: the server is to begin while the rest is still being written. */
+/** The most commands in one write: the server is to begin while the rest is still being written. */
 const MOST = 8;
 
 export class Cork {
