@@ -17,7 +17,7 @@ export function page(results: Suites<Results>, situations: Suites<readonly Situa
     GOALS,
     table(["Situation", "Figure", "Goal", "", "Next to"], verdicts.map(goalRow)),
     ...reasons(verdicts),
-    "## What we lose\n",
+    "## Rows that we lose\n",
     lost(situations, first),
     ...suite("In one process", results.local, situations.local),
     ...suite("Through Redis", results.redis, situations.redis),
@@ -34,8 +34,7 @@ first three rounds do not count. Figures are medians; ± is half of what lies be
 The machine is a small shared one: differences of less than a third say little.
 `;
 
-const GOALS =
-  `What we set out for. Next to a peer: how many times its figure is ours. Next to a floor: how many times ours is
+const GOALS = `The goals. Next to a peer: how many times its figure is ours. Next to a floor: how many times ours is
 the floor.
 `;
 
@@ -64,7 +63,7 @@ function reasons(verdicts: readonly Verdict[]): string[] {
     const names = missed.filter(({ goal }) => goal.why === why).map(({ situation }) => situation);
     return `- ${names.join("; ")}: ${why}`;
   });
-  return ["Why those are missed, and what was tried:\n", ...list, ""];
+  return ["The reasons for the missed ones, and the attempts:\n", ...list, ""];
 }
 
 function lost({ local, redis }: Suites<readonly Situation[]>, rows: readonly Row[]): string {

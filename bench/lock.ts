@@ -37,7 +37,7 @@ const peers: Record<string, () => Contender> = {
 
 const WHY =
   "a bare queue of promises that hands out a guard and can do nothing else (a floor below) takes about as long " +
-  "as the whole lock. What is left is a promise, its resolver, and the engine's search for a `then` on the guard. Tried: a " +
+  "as the whole lock. The rest is a promise, its resolver, and the engine's search for a `then` on the guard. Tried: a " +
   "`then` of its own or inherited, literals, no prototype, hoisted executors, linked lists and rings.";
 
 type Play = (work: Awaited<ReturnType<typeof copyFor>>, contender: Contender) => Promise<void>;

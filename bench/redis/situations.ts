@@ -101,7 +101,7 @@ const SEQUENTIAL =
   "leases, renewal, a time limit for each command. Tried: no timers at all (no difference) and the shortest scripts that do the same (2 µs less for the server).";
 
 const PROCESSES =
-  "what is measured is one release to the next entry in another process: a script, a message, and two processes " +
+  "measured is one release to the next entry in another process: a script, a message, and two processes " +
   "that have to be woken. Two full runs gave 8.1 and 8.6; the peer's own figure moves by as much. Nothing was tried.";
 
 export const situations: readonly Situation[] = [
