@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { LIVENESS } from "../scripts/queue.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
 /** How the server reaches the caller. */
@@ -28,7 +29,7 @@ export const STRETCH = 1000;
 
 /** Milliseconds for which a waiter counts as alive after it has asked; also the lease granted to one that has to ask. */
 export function livenessOf(ttl: number): number {
-  return Math.max(ttl, 2500);
+  return Math.max(ttl, LIVENESS);
 }
 
 /**

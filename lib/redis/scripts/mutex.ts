@@ -5,11 +5,13 @@
  *
  * @module
  */
-export const holder = `
-local NONE = string.rep(' ', 21)
+import type { Holding } from "./holding.ts";
+
+const read = `
+local NONE, ZERO = '                     ', '0000000000000000'
 local v = call('GET', KEYS[1])
 local fence, first, used, limit, more, dirty = 0, 0, 0, 1, 0, false
-local queued, id, last, tail = nil, NONE, NONE, n16(0)
+local queued, id, last, tail = nil, NONE, NONE, ZERO
 if v then
   fence, first, queued = tonumber(sub(v, 1, 16)), tonumber(sub(v, 17, 32)), sub(v, 33, 33) == '+'
   id, last, tail = sub(v, 34, 54), sub(v, 55, 75), sub(v, 76)
@@ -17,54 +19,69 @@ if v then
 else
   queued = call('EXISTS', KEYS[2]) == 1
 end
+`;
 
-local function expire() end
+/** The transitions of a lock without waiters, before anything else is defined: the same as those of the state machine. */
+const quick = {
+  readToAcquire: `${read}
+if used == 0 and not queued and last ~= ARGV[1] then
+  fence = after(fence)
+  local started = n16(now)
+  call('SET', KEYS[1], n16(fence) .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. last .. started .. ARGV[9], 'PX',
+    ARGV[2] + ARGV[3])
+  return { 1, fence, now }
+end
+`,
+  readToRelease: `${read}
+if used == 1 and not queued and id == ARGV[1] and ARGV[3] == '' then
+  local ms = math.max(ARGV[2] + 0, 1)
+  local ok = redis.pcall('SET', KEYS[1], sub(v, 1, 16) .. ZERO .. '-' .. NONE .. id .. ZERO, 'PX', ms)
+  if not ok.err then return { 1, now, 0 } end -- else maxmemory: see save()
+end
+`,
+};
 
+/** The parts of the state machine that know where the holder is stored. */
+export const mutex: Holding = {
+  ...quick,
+  // the caller's own lease, which then lasts at least its ttl from now
+  prolong: `
+if used == 1 and id == me then
+  first = math.max(first, now + ttl * 1000) -- a late command must not shorten what extend() has set
+  keep(KEYS[1], math.ceil((first - now) / 1000) + retention, true)
+  call('SETRANGE', KEYS[1], 16, n16(first))
+  return { 1, fence, now }
+end
+`,
+  expire: "",
+  nextEnd: "first",
+  mark: `if v then call('SETRANGE', KEYS[1], 32, '+') end`,
+  changes: `
 local function grant(to, ms, _, owner)
   fence, first, used, dirty = after(fence), now + ms * 1000, 1, true
   id, tail = to, n16(now) .. owner
 end
 
-local function mark() -- there are waiters; keeps the life of the key
-  if v then call('SETRANGE', KEYS[1], 32, '+') end
-end
-
-local function save(retention, releasing)
+local function save(releasing)
   local text = n16(fence) .. n16(first) .. (queued and '+' or '-') .. id .. last .. tail
-  local ms = (used == 1 and math.ceil((first - now) / 1000) or 0) + retention
-  if ms < 1 then ms = 1 end
+  local ms = math.max((used == 1 and math.ceil((first - now) / 1000) or 0) + retention, 1)
   if not releasing then return call('SET', KEYS[1], text, 'PX', ms) end
-  local ok = redis.pcall('SET', KEYS[1], text, 'PX', ms)
-  if ok.err then -- a write that cannot grow makes room for one that only might
-    keep(KEYS[1], ms)
+  if redis.pcall('SET', KEYS[1], text, 'PX', ms).err then
+    keep(KEYS[1], ms, true) -- a write that cannot grow makes room for one that only might
     call('SET', KEYS[1], text, 'PX', ms)
   end
 end
-
--- The caller's own lease, which now lasts at least \`ms\` from now; false if it has none.
-local function prolong(own, ms, retention)
-  if used == 0 or id ~= own then return false end
-  first = math.max(first, now + ms * 1000) -- a late command must not shorten what extend() has set
-  keep(KEYS[1], math.ceil((first - now) / 1000) + retention)
-  call('SETRANGE', KEYS[1], 16, n16(first))
-  return fence
+`,
+  // the end of the caller's hold: code 1 if it still held, 0 if its time was over
+  drop: `
+if id == me then
+  code = used
+  if used == 1 then last = me end
+  id, first, used, tail, dirty = NONE, 0, 0, ZERO, true
 end
-
--- Ends the hold of \`own\`. Returns 1 if it still held, 0 if its time was over, nil if it is not the holder.
-local function drop(own)
-  if id ~= own then return nil end
-  local held = used
-  if held == 1 then last = own end
-  id, first, used, tail, dirty = NONE, 0, 0, n16(0), true
-  return held
-end
-
-local function evict()
-  local held = used
-  if id ~= NONE then drop(id) end
-  last = NONE -- its release is to report that it no longer held
-  return held, 0
-end
-
-local function nextEnd() return used == 1 and first or 0 end
-`;
+`,
+  // the end of all holds; their releases are to report that they no longer held
+  evict: `
+code, id, last, first, used, tail, dirty = used, NONE, NONE, 0, 0, ZERO, true
+`,
+};

@@ -1,7 +1,7 @@
 /**
  * The queue of one name, in Lua. KEYS[2] is a sorted set of ids by arrival (µs, which is also `since`), KEYS[3] a hash
- * of id to: time until which the waiter counts as alive (16 digits), how it is notified (p or h), milliseconds of its
- * lease, weight, owner.
+ * of id to: time until which the waiter counts as alive (16 digits), how it is notified (p or h), ttl in ms, weight,
+ * owner.
  *
  * Invariants:
  * - Alive is decided in one place. A waiter in mode p (its subscription was confirmed) is dead once nothing listens on
@@ -14,6 +14,9 @@
  */
 import { CHANNEL } from "./script.ts";
 
+/** Milliseconds for which a waiter counts as alive, at least: it asks once a second, or a little less often. */
+export const LIVENESS = 2500;
+
 /** Waiters, or holders, that one run looks at. */
 export const LOOK = 200;
 
@@ -21,23 +24,45 @@ export const LOOK = 200;
 export const announce = `
 local function publish(id, text) redis.pcall('PUBLISH', '${CHANNEL}' .. sub(id, 1, 13), text) end
 
--- Whether there are waiters. \`at\` is the end of the first lease; with several holders a waiter also waits for those ahead.
-local function announce(queue, waiters, at, several)
-  local ids = call('ZRANGE', queue, 0, 2)
-  if not ids[1] then return false end
-  local known = call('HMGET', waiters, unpack(ids))
-  for i, id in ipairs(ids) do
+-- The first three of \`ids\` from \`from\`. With several holders a waiter also waits for those ahead of it.
+local function announce(ids, known, from, at, several)
+  for i = from, math.min(from + 2, #ids) do
     local alive = known[i] and tonumber(sub(known[i], 1, 16)) or 0
     if alive > now then
-      if at > 0 and at < alive then publish(id, format('%s 0 %.0f %.0f', id, now, at + (i - 1) * 50000)) end
+      if at > 0 and at < alive then publish(ids[i], format('%s 0 %.0f %.0f', ids[i], now, at + (i - from) * 50000)) end
       if several and (at == 0 or alive < at) then at = alive end
     end
   end
-  return true
 end
 `;
 
-export const queue = `${announce}
+/** The caller takes its place, or shows that it is still there. */
+export const join = `
+local seq = ARGV[8]
+if mode == 'p' then
+  local subscribed = redis.pcall('PUBSUB', 'NUMSUB', '${CHANNEL}' .. sub(me, 1, 13))
+  if subscribed[2] == 0 then mode, deaf = 'h', 1 end
+end
+if seq == '0' then
+  local tail = call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+  seq = format('%.0f', tail[2] and after(tonumber(tail[2])) or now)
+else
+  keep(KEYS[2], 1, true) -- heartbeats pass maxmemory
+end
+if call('ZADD', KEYS[2], 'NX', seq, me) == 0 then seq = call('ZSCORE', KEYS[2], me) end
+local alive = now + ARGV[6] * 1000
+call('HSET', KEYS[3], me, format('%016.0f%s%.0f %.0f %s', alive, mode, ttl, weight, ARGV[9]))
+keep(KEYS[2], ARGV[6] + retention)
+keep(KEYS[3], ARGV[6] + retention)
+place, queued = tonumber(seq), true
+`;
+
+/**
+ * Serving from the head: grants while it fits, and drops the dead. Sets `mine`, the token of `me`, and `more`; `messages`
+ * are to be published by {@linkcode notify}.
+ */
+export const serve = (nextEnd: string): string =>
+  `${announce}
 local heard = {}
 -- How many listen on the channel of a waiter; -1 where this user may not ask.
 local function listeners(id)
@@ -49,88 +74,65 @@ local function listeners(id)
   return heard[channel]
 end
 
-local function alive(id, waiter)
-  return tonumber(sub(waiter, 1, 16)) > now and (sub(waiter, 17, 17) ~= 'p' or listeners(id) ~= 0)
-end
-
-local function leave(id)
-  call('HDEL', KEYS[3], id)
-  return call('ZREM', KEYS[2], id)
-end
-
--- The caller takes its place, or shows that it is still there. Returns the place, and 1 if its subscription is deaf.
-local function join(id, seq, mode, weight, owner, ttl, liveness, retention)
-  local deaf = mode == 'p' and listeners(id) == 0
-  if deaf then mode = 'h' end
-  if seq == '0' then
-    local tail = call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
-    seq = format('%.0f', tail[2] and after(tonumber(tail[2])) or now)
-  else
-    keep(KEYS[2], 1) -- heartbeats pass maxmemory
-  end
-  if call('ZADD', KEYS[2], 'NX', seq, id) == 0 then seq = call('ZSCORE', KEYS[2], id) end
-  local lease = mode == 'p' and ttl or liveness -- one that has to ask needs a lease that outlives its next question
-  call('HSET', KEYS[3], id, format('%016.0f%s%.0f %.0f %s', now + liveness * 1000, mode, lease, weight, owner))
-  keep(KEYS[2], liveness + retention)
-  keep(KEYS[3], liveness + retention)
-  return tonumber(seq), deaf and 1 or 0
-end
-
--- Grants from the head while it fits and drops the dead. Returns 1 to go on in another run, and the caller's token.
-local function serve(me)
-  local looked, most, mine, messages = 0, 1, false, {}
-  local more, stop, changed = 0, used >= limit, false
-  while not stop do
-    local ids = call('ZRANGE', KEYS[2], 0, most - 1)
-    if not ids[1] then break end
-    local known, gone = call('HMGET', KEYS[3], unpack(ids)), {}
-    for i, id in ipairs(ids) do
-      stop = used >= limit
-      if stop then break end
-      if known[i] and alive(id, known[i]) then
-        local ms, weight, owner = string.match(known[i], '^(%d+) (%d+) (.*)$', 18)
-        stop = used + weight > limit -- letting small ones pass would starve this one
-        if stop then break end
-        grant(id, ms, weight, owner)
-        if id == me then mine = fence else messages[#messages + 1] = { id, fence } end
-      end
-      gone[#gone + 1] = id
+local most, looked, messages, changed, full, ids, known, i = 4, 0, {}, false
+repeat
+  ids, i = call('ZRANGE', KEYS[2], 0, most - 1), 1
+  known = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}
+  while ids[i] and used < limit do
+    local id, waiter = ids[i], known[i]
+    local mode = waiter and sub(waiter, 17, 17)
+    if waiter and tonumber(sub(waiter, 1, 16)) > now and (mode ~= 'p' or listeners(id) ~= 0) then -- alive
+      local ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18)
+      if used + weight > limit then break end -- letting small ones pass would starve this one
+      -- one that has to ask needs a lease that outlives its next question
+      if mode == 'h' and listeners(id) < 1 then ms = math.max(ms, ${LIVENESS}) end
+      grant(id, ms, weight, owner)
+      if id == me then mine = fence else messages[#messages + 1] = { id, fence } end
     end
-    if gone[1] then
-      call('ZREM', KEYS[2], unpack(gone))
-      call('HDEL', KEYS[3], unpack(gone))
-      changed = true
-    end
-    looked, most = looked + #ids, 100
-    if looked >= ${LOOK} and not stop then
-      stop, more = true, 1
-    end
+    i = i + 1
   end
-  return more, mine, messages, changed
+  if i > 1 then
+    local gone = { unpack(ids, 1, i - 1) }
+    call('ZREM', KEYS[2], unpack(gone))
+    call('HDEL', KEYS[3], unpack(gone))
+    changed = true
+  end
+  looked, full, most = looked + i - 1, i > #ids and #ids == most, 100
+  if full and looked >= ${LOOK} then more = 1 end
+until not full or looked >= ${LOOK}
+queued = ids[i] ~= nil or full
+if changed or releasing then
+  if #ids - i < 2 and #ids > 3 then -- perhaps there are more
+    ids, i = call('ZRANGE', KEYS[2], 0, 2), 1
+    known, queued = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}, ids[1] ~= nil
+  end
+  if ids[i] then announce(ids, known, i, ${nextEnd}, limit > 1) end
 end
+`;
 
--- After everything is written: a server that refuses writes must not have published a token.
-local function notify(messages)
-  for _, m in ipairs(messages) do publish(m[1], format('%s %.0f %.0f', m[1], m[2], now)) end
-end
+/** After everything is written: a server that refuses writes must not have published a token. */
+export const notify = `
+for _, m in ipairs(messages) do publish(m[1], format('%s %.0f %.0f', m[1], m[2], now)) end
+`;
 
--- When the caller should ask because a lease ends, or a waiter ahead of it would be dead; 0: at its next heartbeat. Only
--- the first waiters of the first three processes are to ask: no herd, and a dead process counts once.
-local function askAt(id, pause)
-  local at, ids, seen, rank = nextEnd(), nil, {}, 0
-  if limit > 1 then
-    local head = call('ZRANGE', KEYS[2], 0, 0)[1]
-    local waiter = head and head ~= id and call('HGET', KEYS[3], head)
-    if waiter then at = math.min(at == 0 and math.huge or at, tonumber(sub(waiter, 1, 16))) end
-  end
-  if at == 0 or at > now + pause * 1000 then return 0 end
-  for _, other in ipairs(call('ZRANGE', KEYS[2], 0, 99)) do
-    local process = sub(other, 1, 13)
-    if other == id then return not seen[process] and rank < 3 and at + rank * 50000 or 0 end
-    if not seen[process] then
-      seen[process], rank = true, rank + 1
-    end
-  end
-  return 0
+/**
+ * When the caller should ask because a lease ends, or a waiter ahead of it would be dead; 0: at its next heartbeat. Only
+ * the first waiters of the first three processes are to ask: no herd, and a dead process counts once.
+ */
+export const askAt = (nextEnd: string): string => `
+local at, seen, rank = ${nextEnd}, {}, 0
+if limit > 1 then
+  local head = call('ZRANGE', KEYS[2], 0, 0)[1]
+  local waiter = head and head ~= me and call('HGET', KEYS[3], head)
+  if waiter then at = math.min(at == 0 and math.huge or at, tonumber(sub(waiter, 1, 16))) end
 end
+if at > now + ARGV[7] * 1000 then at = 0 end
+for _, other in ipairs(at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}) do
+  local process = sub(other, 1, 13)
+  if other == me then return { 0, now, place, not seen[process] and rank < 3 and at + rank * 50000 or 0, deaf, more } end
+  if not seen[process] then
+    seen[process], rank = true, rank + 1
+  end
+end
+return { 0, now, place, 0, deaf, more }
 `;

@@ -26,7 +26,7 @@ for i, key in ipairs(KEYS) do
   if old > now then
     if not exact then ends = math.max(ends, old) end -- a late one must not shorten what extend() has set
     local life, queued = math.ceil((ends - now) / 1000) + retention, mutex and sub(v, 33, 33) == '+'
-    keep(key, life)
+    keep(key, life, true)
     if mutex then
       call('SETRANGE', key, 16, n16(ends))
     else
@@ -35,7 +35,8 @@ for i, key in ipairs(KEYS) do
       ends = tonumber(call('ZRANGE', leases, 0, 0, 'WITHSCORES')[2])
       queued = call('EXISTS', key .. ':queue') == 1
     end
-    if queued then announce(key .. ':queue', key .. ':waiters', ends, not mutex) end
+    local ids = queued and call('ZRANGE', key .. ':queue', 0, 2) or {}
+    if ids[1] then announce(ids, call('HMGET', key .. ':waiters', unpack(ids)), 1, ends, not mutex) end
   end
 end
 return out

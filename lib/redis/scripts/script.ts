@@ -25,6 +25,9 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local function n16(n) return format('%016.0f', n) end
 local function after(last) return last >= now and last + 1 or now end
--- Never shortens a life, and is a write that cannot grow, after which maxmemory lets others pass.
-local function keep(key, ms) call('PEXPIRE', key, math.max(call('PTTL', key), ms, 1)) end
+-- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
+local function keep(key, ms, write)
+  local left = call('PTTL', key)
+  if write or left < ms then call('PEXPIRE', key, math.max(left, ms, 1)) end
+end
 `;

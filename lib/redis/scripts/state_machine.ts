@@ -11,11 +11,12 @@
  *
  * @module
  */
-import { holder } from "./mutex.ts";
-import { queue } from "./queue.ts";
+import type { Holding } from "./holding.ts";
+import { mutex } from "./mutex.ts";
+import { askAt, join, notify, serve } from "./queue.ts";
 import { prelude, script } from "./script.ts";
 import type { Script } from "./script.ts";
-import { holders } from "./weighted.ts";
+import { weighted } from "./weighted.ts";
 
 /**
  * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, retention, latest server time (0: any), mode (t: do not
@@ -25,44 +26,40 @@ import { holders } from "./weighted.ts";
  * Returns 1 fence now | 0 now place askAt deaf more | -2 now (too late, or released already) | -3 limit now (the others
  * use another limit).
  */
-function acquire(holding: string): Script {
+function acquire(holding: Holding): Script {
+  const { readToAcquire, prolong, expire, nextEnd, mark, changes } = holding;
   return script(`${prelude}
 if ARGV[4] ~= '0' and now > tonumber(ARGV[4]) then return { -2, now } end
-${holding}
+${readToAcquire}
 local me, ttl, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3] + 0, ARGV[5]
 local weight, wanted = (ARGV[10] or 1) + 0, (ARGV[11] or 1) + 0
-local mine = prolong(me, ttl, retention)
-if mine then return { 1, mine, now } end
+${prolong}
 if last == me then return { -2, now } end
-expire()
+${expire}
 if not limit or (used == 0 and not queued) then limit = wanted end
-if limit == wanted and not queued and used + weight <= limit then
-  grant(me, ttl, weight, ARGV[9])
-  save(retention)
-  return { 1, fence, now }
+local free = limit == wanted and not queued and used + weight <= limit
+local place, deaf, waiting, releasing, mine = 0, 0, queued, false, nil
+if not free and limit == wanted and mode ~= 't' then ${join} end
+if used < limit then${changes}
+  if free then
+    grant(me, ttl, weight, ARGV[9])
+    save()
+    return { 1, fence, now }
+  end
+${serve(nextEnd)}
+  if used == 0 and not queued then limit = wanted end
+  if mode == 't' and limit == wanted and not queued and used + weight <= limit then
+    grant(me, ttl, weight, ARGV[9])
+    mine = fence
+  end
+  if dirty then save() end
+  ${notify}
+  if mine then return { 1, mine, now } end
 end
-${queue}
-local seq, deaf, messages, changed, waiting = 0, 0, {}, false, queued
-if mode ~= 't' and limit == wanted then
-  seq, deaf = join(me, ARGV[8], mode, weight, ARGV[9], ttl, ARGV[6] + 0, retention)
-  queued = true
-end
-if used < limit then
-  local again
-  again, mine, messages, changed = serve(me)
-  more = math.max(more, again)
-end
-if changed then queued = announce(KEYS[2], KEYS[3], nextEnd(), limit > 1) end
-if used == 0 and not queued then limit = wanted end
-if mode == 't' and limit == wanted and not queued and used + weight <= limit then
-  grant(me, ttl, weight, ARGV[9])
-  mine = fence
-end
-if dirty then save(retention) elseif queued ~= waiting then mark() end
-notify(messages)
-if mine then return { 1, mine, now } end
+if queued and not waiting then ${mark} end
 if limit ~= wanted and more == 0 then return { -3, limit, now } end
-return { 0, now, seq, seq ~= 0 and askAt(me, ARGV[7]) or 0, deaf, more }
+if place == 0 then return { 0, now, 0, 0, 0, more } end
+${askAt(nextEnd)}
 `);
 }
 
@@ -72,41 +69,43 @@ return { 0, now, seq, seq ~= 0 and askAt(me, ARGV[7]) or 0, deaf, more }
  * "serve" to go on serving. Returns code now more: code 1 was held, 2 waited, 0 neither; more 1: the same
  * command has to follow, 2: "serve".
  */
-function release(holding: string): Script {
+function release(holding: Holding): Script {
+  const { readToRelease, expire, nextEnd, changes, drop, evict } = holding;
   return script(`${prelude}
 if #KEYS == 0 then return now end
-${holding}
+${readToRelease}
 local me, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3]
-local code = nil
-if mode == '' then code = drop(me) end
-if code and not queued then
-  save(retention, true)
+local code, mine, releasing = nil, nil, true
+if mode == '' then
+  ${drop}
+  if not code then
+    if last == me then return { 1, now, 0 } end -- asked again after the answer was lost
+    call('HDEL', KEYS[3], me)
+    code = call('ZREM', KEYS[2], me) * 2
+    if code == 0 then return { 0, now, 0 } end
+  end
+elseif mode == 'force' then ${evict} end
+code = code or 0
+if not limit then return { code, now, 0 } end
+${changes}
+if more == 1 then
+  save(true)
+  return { code, now, 1 } -- "force" again
+end
+${expire}
+if not queued then
+  save(true)
   return { code, now, 0 }
 end
-${queue}
-if mode == 'force' then
-  code, more = evict()
-  if more == 1 then
-    save(retention, true)
-    return { code, now, 1 }
-  end
-elseif mode == '' and not code then
-  if last == me then return { 1, now, 0 } end -- asked again after the answer was lost
-  code = leave(me) * 2
-  if code == 0 then return { 0, now, 0 } end
-end
-if not limit then return { code or 0, now, 0 } end
-expire()
-local waiting = queued
-local again, _, messages = serve()
-queued = announce(KEYS[2], KEYS[3], nextEnd(), limit > 1)
-if dirty or queued ~= waiting then save(retention, true) end
-notify(messages)
-return { code or 0, now, (more == 1 or again == 1) and 2 or 0 }
+me = nil
+${serve(nextEnd)}
+if dirty or not queued then save(true) end
+${notify}
+return { code, now, more == 1 and 2 or 0 }
 `);
 }
 
-export const acquireMutex: Script = acquire(holder);
-export const acquireWeighted: Script = acquire(holders);
-export const releaseMutex: Script = release(holder);
-export const releaseWeighted: Script = release(holders);
+export const acquireMutex: Script = acquire(mutex);
+export const acquireWeighted: Script = acquire(weighted);
+export const releaseMutex: Script = release(mutex);
+export const releaseWeighted: Script = release(weighted);

@@ -6,9 +6,10 @@
  *
  * @module
  */
+import type { Holding } from "./holding.ts";
 import { LOOK } from "./queue.ts";
 
-export const holders = `
+const read = `
 local s = call('HMGET', KEYS[1], 'f', 'n', 'l', 'r')
 local fence, used, limit, last, more = tonumber(s[1]) or 0, tonumber(s[2]) or 0, tonumber(s[3]), s[4], 0
 local queued, life, dirty = call('EXISTS', KEYS[2]) == 1, 0, false
@@ -23,13 +24,32 @@ local function remove(ids)
   call('HDEL', KEYS[1], unpack(fields))
   call('ZREM', KEYS[4], unpack(ids))
 end
+`;
 
-local function expire()
-  local ended = used > 0 and call('ZRANGEBYSCORE', KEYS[4], 0, now, 'LIMIT', 0, ${LOOK}) or {}
-  if ended[1] then remove(ended) end
-  if #ended == ${LOOK} then more = 1 end
+/** The parts of the state machine that know where the holders are stored. */
+export const weighted: Holding = {
+  readToAcquire: read,
+  readToRelease: read,
+  prolong: `
+local ends, hold = tonumber(call('ZSCORE', KEYS[4], me) or 0), call('HGET', KEYS[1], 'h' .. me)
+if ends > now and hold then
+  ends = math.max(ends, now + ttl * 1000) -- a late command must not shorten what extend() has set
+  local ms = math.ceil((ends - now) / 1000) + retention
+  keep(KEYS[1], ms, true)
+  keep(KEYS[4], ms)
+  call('ZADD', KEYS[4], 'XX', ends, me)
+  return { 1, tonumber(sub(hold, 1, 16)), now }
 end
-
+`,
+  expire: `
+local ended = used > 0 and call('ZRANGEBYSCORE', KEYS[4], 0, now, 'LIMIT', 0, ${LOOK}) or {}
+if ended[1] then remove(ended) end
+if #ended == ${LOOK} then more = 1 end
+if used > 0 and not ended[1] and call('EXISTS', KEYS[4]) == 0 then used = 0 end -- their data is gone
+`,
+  nextEnd: `tonumber(call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0)`,
+  mark: "",
+  changes: `
 local function grant(id, ms, weight, owner)
   fence, used, dirty = after(fence), used + weight, true
   call('HSET', KEYS[1], 'h' .. id, n16(fence) .. n16(now) .. format('%.0f', weight) .. ' ' .. owner)
@@ -37,9 +57,7 @@ local function grant(id, ms, weight, owner)
   life = math.max(life, ms)
 end
 
-local function mark() end
-
-local function save(retention)
+local function save()
   call('HSET', KEYS[1], 'f', n16(fence), 'n', used, 'l', limit, 'r', last or '')
   if used == 0 and not queued then
     call('PEXPIRE', KEYS[1], math.max(retention, 1)) -- idle
@@ -48,34 +66,18 @@ local function save(retention)
     keep(KEYS[4], life + retention)
   end
 end
-
-local function prolong(own, ms, retention)
-  local ends, hold = tonumber(call('ZSCORE', KEYS[4], own) or 0), call('HGET', KEYS[1], 'h' .. own)
-  if ends <= now or not hold then return false end
-  ends = math.max(ends, now + ms * 1000)
-  local life = math.ceil((ends - now) / 1000) + retention
-  keep(KEYS[1], life)
-  keep(KEYS[4], life)
-  call('ZADD', KEYS[4], 'XX', ends, own)
-  return tonumber(sub(hold, 1, 16))
+`,
+  drop: `
+local ends = tonumber(call('ZSCORE', KEYS[4], me) or 0)
+if call('HEXISTS', KEYS[1], 'h' .. me) == 1 then
+  remove({ me })
+  code = ends > now and 1 or 0
+  if code == 1 then last = me end
 end
-
-local function drop(own)
-  local ends = tonumber(call('ZSCORE', KEYS[4], own) or 0)
-  if call('HEXISTS', KEYS[1], 'h' .. own) == 0 then return nil end
-  remove({ own })
-  if ends <= now then return 0 end
-  last = own
-  return 1
-end
-
-local function evict()
-  local ids = call('ZRANGE', KEYS[4], 0, ${LOOK - 1})
-  if ids[1] then remove(ids) end
-  return ids[1] and 1 or 0, #ids == ${LOOK} and 1 or 0
-end
-
-local function nextEnd()
-  return tonumber(call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0)
-end
-`;
+`,
+  evict: `
+local ids = call('ZRANGE', KEYS[4], 0, ${LOOK - 1})
+if ids[1] then remove(ids) end
+code, more = ids[1] and 1 or 0, #ids == ${LOOK} and 1 or 0
+`,
+};
