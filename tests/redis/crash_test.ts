@@ -164,8 +164,8 @@ redisTest(
       };
       const ours = new RedisLock(left, "a", { ttl: 3000 });
       const theirs = new RedisLock(backend, "a", { ttl: 3000 });
-      const first = await theirs.acquire();
-      const waiter = ours.acquire().then((lease) => {
+      const first = await theirs.acquire({ timeout: 20_000 });
+      const waiter = ours.acquire({ timeout: 20_000 }).then((lease) => {
         tokens.push(lease.fencingToken);
         return lease;
       });
@@ -173,7 +173,7 @@ redisTest(
       const record = () =>
         server.send("HGET", "interlock:lock:2:{a}:waiters", String((id as { id?: string })?.id ?? id));
       await until(async () => String(await record())[16] === "p");
-      const next = theirs.acquire();
+      const next = theirs.acquire({ timeout: 20_000 });
       await until(async () => (await theirs.inspect()).waiters.length === 2);
       await stopPrimary!();
       await first.release();
