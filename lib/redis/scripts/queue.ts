@@ -83,6 +83,7 @@ repeat
     local mode = waiter and sub(waiter, 17, 17)
     if waiter and tonumber(sub(waiter, 1, 16)) > now and (mode ~= 'p' or listeners(id) ~= 0) then -- alive
       local ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18)
+      ms, weight = ms + 0, weight + 0
       if used + weight > limit then break end -- letting small ones pass would starve this one
       -- one that has to ask needs a lease that outlives its next question
       if mode == 'h' and listeners(id) < 1 then ms = math.max(ms, ${LIVENESS}) end

@@ -1,0 +1,108 @@
+/** Runs the real scripts in a Lua interpreter, against a Redis in memory. */
+import { createRequire } from "node:module";
+import type { Script } from "../../../lib/redis/scripts/script.ts";
+import type { MemoryRedis } from "./_redis.ts";
+
+/** What is used of npm:fengari, which has no types. A state and its strings are opaque. */
+interface Fengari {
+  readonly lua: Record<string, (...args: unknown[]) => number> & { LUA_REGISTRYINDEX: number };
+  readonly lauxlib: Record<string, (...args: unknown[]) => unknown>;
+  readonly lualib: Record<string, (...args: unknown[]) => unknown>;
+  to_luastring(text: string): unknown;
+  to_jsstring(text: unknown): string;
+}
+
+const { lua, lauxlib, lualib, to_luastring: encode, to_jsstring: decode } = createRequire(import.meta.url)(
+  "fengari",
+) as Fengari;
+
+const state: unknown = lauxlib.luaL_newstate!();
+lualib.luaL_openlibs!(state);
+let redis: MemoryRedis;
+
+// Redis has Lua 5.1, and its strings of numbers are whole numbers.
+run("unpack = table.unpack", 0);
+lua.lua_newtable!(state);
+for (const name of ["call", "pcall"]) {
+  lua.lua_pushcfunction!(state, callRedis);
+  lua.lua_setfield!(state, -2, encode(name));
+}
+lua.lua_setglobal!(state, encode("redis"));
+
+const compiled = new Map<Script, number>();
+
+/** Runs a script; what it returns is numbers. */
+export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): number[] {
+  redis = on;
+  setGlobal("KEYS", keys);
+  setGlobal("ARGV", args);
+  let reference = compiled.get(script);
+  if (reference === undefined) {
+    if (lauxlib.luaL_loadstring!(state, encode(script.source)) !== 0) throw new Error(lastError());
+    reference = lauxlib.luaL_ref!(state, lua.LUA_REGISTRYINDEX) as number;
+    compiled.set(script, reference);
+  }
+  lua.lua_rawgeti!(state, lua.LUA_REGISTRYINDEX, reference);
+  if (lua.lua_pcall!(state, 0, 1, 0) !== 0) throw new Error(lastError());
+  const answer = read(-1) as unknown[];
+  lua.lua_settop!(state, 0);
+  return answer.map(Number);
+}
+
+function run(source: string, results: number): void {
+  if (lauxlib.luaL_loadstring!(state, encode(source)) !== 0) throw new Error(lastError());
+  if (lua.lua_pcall!(state, 0, results, 0) !== 0) throw new Error(lastError());
+}
+
+function lastError(): string {
+  return decode(lua.lua_tolstring!(state, -1));
+}
+
+function callRedis(): number {
+  const count = lua.lua_gettop!(state);
+  const parts = Array.from({ length: count }, (_, i) => {
+    const index = i + 1;
+    const isNumber = lua.lua_type!(state, index) === 3;
+    return isNumber ? String(lua.lua_tonumber!(state, index)) : decode(lua.lua_tolstring!(state, index));
+  });
+  push(redis.call(parts[0]!, ...parts.slice(1)));
+  return 1;
+}
+
+function setGlobal(name: string, list: readonly string[]): void {
+  push(list);
+  lua.lua_setglobal!(state, encode(name));
+}
+
+function push(value: unknown): void {
+  if (typeof value === "number") lua.lua_pushnumber!(state, value);
+  else if (typeof value === "string") lua.lua_pushstring!(state, encode(value));
+  else if (typeof value === "boolean") lua.lua_pushboolean!(state, value);
+  else if (Array.isArray(value)) {
+    lua.lua_newtable!(state);
+    value.forEach((item, i) => {
+      push(item);
+      lua.lua_rawseti!(state, -2, i + 1);
+    });
+  } else {
+    lua.lua_newtable!(state);
+    for (const [key, item] of Object.entries(value as object)) {
+      push(item);
+      lua.lua_setfield!(state, -2, encode(key));
+    }
+  }
+}
+
+function read(index: number): unknown {
+  const type = lua.lua_type!(state, index);
+  if (type === 3) return lua.lua_tonumber!(state, index);
+  if (type !== 5) return decode(lua.lua_tolstring!(state, index));
+  const list: unknown[] = [];
+  const length = lua.lua_rawlen!(state, index);
+  for (let i = 1; i <= length; i++) {
+    lua.lua_rawgeti!(state, index, i);
+    list.push(read(-1));
+    lua.lua_settop!(state, -2);
+  }
+  return list;
+}

@@ -1,0 +1,209 @@
+/**
+ * Every sequence of steps of a few clients over the real scripts, up to a depth, with a bounded number of faults: a crash,
+ * a stopped process, a deaf subscription, a lost answer, a lost push. After each step: the weights of the clients that
+ * trust their hold never exceed the limit; a token belongs to one client and is larger than all before; no live waiter
+ * that can be reached is passed over. After each sequence: whatever is left, every live waiter gets its turn.
+ */
+import type { Family } from "../../../lib/redis/internal/resource_spec.ts";
+import { CHANNEL } from "../../../lib/redis/scripts/script.ts";
+import { evaluate } from "./_lua.ts";
+import { MemoryRedis } from "./_redis.ts";
+
+const TTL = 3000;
+const KEYS = ["state", "state:queue", "state:waiters", "state:leases"];
+
+interface Client {
+  readonly id: string;
+  readonly weight: number;
+  phase: "idle" | "waiting" | "holding" | "releasing" | "done" | "dead";
+  place: number;
+  /** Until when it trusts its hold, in µs. */
+  until: number;
+  /** Whether it believes that it is notified. */
+  subscribed: boolean;
+}
+
+export interface Model {
+  readonly family: Family;
+  readonly limit: number;
+  readonly weights: readonly number[];
+  readonly depth: number;
+  readonly faults: number;
+}
+
+class World {
+  readonly model: Model;
+  readonly redis: MemoryRedis;
+  readonly clients: Client[];
+  readonly tokens: Map<number, string>;
+  readonly trail: readonly string[];
+  readonly faults: number;
+
+  constructor(model: Model, from?: World, step = "", faults = 0) {
+    this.model = model;
+    this.redis = from?.redis.clone() ?? new MemoryRedis();
+    this.clients = from?.clients.map((client) => ({ ...client })) ?? model.weights.map(newClient);
+    this.tokens = new Map(from?.tokens);
+    this.trail = from === undefined ? [] : [...from.trail, step];
+    this.faults = (from?.faults ?? 0) + faults;
+    if (from === undefined) { for (const { id } of this.clients) this.redis.subscribers.add(channelOf(id)); }
+  }
+
+  get key(): string {
+    return `${this.redis}${JSON.stringify(this.clients)}${this.faults}`;
+  }
+
+  assert(holds: boolean, text: string): void {
+    if (!holds) throw new Error(`${text} after: ${this.trail.join(", ")}\n${this.redis}`);
+  }
+
+  /** Runs a script, delivers or loses its messages, and checks what it did. */
+  #run(script: "acquire" | "release", client: Client, args: string[], pushLost: boolean): number[] {
+    const { family } = this.model;
+    const before = [...this.redis.members(KEYS[1]!)].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
+    const records = new Map(this.redis.members(KEYS[2]!));
+    const keys = family.code === "m" ? KEYS.slice(0, 3) : KEYS;
+    const answer = evaluate(this.redis, family[script], keys, args);
+    const granted = new Map<string, number>();
+    if (script === "acquire" && answer[0] === 1) granted.set(client.id, answer[1]!);
+    const heard: [Client, number][] = [];
+    for (const { message } of this.redis.published.splice(0)) {
+      const [id = "", fence, time, at] = message.split(" ");
+      if (at !== undefined) continue;
+      granted.set(id, Number(fence));
+      const other = this.clients.find((one) => one.id === id)!;
+      if (!pushLost && this.redis.subscribers.has(channelOf(id))) heard.push([other, Number(time) + TTL * 1000]);
+    }
+    for (const [id, fence] of [...granted].sort(([, a], [, b]) => a - b)) this.#token(fence, id);
+    for (const [other, until] of heard) if (other.phase === "waiting") this.#hold(other, until);
+    this.#inOrder(before, records, granted);
+    return answer;
+  }
+
+  /** No waiter that is alive and can be reached is behind in the queue of a waiter that was granted. */
+  #inOrder(before: string[], records: Map<string, string>, granted: Map<string, number>): void {
+    let passed: string | undefined;
+    for (const id of before) {
+      if (granted.has(id)) this.assert(passed === undefined, `${passed} was passed over by ${id}`);
+      const client = this.clients.find((one) => one.id === id)!;
+      const record = records.get(id) ?? "";
+      const alive = Number(record.slice(0, 16)) > this.redis.now && client.phase === "waiting";
+      const reachable = record[16] === "h" || this.redis.subscribers.has(channelOf(id));
+      if (!granted.has(id) && alive && reachable) passed ??= id;
+    }
+  }
+
+  #token(fence: number, id: string): void {
+    const owner = this.tokens.get(fence);
+    this.assert(owner === undefined || owner === id, `${fence} was given to ${owner} and to ${id}`);
+    if (owner === undefined) {
+      this.assert(fence > Math.max(0, ...this.tokens.keys()), `${fence} is no larger than a token before`);
+    }
+    this.tokens.set(fence, id);
+  }
+
+  #hold(client: Client, until: number): void {
+    client.phase = "holding";
+    client.until = until;
+    const holding = this.clients.filter((one) => one.phase === "holding" && one.until > this.redis.now);
+    const weight = holding.reduce((sum, one) => sum + one.weight, 0);
+    this.assert(weight <= this.model.limit, `${holding.map(({ id }) => id)} hold together`);
+  }
+
+  ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
+    const mode = client.subscribed ? "p" : "h";
+    const { family, limit } = this.model;
+    const args = [client.id, TTL, 1000, 0, mode, TTL, 2000, client.place, ""].map(String);
+    if (family.code === "w") args.push(String(client.weight), String(limit));
+    const sentAt = this.redis.now;
+    const first = this.#run("acquire", client, args, pushLost);
+    const [code, , place = 0, , deaf] = twice ? this.#run("acquire", client, args, pushLost) : first;
+    if (client.phase === "idle") client.phase = "waiting";
+    if (answerLost || client.phase === "holding") return;
+    if (code === 1) return this.#hold(client, sentAt + TTL * 1000);
+    this.assert(code === 0, `the answer is ${code}`);
+    client.place = place;
+    if (deaf === 1) client.subscribed = false;
+  }
+
+  release(client: Client, { pushLost = false, answerLost = false } = {}): void {
+    client.phase = "releasing"; // it trusts no hold from here on, and asks no more
+    this.#run("release", client, [client.id, "1000", ""], pushLost);
+    if (!answerLost) client.phase = "done"; // else it releases again
+  }
+
+  /** A fair run without faults. */
+  settle(): void {
+    for (let round = 0; round < 8; round++) {
+      for (const client of this.clients) {
+        if (client.phase === "holding" || client.phase === "releasing") this.release(client);
+        else if (client.phase === "waiting") this.ask(client);
+      }
+      this.redis.now += 1_100_000;
+    }
+    const left = this.clients.filter(({ phase }) => phase === "waiting");
+    this.assert(left.length === 0, `${left.map(({ id }) => id)} waits forever`);
+  }
+
+  /** All steps that are possible here. */
+  *steps(): Iterable<[name: string, faults: number, step: (world: World) => void]> {
+    yield ["time", 0, (world) => world.redis.now += 1_600_000];
+    for (let i = 0; i < this.clients.length; i++) {
+      const { phase, id, subscribed } = this.clients[i]!;
+      if (phase === "done" || phase === "dead") continue;
+      const on = (step: (world: World, client: Client) => void) => (world: World) => step(world, world.clients[i]!);
+      for (const fault of ["", "pushLost", "answerLost", "twice"]) {
+        const how = fault === "" ? {} : { [fault]: true };
+        const name = fault === "" ? "" : ` (${fault})`;
+        if (phase !== "holding" && phase !== "releasing") {
+          yield [`${i} asks${name}`, Number(fault !== ""), on((world, client) => world.ask(client, how))];
+        }
+        if (phase !== "idle" && fault !== "twice") {
+          yield [`${i} releases${name}`, Number(fault !== ""), on((world, client) => world.release(client, how))];
+        }
+      }
+      if (phase === "idle") continue;
+      yield [`${i} stops`, 1, on((_, client) => client.phase = "dead")];
+      yield [
+        `${i} is killed`,
+        1,
+        on((world, client) => {
+          client.phase = "dead";
+          world.redis.subscribers.delete(channelOf(id));
+        }),
+      ];
+      if (!subscribed || !this.redis.subscribers.has(channelOf(id))) continue;
+      yield [`${i} is deaf`, 1, (world) => world.redis.subscribers.delete(channelOf(id))];
+    }
+  }
+}
+
+function newClient(weight: number, index: number): Client {
+  const id = `process${index}00000${"0".repeat(7)}${index}`;
+  return { id, weight, phase: "idle", place: 0, until: 0, subscribed: true };
+}
+
+function channelOf(id: string): string {
+  return CHANNEL + id.slice(0, 13);
+}
+
+/** Explores everything. Throws at the first violation, with the steps that lead to it; returns the number of states. */
+export function explore(model: Model): number {
+  const seen = new Map<string, number>();
+  const visit = (world: World) => {
+    const depth = world.trail.length;
+    const { key } = world;
+    if ((seen.get(key) ?? Infinity) <= depth) return;
+    seen.set(key, depth);
+    new World(model, world, "fair run").settle();
+    if (depth === model.depth) return;
+    for (const [name, faults, step] of world.steps()) {
+      if (world.faults + faults > model.faults) continue;
+      const next = new World(model, world, name, faults);
+      step(next);
+      visit(next);
+    }
+  };
+  visit(new World(model));
+  return seen.size;
+}

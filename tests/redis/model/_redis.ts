@@ -1,0 +1,161 @@
+/** As much of Redis as the scripts use, in memory, with a clock and subscribers that the test controls. */
+
+type Value = { kind: "string"; text: string } | { kind: "hash" | "zset"; members: Map<string, string> };
+
+interface Entry {
+  readonly value: Value;
+  /** In µs; Infinity without a time to live. */
+  until: number;
+}
+
+export interface Published {
+  readonly channel: string;
+  readonly message: string;
+}
+
+export class MemoryRedis {
+  /** In µs. */
+  now = 1_000_000_000_000;
+  readonly #entries = new Map<string, Entry>();
+  readonly subscribers = new Set<string>();
+  readonly published: Published[] = [];
+
+  /** A copy with the same contents. */
+  clone(): MemoryRedis {
+    const copy = new MemoryRedis();
+    copy.now = this.now;
+    for (const [key, { value, until }] of this.#entries) {
+      const same = value.kind === "string" ? value : { kind: value.kind, members: new Map(value.members) };
+      copy.#entries.set(key, { value: same, until });
+    }
+    for (const channel of this.subscribers) copy.subscribers.add(channel);
+    return copy;
+  }
+
+  /** All contents as text; times relative to the clock. */
+  toString(): string {
+    const entries = [...this.#entries].filter(([, { until }]) => until > this.now).sort(([a], [b]) => a < b ? -1 : 1);
+    const texts = entries.map(([key, { value }]) => [key, value.kind === "string" ? value.text : [...value.members]]);
+    return JSON.stringify([this.now, texts, [...this.subscribers].sort()]);
+  }
+
+  members(key: string): Map<string, string> {
+    const value = this.#get(key);
+    return value === undefined || value.kind === "string" ? new Map() : value.members;
+  }
+
+  call(name: string, ...args: string[]): unknown {
+    const [key = "", ...rest] = args;
+    switch (name) {
+      case "TIME":
+        return [String(Math.floor(this.now / 1e6)), String(this.now % 1e6)];
+      case "PUBLISH":
+        this.published.push({ channel: key, message: rest[0]! });
+        return Number(this.subscribers.has(key));
+      case "PUBSUB":
+        return [rest[0], Number(this.subscribers.has(rest[0]!))];
+      case "EXISTS":
+        return Number(this.#get(key) !== undefined);
+      case "PTTL":
+        return this.#get(key) === undefined ? -2 : Math.ceil((this.#entries.get(key)!.until - this.now) / 1000);
+      case "PEXPIRE":
+        if (this.#get(key) === undefined) return 0;
+        this.#entries.get(key)!.until = this.now + Number(rest[0]) * 1000;
+        return 1;
+    }
+    if (/^Z/.test(name)) return this.#sortedSet(name, key, rest);
+    return /^H/.test(name) ? this.#hash(name, key, rest) : this.#string(name, key, rest);
+  }
+
+  #get(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && entry.until <= this.now) this.#entries.delete(key);
+    return this.#entries.get(key)?.value;
+  }
+
+  #string(name: string, key: string, args: string[]): unknown {
+    const value = this.#get(key);
+    const text = value?.kind === "string" ? value.text : undefined;
+    switch (name) {
+      case "GET":
+        return text ?? false;
+      case "SET":
+        this.#entries.set(key, { value: { kind: "string", text: args[0]! }, until: this.now + Number(args[2]) * 1000 });
+        return { ok: "OK" };
+      case "SETRANGE": {
+        const at = Number(args[0]);
+        const changed = text!.slice(0, at) + args[1] + text!.slice(at + args[1]!.length);
+        this.#entries.set(key, { value: { kind: "string", text: changed }, until: this.#entries.get(key)!.until });
+        return changed.length;
+      }
+    }
+    throw new Error(`unknown command ${name}`);
+  }
+
+  #collection(key: string, kind: "hash" | "zset"): Map<string, string> {
+    const value = this.#get(key);
+    if (value !== undefined && value.kind !== "string") return value.members;
+    const members = new Map<string, string>();
+    this.#entries.set(key, { value: { kind, members }, until: Infinity });
+    return members;
+  }
+
+  #remove(key: string, fields: string[]): number {
+    const members = this.members(key);
+    const removed = fields.filter((field) => members.delete(field)).length;
+    if (members.size === 0) this.#entries.delete(key);
+    return removed;
+  }
+
+  #hash(name: string, key: string, args: string[]): unknown {
+    const members = this.members(key);
+    switch (name) {
+      case "HGET":
+        return members.get(args[0]!) ?? false;
+      case "HMGET":
+        return args.map((field) => members.get(field) ?? false);
+      case "HEXISTS":
+        return Number(members.has(args[0]!));
+      case "HDEL":
+        return this.#remove(key, args);
+      case "HSET": {
+        const fields = this.#collection(key, "hash");
+        for (let i = 0; i < args.length; i += 2) fields.set(args[i]!, args[i + 1]!);
+        return args.length / 2;
+      }
+    }
+    throw new Error(`unknown command ${name}`);
+  }
+
+  #sortedSet(name: string, key: string, args: string[]): unknown {
+    const members = this.members(key);
+    const sorted = () => [...members].sort(([a, x], [b, y]) => Number(x) - Number(y) || (a < b ? -1 : 1));
+    switch (name) {
+      case "ZCARD":
+        return members.size;
+      case "ZSCORE":
+        return members.get(args[0]!) ?? false;
+      case "ZREM":
+        return this.#remove(key, args);
+      case "ZADD": {
+        const flag = /^[NX]X$/.test(args[0]!) ? args.shift() : "";
+        const [score = "", id = ""] = args;
+        const isNew = !members.has(id);
+        if ((flag === "NX" && !isNew) || (flag === "XX" && isNew)) return 0;
+        this.#collection(key, "zset").set(id, String(Number(score)));
+        return Number(isNew);
+      }
+      case "ZRANGE": {
+        const [from = 0, to = 0] = args.map(Number);
+        const all = sorted();
+        const slice = all.slice(from < 0 ? all.length + from : from, (to < 0 ? all.length + to : to) + 1);
+        return args[2] === "WITHSCORES" ? slice.flat() : slice.map(([id]) => id);
+      }
+      case "ZRANGEBYSCORE":
+        return sorted().filter(([, score]) => Number(score) <= Number(args[1])).slice(0, Number(args[4])).map(([id]) =>
+          id
+        );
+    }
+    throw new Error(`unknown command ${name}`);
+  }
+}
