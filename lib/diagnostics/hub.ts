@@ -96,7 +96,7 @@ class Hub implements Hook {
   }
 
   run<T>(call: object, fn: () => T): T {
-    return this.#frames ? runInFrame(call, fn) : fn();
+    return this.#frames ? runInFrame(call, fn, (one) => this.entryOf(one)?.state === "holds") : fn();
   }
 
   holderOf(resource: Resource): string {

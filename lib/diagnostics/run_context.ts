@@ -9,7 +9,7 @@ import { builtin } from "./platform.ts";
 export interface Frame {
   /** The object that identifies the acquisition. */
   readonly call: object;
-  readonly parent: Frame | undefined;
+  parent: Frame | undefined;
 }
 
 interface Storage {
@@ -35,7 +35,14 @@ export function currentFrame(): Frame | undefined {
 }
 
 /** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
-export function runInFrame<T>(call: object, fn: () => T): T {
+export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
   const known = started();
-  return known === undefined ? fn() : known.run({ call, parent: known.getStore() }, fn);
+  return known === undefined ? fn() : known.run({ call, parent: heldFrame(known.getStore(), isHeld) }, fn);
+}
+
+/** The innermost frame whose hold lasts. Work that outlives the `run` that started it would make a chain without end. */
+function heldFrame(frame: Frame | undefined, isHeld: (call: object) => boolean): Frame | undefined {
+  while (frame !== undefined && !isHeld(frame.call)) frame = frame.parent;
+  if (frame !== undefined) frame.parent = heldFrame(frame.parent, isHeld);
+  return frame;
 }

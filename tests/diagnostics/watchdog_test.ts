@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
 import { type Finding, observe, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
 import { hook } from "../../lib/internal/hook.ts";
@@ -216,19 +215,6 @@ test("watchdog: thousands of findings come in portions", () =>
     await pass(time, 2_000);
     assert.equal(findings.length, 100);
   }));
-
-test("watchdog: a run keeps the program's own AsyncLocalStorage", async () => {
-  const storage = new AsyncLocalStorage<string>();
-  using _ = watchdog({ report() {} });
-  const lock = new Lock();
-  const seen = await storage.run("request 7", () =>
-    lock.run(async () => {
-      await flushMicrotasks();
-      return storage.getStore();
-    }));
-  assert.equal(seen, "request 7");
-  assert.equal(storage.getStore(), undefined);
-});
 
 test("watchdog: forgotten permits are one finding for each place", () =>
   watched(async (findings, time) => {
