@@ -1,4 +1,4 @@
-/** Crashed and stopped holders and waiters: what they cost those behind them, and that they are never granted twice. */
+/** Crashed and stopped holders and waiters: the delay for the waiters behind them, and tokens that are never used twice. */
 import assert from "node:assert/strict";
 import {
   type Backend,
@@ -14,7 +14,7 @@ import { clients, redisTest, until } from "./_clients.ts";
 import { Server } from "./_server.ts";
 import { StoppedBackend } from "./_stopped.ts";
 
-/** Milliseconds by which a crash may delay the next one beyond a ttl, and what a busy machine may add. */
+/** Milliseconds by which a crash may delay the next waiter beyond a ttl, and a margin for a busy machine. */
 const DELAY = 250;
 const BUSY = 250;
 

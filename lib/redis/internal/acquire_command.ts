@@ -1,5 +1,5 @@
 /**
- * The acquire commands of one id, and what their answers mean. Invariant: they run one after the other; one without an
+ * The acquire commands of one id, and their answers. Invariant: they run one after the other; one without an
  * answer may still run until `inFlightUntil`.
  *
  * @module
@@ -10,7 +10,7 @@ import type { RedisConnection } from "./connection.ts";
 import { codeOf, NoAnswerError, RedisError } from "../errors.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
-/** What the server says, and what was sent. Times of the server are in microseconds. */
+/** An answer, and the command that it belongs to. Times of the server are in microseconds. */
 export type Answer =
   | { readonly kind: "granted"; readonly fence: number; readonly sentAt: number }
   | Waiting

@@ -1,6 +1,6 @@
 /**
  * One call that acquires, from its first command to its lease or its end. Invariants: the call settles in one synchronous
- * step, granted or cancelled; after a cancellation, whatever Redis may know of the id is released in the background.
+ * step, granted or cancelled; after a cancellation, the id is released in the background if Redis may know it.
  *
  * @module
  */

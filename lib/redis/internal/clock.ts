@@ -10,7 +10,7 @@ export function now(): number {
   return performance.now();
 }
 
-/** A timer that can be set again. It keeps the process alive only if told to. */
+/** A timer that can be set again. It keeps the process alive only with `keepsAlive`. */
 export class Timer {
   // #registration !== undefined implies that #at is the moment for which it is set
   #registration: CancelRegistration | undefined;

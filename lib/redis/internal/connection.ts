@@ -1,5 +1,5 @@
 /**
- * What all users of one client share: scripts, the subscription, and the renewal of leases. Invariant: one for each
+ * The state shared by all users of one client: scripts, the subscription, and the renewal of leases. Invariant: one for each
  * backend.
  *
  * @module
@@ -24,5 +24,5 @@ export class RedisConnection extends ScriptRunner {
   }
 }
 
-/** The connection of a backend: one, whatever uses it. */
+/** The one connection of a backend. */
 export const connectionOf: (backend: Backend) => RedisConnection = onceFor((backend) => new RedisConnection(backend));

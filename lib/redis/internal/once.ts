@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What makes it the first time, and gives the same one from then on. */
+/** Returns a function that makes the value of an object once, and returns the same one from then on. */
 export function onceFor<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>();
   return (key) => {

@@ -1,78 +1,60 @@
 /**
- * Giving back by id: a hold, a place in line, or whatever a call whose answer never came may have left. Invariant: it
- * ends when Redis has answered at a time at which nothing of this id can run any more, or when whatever there was has
- * run out by itself.
+ * Releasing by id: a hold, a place in the queue, or the trace of a call whose answer never came. Invariant: it ends when
+ * Redis has answered at a time at which no command of this id can run any more, or when the hold and the place have
+ * expired.
  *
  * @module
  */
-import { explain } from "../errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { now, Timer } from "./clock.ts";
 
-/** What Redis knew of an id. */
+/** The state of an id before its release. */
 export type Was = "held" | "waiting" | "unknown";
 
 export interface ReleaseOptions {
   /** For error messages: "release lock "a"". */
   readonly operation: string;
-  /** Local time after which there is nothing left to give back. */
+  /** Local time after which there is nothing left to release. */
   readonly until: number;
-  /** Server time in microseconds until when an earlier command of this id may still run; 0 if there is none. */
+  /** Server time in microseconds until which an earlier command of this id may still run; 0 if there is none. */
   readonly inFlightUntil: number;
 }
 
-/**
- * Tells Redis to releaseById an id. "unknown" also where nobody could say in time; rejects where Redis refuses, unless that is
- * hoped to pass.
- */
-export async function releaseById(
-  connection: RedisConnection,
-  spec: ResourceSpec,
-  id: string,
-  options: ReleaseOptions,
-  hopeful = false,
-): Promise<Was> {
-  for (let attempt = 0;; attempt++) {
-    const limit = limitOf(spec, options.until);
-    try {
-      const was = await release(connection, spec, id, limit);
-      const left = options.inFlightUntil - connection.serverTime(now());
-      if (left >= 0) void forgetStray(connection, spec, id, left / 1000, options);
-      return was;
-    } catch (error) {
-      if (connection.closed || !(hopeful || connection.mayPass(error))) throw explain(options.operation, error);
-      if (now() >= options.until) return "unknown";
-      await pause(connection, Math.min(25 * 2 ** attempt, 1000, Math.max(1, options.until - now())));
-    }
-  }
-}
-
-/** The same, for nobody who waits for the answer. */
+/** Releases an id; no caller waits for it. Every refusal may pass: the caller's rights, for example, can change. */
 export function releaseInBackground(
   connection: RedisConnection,
   spec: ResourceSpec,
   id: string,
   options: ReleaseOptions,
 ): void {
-  releaseById(connection, spec, id, options, true).catch(() => {
-    // The client is closed: what there was ends with its time.
-  });
+  void releaseById(connection, spec, id, options);
 }
 
-/** Once more, when a command that nobody has an answer to would be refused as too late. */
-async function forgetStray(
+/** Never rejects: without an answer, the hold and the place end with their time. */
+async function releaseById(
   connection: RedisConnection,
   spec: ResourceSpec,
   id: string,
-  ms: number,
   options: ReleaseOptions,
-) {
-  await pause(connection, ms + 50);
-  releaseInBackground(connection, spec, id, { ...options, until: now() + spec.settings.ttl });
+): Promise<void> {
+  for (let attempt = 0;; attempt++) {
+    try {
+      await release(connection, spec, id, limitOf(spec, options.until));
+      break;
+    } catch {
+      if (connection.closed || now() >= options.until) return;
+      await pause(connection, Math.min(25 * 2 ** attempt, 1000, Math.max(1, options.until - now())));
+    }
+  }
+  const left = options.inFlightUntil - connection.serverTime(now());
+  if (left < 0) return;
+  // Once more when a command without an answer would be refused as too late.
+  await pause(connection, left / 1000 + 50);
+  await releaseById(connection, spec, id, { ...options, until: now() + spec.settings.ttl });
 }
 
-/** Gives back what `id` has, or what anybody has if `mode` is "force", and lets in all who fit then. */
+/** Releases the hold or the place of `id`, or all holds if `mode` is "force", and serves the queue. */
 export async function release(
   connection: RedisConnection,
   spec: ResourceSpec,

@@ -1,5 +1,5 @@
 /**
- * What is acquired: keys, scripts and settings of one name. Invariant: immutable, so that a lease carries all that is
+ * The description of a resource: keys, scripts and settings of one name. Invariant: immutable, so that a lease carries all that is
  * needed to renew and release it.
  *
  * @module

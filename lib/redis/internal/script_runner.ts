@@ -1,6 +1,6 @@
 /**
  * How scripts are run through one client: ids, the server's clock, limits. Invariant: every call settles by its own
- * limit, whatever the client does; after that it counts as "may have run", never as "did not run".
+ * limit, also if the client never does; after that it counts as "may have run", never as "did not run".
  *
  * @module
  */
@@ -114,7 +114,7 @@ export class ScriptRunner {
         reject(this.#causeOf(error));
       };
       first.then(done, (error) => {
-        // Not once the caller was told otherwise: it could come after the command that calls this one off.
+        // Not after the limit: it could arrive after the command that cancels this one.
         const second = over ? undefined : again?.(error);
         if (second === undefined) failed(error);
         else second.then(done, failed);

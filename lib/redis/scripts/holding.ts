@@ -1,5 +1,5 @@
 /**
- * What the state machine needs of the place where holders are stored: parts in Lua, put in where they are used, as a
+ * The parts of the state machine that depend on how holders are stored: pieces of Lua, put in where they are used, as a
  * function that a script defines costs it more than a command.
  *
  * They share these variables: fence (the last one), used (weight in use), limit, last (the id that released last),

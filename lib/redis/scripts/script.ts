@@ -1,6 +1,6 @@
 /**
- * The beginning of every script. Invariants: only the server's clock counts; every key has a time to live; what can
- * fail is written before anything is published. Times are microseconds inside the server, milliseconds in arguments.
+ * The beginning of every script. Invariants: only the server's clock counts; every key has a time to live; every
+ * write comes before the first message about a grant. Times are microseconds inside the server, milliseconds in arguments.
  *
  * @module
  */

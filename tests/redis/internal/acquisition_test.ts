@@ -1,4 +1,4 @@
-/** One call in line: when it asks, and what it learns from an answer. */
+/** One waiting call: the moments at which it asks, and its reading of the answers. */
 import assert from "node:assert/strict";
 import { RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";

@@ -1,4 +1,4 @@
-/** When a call stops trying, and what it says then. */
+/** The moment at which a call stops trying, and its error. */
 import assert from "node:assert/strict";
 import { RedisError, RedisLock, TimeoutError } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
@@ -45,7 +45,7 @@ async function timeUntil(time: FakeTime, watched: Watched<unknown>, most: number
   return performance.now() - start;
 }
 
-/** Answers again, until what the call may have left is taken back. */
+/** Answers again, until the call's id has been released. */
 async function goOn(time: FakeTime, state: Unsteady): Promise<void> {
   state.mode = "free";
   for (let i = 0; i < 20; i++, await flushMicrotasks()) time.advance(1000);

@@ -1,4 +1,4 @@
-/** The one subscription of a client: which waiters are reachable by push, and what happens while its connection is down. */
+/** The one subscription of a client: the waiters that are reachable by push, and the time while its connection is down. */
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Listener, Subscription } from "../../../lib/redis/internal/subscription.ts";

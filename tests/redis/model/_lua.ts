@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
 import type { MemoryRedis } from "./_redis.ts";
 
-/** What is used of npm:fengari, which has no types. A state and its strings are opaque. */
+/** The part of npm:fengari that is used; it has no types. A state and its strings are opaque. */
 interface Fengari {
   readonly lua: Record<string, (...args: unknown[]) => number> & { LUA_REGISTRYINDEX: number };
   readonly lauxlib: Record<string, (...args: unknown[]) => unknown>;
@@ -31,7 +31,7 @@ lua.lua_setglobal!(state, encode("redis"));
 
 const compiled = new Map<Script, number>();
 
-/** Runs a script; what it returns is numbers. */
+/** Runs a script and returns its numbers. */
 export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): number[] {
   redis = on;
   setGlobal("KEYS", keys);

@@ -2,7 +2,7 @@
  * Every sequence of steps of a few clients over the real scripts, up to a depth, with a bounded number of faults: a crash,
  * a stopped process, a deaf subscription, a lost answer, a lost push. After each step: the weights of the clients that
  * trust their hold never exceed the limit; a token belongs to one client and is larger than all before; no live waiter
- * that can be reached is passed over. After each sequence: whatever is left, every live waiter gets its turn.
+ * that can be reached is passed over. After each sequence, a fair run without faults grants every live waiter.
  */
 import type { Family } from "../../../lib/redis/internal/resource_spec.ts";
 import { CHANNEL } from "../../../lib/redis/scripts/script.ts";

@@ -1,4 +1,4 @@
-/** What is explored, and how deep. */
+/** The models that are explored. */
 import { mutex, weighted } from "../../../lib/redis/internal/resource_spec.ts";
 import type { Model } from "./_model.ts";
 
