@@ -221,7 +221,7 @@ export class GracefulShutdown implements AsyncDisposable {
     if (isAttached(server)) return server;
     const attached = attachTo(state, server, options?.label);
     state.servers.push(attached);
-    if (state.phase === "draining") attached.stopListening();
+    if (state.listenersClosed) attached.stopListening();
     return server;
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { calmTurn } from "./calm_turn.ts";
 import { cleanUp } from "./clean_up.ts";
 import { drain } from "./drain.ts";
 import type { ResponseTracker } from "./fetch/response_tracker.ts";
@@ -23,11 +24,15 @@ export async function runSequence(
   const limit = onCancel({ timeout: grace }, () => {
     state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
   });
-  state.phase = "delaying";
-  if (delay === 0) stopListening(state);
+  tracker.sweep(); // which answers are complete decides how servers stop listening
+  const isBusy = state.servers.some((server) => server.isBusy());
+  state.phase = delay === 0 ? "draining" : "delaying";
+  if (delay === 0 && !isBusy) stopListening(state);
   notify(state, reason);
-  if (delay > 0) {
-    await state.pause(delay);
+  if (delay > 0) await state.pause(delay);
+  if (delay > 0 || isBusy) {
+    state.phase = "draining";
+    if (isBusy) await calmTurn();
     stopListening(state);
   }
   startCallbacks(state);
@@ -57,7 +62,7 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
 }
 
 function stopListening(state: ShutdownState): void {
-  state.phase = "draining";
+  state.listenersClosed = true;
   for (const server of state.servers) state.attempt(() => server.stopListening());
 }
 

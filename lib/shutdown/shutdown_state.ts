@@ -24,6 +24,8 @@ export type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
+  /** Whether new connections may be arriving at this moment. */
+  isBusy(): boolean;
   /** Closes the listening socket, and lets each connection go after its last answer. */
   stopListening(): void;
   /** Called every few ms while draining: closes connections that are idle. */
@@ -63,6 +65,8 @@ export class ShutdownState {
   handled = false;
   /** Time of the last complete answer of the handler that let its connection live; on the monotonic clock. */
   keptAliveAt: number = -Infinity;
+  /** Whether the attached servers were asked to stop listening. */
+  listenersClosed = false;
   /** Errors for the report. */
   readonly errors: unknown[] = [];
   /** ms of silence after which a connection counts as idle. */

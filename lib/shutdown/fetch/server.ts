@@ -60,6 +60,10 @@ export class FetchServer implements AttachedServer {
     this.#server = server;
   }
 
+  isBusy(): boolean {
+    return false; // unknown
+  }
+
   stopListening(): void {
     this.#closed = this.#stop();
     this.#closed.catch(() => {}); // close() throws it
@@ -84,7 +88,6 @@ export class FetchServer implements AttachedServer {
 
   async #stop(): Promise<void> {
     const { uploads, forcing, idle } = this.#state;
-    await null; // the drain learns first which answers are complete
     // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
     // and its answer has "Connection: close".
     const wait = this.#state.keptAliveAt + idle - performance.now();

@@ -46,6 +46,9 @@ interface WithListeners {
 /** How often close() looks for open connections, in ms. */
 const STEP = 10;
 
+/** As many open connections make a server busy. */
+const BUSY = 8;
+
 /** One attached server. */
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
@@ -77,6 +80,10 @@ export class NodeServer implements AttachedServer {
     this.#undo = [interpose(server, (event, args, pass) => this.#intercept(event, args, pass))];
     const announce = () => this.#unanswered.forEach((response, socket) => this.#announce(response, socket));
     onCancel({ signal: state.ending.signal }, announce);
+  }
+
+  isBusy(): boolean {
+    return this.#sockets.size >= BUSY;
   }
 
   stopListening(): void {

@@ -48,6 +48,11 @@ export class NodeSockets {
     this.#idle = idle;
   }
 
+  /** Number of open and half-closed connections. */
+  get size(): number {
+    return this.#states.size;
+  }
+
   /** Whether there is a connection that the server has not closed its side of. */
   hasOpen(): boolean {
     for (const socket of this.#states.keys()) if (!socket.writableEnded && !socket.destroyed) return true;
