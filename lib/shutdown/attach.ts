@@ -22,7 +22,7 @@ export interface AttachOptions {
 
 const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve";
 
-/** Servers that are attached, and what to. */
+/** The shutdown that each attached server belongs to. */
 const owners = new WeakMap<object, ShutdownState>();
 
 /** Checks the arguments of attach(). */

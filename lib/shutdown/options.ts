@@ -28,8 +28,8 @@ export interface GracefulShutdownOptions {
   /** How long a connection has to be silent, once the listener is closed, to be closed as idle. Default: 100. */
   readonly idle?: number | undefined;
   /**
-   * What a request gets that arrives on an existing connection once the listener is closed: `"serve"`, its answer, with
-   * `Connection: close`; `"refuse"`, 503 with `Retry-After`. Default: `"serve"`.
+   * How to treat requests that arrive on existing connections once the listener is closed: `"serve"` answers them, with
+   * `Connection: close`; `"refuse"` sends 503 with `Retry-After`. Default: `"serve"`.
    */
   readonly late?: "serve" | "refuse" | undefined;
   /** When refused clients should come back, rounded up to whole seconds. Default: 1,000. */

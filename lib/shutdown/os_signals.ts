@@ -1,6 +1,5 @@
 /**
- * The operating system's signals, on every run-time that has them. Where there is no `process` (a browser), nothing is
- * listened to.
+ * OS signals, on every run-time that has them. Without a `process` (in a browser) there are none.
  *
  * @module
  */
@@ -13,7 +12,7 @@ interface SignalSource {
   off(name: string, listener: () => void): unknown;
 }
 
-/** Those of Linux, macOS and Windows: Node and Bun would wait for a misspelt one for ever. */
+/** Signals of Linux, macOS and Windows. Node and Bun would accept a misspelt name, and never receive it. */
 const KNOWN = new Set(
   ("HUP INT QUIT ILL TRAP ABRT IOT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT TSTP TTIN TTOU URG XCPU XFSZ " +
     "VTALRM PROF WINCH IO POLL INFO LOST PWR SYS EMT UNUSED BREAK KILL STOP").split(" ").map((name) => `SIG${name}`),

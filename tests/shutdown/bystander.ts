@@ -1,6 +1,6 @@
 /**
  * A process of the tests. `idle`: makes a GracefulShutdown and has nothing else to do. `deaf`: goes on after the shutdown.
- * `stuck`: what it tracks never settles.
+ * `stuck`: tracks a promise that never settles.
  */
 import process from "node:process";
 import { GracefulShutdown } from "../../mod.ts";

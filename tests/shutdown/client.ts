@@ -94,7 +94,7 @@ export function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
   return new GracefulShutdown({ signals: [], idle: 20, ...options });
 }
 
-/** A promise and what resolves it. */
+/** A promise, and a function that resolves it. */
 export function gate(): { promise: Promise<void>; open: () => void } {
   let open!: () => void;
   const promise = new Promise<void>((resolve) => open = resolve);

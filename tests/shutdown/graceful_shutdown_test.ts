@@ -1,4 +1,4 @@
-/** GracefulShutdown without a server: what the contract decides about asking, tracking, forcing, cleaning up. */
+/** GracefulShutdown without a server: requesting, tracking, forcing, cleaning up. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { ClosedError, GracefulShutdown, type GracefulShutdownOptions, TimeoutError } from "../../mod.ts";
@@ -10,7 +10,7 @@ function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
   return new GracefulShutdown({ signals: [], ...options });
 }
 
-/** What the system's signal does, without sending it to the tests. */
+/** Delivers an OS signal, without sending it to the tests. */
 function deliver(name: string): void {
   (process as { emit(name: string): boolean }).emit(name);
 }

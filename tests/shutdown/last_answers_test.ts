@@ -1,4 +1,4 @@
-/** What clients see of a server of node:http(s) that shuts down: the listener is closed first, each connection gets one last answer. */
+/** Servers of node:http(s) as their clients see them: the listener is closed first, each connection gets one last answer. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";

@@ -48,7 +48,7 @@ function failed(): Response {
   return new Response("failed", { status: 500 });
 }
 
-/** What a connection gets, as it is on the wire. */
+/** A connection, as it is on the wire. */
 class Wire {
   text = "";
   readonly closed: Promise<void>;

@@ -1,16 +1,16 @@
 /**
- * An answer whose body says when it has ended. For servers that don't say it themselves.
+ * Answers that notify of the end of their body, and answers that can be cut.
  *
- * A body that is complete already, in one piece, is handed on as a piece, so that the server can send its length; any
- * other one is passed through a stream that reads only when it is read from.
+ * A body that is complete already, in one piece, is passed on as a piece, so that the server can send its length; any other
+ * one passes through a stream that reads only when it is read from.
  *
  * @module
  */
 import type { InFlight } from "../shutdown_state.ts";
 
 /**
- * How many turns of the microtask queue a complete body may need to show itself. Text and bytes need 1, Deno's Blob 4;
- * Node reads a Blob in the background, so there it counts as a stream.
+ * Turns of the microtask queue within which a complete body can be read. Text and bytes need 1, Deno's Blob 4; Node reads a
+ * Blob in the background, so there it counts as a stream.
  */
 const TURNS = 8;
 
@@ -20,10 +20,10 @@ const TURNS = 8;
  */
 export async function withBodyEnd(response: Response, entry: InFlight, ended: () => void): Promise<Response> {
   const { status, statusText } = response;
-  // Bun forgets the type that it would have derived from the body, unless it is asked before.
+  // Bun derives the content type from the body only as long as that has not been read.
   const headers = new Headers(response.headers);
   const body = response.body;
-  // One that was read already is the server's to complain about.
+  // A body that was read already is an error that the server reports.
   if (body === null || response.bodyUsed || body.locked) {
     ended();
     return response;
@@ -47,7 +47,7 @@ export function withCut(response: Response, entry: InFlight): Response {
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
 
-/** The body, if it consists of one piece or none and this is known at once. What was read for that is in `reads`. */
+/** The body, if it consists of one piece or none and this is known at once. The results of reading so far are in `reads`. */
 async function complete(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],

@@ -1,6 +1,6 @@
 /**
- * When has an answer been sent? Deno says it with a promise, Bun when asked, and anywhere else the body has to be
- * watched. On Deno and Bun the answer is passed on untouched, so their fast ways to send it stay open.
+ * Notices when an answer has been sent: Deno has a promise for it, Bun is polled, and elsewhere the body is watched. On Bun,
+ * and on Deno if the body is no stream, the answer is passed on untouched, so that their fast paths stay open.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { InFlight } from "../shutdown_state.ts";
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
-  /** Of a large body that is not a stream, the last part may still be on its way; closing the server waits for that. */
+  /** Early for a large body that is no stream: its last part may still be on its way. Closing the server waits for that. */
   readonly completed: Promise<void>;
 }
 
@@ -20,14 +20,14 @@ interface BunServer {
   requestIP(request: Request): unknown;
 }
 
-/** One request that Bun is still sending the answer of. */
+/** A request whose answer Bun is still sending. */
 interface Sending {
   readonly server: BunServer;
   readonly request: Request;
   readonly ended: () => void;
 }
 
-/** Watches answers. */
+/** Watches the answers of one shutdown. */
 export class ResponseTracker {
   readonly #sending = new Set<Sending>();
   // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
@@ -36,7 +36,7 @@ export class ResponseTracker {
   /**
    * Calls `ended` when the answer to `request` has been sent or given up.
    *
-   * @param response What the handler answered; undefined if it threw, or answers in another way (an upgrade).
+   * @param response The handler's answer; undefined if it threw, or answers in another way (an upgrade).
    * @param info The handler's second argument, by which the server is known.
    */
   async watch<R>(request: Request, response: R, info: unknown, entry: InFlight, ended: () => void): Promise<R> {
@@ -51,7 +51,7 @@ export class ResponseTracker {
     return response;
   }
 
-  /** Finds out what Bun has sent in the meantime. */
+  /** Drops the requests whose answers Bun has sent in the meantime. */
   sweep(): void {
     for (const sending of this.#sending) {
       if (sending.server.requestIP(sending.request) !== null) continue;
@@ -67,6 +67,7 @@ export class ResponseTracker {
   }
 }
 
+/** Whether this is the second argument of a Deno.serve handler. */
 export function isDenoInfo(info: unknown): info is DenoInfo {
   const completed = (info as Partial<DenoInfo> | null | undefined)?.completed;
   return typeof completed?.then === "function";

@@ -22,7 +22,7 @@ export interface BunServerLike {
   readonly pendingWebSockets?: number;
 }
 
-/** What an attached server can do. */
+/** The abilities of an attached server. */
 interface Abilities {
   /** Stops listening; closes every connection if `force` is set. */
   stop(force: boolean): Promise<void> | void;

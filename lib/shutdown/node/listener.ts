@@ -1,5 +1,5 @@
 /**
- * Closes what a node server listens on, and none of its connections. `server.close()` alone also closes connections
+ * Closes the listening socket of a node server, and none of its connections. `server.close()` alone also closes connections
  * between two requests, and with them those that a slow client still reads an answer from.
  *
  * @module
@@ -14,7 +14,7 @@ export interface Closable {
 /** Where Bun's node:http keeps the server that it is built on, which closes idle connections as well. */
 const BUN_INNER = Symbol.for("::bunternal::");
 
-/** Makes `server.close()`, whoever calls it, leave the connections alone. Returns a function that undoes this. */
+/** Makes every `server.close()` leave the connections alone, also a framework's. Returns a function that undoes this. */
 export function keepConnections(server: Closable): () => void {
   const inner = (server as { [BUN_INNER]?: Closable })[BUN_INNER];
   if (inner?.closeIdleConnections !== undefined) inner.closeIdleConnections = () => 0;

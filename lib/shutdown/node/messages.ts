@@ -1,5 +1,5 @@
 /**
- * Requests and answers of node:http: refusing them, and knowing when they have ended.
+ * Requests and answers of node:http: announcing the last one, refusing, and noticing their end.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface Incoming extends NodeRequestLike {
   readonly httpVersionMajor?: number;
   readonly complete: boolean;
   readonly socket: SocketLike;
-  /** null while nobody reads the body. */
+  /** null while the body has no reader. */
   readonly readableFlowing: boolean | null;
   off(event: string, listener: () => void): unknown;
   once(event: string, listener: () => void): unknown;
@@ -69,7 +69,7 @@ export function keepOpen(response: Outgoing): boolean {
   return true;
 }
 
-/** The refusal is complete at once; the connection ends after the request's body, which a client may still be sending. */
+/** Sends 503. The connection ends after the request's body, which the client may still be sending. */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
   response.writeHead(503, {
     "connection": "close",
@@ -89,14 +89,14 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
   request.resume();
 }
 
-/** The same for a connection that was to become something else than HTTP. */
+/** The same for a connection that was to be upgraded. */
 export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
   abandon(socket);
   const head = `HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: ${retryAfter}\r\n`;
   socket.end(`${head}Content-Type: text/plain\r\nContent-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`);
 }
 
-/** For an upgraded connection that nobody was given: what it still says is read away, its errors are nobody's. */
+/** For an upgraded connection that no listener was given: its data and errors are discarded. */
 export function abandon(socket: SocketLike): void {
   socket.on("error", () => {});
   socket.resume();
@@ -108,11 +108,11 @@ export function afterUpload(request: Incoming, done: () => void): void {
   if (request.complete || socket.destroyed) return done();
   const ends = [[request, "end"], [request, "close"], [socket, "close"]] as const;
   const first = () => {
-    for (const [from, event] of ends) from.off(event, first); // a connection that lives on must not collect them
+    for (const [from, event] of ends) from.off(event, first); // else a kept-alive connection collects them
     done();
   };
   for (const [from, event] of ends) from.once(event, first);
-  if (request.readableFlowing === null) request.resume(); // not every run-time does that by itself
+  if (request.readableFlowing === null) request.resume(); // not every run-time does so
 }
 
 /** `fn`, which runs at the first call only. */

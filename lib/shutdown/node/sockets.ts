@@ -20,22 +20,16 @@ export interface SocketLike {
 }
 
 interface State {
-  /**
-   * For each request that has come and whose answer has not been sent, what to call should the connection be closed before;
-   * an upgraded connection keeps one.
-   */
+  /** One callback for each unanswered request, called if the connection closes first. An upgraded connection keeps one. */
   readonly requests: Set<() => void>;
-  /** When it fell silent. */
+  /** Since when it has been silent. */
   quietSince: number;
-  /** How many looks in a row found it silent. */
+  /** Number of looks in a row that found it silent. */
   looks: number;
   bytesRead: number | undefined;
 }
 
-/**
- * A busy process may find a connection silent only because it has not come to read from it. Between two looks it reads
- * what has arrived.
- */
+/** A busy process may find a connection silent only because it has not read from it yet. Between two looks it does. */
 const LOOKS = 3;
 
 /** The open connections of one server. */
@@ -59,7 +53,7 @@ export class NodeSockets {
     return false;
   }
 
-  /** Takes note of a connection. */
+  /** Adds a connection. */
   meet(socket: SocketLike): State {
     let state = this.#states.get(socket);
     if (state === undefined) {
@@ -76,10 +70,10 @@ export class NodeSockets {
   }
 
   /**
-   * A request has come on it.
+   * Counts a request that has arrived on it.
    *
    * @param closed Called if the connection is closed before its answer has been sent.
-   * @returns What to call when it has been.
+   * @returns A function to call when it has been.
    */
   begin(socket: SocketLike, closed: () => void): () => void {
     const state = this.meet(socket);
@@ -97,8 +91,8 @@ export class NodeSockets {
   }
 
   /**
-   * Says goodbye on those that are idle. The client sees the end of the stream rather than a reset, also if it is sending
-   * at this moment: what arrives later is read, and not answered.
+   * Closes the server's side of idle connections. The client sees the end of the stream rather than a reset, also if it is
+   * sending at this moment: later requests are read, and not answered.
    */
   endIdle(): void {
     for (const [socket, state] of this.#states) {
