@@ -122,6 +122,9 @@ function drawMark({ sign, text }: Mark, y: number, at: number): string {
   return shown === "" ? dot : dot + words;
 }
 
+/** In ms: sums of times are off by less. */
+const ROUNDING = 1e-3;
+
 /** A line at every second, half second or so: as many as there is room for their numbers. */
 function drawAxis(from: number, to: number, now: number, bottom: number, x: (at: number) => number): string {
   const steps = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000];
@@ -129,7 +132,7 @@ function drawAxis(from: number, to: number, now: number, bottom: number, x: (at:
   // A moving window counts back from now.
   const zero = from === 0 ? 0 : now;
   let axis = "";
-  for (let count = -Math.floor((zero - from) / step); zero + count * step <= to; count++) {
+  for (let count = -Math.floor((zero - from) / step); zero + count * step <= to + ROUNDING; count++) {
     const at = zero + count * step;
     const label = from !== 0 && count === 0 ? "now" : `${count * step / 1000} s`.replace("-", "−");
     axis += `<path class="grid" d="M${x(at)} 4V${bottom}"/>` +
