@@ -13,6 +13,8 @@
 const LONGEST_DELAY = 2 ** 31 - 1;
 /** Milliseconds by which no real timer fires early. A timer that does belongs to a clock that cannot be read. */
 const SLACK = 2;
+/** More than the error of a sum of times in ms: a deadline 100 ms from now must not be counted as 101. */
+const ROUNDING = 1e-6;
 /** How often the timer is set to the exact deadline of an earlier newcomer before it is set to the half of that time. */
 const EXACT_MOVES = 8;
 /** How many children an entry of the heap has: with four instead of two, the heap is half as high. */
@@ -131,7 +133,7 @@ export class TimerRegistry {
 
   #start(deadline: number, now: number): void {
     this.#stop();
-    const delay = Math.min(Math.max(0, Math.ceil(deadline - now)), LONGEST_DELAY);
+    const delay = Math.min(Math.max(0, Math.ceil(deadline - now - ROUNDING)), LONGEST_DELAY);
     this.#dueAt = now + delay;
     const start = this.#setTimeout;
     const timer: unknown = this.#timer = start(() => this.#fire(), delay);
