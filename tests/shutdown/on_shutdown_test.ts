@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import process from "node:process";
-import { ClosedError, GracefulShutdown } from "../../mod.ts";
+import { ClosedError, type GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
 import { gate, quiet } from "./client.ts";
@@ -13,7 +13,7 @@ test("onShutdown: callbacks run side by side once the listeners are closed, and 
   const shutdown = quiet();
   const events: string[] = [];
   const [one, two] = [gate(), gate()];
-  shutdown.attach({ shutdown: async () => void events.push("listener closed") });
+  shutdown.attach({ shutdown: () => Promise.resolve(void events.push("listener closed")) });
   shutdown.signal.addEventListener("abort", () => events.push("signal"));
   shutdown.onShutdown(async function closeApp(signal) {
     assert.equal(signal, shutdown.forced);

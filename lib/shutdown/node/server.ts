@@ -26,7 +26,7 @@ import { NodeSockets, type SocketLike } from "./sockets.ts";
 export type { NodeRequestLike };
 
 /** The part of a server of node:http, node:https or node:http2 that is used. */
-export interface NodeServerLike extends Closable {
+export interface NodeServerLike {
   /** Notifies the listeners. Replaced until the shutdown is finished. */
   emit(event: string, ...args: unknown[]): boolean;
   /** Stops listening. */

@@ -23,11 +23,11 @@ interface Fault {
 
 /** None of them loses data, or stops a holder for as long as its lease: nothing excuses two holders. */
 const faults: readonly Fault[] = [
-  { name: "cut all", run: async ({ proxy }) => proxy.cut("all") },
-  { name: "cut commands", run: async ({ proxy }) => proxy.cut("commands") },
-  { name: "cut subscribers", run: async ({ proxy }) => proxy.cut("subscribers") },
-  { name: "lose a request", run: async ({ proxy }) => proxy.cutNext("before") },
-  { name: "lose an answer", run: async ({ proxy }) => proxy.cutNext("after") },
+  { name: "cut all", run: ({ proxy }) => Promise.resolve(proxy.cut("all")) },
+  { name: "cut commands", run: ({ proxy }) => Promise.resolve(proxy.cut("commands")) },
+  { name: "cut subscribers", run: ({ proxy }) => Promise.resolve(proxy.cut("subscribers")) },
+  { name: "lose a request", run: ({ proxy }) => Promise.resolve(proxy.cutNext("before")) },
+  { name: "lose an answer", run: ({ proxy }) => Promise.resolve(proxy.cutNext("after")) },
   { name: "flush scripts", run: ({ server }) => server.send("SCRIPT", "FLUSH") },
   { name: "kill subscribers", everywhere: true, run: ({ server }) => server.send("CLIENT", "KILL", "TYPE", "pubsub") },
   {

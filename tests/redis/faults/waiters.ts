@@ -12,7 +12,7 @@ import {
 } from "../../../lib/redis/mod.ts";
 import { connectNode, until } from "../_clients.ts";
 import { FaultProxy } from "./_proxy.ts";
-import { type Harness, type Scenario } from "./_harness.ts";
+import type { Harness, Scenario } from "./_harness.ts";
 import { History } from "./_history.ts";
 
 /** A holder that stays, a waiter behind it that does not fit, and waiters that fit as soon as that one is gone. */

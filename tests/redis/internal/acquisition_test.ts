@@ -4,7 +4,7 @@ import { RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { CountingController, flushMicrotasks, nextTurn, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { queuedReply, scripted, serverTime } from "../_scripted.ts";
+import { queuedReply, scripted } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
