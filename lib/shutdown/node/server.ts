@@ -7,7 +7,7 @@ import { onCancel } from "../../internal/cancellation.ts";
 import { type AttachedServer, type InFlight, LINGER, requestLabel, type ShutdownState } from "../shutdown_state.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { interpose } from "./interpose.ts";
-import { type Closable, closeListener, isDeno, isHttp2, keepConnections } from "./listener.ts";
+import { closeListener, isDeno, isHttp2, keepConnections } from "./listener.ts";
 import {
   abandon,
   afterUpload,
