@@ -1,5 +1,6 @@
 /**
- * `deno task docs`: the whole site in site/: the guide by VitePress, the reference by `deno doc`, and the playground.
+ * `deno task docs`: the whole site in site/: the guide by VitePress, the reference by `deno doc`, the playground and
+ * a dashboard over a program in the page.
  * Any static file server shows it.
  */
 import { execFileSync } from "node:child_process";
@@ -39,7 +40,7 @@ function withOwnNames(usage: string): string {
 function playground(): void {
   deno("run", "-A", "scripts/playground.ts");
   mkdirSync(`${SITE}/playground`, { recursive: true });
-  for (const file of ["index.html", "page.js", "style.css"]) {
+  for (const file of ["index.html", "page.js", "style.css", "dashboard.html", "dashboard.js"]) {
     cpSync(`docs/playground/${file}`, `${SITE}/playground/${file}`);
   }
 }

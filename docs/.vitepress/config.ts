@@ -41,6 +41,7 @@ export default defineConfig({
       { text: "Guide", link: "/getting-started" },
       { text: "Reference", link: "/reference/index.html", target: "_self" },
       { text: "Playground", link: "/playground/index.html", target: "_self" },
+      { text: "Dashboard", link: "/playground/dashboard.html", target: "_self" },
     ],
     sidebar: [
       { text: "Guide", items: links(guide) },

@@ -1,0 +1,73 @@
+/// <reference lib="dom" />
+/**
+ * The dashboard over a program that runs in the page itself: an order service with a hot lock, a gateway and a pool. The
+ * page is that of the real handler; only its EventSource reads the handler's stream without a network.
+ */
+import { KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } from "../../mod.ts";
+import { dashboard } from "../../lib/diagnostics/mod.ts";
+
+const ADDRESS = "http://localhost/";
+const show = dashboard();
+
+class LocalEventSource {
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: string }) => void) | null = null;
+  onerror: (() => void) | null = null;
+  readyState = 0;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+
+  constructor(url: string) {
+    this.#reader = show(new Request(new URL(url, ADDRESS))).body!.getReader();
+    void this.#read();
+  }
+
+  close(): void {
+    this.readyState = 2;
+    void this.#reader.cancel();
+  }
+
+  async #read(): Promise<void> {
+    await Promise.resolve(); // the page sets its callbacks first
+    this.readyState = 1;
+    this.onopen?.();
+    const decoder = new TextDecoder();
+    for (;;) {
+      const { value, done } = await this.#reader.read();
+      if (done) return;
+      const [, data] = /^data: (.*)\n\n$/s.exec(decoder.decode(value)) ?? [];
+      if (data !== undefined) this.onmessage?.({ data });
+    }
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms * (0.5 + Math.random())));
+
+/** Calls `visit` again and again, `tasks` at a time. */
+function load(tasks: number, visit: (task: number) => Promise<unknown>): void {
+  for (let task = 0; task < tasks; task++) {
+    void (async () => {
+      for (;;) {
+        await pause(300);
+        await visit(task).catch(() => {});
+      }
+    })();
+  }
+}
+
+const catalogue = new RwLock({ name: "catalogue" });
+const stock = new Lock({ name: "stock" });
+const gateway = new Semaphore(3, { name: "gateway" });
+const users = new KeyedMutex<string>({ name: "users" });
+const mails = new Pool(4, { name: "mails", rate: new RateLimiter(20, 1000, { name: "mail server" }) });
+
+load(6, () => stock.run(() => pause(80), { timeout: 400 }));
+load(8, () => gateway.run(() => pause(200)));
+load(6, (task) => users.run(`user ${task % 3}`, () => pause(150)));
+load(8, (task) => task === 0 ? catalogue.writer.run(() => pause(120)) : catalogue.reader.run(() => pause(100)));
+load(8, () => mails.run(() => pause(120)));
+
+const html = await show(new Request(ADDRESS)).text();
+Object.assign(globalThis, { EventSource: LocalEventSource });
+document.open();
+document.write(html);
+document.close();
