@@ -1,26 +1,15 @@
 /**
- * A node:http(s) or node:http2 server in GracefulShutdown. It sees the server's events before their listeners do.
+ * A node:http(s) or node:http2 server in GracefulShutdown: its listening socket and its connections. Invariant: it sees the
+ * server's events before their listeners do, so each connection opened since is known before its first request.
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
-import { type AttachedServer, type InFlight, LINGER, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
+import { Http1Requests } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { interpose } from "./interpose.ts";
 import { closeListener, isDeno, isHttp2, keepConnections } from "./listener.ts";
-import {
-  abandon,
-  afterUpload,
-  closeAfter,
-  type Incoming,
-  keepOpen,
-  type NodeRequestLike,
-  once,
-  type Outgoing,
-  refuse,
-  refuseUpgrade,
-  uploads,
-} from "./messages.ts";
+import type { Incoming, NodeRequestLike, Outgoing } from "./messages.ts";
 import { NodeSockets, type SocketLike } from "./sockets.ts";
 
 export type { NodeRequestLike };
@@ -53,17 +42,11 @@ const BUSY = 8;
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
   readonly #server: NodeServerLike;
-  readonly #label: ((request: NodeRequestLike) => string) | undefined;
   readonly #sockets: NodeSockets;
+  readonly #requests: Http1Requests;
   readonly #sessions: Http2Sessions;
-  /** The last request of each connection that waits for its answer. */
-  readonly #unanswered = new Map<SocketLike, Outgoing>();
-  /** Answers to requests that were counted. */
-  readonly #known = new WeakMap<Outgoing, InFlight>();
   /** TCP connections of a TLS server, also those that have not finished their handshake. */
   readonly #carriers = new Set<SocketLike>();
-  /** Requests whose bodies are still coming in. */
-  readonly #uploading = new Set<Incoming>();
   readonly #undo: (() => void)[];
   #closed: Promise<void> | undefined;
 
@@ -74,12 +57,10 @@ export class NodeServer implements AttachedServer {
   ) {
     this.#state = state;
     this.#server = server;
-    this.#label = label;
     this.#sockets = new NodeSockets(state.idle);
+    this.#requests = new Http1Requests(state, this.#sockets, label);
     this.#sessions = new Http2Sessions(state, label);
     this.#undo = [interpose(server, (event, args, pass) => this.#intercept(event, args, pass))];
-    const announce = () => this.#unanswered.forEach((response, socket) => this.#announce(response, socket));
-    onCancel({ signal: state.ending.signal }, announce);
   }
 
   isBusy(): boolean {
@@ -115,7 +96,7 @@ export class NodeServer implements AttachedServer {
 
   /** Once its listener is closed, Deno's node:http cuts a connection at its answer, even if an upload is still coming in. */
   #closeListener(): void {
-    if (!isDeno() || this.#uploading.size === 0) this.#closed = closeListener(this.#server);
+    if (!isDeno() || !this.#requests.hasUploads) this.#closed = closeListener(this.#server);
   }
 
   #end(): void {
@@ -130,131 +111,49 @@ export class NodeServer implements AttachedServer {
 
   #intercept(event: string, args: unknown[], pass: () => boolean): boolean {
     switch (event) {
-      case "listening": {
-        const result = pass();
-        if (this.#state.phase !== "serving" && this.#closed !== undefined) this.#closed = closeListener(this.#server);
-        return result;
-      }
-      case "connection":
-        // Under TLS, requests come on the "secureConnection" instead.
-        if ("setSecureContext" in this.#server) this.#carry(args[0] as SocketLike);
-        else if (!isHttp2(this.#server)) this.#sockets.meet(args[0] as SocketLike);
-        return pass();
-      case "secureConnection":
-        if ((args[0] as SocketLike).alpnProtocol !== "h2") this.#sockets.meet(args[0] as SocketLike);
-        return pass();
-      case "session":
-        this.#sessions.add(args[0] as SessionLike);
-        return pass();
+      case "listening":
+        return this.#listening(pass);
       case "stream":
         return !this.#sessions.count(args[0] as StreamLike, args[1] as StreamHeaders) || pass();
       case "request":
       case "checkContinue":
       case "checkExpectation":
-        return this.#request(args[0] as Incoming, args[1] as Outgoing, pass);
+        return this.#requests.receive(args[0] as Incoming, args[1] as Outgoing, pass);
       case "upgrade":
       case "connect":
-        return this.#upgrade(args[0] as Incoming, args[1] as SocketLike, pass);
+        return this.#requests.upgrade(args[0] as Incoming, args[1] as SocketLike, pass);
       default:
+        this.#meet(event, args[0]);
         return pass();
+    }
+  }
+
+  /** A server that begins to listen after it was stopped is closed again. */
+  #listening(pass: () => boolean): boolean {
+    const result = pass();
+    if (this.#state.phase !== "serving" && this.#closed !== undefined) this.#closed = closeListener(this.#server);
+    return result;
+  }
+
+  /** Adds the connection or session that an event is about, if it is about one. */
+  #meet(event: string, opened: unknown): void {
+    switch (event) {
+      case "connection":
+        // Under TLS, requests come on the "secureConnection" instead.
+        if ("setSecureContext" in this.#server) this.#carry(opened as SocketLike);
+        else if (!isHttp2(this.#server)) this.#sockets.meet(opened as SocketLike);
+        break;
+      case "secureConnection":
+        if ((opened as SocketLike).alpnProtocol !== "h2") this.#sockets.meet(opened as SocketLike);
+        break;
+      case "session":
+        this.#sessions.add(opened as SessionLike);
     }
   }
 
   #carry(socket: SocketLike): void {
     this.#carriers.add(socket);
     socket.once("close", () => this.#carriers.delete(socket));
-  }
-
-  #request(request: Incoming, response: Outgoing, pass: () => boolean): boolean {
-    // A listener of "checkContinue" has passed it on, or it is a stream of HTTP/2 and counted as such.
-    if (this.#known.has(response) || request.httpVersionMajor === 2) return this.#dispatch(response, pass);
-    const { socket } = request;
-    // It came after the server had closed its side: it counts as not received.
-    if (socket.writableEnded) return true;
-    if (this.#state.refuses) {
-      const answered = this.#sockets.begin(socket, () => {});
-      response.once("close", () => {
-        answered();
-        socket.end();
-      });
-      refuse(request, response, this.#state.retryAfter);
-      return true;
-    }
-    const inFront = this.#unanswered.get(socket);
-    const isLate = this.#state.phase !== "serving";
-    if (isLate && inFront !== undefined && !keepOpen(inFront)) return true;
-    this.#countRequest(request, response, isLate);
-    if (!isLate) return this.#dispatch(response, pass);
-    // Others may have come in the same piece: only the last of them closes the connection.
-    void this.#state.pause(1).then(() => {
-      this.#announce(response, socket);
-      this.#dispatch(response, pass);
-    });
-    return true;
-  }
-
-  #dispatch(response: Outgoing, pass: () => boolean): boolean {
-    this.#state.dispatching = this.#known.get(response);
-    try {
-      return pass();
-    } finally {
-      this.#state.dispatching = undefined;
-    }
-  }
-
-  /** Asks for the connection to be closed, if this is the last answer on it. */
-  #announce(response: Outgoing, socket: SocketLike): void {
-    const isLast = () => this.#unanswered.get(socket) === response;
-    if (isLast()) closeAfter(response, isLast);
-  }
-
-  #countRequest(request: Incoming, response: Outgoing, isLate: boolean): void {
-    const { socket } = request;
-    this.#unanswered.set(socket, response);
-    const sent = () => {
-      if (this.#unanswered.get(socket) === response) this.#unanswered.delete(socket);
-    };
-    const [entry, ended] = this.#count(request, socket, sent);
-    if (uploads(request)) {
-      this.#uploading.add(request);
-      for (const event of ["end", "close"]) request.once(event, () => this.#uploading.delete(request));
-    }
-    this.#known.set(response, entry);
-    response.once("close", () => {
-      sent();
-      afterUpload(request, () => {
-        ended();
-        // An answer before the end of its upload could not announce that it is the last; on Deno, others may stay open.
-        const isLast = isLate || response.getHeader("connection") === "close";
-        if (isLast && !this.#unanswered.has(socket)) socket.end();
-      });
-    });
-  }
-
-  /** In flight until the connection is closed or the returned function called. */
-  #count(request: Incoming, socket: SocketLike, atEnd: () => void): [InFlight, () => void] {
-    const entry: InFlight = { label: requestLabel(request, this.#label), cut: () => socket.destroy() };
-    this.#state.inFlight.add(entry);
-    const ended = once(() => {
-      answered();
-      atEnd();
-      this.#state.inFlight.delete(entry);
-    });
-    const answered = this.#sockets.begin(socket, ended);
-    return [entry, ended];
-  }
-
-  #upgrade(request: Incoming, socket: SocketLike, pass: () => boolean): boolean {
-    if (socket.writableEnded) {
-      abandon(socket);
-      return true;
-    }
-    if (this.#state.refuses) {
-      refuseUpgrade(socket, this.#state.retryAfter);
-      return true;
-    }
-    this.#count(request, socket, () => {});
-    return pass();
   }
 
   /** Without a listener of its own, the server would send "100 Continue" before the refusal. */
