@@ -101,7 +101,8 @@ export class Acquisition implements Listener {
 
   leaseEnds(at: number, serverTime: number): void {
     this.#position.leaseEnds(at, serverTime, now());
-    if (this.#wake !== undefined) this.#next.set(this.#position.nextAt);
+    // Before the first answer only the next attempt is set, and must stay.
+    if (this.#wake !== undefined && this.#position.place !== 0) this.#next.set(this.#position.nextAt);
   }
 
   ask(within?: number): void {

@@ -1,10 +1,10 @@
 /** One waiting call: the moments at which it asks, and its reading of the answers. */
 import assert from "node:assert/strict";
-import { RedisLock } from "../../../lib/redis/mod.ts";
+import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { CountingController, flushMicrotasks, nextTurn, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { queuedReply, scripted } from "../_scripted.ts";
+import { queuedReply, scripted, serverTime } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
@@ -114,3 +114,37 @@ test("Acquisition: what may pass is waited for, also where Redis calls it an err
     assert.equal(await lease.release(), true);
   }
 });
+
+test("Acquisition: a message that comes before the first answer does not put off the next command", () =>
+  withFakeTime(async (time) => {
+    let push: ((message: string) => void) | undefined;
+    const asked: string[] = [];
+    const backend: Backend = {
+      ...scripted((command, [id = ""]) => {
+        if (command !== "acquire") return;
+        asked.push(id);
+        if (id === asked[0]) return queuedReply();
+        if (asked.filter((other) => other === id).length === 1) throw new Error("the connection is lost");
+      }),
+      subscribe: (_, onMessage) => {
+        push = onMessage;
+        return Promise.resolve(() => {});
+      },
+    };
+    const controller = new AbortController();
+    const waiter = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
+    await flushMicrotasks();
+    let lease: Lease | undefined;
+    const call = new RedisLock(backend, "b").acquire({ timeout: 10_000 }).then((granted) => lease = granted);
+    await flushMicrotasks();
+    push!(`${asked.at(-1)} 0 ${serverTime()} ${serverTime() + 1e6}`);
+    time.advance(1000);
+    await flushMicrotasks();
+    assert.equal(lease?.held, true);
+    await (await call).release();
+    controller.abort();
+    await waiter;
+    await flushMicrotasks();
+    time.advance(10_000); // the subscription lingers, and the command without an answer may run late
+    await flushMicrotasks();
+  }));
