@@ -169,13 +169,16 @@ redisTest(
         tokens.push(lease.fencingToken);
         return lease;
       });
-      const [id] = (await firstOf(async () => (await theirs.inspect()).waiters)) as unknown[];
-      const record = () =>
-        server.send("HGET", "interlock:lock:2:{a}:waiters", String((id as { id?: string })?.id ?? id));
+      const { id, process } = await firstOf(async () => (await theirs.inspect()).waiters);
+      const record = () => server.send("HGET", "interlock:lock:2:{a}:waiters", id);
       await until(async () => String(await record())[16] === "p");
       const next = theirs.acquire({ timeout: 20_000 });
       await until(async () => (await theirs.inspect()).waiters.length === 2);
       await stopPrimary!();
+      // Before the server has noticed, it would notify our waiter, and the replica would pass that on.
+      await until(async () =>
+        String(await server.send("PUBSUB", "NUMSUB", `interlock:push:${process}`)).endsWith(",0")
+      );
       await first.release();
       const lease = await next; // our waiter cannot be notified, so it is passed over until it asks
       tokens.push(lease.fencingToken);
@@ -191,10 +194,10 @@ redisTest(
 );
 
 /** Waits for a list that is not empty. */
-async function firstOf<T>(list: () => Promise<T[]>): Promise<T[]> {
-  let found: T[] = [];
+async function firstOf<T>(list: () => Promise<readonly T[]>): Promise<T> {
+  let found: readonly T[] = [];
   await until(async () => (found = await list()).length > 0);
-  return found;
+  return found[0]!;
 }
 
 redisTest("a deaf subscription is noticed and made again; in the meantime heartbeats serve", async (bench) => {
