@@ -8,7 +8,7 @@ import type { CancelRegistration } from "./cancellation.ts";
 import { checkFunction, isThenable } from "./check.ts";
 import { hook } from "./hook.ts";
 import { show } from "./show.ts";
-import type { WaitedFor, Waiter } from "./waiter.ts";
+import type { Resolve, WaitedFor, Waiter } from "./waiter.ts";
 import type { Guard } from "../types.ts";
 
 /** A primitive, or a part of one, that hands out holds. */
@@ -28,7 +28,7 @@ export interface Borrower {
 
 /** The guard that every local primitive hands out. Only its owner sees it before it is granted. */
 export class Hold implements Guard, Waiter<Hold> {
-  resolve: ((hold: Hold | PromiseLike<Hold>) => void) | undefined = undefined;
+  resolve: Resolve<Hold> | undefined = undefined;
   registration: CancelRegistration | undefined = undefined;
   next: this | undefined = undefined;
   readonly permits: number;

@@ -8,10 +8,11 @@
  *
  * @module
  */
-import { type Cancellable, type CancelOutcome, CancelRegistration, reasonOf, timedOut } from "./cancellation.ts";
+import type { Cancellable, CancelOutcome } from "./cancellation.ts";
 import type { WaitLimits } from "./check.ts";
 import { hook } from "./hook.ts";
-import { grant, holderOf, reportGiveUp, reportWait, type Waiter } from "./waiter.ts";
+import { grant, reportGiveUp, reportWait, type Resolve, type Waiter } from "./waiter.ts";
+import { timedOutError, WaiterRegistration } from "./waiter_registration.ts";
 
 /** How many more entries may be marked than live. */
 const SPARE = 32;
@@ -20,25 +21,6 @@ const SPARE = 32;
 export interface QueueOwner {
   /** Called once after waiters were cancelled: those behind them may fit now. */
   afterLeave(): void;
-}
-
-/** The registration of one waiter. */
-class WaiterRegistration<T> extends CancelRegistration {
-  readonly waiter: Waiter<T>;
-  readonly reject: (reason: unknown) => void;
-  readonly timeout: number;
-
-  constructor(
-    queue: Cancellable<WaiterRegistration<T>>,
-    waiter: Waiter<T>,
-    reject: (reason: unknown) => void,
-    timeout: number,
-  ) {
-    super(queue);
-    this.waiter = waiter;
-    this.reject = reject;
-    this.timeout = timeout;
-  }
 }
 
 /** A queue of `W`, each of which waits for a `T`. */
@@ -89,14 +71,9 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   }
 
   /** The same for callers that do more than settle a promise. */
-  join(
-    waiter: W,
-    resolve: (value: T | PromiseLike<T>) => void,
-    reject: (reason: unknown) => void,
-    limits?: WaitLimits,
-  ): void {
+  join(waiter: W, resolve: Resolve<T>, reject: (reason: unknown) => void, limits?: WaitLimits): void {
     const { timeout = Infinity } = limits ?? {};
-    if (timeout === 0) return reject(timedOut(waiter.waitsFor.operation, 0, holderOf(waiter.waitsFor)));
+    if (timeout === 0) return reject(timedOutError(waiter, 0));
     waiter.resolve = resolve;
     this.link(waiter);
     if (limits !== undefined) {
@@ -168,10 +145,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   }
 
   leave(registration: WaiterRegistration<T>, outcome: CancelOutcome): void {
-    const { waiter, timeout } = registration;
-    const reason = outcome === "aborted"
-      ? reasonOf(registration.signal!)
-      : timedOut(waiter.waitsFor.operation, timeout, holderOf(waiter.waitsFor));
+    const { waiter } = registration;
+    const reason = registration.reasonFor(outcome);
     this.drop(waiter as W);
     registration.reject(reason);
     if (hook !== undefined) reportGiveUp(waiter, outcome);

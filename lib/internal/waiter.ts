@@ -15,13 +15,16 @@ export interface WaitedFor extends Omit<Resource, "kind"> {
   readonly operation: string;
 }
 
+/** Settles the promise of a wait. */
+export type Resolve<T> = (value: T | PromiseLike<T>) => void;
+
 /** An entry of a queue. A guard is its own entry, which saves an object for each acquisition. */
 export interface Waiter<T> {
   readonly waitsFor: WaitedFor;
   /** How many permits it waits for; 1 where there are none. */
   readonly permits: number;
   /** Settles the wait; undefined exactly while it is in no queue. */
-  resolve: ((value: T | PromiseLike<T>) => void) | undefined;
+  resolve: Resolve<T> | undefined;
   /** How it is cancelled, if it can be. */
   registration: CancelRegistration | undefined;
   /** The waiter behind it. */
@@ -32,7 +35,7 @@ export interface Waiter<T> {
 export class PlainWaiter<T> implements Waiter<T> {
   readonly waitsFor: WaitedFor;
   readonly permits: number;
-  resolve: ((value: T | PromiseLike<T>) => void) | undefined = undefined;
+  resolve: Resolve<T> | undefined = undefined;
   registration: CancelRegistration | undefined = undefined;
   next: this | undefined = undefined;
 

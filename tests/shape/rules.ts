@@ -12,6 +12,7 @@ const LAYERS = [
   ["internal/timers"],
   ["internal/cancellation"],
   ["internal/waiter"],
+  ["internal/waiter_registration"],
   ["internal/wait_queue"],
   ["internal/hold"],
   ["internal/mutex", "internal/permits"],
