@@ -78,15 +78,17 @@ export async function listen(server: Server): Promise<number> {
 
 /** Whether a new connection is refused by the system, and another server can bind the port. */
 export async function isFree(port: number): Promise<boolean> {
-  const newcomer = new Client(connect({ port, host }));
-  await newcomer.end();
   const successor = createTcpServer();
   const bound = await new Promise<boolean>((resolve) => {
     successor.on("error", () => resolve(false));
     successor.listen(port, host, () => resolve(true));
   });
-  if (bound) await new Promise((closed) => successor.close(closed));
-  return bound && newcomer.bytes === 0;
+  if (!bound) return false;
+  await new Promise((closed) => successor.close(closed));
+  // Only now: Bun never reads a silent connection, which would stay open at this end for ever.
+  const newcomer = new Client(connect({ port, host }));
+  await newcomer.end();
+  return newcomer.bytes === 0;
 }
 
 /** A shutdown that leaves the process's signals alone. */
