@@ -16,11 +16,11 @@ import { explain, NoAnswerError } from "../errors.ts";
 import { HeldLease, trusted } from "./held_lease.ts";
 import { moment } from "./lease_deadline.ts";
 import type { Lease } from "../lease.ts";
+import type { Listener } from "./listeners.ts";
 import { QueuePosition } from "./queue_position.ts";
 import { releaseInBackground } from "./release_by_id.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { RetryPolicy } from "./retry_policy.ts";
-import type { Listener } from "./subscription.ts";
 
 /** Milliseconds that the only round trip of a call with `timeout: 0` may take. */
 const ONE_ATTEMPT = 1000;

@@ -1,5 +1,5 @@
 /**
- * The one subscription of a process and client, and the waiters that it notifies. Invariants: no waiter is registered as
+ * The one subscription of a process and client, from its start to its end. Invariants: no waiter is registered as
  * reachable by push before the server has confirmed the subscription, or while its connection is known to be down; the
  * subscription ends a while after the last waiter has gone.
  *
@@ -10,28 +10,13 @@ import { NotifyMode } from "./acquire_arguments.ts";
 import type { ScriptRunner } from "./script_runner.ts";
 import { CHANNEL } from "../scripts/script.ts";
 import { now, Timer } from "./clock.ts";
-
-/** A waiter. */
-export interface Listener {
-  /** The waiter's queue: the first waiters of each are the only ones that can have been granted. */
-  readonly queue: string;
-  /** Granted at this server time. */
-  granted(fence: number, serverTime: number): void;
-  /** A lease ahead of it ends at `at` by the server's clock. */
-  leaseEnds(at: number, serverTime: number): void;
-  /** A message may have been missed: ask, at a random moment within `ms`, or at once. */
-  ask(ms?: number): void;
-}
+import { type Listener, Listeners } from "./listeners.ts";
 
 /** Opening a connection for every short wait would cost more than keeping it for a while. */
 const LINGER = 1000;
 
 /** A subscription that ends as soon as it has begun is not begun again at once, but with the next heartbeat. */
 const APART = 500;
-
-/** Waiters of one queue that ask at once when messages may have been missed, and the time over which the rest do. */
-const FIRST = 3;
-const SPREAD = 3000;
 
 type Stop = () => void | Promise<void>;
 
@@ -45,7 +30,7 @@ interface Attempt {
 
 export class Subscription {
   readonly #connection: ScriptRunner;
-  readonly #listeners = new Map<string, Listener>();
+  readonly #listeners = new Listeners();
   /** The server or the client does not allow any. */
   #never: boolean;
   #current: Attempt | undefined;
@@ -74,7 +59,7 @@ export class Subscription {
   /** Also after each answer that a waiter still waits: a subscription that has ended begins again here. */
   add(id: string, listener: Listener): void {
     this.#linger.clear();
-    this.#listeners.set(id, listener);
+    this.#listeners.add(id, listener);
     if (this.#current === undefined && !this.#never && now() >= this.#notBefore) this.#start();
   }
 
@@ -85,18 +70,12 @@ export class Subscription {
 
   /** Whether the first waiter of a queue may have been granted, without a message, since a command sent at `sentAt`. */
   mayHaveMissed(id: string, queue: string, sentAt: number): boolean {
-    if (this.#confirmedAt <= sentAt) return false;
-    for (const [first, listener] of this.#listeners) {
-      if (listener.queue === queue) return first === id;
-    }
-    return false;
+    return this.#confirmedAt > sentAt && this.#listeners.firstOf(queue)?.[0] === id;
   }
 
   /** Asks for the first waiter of a queue: one before it was granted, and the message was missed. */
   askNext(queue: string): void {
-    for (const listener of this.#listeners.values()) {
-      if (listener.queue === queue) return listener.ask();
-    }
+    this.#listeners.firstOf(queue)?.[1].ask();
   }
 
   /** The server does not know this subscription, which then sits on another server: begins again. */
@@ -110,7 +89,7 @@ export class Subscription {
   #close(): void {
     this.#linger.clear();
     this.#current = undefined;
-    this.#askFirst(Infinity);
+    this.#listeners.askFirst(Infinity);
   }
 
   #start(): void {
@@ -120,7 +99,7 @@ export class Subscription {
     const subscribe = async () =>
       await this.#connection.backend.subscribe?.(
         channel,
-        (message) => this.#receive(message),
+        (message) => this.#listeners.receive(message),
         () => this.#resumed(mine),
         (forGood) => this.#lost(mine, forGood),
       );
@@ -134,7 +113,7 @@ export class Subscription {
     this.#stopBefore();
     this.#confirmedAt = now();
     // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.
-    this.#askFirst(1);
+    this.#listeners.askFirst(1);
     if (this.#listeners.size === 0) this.#linger.set(now() + LINGER);
   }
 
@@ -152,7 +131,7 @@ export class Subscription {
   #resumed(mine: Attempt): void {
     if (mine !== this.#current) return;
     mine.lost = false;
-    this.#askAll();
+    this.#listeners.askAll();
   }
 
   /** Waiters that cannot be notified are skipped as dead: they have to be registered as asking by heartbeats. */
@@ -165,29 +144,7 @@ export class Subscription {
       this.#current = undefined;
       if (this.#listeners.size === 0) this.#end();
     }
-    this.#askAll(); // which begins the next one
-  }
-
-  #receive(message: string): void {
-    const [id = "", fence, time, at] = message.split(" ");
-    const listener = this.#listeners.get(id);
-    if (at === undefined) listener?.granted(Number(fence), Number(time));
-    else listener?.leaseEnds(Number(at), Number(time));
-  }
-
-  /** All waiters ask: the first of each queue at once, the others spread over a while, so that there is no storm. */
-  #askAll(): void {
-    this.#askFirst(FIRST, SPREAD);
-  }
-
-  #askFirst(count: number, restWithin?: number): void {
-    const asked = new Map<string, number>();
-    for (const listener of [...this.#listeners.values()]) {
-      const before = asked.get(listener.queue) ?? 0;
-      asked.set(listener.queue, before + 1);
-      if (before < count) listener.ask();
-      else if (restWithin !== undefined) listener.ask(restWithin);
-    }
+    this.#listeners.askAll(); // which begins the next one
   }
 
   #end(): void {

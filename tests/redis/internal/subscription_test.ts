@@ -1,7 +1,8 @@
 /** The one subscription of a client: the waiters that are reachable by push, and the time while its connection is down. */
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
-import type { Listener, Subscription } from "../../../lib/redis/internal/subscription.ts";
+import type { Listener } from "../../../lib/redis/internal/listeners.ts";
+import type { Subscription } from "../../../lib/redis/internal/subscription.ts";
 import { RedisConnection } from "../../../lib/redis/internal/connection.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
