@@ -13,8 +13,8 @@ import { AcquireCommand, type Answer, type Waiting } from "./acquire_command.ts"
 import { now, Timer } from "./clock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { explain, NoAnswerError } from "../errors.ts";
-import { HeldLease, trusted } from "./held_lease.ts";
-import { moment } from "./lease_deadline.ts";
+import { HeldLease } from "./held_lease.ts";
+import { moment, trusted } from "./lease_deadline.ts";
 import type { Lease } from "../lease.ts";
 import type { Listener } from "./listeners.ts";
 import { QueuePosition } from "./queue_position.ts";
