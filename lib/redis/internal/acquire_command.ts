@@ -1,13 +1,15 @@
 /**
- * The acquire commands of one id, and their answers. Invariant: they run one after the other; one without an
- * answer may still run until `inFlightUntil`.
+ * The acquire commands of one id, their answers, and the release of the id. Invariant: the commands run one after the
+ * other; one without an answer may still run until `inFlightUntil`.
  *
  * @module
  */
-import { acquireArguments, type NotifyMode } from "./acquire_arguments.ts";
+import { acquireArguments, livenessOf, type NotifyMode } from "./acquire_arguments.ts";
 import { now } from "./clock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { codeOf, NoAnswerError, RedisError } from "../errors.ts";
+import { moment } from "./lease_deadline.ts";
+import { releaseInBackground } from "./release_by_id.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
 /** An answer, and the command that it belongs to. Times of the server are in microseconds. */
@@ -38,6 +40,10 @@ export class AcquireCommand {
   readonly #spec: ResourceSpec;
   /** Server time until which a command whose answer never came may still run. */
   inFlightUntil = 0;
+  /** Redis may know the id, and no lease has it. */
+  known = false;
+  /** The clocks' difference when the last command with an answer was sent. */
+  gap = 0;
 
   constructor(connection: RedisConnection, spec: ResourceSpec) {
     this.id = connection.newId();
@@ -50,20 +56,32 @@ export class AcquireCommand {
    * @param cancelled Whether the call has ended: then a script that the server does not know is not sent in full.
    */
   async send(mode: NotifyMode, place: number, limit: number, cancelled: () => boolean): Promise<Answer> {
-    const sentAt = now();
+    const { at: sentAt, gap } = moment();
     const latest = this.#connection.serverTime(sentAt + limit);
     const { family, keys } = this.#spec;
     const args = acquireArguments(this.#spec, this.id, latest, mode, place);
     const before = this.inFlightUntil;
     this.inFlightUntil = Math.max(before, latest);
+    this.known = true;
     try {
       const answer = await this.#connection.run(family.acquire, keys, args, limit, cancelled) as unknown[];
       this.inFlightUntil = before;
-      return this.#parse(answer.map(Number), sentAt, mode);
+      const parsed = this.#parse(answer.map(Number), sentAt, mode);
+      this.gap = gap;
+      return parsed;
     } catch (error) {
       if (codeOf(error) !== "") this.inFlightUntil = before; // the server refused it, so it did not run
       throw error;
     }
+  }
+
+  /** Releases the id in the background if Redis may know it. */
+  releaseById(): void {
+    if (!this.known) return;
+    this.known = false;
+    const { what, settings: { ttl } } = this.#spec;
+    const options = { operation: `release ${what}`, until: now() + livenessOf(ttl), inFlightUntil: this.inFlightUntil };
+    releaseInBackground(this.#connection, this.#spec, this.id, options);
   }
 
   #parse(answer: number[], sentAt: number, mode: NotifyMode): Answer {

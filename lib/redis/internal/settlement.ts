@@ -1,0 +1,94 @@
+/**
+ * The end of one acquisition. Invariants: the call settles in one synchronous step, granted or cancelled; after a
+ * cancellation, the id is released in the background if Redis may know it.
+ *
+ * @module
+ */
+import { TimeoutError } from "../../errors.ts";
+import { type Cancellable, CancelRegistration } from "../../internal/cancellation.ts";
+import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
+import { livenessOf } from "./acquire_arguments.ts";
+import type { AcquireCommand } from "./acquire_command.ts";
+import type { AcquirePause } from "./acquire_pause.ts";
+import type { RedisConnection } from "./connection.ts";
+import { HeldLease } from "./held_lease.ts";
+import type { Lease } from "../lease.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
+
+export class Settlement {
+  readonly lease: Promise<Lease | undefined>;
+  readonly limits: CancelRegistration;
+  readonly #connection: RedisConnection;
+  readonly #spec: ResourceSpec;
+  readonly #command: AcquireCommand;
+  readonly #pause: AcquirePause;
+  readonly #call: object;
+  #settled = false;
+  #resolve!: (lease: Lease | undefined) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(
+    connection: RedisConnection,
+    spec: ResourceSpec,
+    command: AcquireCommand,
+    pause: AcquirePause,
+    call: Cancellable<CancelRegistration>,
+  ) {
+    this.#connection = connection;
+    this.#spec = spec;
+    this.#command = command;
+    this.#pause = pause;
+    this.#call = call;
+    this.limits = new CancelRegistration(call);
+    this.lease = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** @param deadline Local time of the lease's end, drift taken off. */
+  grant(fence: number, deadline: number): void {
+    const { resource, weight, settings: { ttl } } = this.#spec;
+    const { id, gap, inFlightUntil } = this.#command;
+    const keptFor = livenessOf(ttl) - ttl;
+    this.#command.known = false; // by the lease's release from now on
+    const grant = { id, fence, deadline, gap, inFlightUntil, keptFor, call: this.#call };
+    const lease = new HeldLease(this.#connection, this.#spec, grant);
+    this.#settle(() => this.#resolve(lease));
+    if (hook !== undefined) hook.grant(resource, this.#call, weight);
+  }
+
+  /** The call does not wait, and the resource is not free. */
+  refuse(): void {
+    this.#command.known = false;
+    this.#settle(() => this.#resolve(undefined));
+  }
+
+  /** @param cause The failure of the connection, if the call has just not been answered. */
+  timeOut(timeout: number, cause: unknown): void {
+    const { what, resource } = this.#spec;
+    const holder = hook === undefined ? "" : hook.holderOf(resource);
+    const message = `Cannot acquire ${what}: timed out after ${timeout} ms${holder}`;
+    this.cancel(new TimeoutError(message, cause === undefined ? undefined : { cause }), "timeout");
+  }
+
+  cancel(reason: unknown, outcome: GiveUpOutcome): void {
+    if (this.#settled) return;
+    this.#settle(() => this.#reject(reason));
+    if (hook !== undefined) hook.giveUp(this.#spec.resource, this.#call, outcome);
+  }
+
+  #settle(settle: () => void): void {
+    this.#settled = true;
+    this.limits.end();
+    this.#connection.subscription.delete(this.#command.id);
+    // Before the caller continues, so that no later command of this process finds a trace.
+    if (this.#pause.active) this.#command.releaseById();
+    settle();
+    this.#pause.stop();
+  }
+}
