@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
 import { Acquisition } from "./acquisition.ts";
 import type { RedisConnection } from "./connection.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import { timedOut } from "./timed_out.ts";
 
 /** Waits in the queue. */
 export function acquire(connection: RedisConnection, spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
@@ -18,7 +18,7 @@ export function acquire(connection: RedisConnection, spec: ResourceSpec, options
   // Tries once without waiting: the round trip to Redis is not waiting, but is bounded as well.
   return new Acquisition(connection, spec, false, 0, signal).lease.then((lease) => {
     if (lease) return lease;
-    throw new TimeoutError(`Cannot acquire ${spec.what}: it is not free, and the timeout is 0 ms`);
+    throw timedOut(spec, 0);
   });
 }
 

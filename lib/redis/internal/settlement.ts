@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { TimeoutError } from "../../errors.ts";
 import { type Cancellable, CancelRegistration } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { livenessOf } from "./acquire_arguments.ts";
@@ -14,6 +13,7 @@ import type { RedisConnection } from "./connection.ts";
 import { HeldLease } from "./held_lease.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import { timedOut } from "./timed_out.ts";
 
 export class Settlement {
   readonly lease: Promise<Lease | undefined>;
@@ -70,10 +70,7 @@ export class Settlement {
 
   /** @param cause The failure of the connection, if the call has just not been answered. */
   timeOut(timeout: number, cause: unknown): void {
-    const { what, resource } = this.#spec;
-    const holder = hook === undefined ? "" : hook.holderOf(resource);
-    const message = `Cannot acquire ${what}: timed out after ${timeout} ms${holder}`;
-    this.cancel(new TimeoutError(message, cause === undefined ? undefined : { cause }), "timeout");
+    this.cancel(timedOut(this.#spec, timeout, cause), "timeout");
   }
 
   cancel(reason: unknown, outcome: GiveUpOutcome): void {
