@@ -124,12 +124,13 @@ redisTest("a crashed holder delays the next waiter by the rest of its lease, wha
 });
 
 redisTest("a waiter that becomes the first one learns when the lease of the new holder ends", async (bench) => {
-  const { backend, connect } = bench;
+  const { server, backend, connect } = bench;
   using stopped = new StoppedBackend(await connect());
   const lock = new RedisLock(backend, "a", { ttl: 30_000 });
   const first = await lock.acquire();
   const second = new RedisLock(stopped, "a", { ttl: 1000 }).acquire();
-  await until(async () => (await lock.inspect()).waiters.length === 1);
+  // Until its subscription is confirmed it has to ask, and would be granted a longer lease.
+  await until(async () => /^\d{16}p/.test(String(await server.send("HVALS", "interlock:lock:2:{a}:waiters"))));
   const third = lock.acquire();
   await until(async () => (await lock.inspect()).waiters.length === 2);
   await first.release();
