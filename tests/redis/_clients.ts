@@ -23,7 +23,7 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** How to get one. */
+/** A client library, and how to connect with it. */
 export interface Client {
   readonly name: string;
   connect(url: string): Promise<Connected>;
@@ -41,20 +41,20 @@ export async function useNode(client: NodeClient): Promise<Connected> {
   return { backend: nodeRedis(client), close: () => end(client) };
 }
 
-/** What the two versions have in common. */
+/** The members of a client that both versions of node-redis share. */
 type NodeClient = NodeRedisClient & {
   on(event: "error", fn: () => void): unknown;
   connect(): Promise<unknown>;
   destroy(): void;
 };
 
-// destroy() throws where it is closed already.
+// destroy() throws if the client is closed already.
 function end(client: { readonly isOpen: boolean; destroy(): void }): Promise<void> {
   if (client.isOpen) client.destroy();
   return Promise.resolve();
 }
 
-/** What the two versions have in common. */
+/** A client of either version of ioredis. */
 type IoClient = InstanceType<typeof IoRedis6> | InstanceType<typeof IoRedis5>;
 
 /** Connects a client of ioredis. */
@@ -75,7 +75,7 @@ export async function closeIo(
 }
 
 async function connectBun(url: string): Promise<Connected> {
-  const bun = "bun"; // a variable, so that no other run-time looks for it
+  const bun = "bun"; // a variable, so that no other run-time resolves it
   const { RedisClient } = await import(bun) as { RedisClient: new (url: string) => BunRedisClient };
   const client = new RedisClient(url);
   await client.send("PING", []);
@@ -101,7 +101,7 @@ async function connectDouble(url: string, push: boolean): Promise<Connected> {
   };
 }
 
-/** All of them. The first one is the one that tests use which are not about clients. */
+/** All clients. Tests that are not about clients use the first one. */
 export const clients: readonly Client[] = [
   { name: "redis 6", connect: connectNode },
   { name: "redis 5", connect: (url) => useNode(createClient5({ url })) },
@@ -111,10 +111,10 @@ export const clients: readonly Client[] = [
   ...(runtime === "bun" ? [{ name: "Bun", connect: connectBun }] : []),
 ];
 
-/** The one that cannot listen. */
-export const deaf: Client = { name: "@db/redis without push", connect: (url) => connectDouble(url, false) };
+/** A client that cannot subscribe. */
+export const noPushClient: Client = { name: "@db/redis without push", connect: (url) => connectDouble(url, false) };
 
-/** What a test with a server of its own has. */
+/** The server and the clients of one test. */
 export interface Bench {
   readonly server: Server;
   readonly backend: Backend;
@@ -150,7 +150,7 @@ export function eachClient(name: string, fn: (bench: Bench) => Promise<void>): v
   for (const client of clients) redisTest(`${client.name}: ${name}`, fn, { client });
 }
 
-/** Waits until something is so. */
+/** Polls until the condition holds. */
 export async function until(condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
   for (const end = performance.now() + ms; !await condition();) {
     if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);

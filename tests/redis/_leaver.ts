@@ -1,4 +1,4 @@
-/** A process that takes turns with itself, forgets a lease, closes its client, and has nothing left to do. */
+/** A process that hands a lock over to itself, leaves a lease held, closes its client, and has nothing left to do. */
 import process from "node:process";
 import { RedisLock } from "../../lib/redis/mod.ts";
 import { clients } from "./_clients.ts";

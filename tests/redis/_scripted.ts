@@ -1,6 +1,6 @@
 /**
- * A server that answers as a test says, without a connection: for what depends on the moment at which an answer comes,
- * or does not.
+ * A server whose replies are scripted by the test, without a connection: for behaviour that depends on the moment of a
+ * reply, or on its absence.
  */
 import type { Backend } from "../../lib/redis/mod.ts";
 
@@ -11,15 +11,15 @@ export function serverTime(): number {
   return 1e15 + Math.floor(performance.now() * 1000);
 }
 
-/** The answer that the caller waits: nothing ahead of it ends soon, and its subscription is heard. */
+/** The reply to a queued call. By default nothing ahead of it ends soon, and its subscription can be notified. */
 export function queuedReply({ askAt = 0, deaf = false, goOn = false } = {}): number[] {
   return [0, serverTime(), 1, askAt, Number(deaf), Number(goOn)];
 }
 
-/** What never comes. */
+/** A reply that never comes. */
 export const nothing: Promise<never> = new Promise(() => {});
 
-/** Which command it is can be told by its keys and arguments. */
+/** Identifies a command by its keys and arguments. */
 function commandOf(keys: string[], args: string[]): Command {
   if (keys.length === 0) return "greet";
   if (keys.length === 1 && args.length === 2) return "verify";
@@ -27,7 +27,7 @@ function commandOf(keys: string[], args: string[]): Command {
   return args.length > 3 ? "acquire" : "release";
 }
 
-/** Answers as `answer` does; where that says nothing (undefined), as a server would for a lock that is free. */
+/** Replies with the result of `answer`; if that is undefined, as a server does for a free lock. */
 export function scripted(answer: (command: Command, args: string[]) => unknown): Backend {
   const run = async (_: string, keys: string[], args: string[]) => {
     const command = commandOf(keys, args);

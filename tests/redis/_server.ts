@@ -13,7 +13,7 @@ import process from "node:process";
 import { findServer } from "./_find_server.ts";
 import { Wire } from "./_wire.ts";
 
-/** A port of the loopback interface that nobody listens on. */
+/** A port of the loopback interface that no process listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -59,7 +59,7 @@ export class Server implements AsyncDisposable {
     for (const end = Date.now() + 20_000;;) {
       try {
         this.#wire = await Wire.connect(this.port);
-        // NOAUTH is an answer too.
+        // NOAUTH is a reply, too.
         await this.#wire.send("PING").catch((error: Error) => {
           if (!error.message.startsWith("-NOAUTH")) throw error;
         });
@@ -88,7 +88,7 @@ export class Server implements AsyncDisposable {
     );
   }
 
-  /** Stops it in its tracks, connections open. */
+  /** Stops the process; its connections stay open. */
   pause(): void {
     this.#signal("SIGSTOP");
   }
@@ -97,13 +97,13 @@ export class Server implements AsyncDisposable {
     this.#signal("SIGCONT");
   }
 
-  // Not by child.kill(), which not every run-time allows a second time.
+  // Not by child.kill(), which fails a second time in some run-times.
   #signal(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
     const pid = this.#child?.pid;
     if (pid !== undefined) process.kill(pid, signal);
   }
 
-  /** Ends it at once, as a crash does. What it had in memory is gone. */
+  /** Kills the process, as a crash does. The data in memory is lost. */
   async kill(): Promise<void> {
     await this.#wire?.close();
     this.#wire = undefined;
@@ -112,7 +112,7 @@ export class Server implements AsyncDisposable {
     this.#child = undefined;
   }
 
-  /** The same for the last moment of a process, in which nothing can be waited for. */
+  /** The same, synchronously: for the exit handler of a process. */
   end(): void {
     this.#signal("SIGKILL");
     rmSync(this.#folder, { recursive: true, force: true });

@@ -36,7 +36,7 @@ export class StoppedBackend implements Backend {
     this.#stopped = true;
   }
 
-  /** Ends the calls that are left, so that no timer is. */
+  /** Rejects the pending calls, so that no timer is left. */
   [Symbol.dispose](): void {
     this.#stopped = this.closed = true;
     for (const reject of this.#pending) reject(new Error("the client is closed"));

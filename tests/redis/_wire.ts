@@ -1,6 +1,6 @@
 /**
- * A Redis client of a few lines over a bare socket: what the fixture controls the server with, and what the double of
- * jsr:@db/redis is made of. Replies of the server that are errors reject with their text, dash included.
+ * A Redis client of a few lines over a bare socket, for the fixture and for the double of jsr:@db/redis. Error
+ * replies reject with their text, dash included.
  */
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";
@@ -10,7 +10,7 @@ export class Wire {
   readonly #socket: Socket;
   readonly #replies: { resolve(value: unknown): void; reject(error: unknown): void }[] = [];
   #buffer: Buffer = Buffer.alloc(0);
-  /** Set to take everything that comes in, as a subscribed connection does. */
+  /** If set, receives all incoming data, as on a subscribed connection. */
   onPush: ((message: unknown[]) => void) | undefined;
   closed = false;
   readonly ended: Promise<void>;

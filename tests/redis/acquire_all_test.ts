@@ -5,7 +5,7 @@ import { RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../l
 import { states, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 
-redisTest("acquireAll: local and remote things together, in the list's order", async ({ backend }) => {
+redisTest("acquireAll: local and remote resources together, in the list's order", async ({ backend }) => {
   const keys = new RedisKeyedMutex(backend);
   const semaphore = new RedisSemaphore(backend, "s", 2);
   const rw = new RedisRwLock(backend, "rw");
@@ -51,7 +51,7 @@ redisTest("acquireAll: a time-out gives leases back before it rejects", async ({
   await lease.release();
 });
 
-redisTest("acquireAll: local things come first", async ({ backend }) => {
+redisTest("acquireAll: acquires local resources first", async ({ backend }) => {
   const [local, remote] = [new Lock(), new RedisLock(backend, "lock")];
   const guard = await local.acquire();
   const call = watch(acquireAll([remote, local]));
@@ -62,7 +62,7 @@ redisTest("acquireAll: local things come first", async ({ backend }) => {
   await (await call.promise).release();
 });
 
-redisTest("acquireAll: the same thing twice is refused, also through two handles", async ({ backend }) => {
+redisTest("acquireAll: rejects a resource that is listed twice, also through two handles", async ({ backend }) => {
   const rw = new RedisRwLock(backend, "rw");
   const lists = [
     [new RedisLock(backend, "a"), new RedisLock(backend, "a")],

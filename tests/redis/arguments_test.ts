@@ -1,4 +1,4 @@
-/** Bad arguments are refused at once; names of any text never collide. */
+/** Bad arguments throw at once; names never collide, whatever their text. */
 import assert from "node:assert/strict";
 import {
   bunRedis,
@@ -16,7 +16,7 @@ import { test } from "../_test.ts";
 
 const silent = { evalsha: () => Promise.reject(new Error("called")), eval: () => Promise.reject(new Error("called")) };
 
-test("constructors refuse bad arguments", () => {
+test("constructors reject bad arguments", () => {
   const makers: ((...args: never[]) => unknown)[] = [
     (backend, name, options) => new RedisLock(backend, name, options),
     (backend, name, options) => new RedisSemaphore(backend, name, 1, options),
@@ -44,7 +44,7 @@ test("constructors refuse bad arguments", () => {
   assert.throws(() => new RedisSemaphore(silent, "a", "1" as never), TypeError);
 });
 
-test("adapters refuse what is not their client, before it is used", () => {
+test("adapters reject an object that is not their client, before any use", () => {
   const call = () => Promise.reject(new Error("called"));
   const node = { evalSha: call, eval: call, on: call };
   const io = { evalsha: call, eval: call, on: call };
@@ -65,7 +65,7 @@ test("adapters refuse what is not their client, before it is used", () => {
   assert.throws(() => nodeRedis(new URL("redis://localhost") as never), /got an object \(URL\)/);
 });
 
-test("clients that cannot subscribe are refused unless push is switched off", async () => {
+test("clients that cannot subscribe are rejected unless push is switched off", async () => {
   const pool = createClientPool();
   const refusal = /^TypeError: client must be one that can subscribe, which a pool cannot: .*\{ push: false \}/;
   assert.throws(() => nodeRedis(pool as never), (error) => refusal.test(String(error)));
@@ -84,7 +84,7 @@ test("clients that cannot subscribe are refused unless push is switched off", as
   await pool.close().catch(() => {});
 });
 
-test("keys of a keyed mutex are refused as rejections", async () => {
+test("bad keys of a keyed mutex reject the call", async () => {
   const mutex = new RedisKeyedMutex(silent);
   for (const key of ["", 5, null, undefined]) {
     const type = key === "" ? RangeError : TypeError;

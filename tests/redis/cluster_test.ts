@@ -25,7 +25,7 @@ async function startCluster(): Promise<Server[]> {
   return nodes;
 }
 
-/** What has to work, with names on all nodes. */
+/** The operations of each class, with names on all nodes. */
 async function works(backends: Backend[]): Promise<void> {
   const names = Array.from({ length: 12 }, (_, i) => `name ${i}`);
   await Promise.all(names.map(async (name) => {

@@ -1,4 +1,4 @@
-/** The contract of everything that can be held, kept across machines by every body and through every client. */
+/** The contract of every resource that can be held, across machines, for every class and every client. */
 import {
   type Acquirable,
   type Backend,

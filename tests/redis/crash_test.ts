@@ -18,7 +18,7 @@ import { StoppedBackend } from "./_stopped.ts";
 const DELAY = 250;
 const BUSY = 250;
 
-/** A body and two requests: one that may not fit, and one that does. */
+/** A resource and two requests: one that may not fit, and one that does. */
 interface Body {
   readonly name: string;
   readonly large: (backend: Backend, options: RedisOptions) => Promise<Lease>;
@@ -91,7 +91,7 @@ for (const { name, large, small, waiting } of bodies.slice(2)) {
       const crashedAt = performance.now();
       const lease = await next;
       const took = performance.now() - crashedAt;
-      // A waiter with a ttl of less than 2,250 ms counts as alive for 2,500 ms: it asks only once a second.
+      // A waiter with a ttl of less than 2,250 ms counts as alive for 2,500 ms: its heartbeat is once a second.
       assert.ok(took <= Math.max(ttl, 2250) + DELAY + BUSY, `${took} ms`);
       await Promise.all([lease.release(), first.release()]);
       stopped[Symbol.dispose]();
@@ -101,7 +101,7 @@ for (const { name, large, small, waiting } of bodies.slice(2)) {
   }
 }
 
-redisTest("a crashed holder delays the next waiter by the rest of its lease, whatever its ttl", async (bench) => {
+redisTest("a crashed holder delays the next waiter by the rest of its lease, for any ttl", async (bench) => {
   const { backend, connect } = bench;
   for (const age of [0, 1300]) {
     using stopped = new StoppedBackend(await connect());
@@ -113,7 +113,7 @@ redisTest("a crashed holder delays the next waiter by the rest of its lease, wha
     await until(() => performance.now() > arrivedAt + age);
     stopped.stop();
     const { holders: [held] } = await lock.inspect();
-    // A waiter that arrived less than a second before may ask a second after its arrival.
+    // A waiter that arrived less than a second ago may send its heartbeat a second after its arrival.
     const due = Math.max(performance.now() + held!.expiresIn, arrivedAt + 1000);
     const next = await waiters[0]!;
     assert.ok(performance.now() <= due + DELAY + BUSY, `${performance.now() - due} ms late`);
@@ -181,7 +181,7 @@ redisTest(
         String(await server.send("PUBSUB", "NUMSUB", `interlock:push:${process}`)).endsWith(",0")
       );
       await first.release();
-      const lease = await next; // our waiter cannot be notified, so it is passed over until it asks
+      const lease = await next; // our waiter cannot be notified, so it is passed over until its next heartbeat
       tokens.push(lease.fencingToken);
       await lease.release();
       await (await waiter).release();
@@ -201,48 +201,51 @@ async function firstOf<T>(list: () => Promise<readonly T[]>): Promise<T> {
   return found[0]!;
 }
 
-redisTest("a deaf subscription is noticed and made again; in the meantime heartbeats serve", async (bench) => {
-  const { server, backend, connect } = bench;
-  await using elsewhere = await Server.start();
-  const wrong = await clients[0]!.connect(elsewhere.url);
-  const direct = await connect();
-  let subscriptions = 0;
-  const ours = new RedisLock(
-    {
-      evalsha: (...args) => direct.evalsha(...args),
-      eval: (...args) => direct.eval(...args),
-      onClose: (listener) => direct.onClose!(listener),
-      subscribe: (...args) => (++subscriptions <= 2 ? wrong.backend : direct).subscribe!(...args),
-    },
-    "a",
-    { ttl: 3000 },
-  );
-  const theirs = new RedisLock(backend, "a", { ttl: 3000 });
-  const first = await theirs.acquire();
-  const waiting = ours.acquire({ timeout: 20_000 });
-  await until(() => subscriptions === 1);
-  let over = false, overtaken = 0;
-  const others = Array.from({ length: 10 }, async () => {
-    while (!over) await theirs.run(() => void overtaken++);
-  });
-  await until(async () => (await theirs.inspect()).waiters.length === 11);
-  await first.release();
-  await (await waiting).release();
-  over = true;
-  await Promise.all(others);
-  assert.ok(overtaken <= 20, `overtaken ${overtaken} times`);
-  const second = await theirs.acquire();
-  const again = ours.acquire({ timeout: 20_000 });
-  await until(() => subscriptions === 3);
-  const channel = async () => {
-    const [name] = await server.send("PUBSUB", "CHANNELS", "interlock:*") as string[];
-    return name !== undefined;
-  };
-  await until(channel);
-  await second.release();
-  await (await again).release();
-  await wrong.close();
-});
+redisTest(
+  "a subscription that receives nothing is detected and replaced; until then heartbeats serve",
+  async (bench) => {
+    const { server, backend, connect } = bench;
+    await using elsewhere = await Server.start();
+    const wrong = await clients[0]!.connect(elsewhere.url);
+    const direct = await connect();
+    let subscriptions = 0;
+    const ours = new RedisLock(
+      {
+        evalsha: (...args) => direct.evalsha(...args),
+        eval: (...args) => direct.eval(...args),
+        onClose: (listener) => direct.onClose!(listener),
+        subscribe: (...args) => (++subscriptions <= 2 ? wrong.backend : direct).subscribe!(...args),
+      },
+      "a",
+      { ttl: 3000 },
+    );
+    const theirs = new RedisLock(backend, "a", { ttl: 3000 });
+    const first = await theirs.acquire();
+    const waiting = ours.acquire({ timeout: 20_000 });
+    await until(() => subscriptions === 1);
+    let over = false, overtaken = 0;
+    const others = Array.from({ length: 10 }, async () => {
+      while (!over) await theirs.run(() => void overtaken++);
+    });
+    await until(async () => (await theirs.inspect()).waiters.length === 11);
+    await first.release();
+    await (await waiting).release();
+    over = true;
+    await Promise.all(others);
+    assert.ok(overtaken <= 20, `overtaken ${overtaken} times`);
+    const second = await theirs.acquire();
+    const again = ours.acquire({ timeout: 20_000 });
+    await until(() => subscriptions === 3);
+    const channel = async () => {
+      const [name] = await server.send("PUBSUB", "CHANNELS", "interlock:*") as string[];
+      return name !== undefined;
+    };
+    await until(channel);
+    await second.release();
+    await (await again).release();
+    await wrong.close();
+  },
+);
 
 redisTest("50 first-time waiters cost two commands each", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");
@@ -250,10 +253,10 @@ redisTest("50 first-time waiters cost two commands each", async ({ server, backe
   const before = await server.calls("evalsha", "eval");
   await Promise.all(Array.from({ length: 50 }, () => lock.run(() => new Promise((resolve) => setTimeout(resolve, 2)))));
   const commands = await server.calls("evalsha", "eval") - before;
-  assert.ok(commands <= 102, `${commands} commands`); // one question when the subscription is confirmed
+  assert.ok(commands <= 102, `${commands} commands`); // one more when the subscription is confirmed
 });
 
-redisTest("mixed settings never shorten the life of the queue, or of a place in it", async ({ server, backend }) => {
+redisTest("mixed settings never shorten the life of the queue, or of a position in it", async ({ server, backend }) => {
   const long = new RedisLock(backend, "a", { ttl: 30_000 });
   const short = new RedisLock(backend, "a", { ttl: 1000, retention: 0 });
   const first = await long.acquire();
@@ -261,7 +264,7 @@ redisTest("mixed settings never shorten the life of the queue, or of a place in 
   await until(async () => (await long.inspect()).waiters.length === 2);
   const life = (key: string) => server.send("PTTL", `interlock:lock:2:{a}${key}`).then(Number);
   const before = await server.calls("evalsha", "eval");
-  await until(async () => await server.calls("evalsha", "eval") > before + 5); // heartbeats of the short one, and inspections
+  await until(async () => await server.calls("evalsha", "eval") > before + 5); // its heartbeats, and inspections
   for (const key of [":queue", ":waiters"]) {
     assert.ok(await life(key) > 20_000, `${key} lives for ${await life(key)} ms`);
   }
@@ -279,7 +282,7 @@ for (
     const one = make(backend);
     const lease = await one.acquire();
     const rest = name === "semaphore" ? await one.acquire() : undefined;
-    const waiting = one.acquire(); // so that the state knows of waiters
+    const waiting = one.acquire(); // so that the state has waiters
     await until(async () => (await one.inspect()).waiters.length === 1);
     for (let from = 0; from < 100_000; from += 10_000) {
       await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, from);
@@ -318,7 +321,7 @@ redisTest("10,000 holders of a semaphore never block the server", async ({ serve
   await fewSlow(server);
 });
 
-/** No script takes long, apart from what a busy machine does to a few of hundreds. */
+/** No script takes long; a busy machine may delay a few of hundreds. */
 async function fewSlow(server: Server): Promise<void> {
   const entries = await server.send("SLOWLOG", "GET", 100) as [number, number, number, string[]][];
   const slow = entries.filter(([, , , [command]]) => /eval/i.test(command!)).map(([, , micros]) => micros);

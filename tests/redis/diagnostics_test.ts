@@ -33,7 +33,7 @@ for (const [kind, make] of Object.entries(bodies)) {
   });
 }
 
-/** Calls `fn` with a watchdog's findings, which it waits for. */
+/** Calls `fn` with a function that waits for a watchdog's findings. */
 async function finding(fn: (signal: AbortSignal) => Promise<unknown>): Promise<Finding> {
   const findings: Finding[] = [];
   const controller = new AbortController();
@@ -74,7 +74,7 @@ redisTest("watchdog: keys in opposite orders", async ({ backend }) => {
   assert.match(message, /redis lock "interlock:" for key "alice"/);
 });
 
-redisTest("watchdog: a holder on another connection is not known", async ({ backend, connect }) => {
+redisTest("watchdog: a holder on another connection is unknown", async ({ backend, connect }) => {
   const other = await connect();
   const findings: Finding[] = [];
   using _ = watchdog({ self: 50, waited: 200, report: (_, one) => void findings.push(one) });

@@ -1,6 +1,6 @@
 /**
  * Makes sure that a Redis server can be started here: finds one, installs one where that is possible without asking
- * (Debian or Ubuntu as root, Homebrew), or stops with the one line to type. `deno task test` runs it first.
+ * (Debian or Ubuntu as root, Homebrew), or exits with the one line to type. `deno task test` runs it first.
  */
 import { spawnSync } from "node:child_process";
 import process from "node:process";

@@ -61,9 +61,9 @@ test("example: swap_by_one_line without Redis runs in one process", async () => 
   assert.deepEqual(printed, ["in one process: sold 10 of 10"]);
 });
 
-// Where a file knows that it was started itself; Node does from 24.2 on.
+// Only in run-times that report the main module; Node does from 24.2 on.
 if (import.meta.main !== undefined) {
-  test("example: without a Redis it says so in one line", async () => {
+  test("example: without a Redis it prints one line", async () => {
     for (
       const [url, text] of [["", /^Cannot connect to Redis: set REDIS_URL.*\n$/], [
         "redis://127.0.0.1:1",
@@ -85,7 +85,7 @@ test("demo:redis hands over after the holder was killed", async () => {
   assert.equal(out.includes("\x1b"), false);
 });
 
-test("demo:redis without a server says in one line what to install", async () => {
+test("demo:redis without a server prints one line that names the package", async () => {
   const { code, err } = await run("demo/redis.ts", { REDIS_SERVER: "no-such-redis-server" });
   assert.equal(code, 1);
   assert.match(err, /^Cannot start redis-server: .+\n$/);

@@ -1,4 +1,4 @@
-/** A process that holds and waits for nothing any more ends, for every client, as soon as its client is closed. */
+/** A process with no holds or waits left exits as soon as its client is closed, for every client. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";

@@ -1,4 +1,4 @@
-/** The reports of the Redis bodies: a grant and a release for each hold, with one object that identifies the call. */
+/** The hook reports of the Redis classes: a grant and a release for each hold, with one object for the call. */
 import assert from "node:assert/strict";
 import { type Hook, setHook } from "../../lib/internal/hook.ts";
 import {

@@ -41,7 +41,7 @@ redisTest(
     const [here, there] = [new RedisKeyedMutex(backend), new RedisKeyedMutex(await connect())].map(program);
     await Promise.all([here!.pay("a"), there!.pay("a"), here!.pay("a")]);
     assert.equal(most, 1);
-    // These two can meet.
+    // These two can overlap.
     meeting = () => until(() => most === 2);
     await Promise.all([here!.pay("a"), there!.pay("b")]);
   },

@@ -1,4 +1,4 @@
-/** A lease that asks, releases truthfully, and does not trust clocks that disagree. */
+/** A lease: `verify`, the result of `release`, and clocks that disagree. */
 import assert from "node:assert/strict";
 import {
   LeaseLostError,
@@ -16,7 +16,7 @@ import { nothing, scripted, serverTime } from "./_scripted.ts";
 
 type Options = ConstructorParameters<typeof RedisLock>[2];
 
-/** Every class, as one thing that can be held alone. */
+/** Every class, as a resource with one holder. */
 function bodies(backend: Backend, options?: Options): Record<string, Acquirable<Lease>> {
   const keyed = new RedisKeyedMutex(backend, options);
   return {
@@ -32,7 +32,7 @@ function bodies(backend: Backend, options?: Options): Record<string, Acquirable<
   };
 }
 
-redisTest("verify asks the server and extends nothing", async ({ server, backend }) => {
+redisTest("verify checks with the server and extends nothing", async ({ server, backend }) => {
   for (const [name, body] of Object.entries(bodies(backend, { ttl: 60_000 }))) {
     const lease = await body.acquire();
     const { expiresAt } = lease;
@@ -51,7 +51,7 @@ redisTest("verify asks the server and extends nothing", async ({ server, backend
   }
 });
 
-redisTest("verify rejects while Redis gives no answer, and the lease goes on", async ({ server, backend }) => {
+redisTest("verify rejects while Redis does not reply, and the lease goes on", async ({ server, backend }) => {
   const lease = await new RedisLock(backend, "a", { ttl: 2000 }).acquire();
   server.pause();
   await assert.rejects(
@@ -63,7 +63,7 @@ redisTest("verify rejects while Redis gives no answer, and the lease goes on", a
   assert.equal(await lease.release(), true);
 });
 
-/** The same backend with something behind each release. */
+/** The same backend with a callback after each release. */
 function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise<unknown>): Backend {
   const isRelease = (keys: string[], args: string[]) => keys.length >= 3 && args.length === 3;
   return {
@@ -75,7 +75,7 @@ function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise
   };
 }
 
-redisTest("release is true when its answer is late", async ({ backend }) => {
+redisTest("release is true when its reply is late", async ({ backend }) => {
   let release = () => {};
   const late = releases(backend, async (answer) => {
     const value = await answer;
@@ -86,7 +86,7 @@ redisTest("release is true when its answer is late", async ({ backend }) => {
     const lease = await body.acquire();
     const second = body.acquire({ timeout: 10_000 });
     const released = watch(lease.release());
-    const third = (await second).release(); // it holds only once the first has let go
+    const third = (await second).release(); // it holds only after the release of the first
     await flushMicrotasks();
     assert.equal(released.state, "pending");
     release();
@@ -102,7 +102,7 @@ redisTest("release is true when its answer is late", async ({ backend }) => {
   }
 });
 
-redisTest("release is true when only its second attempt is answered", async ({ backend }) => {
+redisTest("release is true when only its second attempt gets a reply", async ({ backend }) => {
   let lose = false;
   const lossy = releases(backend, async (answer) => {
     const value = await answer;
@@ -120,7 +120,7 @@ redisTest("release is true when only its second attempt is answered", async ({ b
   }
 });
 
-redisTest("release rejects when the first answer was lost and others have held since", async ({ backend, connect }) => {
+redisTest("release rejects when the first reply was lost and others have held since", async ({ backend, connect }) => {
   const direct = bodies(await connect());
   let after: (() => Promise<unknown>) | undefined;
   const lossy = releases(backend, async (answer) => {
@@ -158,7 +158,7 @@ redisTest("release rejects when the first answer was lost and others have held s
   }
 });
 
-redisTest("release is false after a loss, whatever is answered", async ({ server, backend }) => {
+redisTest("release is false after a loss, whatever the reply", async ({ server, backend }) => {
   for (const [name, body] of Object.entries(bodies(backend))) {
     const lease = await body.acquire();
     await server.send("FLUSHALL");
@@ -166,7 +166,7 @@ redisTest("release is false after a loss, whatever is answered", async ({ server
   }
 });
 
-test("release rejects when Redis gives no answer at all", () =>
+test("release rejects when Redis never replies", () =>
   withFakeTime(async (time) => {
     const backend = scripted((command) => command === "release" ? nothing : undefined);
     const released = watch((await new RedisLock(backend, "a", { ttl: 600 }).acquire()).release());
@@ -178,7 +178,7 @@ test("release rejects when Redis gives no answer at all", () =>
     assert.ok(released.reason instanceof RedisError);
   }));
 
-/** Moves one of the two clocks alone. */
+/** Moves only one of the two clocks. */
 function jump(clock: "wall" | "monotonic", ms: number): Disposable {
   const object = clock === "wall" ? Date : performance;
   const { now } = object;
@@ -212,7 +212,7 @@ for (const ms of [-3_600_000, -1500, 1500, 3_600_000]) {
     }));
 }
 
-test("in doubt, not held: the signal aborts if the renewal is refused", () =>
+test("in doubt, not held: the signal aborts if the renewal is rejected", () =>
   withFakeTime(async (time) => {
     const backend = scripted((command) => command === "renew" ? [serverTime(), 0] : undefined);
     const lease = await new RedisLock(backend, "a").acquire();
@@ -229,7 +229,7 @@ test("in doubt, not held: the signal aborts if the renewal is refused", () =>
     }
   }));
 
-test("in doubt, not held: suspended while the answer to the acquire was on its way", () =>
+test("in doubt, not held: suspended while the reply to the acquire was in flight", () =>
   withFakeTime(async (time) => {
     let answer = () => {};
     const backend = scripted(async (command) => {
@@ -285,7 +285,7 @@ test("a tenth of a short ttl is enough for doubt, and less is none", () =>
     await lease.release();
   }));
 
-test("a lease that is not renewed says that its time is over", () =>
+test("a lease that is not renewed reports that its time is over", () =>
   withFakeTime(async (time) => {
     const lease = await new RedisLock(scripted(() => undefined), "a", { ttl: 600, renew: false }).acquire();
     const { signal } = lease;

@@ -1,4 +1,4 @@
-/** Connections that listen and are cut: who waits behind one is not passed over, and is told again once it is back. */
+/** Subscribed connections that are cut: their waiters are not passed over, and are notified again later. */
 import assert from "node:assert/strict";
 import { Redis as IoRedis6 } from "ioredis";
 import { Redis as IoRedis5 } from "ioredis5";
@@ -9,57 +9,61 @@ import { type Client, clients, redisTest, until, useIo, useNode } from "./_clien
 import { FaultProxy } from "./faults/_proxy.ts";
 
 for (const client of clients) {
-  redisTest(`${client.name}: who cannot be told is granted in turn, also while others contend`, async (bench) => {
-    const { server, connect } = bench;
-    const proxy = await FaultProxy.start(server.port);
-    const far = await client.connect(proxy.url);
-    try {
-      const ours = new RedisLock(far.backend, "a", { ttl: 3000 });
-      const theirs = new RedisLock(await connect(), "a", { ttl: 3000 });
-      const waiting = (count: number) => until(async () => (await theirs.inspect()).waiters.length === count);
-      // How the first in line is told, as Redis knows it: p by push, h by asking.
-      const told = (by: "p" | "h") =>
-        until(async () => {
-          const [id] = await server.send("ZRANGE", "interlock:lock:2:{a}:queue", 0, 0) as string[];
-          return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === by;
+  redisTest(
+    `${client.name}: a waiter that cannot be notified is granted in turn, also under contention`,
+    async (bench) => {
+      const { server, connect } = bench;
+      const proxy = await FaultProxy.start(server.port);
+      const far = await client.connect(proxy.url);
+      try {
+        const ours = new RedisLock(far.backend, "a", { ttl: 3000 });
+        const theirs = new RedisLock(await connect(), "a", { ttl: 3000 });
+        const waiting = (count: number) => until(async () => (await theirs.inspect()).waiters.length === count);
+        // The NotifyMode of the first waiter in Redis: "p" by push, "h" by heartbeats.
+        const notified = (by: "p" | "h") =>
+          until(async () => {
+            const [id] = await server.send("ZRANGE", "interlock:lock:2:{a}:queue", 0, 0) as string[];
+            return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === by;
+          });
+
+        const first = await theirs.acquire();
+        const order: string[] = [];
+        const turn = ours.run(() => void order.push("ours"));
+        turn.catch(() => {}); // it is awaited below
+        await waiting(1);
+        await notified("p");
+        proxy.refuse();
+        proxy.cut("subscribers");
+        await notified("h");
+        let over = false;
+        const others = [0, 1].map(async () => {
+          while (!over) await theirs.run(() => void order.push("theirs"));
         });
+        await waiting(3);
+        await first.release();
+        await turn;
+        over = true;
+        await Promise.all(others);
+        assert.equal(order[0], "ours");
 
-      const first = await theirs.acquire();
-      const order: string[] = [];
-      const turn = ours.run(() => void order.push("ours"));
-      turn.catch(() => {}); // it is awaited below
-      await waiting(1);
-      await told("p");
-      proxy.refuse();
-      proxy.cut("subscribers");
-      await told("h");
-      let over = false;
-      const others = [0, 1].map(async () => {
-        while (!over) await theirs.run(() => void order.push("theirs"));
-      });
-      await waiting(3);
-      await first.release();
-      await turn;
-      over = true;
-      await Promise.all(others);
-      assert.equal(order[0], "ours");
-
-      if (client.name === "@db/redis (double)") return; // it does not connect again
-      const second = await theirs.acquire();
-      const again = ours.acquire();
-      await waiting(1);
-      await proxy.accept();
-      await told("p");
-      await second.release();
-      assert.equal(await (await again).release(), true);
-    } finally {
-      await far.close();
-      await proxy[Symbol.asyncDispose]();
-    }
-  }, { client });
+        if (client.name === "@db/redis (double)") return; // it does not connect again
+        const second = await theirs.acquire();
+        const again = ours.acquire();
+        await waiting(1);
+        await proxy.accept();
+        await notified("p");
+        await second.release();
+        assert.equal(await (await again).release(), true);
+      } finally {
+        await far.close();
+        await proxy[Symbol.asyncDispose]();
+      }
+    },
+    { client },
+  );
 }
 
-/** Clients whose settings say not to connect again. */
+/** Clients that never reconnect, by their settings. */
 const noRetry = { lazyConnect: true, retryStrategy: () => null };
 const noReconnection = { socket: { reconnectStrategy: false } } as const;
 const once: readonly Client[] = [
@@ -70,22 +74,26 @@ const once: readonly Client[] = [
 ];
 
 for (const client of once) {
-  redisTest(`${client.name}: listening that is over begins again for those in line`, async ({ server, backend }) => {
-    const over: boolean[] = [];
-    await backend.subscribe!("channel", () => {}, () => {}, (forGood = false) => over.push(forGood));
-    const lock = new RedisLock(backend, "a", { ttl: 3000 });
-    const first = await lock.acquire();
-    const second = lock.acquire();
-    const listening = (count: number) =>
-      until(async () => {
-        const list = String(await server.send("CLIENT", "LIST", "TYPE", "pubsub"));
-        return list.split("\n").filter(Boolean).length === count;
-      });
-    await listening(2);
-    await server.send("CLIENT", "KILL", "TYPE", "pubsub");
-    await listening(1);
-    await until(() => over.at(-1) === true);
-    await first.release();
-    assert.equal(await (await second).release(), true);
-  }, { client });
+  redisTest(
+    `${client.name}: a subscription that has ended is renewed for queued calls`,
+    async ({ server, backend }) => {
+      const over: boolean[] = [];
+      await backend.subscribe!("channel", () => {}, () => {}, (forGood = false) => over.push(forGood));
+      const lock = new RedisLock(backend, "a", { ttl: 3000 });
+      const first = await lock.acquire();
+      const second = lock.acquire();
+      const listening = (count: number) =>
+        until(async () => {
+          const list = String(await server.send("CLIENT", "LIST", "TYPE", "pubsub"));
+          return list.split("\n").filter(Boolean).length === count;
+        });
+      await listening(2);
+      await server.send("CLIENT", "KILL", "TYPE", "pubsub");
+      await listening(1);
+      await until(() => over.at(-1) === true);
+      await first.release();
+      assert.equal(await (await second).release(), true);
+    },
+    { client },
+  );
 }

@@ -1,4 +1,4 @@
-/** A lease: tokens, renewal, loss and giving back. */
+/** A lease: tokens, renewal, loss and release. */
 import assert from "node:assert/strict";
 import { LeaseLostError, NotHeldError, RedisError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { connectNode, eachClient, redisTest, until } from "./_clients.ts";
@@ -8,7 +8,7 @@ function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-eachClient("a lease is renewed while it is held, and says so", async ({ backend, connect }) => {
+eachClient("a lease is renewed while it is held, and its properties show it", async ({ backend, connect }) => {
   const lock = new RedisLock(backend, "a", { ttl: 300 });
   const lease = await lock.acquire();
   const { expiresAt } = lease;
@@ -26,7 +26,7 @@ eachClient("a lease is renewed while it is held, and says so", async ({ backend,
   assert.equal(lease.signal.aborted, false);
 });
 
-redisTest("release gives the same promise, and extend is refused after it", async ({ backend }) => {
+redisTest("release returns the same promise, and extend rejects after it", async ({ backend }) => {
   const lease = await new RedisLock(backend, "a").acquire();
   const released = lease.release();
   assert.equal(lease.held, false);
@@ -36,7 +36,7 @@ redisTest("release gives the same promise, and extend is refused after it", asyn
   await assert.rejects(lease.extend(), NotHeldError);
 });
 
-redisTest("extend sets the rest of the time, and never adds", async ({ backend }) => {
+redisTest("extend sets the remaining time, and never adds to it", async ({ backend }) => {
   for (const lock of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 2)]) {
     const lease = await lock.acquire();
     for (const ttl of [60_000, 5000, 90_000]) {
@@ -103,7 +103,7 @@ redisTest("a lease that cannot be renewed is lost by the local clock", async ({ 
   }
 });
 
-redisTest("a blocked event loop is noticed by the next look at the lease", async ({ backend, connect }) => {
+redisTest("after a blocked event loop, the next read of the lease reports the loss", async ({ backend, connect }) => {
   const lock = new RedisLock(backend, "a", { ttl: 100 });
   const lease = await lock.acquire();
   const other = await lock.acquire({ timeout: 0 }).catch((error) => error.name);
@@ -115,7 +115,7 @@ redisTest("a blocked event loop is noticed by the next look at the lease", async
   await (await new RedisLock(await connect(), "a").acquire({ timeout: 5000 })).release();
 });
 
-redisTest("without renewal a lease ends with its time, and the next one gets it", async ({ backend, connect }) => {
+redisTest("without renewal a lease ends with its ttl, and the next waiter is granted", async ({ backend, connect }) => {
   const lease = await new RedisLock(backend, "a", { ttl: 200, renew: false }).acquire();
   const next = await new RedisLock(await connect(), "a", { ttl: 200 }).acquire({ timeout: 10_000 });
   assert.equal(lease.held, false);
@@ -126,7 +126,7 @@ redisTest("without renewal a lease ends with its time, and the next one gets it"
   await next.release();
 });
 
-redisTest("forceRelease hands over, and the old holder hears of it", async ({ backend }) => {
+redisTest("forceRelease hands off, and the old holder's signal aborts", async ({ backend }) => {
   for (const lock of [new RedisLock(backend, "a", { ttl: 600 }), new RedisSemaphore(backend, "a", 1, { ttl: 600 })]) {
     assert.equal(await lock.forceRelease(), false);
     await (await lock.acquire()).release();

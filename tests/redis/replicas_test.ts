@@ -43,7 +43,7 @@ for (const client of clients.filter(({ name }) => !name.startsWith("@db"))) {
 }
 
 redisTest(
-  "without the replica a grant is given back, tried again, and at last times out",
+  "without the replica a grant is released, tried again, and at last times out",
   async ({ server, backend }) => {
     const lock = new RedisLock(backend, "a", { replicas: ONE });
     await assert.rejects(lock.acquire({ timeout: 700 }), (error: Error) => {
@@ -53,7 +53,7 @@ redisTest(
       return true;
     });
     assert.ok(await server.calls("wait") >= 2);
-    await until(async () => (await lock.inspect()).holders.length === 0); // given back in the background
+    await until(async () => (await lock.inspect()).holders.length === 0); // released in the background
     await assert.rejects(
       lock.tryAcquire(),
       (error: Error) => error instanceof RedisError && /0 of 1/.test(error.message),
@@ -95,14 +95,14 @@ redisTest("three wait for a replica, the one in the middle is aborted", async (b
   for (const one of [first, last]) assert.equal(await (await one!.promise).release(), true);
 }, { args });
 
-test("replicas are refused where WAIT cannot follow the grant, and checked", () => {
+test("replicas: throws if WAIT cannot follow the grant, or if the option is wrong", () => {
   const call = () => Promise.reject(new Error("called"));
-  const deaf: Backend = { evalsha: call, eval: call };
+  const noPush: Backend = { evalsha: call, eval: call };
   assert.throws(
-    () => new RedisLock(deaf, "a", { replicas: { count: 1 } }),
+    () => new RedisLock(noPush, "a", { replicas: { count: 1 } }),
     (error) => error instanceof TypeError && /^replicas must be left out with this client/.test(error.message),
   );
-  const able: Backend = { ...deaf, wait: () => Promise.resolve(0) };
+  const able: Backend = { ...noPush, wait: () => Promise.resolve(0) };
   for (
     const [replicas, type] of [
       [5, TypeError],

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { RedisSemaphore } from "../../lib/redis/mod.ts";
 import { redisTest, until } from "./_clients.ts";
 
-redisTest("a large request is not starved, and those behind a leaver go on", async ({ backend }) => {
+redisTest("a large request is not starved, and calls behind a cancelled one go on", async ({ backend }) => {
   const semaphore = new RedisSemaphore(backend, "a", 3);
   const lease = await semaphore.acquire({ permits: 2 });
   const controller = new AbortController();
   const large = semaphore.acquire({ permits: 3, signal: controller.signal });
   await until(async () => (await semaphore.inspect()).waiters.length === 1);
-  assert.equal(await semaphore.tryAcquire(), undefined); // one is free, but somebody is first
+  assert.equal(await semaphore.tryAcquire(), undefined); // one is free, but a waiter is first
   const small = semaphore.acquire();
   await until(async () => (await semaphore.inspect()).waiters.length === 2);
   controller.abort();
@@ -21,7 +21,7 @@ redisTest("a large request is not starved, and those behind a leaver go on", asy
   await assert.rejects(semaphore.acquire({ permits: "1" as never }), TypeError);
 });
 
-redisTest("permits never exceed the limit, whatever the mix", async ({ backend, connect }) => {
+redisTest("permits never exceed the limit, for any mix of requests", async ({ backend, connect }) => {
   const semaphores = [new RedisSemaphore(backend, "a", 5), new RedisSemaphore(await connect(), "a", 5)];
   let inUse = 0, most = 0;
   await Promise.all(Array.from({ length: 40 }, (_, i) => {
@@ -35,12 +35,12 @@ redisTest("permits never exceed the limit, whatever the mix", async ({ backend, 
   assert.ok(most <= 5, `${most} of 5`);
 });
 
-redisTest("who disagrees about the permits is told so", async ({ backend }) => {
+redisTest("a call with a different number of permits rejects", async ({ backend }) => {
   const lease = await new RedisSemaphore(backend, "a", 2).acquire();
   const other = new RedisSemaphore(backend, "a", 3);
   for (const call of [() => other.acquire(), () => other.tryAcquire()]) {
     await assert.rejects(call(), { name: "RedisError", message: /2 permits elsewhere, with 3 permits here/ });
   }
   await lease.release();
-  await (await other.acquire()).release(); // nobody is there to disagree with
+  await (await other.acquire()).release(); // without holders and waiters the number may change
 });

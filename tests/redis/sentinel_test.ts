@@ -48,6 +48,6 @@ test("ioredis through a Sentinel", async () => {
   assert.equal(await server.send("EXISTS", "interlock:lock:2:{a}"), 1, "it is the master that holds the key");
   await closeIo(client);
   await stop();
-  // ioredis may keep its timer of 2 s for leaving the Sentinel's connection although that is closed: not ours to leak.
+  // ioredis may keep its timer of 2 s for leaving the Sentinel's connection after it is closed: no leak of this module.
   await new Promise((resolve) => setTimeout(resolve, 2_100));
 });

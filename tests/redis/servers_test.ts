@@ -1,4 +1,4 @@
-/** Servers that refuse, are not there, or do not answer: clear errors with a cause, within the time-out. */
+/** Servers that refuse, are absent, or do not reply: clear errors with a cause, within the time-out. */
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ import {
   TimeoutError,
 } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { closeIo, connectNode, deaf, redisTest, until } from "./_clients.ts";
+import { closeIo, connectNode, noPushClient, redisTest, until } from "./_clients.ts";
 import { freePort } from "./_server.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
@@ -30,7 +30,7 @@ async function fails(call: Promise<unknown>, type: typeof RedisError | typeof Ti
   assert.ok(performance.now() - startedAt < ms, `took ${performance.now() - startedAt} ms`);
 }
 
-/** All ways of asking, of a server that cannot be reached. */
+/** Every kind of call, to a server that cannot be reached. */
 async function unreachable(backend: Backend, code?: string): Promise<void> {
   const lock = new RedisLock(backend, "a", { ttl: 400 });
   await fails(lock.acquire({ timeout: 300 }), TimeoutError, /^Cannot acquire lock "a": timed out after 300 ms/);
@@ -48,7 +48,7 @@ async function unreachable(backend: Backend, code?: string): Promise<void> {
   await assert.rejects(waiting, (error) => error === controller.signal.reason);
 }
 
-test("node-redis and a port nobody listens on", async () => {
+test("node-redis and a port that no process listens on", async () => {
   const client = createClient({ url: `redis://127.0.0.1:${await freePort()}` });
   client.on("error", () => {});
   const connecting = client.connect().catch(() => {});
@@ -57,17 +57,17 @@ test("node-redis and a port nobody listens on", async () => {
   await connecting;
 });
 
-test("ioredis and a port nobody listens on", async () => {
+test("ioredis and a port that no process listens on", async () => {
   let wanted = true;
   const retryStrategy = () => wanted ? 20 : null;
   const client = new IoRedis(await freePort(), "127.0.0.1", { maxRetriesPerRequest: 1, retryStrategy });
   client.on("error", () => {});
   await unreachable(ioRedis(client), "ECONNREFUSED");
-  wanted = false; // it never says that it is closed where disconnect() finds it between two attempts
+  wanted = false; // it never reports that it is closed if disconnect() comes between two attempts
   await until(() => client.status === "end");
 });
 
-test("a server that takes everything and answers nothing", async () => {
+test("a server that accepts everything and never replies", async () => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => void sockets.add(socket.on("error", () => {}).resume()));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -79,7 +79,7 @@ test("a server that takes everything and answers nothing", async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-redisTest("a stopped server: the call ends in time, and what it may have left is taken back", async (bench) => {
+redisTest("a stopped server: the call ends in time, and releases its state afterwards", async (bench) => {
   const { server, backend } = bench;
   const lock = new RedisLock(backend, "a");
   await (await lock.acquire()).release();
@@ -114,7 +114,7 @@ test("a server that is not Redis", async () => {
   await stop();
 });
 
-/** The error, or its cause, says it; and there is a cause. */
+/** The message of the error or of its cause matches, and there is a cause. */
 function clear(text: RegExp): (error: Error) => boolean {
   return (error) => {
     assert.ok(error instanceof RedisError || error instanceof TimeoutError, String(error));
@@ -124,7 +124,7 @@ function clear(text: RegExp): (error: Error) => boolean {
   };
 }
 
-/** A server that gives every command the same answer. */
+/** A server that sends every command the same reply. */
 async function answering(answer: string): Promise<{ port: number; stop: () => Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -143,7 +143,7 @@ async function answering(answer: string): Promise<{ port: number; stop: () => Pr
 
 redisTest("NOAUTH", async ({ server, connect }) => {
   await server.send("CONFIG", "SET", "requirepass", "secret");
-  const backend = await connect(deaf);
+  const backend = await connect(noPushClient);
   const lock = new RedisLock(backend, "a");
   await fails(lock.acquire({ timeout: 3000 }), RedisError, /Redis asks for a password \(NOAUTH/);
   await fails(lock.tryAcquire(), RedisError, /NOAUTH/);
@@ -156,7 +156,7 @@ redisTest("NOPERM", async ({ server }) => {
   await close();
 });
 
-redisTest("no right to listen: heartbeats, said once", async ({ server }) => {
+redisTest("no right to subscribe: heartbeats, reported once", async ({ server }) => {
   await server.send("ACL", "SETUSER", "weak", "on", ">weak", "+@all", "allkeys", "resetchannels");
   const { backend, close } = await connectNode(server.url.replace("//", "//weak:weak@"));
   const { warn } = console;
@@ -180,26 +180,29 @@ redisTest("no right to listen: heartbeats, said once", async ({ server }) => {
   }
 });
 
-redisTest("out of memory: held leases are renewed and handed over, new ones refused", async ({ server, backend }) => {
-  const bodies = [new RedisLock(backend, "a", { ttl: 900 }), new RedisSemaphore(backend, "a", 1, { ttl: 900 })];
-  const held: { lease: Lease; next: Promise<Lease> }[] = [];
-  for (const body of bodies) {
-    held.push({ lease: await body.acquire(), next: body.acquire() });
-    await until(async () => (await body.inspect()).waiters.length === 1);
-  }
-  const lonely = await new RedisLock(backend, "lonely").acquire();
-  await server.send("CONFIG", "SET", "maxmemory", "1");
-  await fails(new RedisLock(backend, "b").acquire(), RedisError, /out of memory \(maxmemory\).*OOM/);
-  await fails(new RedisSemaphore(backend, "b", 2).tryAcquire(), RedisError, /out of memory/);
-  await lonely.extend(5000);
-  assert.equal(await lonely.release(), true);
-  for (const { lease, next } of held) {
-    const { expiresAt } = lease;
-    await until(() => lease.expiresAt > expiresAt + 1000); // heartbeats of those in line go on, too
-    assert.equal(await lease.release(), true);
-    assert.equal(await (await next).release(), true);
-  }
-});
+redisTest(
+  "out of memory: held leases are renewed and handed off, new ones are rejected",
+  async ({ server, backend }) => {
+    const bodies = [new RedisLock(backend, "a", { ttl: 900 }), new RedisSemaphore(backend, "a", 1, { ttl: 900 })];
+    const held: { lease: Lease; next: Promise<Lease> }[] = [];
+    for (const body of bodies) {
+      held.push({ lease: await body.acquire(), next: body.acquire() });
+      await until(async () => (await body.inspect()).waiters.length === 1);
+    }
+    const lonely = await new RedisLock(backend, "lonely").acquire();
+    await server.send("CONFIG", "SET", "maxmemory", "1");
+    await fails(new RedisLock(backend, "b").acquire(), RedisError, /out of memory \(maxmemory\).*OOM/);
+    await fails(new RedisSemaphore(backend, "b", 2).tryAcquire(), RedisError, /out of memory/);
+    await lonely.extend(5000);
+    assert.equal(await lonely.release(), true);
+    for (const { lease, next } of held) {
+      const { expiresAt } = lease;
+      await until(() => lease.expiresAt > expiresAt + 1000); // heartbeats of the waiters go on, too
+      assert.equal(await lease.release(), true);
+      assert.equal(await (await next).release(), true);
+    }
+  },
+);
 
 redisTest("READONLY", async ({ server, backend }) => {
   await server.send("REPLICAOF", "127.0.0.1", await freePort());

@@ -1,4 +1,4 @@
-/** Calls whose outcome nobody knows: replies lost, commands run twice or late, scripts forgotten, messages lost. */
+/** Calls with an unknown outcome: replies lost, commands run twice or late, scripts forgotten, messages lost. */
 import assert from "node:assert/strict";
 import { type Backend, LeaseLostError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
@@ -6,7 +6,7 @@ import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 import { scripted } from "./_scripted.ts";
 
-/** The same backend with something in front of each command. */
+/** The same backend with a callback before each command. */
 function altered(backend: Backend, alter: (run: () => Promise<unknown>, keys: string[]) => Promise<unknown>): Backend {
   return {
     evalsha: (sha, keys, args) => alter(() => backend.evalsha(sha, keys, args), keys),
@@ -35,7 +35,7 @@ redisTest("a reply lost after the command ran: the same hold is found again by i
     const lease = await lock.acquire({ timeout: 10_000 });
     assert.deepEqual((await lock.inspect()).holders.map(({ id }) => id), [lease.id]);
     lose = i;
-    assert.equal(await lease.release(), true); // it still held, though the first answer was lost
+    assert.equal(await lease.release(), true); // still held, although the first reply was lost
     assert.deepEqual((await lock.inspect()).holders, []);
   }
 });
@@ -63,7 +63,7 @@ redisTest("every command runs twice: nothing changes", async ({ backend }) => {
   assert.deepEqual([holders, left], [[], []]);
 });
 
-redisTest("an extend to less whose answers are lost: never held by two", async ({ backend, connect }) => {
+redisTest("an extend to less whose replies are lost: never two holders", async ({ backend, connect }) => {
   let lose = false;
   const lock = new RedisLock(
     altered(backend, async (run, keys) => {
@@ -83,28 +83,31 @@ redisTest("an extend to less whose answers are lost: never held by two", async (
   assert.equal(await next.release(), true);
 });
 
-redisTest("an acquire that runs twice, late: it does not shorten what was extended meanwhile", async (bench) => {
-  let late: (() => Promise<unknown>) | undefined;
-  let lost = 0;
-  const backend = altered(bench.backend, (run, keys) => {
-    if (keys.length < 3 || lost-- <= 0) return run();
-    late = run;
-    return Promise.reject(new Error("Socket closed unexpectedly"));
-  });
-  for (const held of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 2)]) {
-    lost = 1;
-    const lease = await held.acquire();
-    await lease.extend(90_000);
-    const [code, fence] = await late!() as number[];
-    assert.deepEqual([code, fence], [1, lease.fencingToken]); // the same hold, asked for again
-    const { holders, ttl } = await held.inspect();
-    assert.ok(holders[0]!.expiresIn > 60_000, `it ends in ${holders[0]!.expiresIn} ms`);
-    assert.ok(ttl > holders[0]!.expiresIn, `its data ends in ${ttl} ms`);
-    await lease.release();
-  }
-});
+redisTest(
+  "an acquire that runs twice, late: it does not shorten a lease that was extended meanwhile",
+  async (bench) => {
+    let late: (() => Promise<unknown>) | undefined;
+    let lost = 0;
+    const backend = altered(bench.backend, (run, keys) => {
+      if (keys.length < 3 || lost-- <= 0) return run();
+      late = run;
+      return Promise.reject(new Error("Socket closed unexpectedly"));
+    });
+    for (const held of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 2)]) {
+      lost = 1;
+      const lease = await held.acquire();
+      await lease.extend(90_000);
+      const [code, fence] = await late!() as number[];
+      assert.deepEqual([code, fence], [1, lease.fencingToken]); // the same hold, requested again
+      const { holders, ttl } = await held.inspect();
+      assert.ok(holders[0]!.expiresIn > 60_000, `it ends in ${holders[0]!.expiresIn} ms`);
+      assert.ok(ttl > holders[0]!.expiresIn, `its data ends in ${ttl} ms`);
+      await lease.release();
+    }
+  },
+);
 
-redisTest("a command that comes late is refused, or taken back", async ({ server, backend }) => {
+redisTest("a late command is rejected, or its grant is released", async ({ server, backend }) => {
   let hold: Promise<void> | undefined;
   let late = Promise.resolve<unknown>(undefined);
   const lock = new RedisLock(
@@ -131,7 +134,7 @@ redisTest("a command that comes late is refused, or taken back", async ({ server
   }
 });
 
-redisTest("given up while the script is being sent again in full: nothing stays granted", async (bench) => {
+redisTest("cancelled while the script is sent again in full: nothing stays granted", async (bench) => {
   const { server, backend } = bench;
   const lock = new RedisLock(backend, "a");
   await (await lock.acquire()).release();
@@ -147,15 +150,15 @@ redisTest("given up while the script is being sent again in full: nothing stays 
 });
 
 redisTest("a lost message costs time only", async ({ backend }) => {
-  const deafened: Backend = {
+  const noPush: Backend = {
     evalsha: (sha, keys, args) => backend.evalsha(sha, keys, args),
     eval: (script, keys, args) => backend.eval(script, keys, args),
-    // The server counts it as listening, but nothing is ever heard.
+    // The server counts it as subscribed, but no message arrives.
     subscribe: (channel, _onMessage, onGap) => backend.subscribe!(channel, () => {}, onGap),
     onClose: (listener) => backend.onClose!(listener),
   };
-  const lock = new RedisLock(deafened, "a", { ttl: 3000 });
-  for (let i = 0; i < 2; i++) { // the second time the subscription stands, and only heartbeats help
+  const lock = new RedisLock(noPush, "a", { ttl: 3000 });
+  for (let i = 0; i < 2; i++) { // the second time the subscription exists, and only heartbeats help
     const first = await lock.acquire();
     const second = lock.acquire({ timeout: 20_000 });
     await until(async () => (await lock.inspect()).waiters.length === 1);
@@ -164,7 +167,7 @@ redisTest("a lost message costs time only", async ({ backend }) => {
   }
 });
 
-test("what the server said is told, rather than that a last command came too late", async () => {
+test("the error is that of the server, not that a last command came too late", async () => {
   const serverTime = () => Date.now() * 1000;
   let commands = 0;
   const lock = new RedisLock({
@@ -174,7 +177,7 @@ test("what the server said is told, rather than that a last command came too lat
       return Promise.resolve([-2, serverTime()]);
     },
     eval: () => Promise.reject(new Error("called")),
-    // Ends the trying, after as many refusals as are asked again at once.
+    // Ends the attempts, after the refusals that are tried again at once.
     get closed() {
       return commands > 4;
     },
@@ -182,7 +185,7 @@ test("what the server said is told, rather than that a last command came too lat
   await assert.rejects(lock.acquire({ signal: new AbortController().signal }), /READONLY/);
 });
 
-test("given up while the server says that it does not know the script: it is not sent in full", async () => {
+test("cancelled while the server replies NOSCRIPT: the script is not sent in full", async () => {
   const backend = scripted(() => undefined);
   let refuse: (() => void) | undefined;
   let refusing = false;
@@ -213,7 +216,7 @@ test("given up while the server says that it does not know the script: it is not
     await nextTurn();
     assert.equal(sentInFull, 0);
   }
-  // Who still waits is not refused.
+  // A call that still waits is granted.
   refuse = undefined;
   const call = lock.acquire();
   await until(() => refuse !== undefined);

@@ -1,11 +1,11 @@
-/** Standing in line: order, hand-over, and what happens to the dead, the deaf and the impatient. */
+/** Waiting in the queue: order, hand-over, and waiters that are dead, unreachable or cancelled. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { type Backend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { runtime } from "../_test.ts";
-import { deaf, eachClient, redisTest, until } from "./_clients.ts";
+import { eachClient, noPushClient, redisTest, until } from "./_clients.ts";
 
 eachClient(
   "two processes take turns in the order of arrival, two commands each",
@@ -31,7 +31,7 @@ eachClient(
   },
 );
 
-redisTest("without push, waiting goes on by heartbeats", async ({ backend }) => {
+redisTest("without push, waiters use heartbeats", async ({ backend }) => {
   const lock = new RedisLock(backend, "a", { ttl: 600 });
   const first = await lock.acquire();
   const second = lock.acquire({ timeout: 10_000 });
@@ -40,7 +40,7 @@ redisTest("without push, waiting goes on by heartbeats", async ({ backend }) => 
   const lease = await second;
   assert.equal(lease.held, true);
   assert.equal(await lease.release(), true);
-}, { client: deaf });
+}, { client: noPushClient });
 
 for (
   const [what, disaster] of [
@@ -49,7 +49,7 @@ for (
     ["killed connections", ["CLIENT", "KILL", "TYPE", "normal"]],
   ] as const
 ) {
-  redisTest(`waiters live through ${what}, in order`, async ({ server, backend }) => {
+  redisTest(`waiters survive ${what}, in order`, async ({ server, backend }) => {
     const lock = new RedisLock(backend, "a", { ttl: 3000 });
     const first = await lock.acquire();
     const order: number[] = [];
@@ -59,7 +59,7 @@ for (
       await until(async () => (await lock.inspect()).waiters.length === i + 1);
     }
     await server.send(...disaster);
-    // Those who could not be told stand in line again as soon as they can.
+    // Waiters that could not be notified rejoin the queue as soon as they can.
     await until(async () => (await lock.inspect().catch(() => ({ waiters: [] }))).waiters.length === 3);
     await first.release();
     await Promise.all(waiters);
@@ -67,7 +67,7 @@ for (
   });
 }
 
-redisTest("waiters live through a flush, one at a time", async ({ server, backend }) => {
+redisTest("waiters survive a flush, one at a time", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a", { ttl: 600 });
   const first = await lock.acquire();
   let last = first.fencingToken, inside = 0;
@@ -117,14 +117,14 @@ function otherProcess(url: string): { kill(): Promise<void> } {
   };
 }
 
-redisTest("who gave up leaves nothing in Redis, and is granted nothing", async ({ server, backend }) => {
+redisTest("a cancelled call leaves nothing in Redis, and is granted nothing", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");
   const semaphore = new RedisSemaphore(backend, "a", 2);
   for (const held of [lock, semaphore]) {
     const leases = [await held.acquire()];
     if (held === semaphore) leases.push(await held.acquire());
     const controller = new AbortController();
-    // Aborted while the first command is still under way, too.
+    // Also aborted while the first command is in flight.
     const early = held.acquire({ signal: controller.signal });
     controller.abort();
     await assert.rejects(early, (error) => error === controller.signal.reason);
@@ -156,55 +156,58 @@ redisTest("nothing is left after the retention", async ({ server, backend }) => 
   await until(async () => await server.send("DBSIZE") === 0);
 });
 
-redisTest("a hand-over that overtakes the answer about the place in line is not lost", async ({ backend, connect }) => {
-  const direct = await connect();
-  const { promise, resolve: open } = latch();
-  let gate = Promise.resolve();
-  let calls = 0;
-  let messages = 0;
-  const slow: Backend = {
-    ...direct,
-    subscribe: (channel, onMessage, ...rest) =>
-      direct.subscribe!(channel, (message) => {
-        onMessage(message);
-        messages++;
-      }, ...rest),
-    evalsha: async (...args) => {
-      calls++;
-      const answer = direct.evalsha(...args);
-      await gate;
-      return await answer;
-    },
-  };
-  const mine = new RedisLock(backend, "a");
-  const theirs = new RedisLock(slow, "a");
-  const inLine = () => until(async () => (await mine.inspect()).waiters.length === 1);
+redisTest(
+  "a hand-off that overtakes the reply with the position in the queue is not lost",
+  async ({ backend, connect }) => {
+    const direct = await connect();
+    const { promise, resolve: open } = latch();
+    let gate = Promise.resolve();
+    let calls = 0;
+    let messages = 0;
+    const slow: Backend = {
+      ...direct,
+      subscribe: (channel, onMessage, ...rest) =>
+        direct.subscribe!(channel, (message) => {
+          onMessage(message);
+          messages++;
+        }, ...rest),
+      evalsha: async (...args) => {
+        calls++;
+        const answer = direct.evalsha(...args);
+        await gate;
+        return await answer;
+      },
+    };
+    const mine = new RedisLock(backend, "a");
+    const theirs = new RedisLock(slow, "a");
+    const inLine = () => until(async () => (await mine.inspect()).waiters.length === 1);
 
-  const first = await mine.acquire();
-  const warm = theirs.acquire(); // so that it listens already
-  await inLine();
-  await first.release();
-  await (await warm).release();
+    const first = await mine.acquire();
+    const warm = theirs.acquire(); // so that it is subscribed already
+    await inLine();
+    await first.release();
+    await (await warm).release();
 
-  const second = await mine.acquire();
-  gate = promise;
-  calls = messages = 0;
-  const waiting = theirs.acquire();
-  await inLine();
-  await second.release();
-  await until(() => messages === 1); // the answer does not come yet
-  open();
-  const lease = await waiting;
-  assert.equal(calls, 1); // no question was needed
-  assert.equal(lease.held, true);
-  assert.equal(await lease.release(), true);
-});
+    const second = await mine.acquire();
+    gate = promise;
+    calls = messages = 0;
+    const waiting = theirs.acquire();
+    await inLine();
+    await second.release();
+    await until(() => messages === 1); // the reply is still held back
+    open();
+    const lease = await waiting;
+    assert.equal(calls, 1); // no further command was needed
+    assert.equal(lease.held, true);
+    assert.equal(await lease.release(), true);
+  },
+);
 
-redisTest("who may not publish can release all the same", async ({ server, backend }) => {
+redisTest("a caller without the right to publish can still release", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a", { ttl: 3000 });
   const first = await lock.acquire();
   const second = lock.acquire();
-  // In line, and to be told by push.
+  // Queued, with the NotifyMode "p" (push).
   await until(async () => {
     const id = (await lock.inspect()).waiters[0]?.id;
     return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === "p";

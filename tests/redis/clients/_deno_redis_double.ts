@@ -1,6 +1,6 @@
 /**
  * Stands in for a client of jsr:@db/redis, which cannot be had from npm, and behaves as that client does where it
- * matters: one command after the other, errors with the dash of the protocol in front, a subscription on a connection
+ * matters: one command after the other, errors with the leading dash of the protocol, a subscription on a connection
  * of its own, with one receiving loop.
  */
 import type { DenoRedisClient, DenoRedisSubscriber, DenoRedisSubscription } from "../../../lib/redis/mod.ts";

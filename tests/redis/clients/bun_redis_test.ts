@@ -1,10 +1,10 @@
-/** The adapter for Bun's client, beyond what all clients are tested for, over a stand-in that every run-time has. */
+/** The adapter for Bun's client, beyond the tests of all clients, over a double that runs in every run-time. */
 import assert from "node:assert/strict";
 import { bunRedis, type BunRedisClient } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 
-test("bunRedis: commands as Bun wants them, and an onclose that was there is still called", async () => {
+test("bunRedis: commands in Bun's form, and an existing onclose is still called", async () => {
   const sent: string[][] = [];
   let closes = 0;
   const client: BunRedisClient & { connected: boolean } = {
@@ -29,7 +29,7 @@ test("bunRedis: commands as Bun wants them, and an onclose that was there is sti
   assert.deepEqual([backend.closed, told, closes], [true, 1, 1]);
 });
 
-test("bunRedis: each command looks whether the connection that listens is still there", async () => {
+test("bunRedis: each command checks that the subscribed connection is still open", async () => {
   const stub = (): BunRedisClient & { connected: boolean } => ({
     send: () => Promise.resolve("OK"),
     duplicate: () => Promise.resolve(own),

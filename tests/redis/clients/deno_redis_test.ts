@@ -1,4 +1,4 @@
-/** `denoRedis` takes clients of jsr:@db/redis: what that module publishes, as far as it matters, written down here. */
+/** `denoRedis` accepts clients of jsr:@db/redis; the types repeat the part of its API that matters here. */
 import assert from "node:assert/strict";
 import {
   type Backend,
@@ -69,7 +69,7 @@ test("clients of @db/redis fit, and the same pair gives the same backend", () =>
   assert.equal(typeof denoRedis(client, subscriber).subscribe, "function");
 });
 
-/** A connection that listens, on paper: what is told goes to whichever loop asks first. */
+/** A double of a subscribed connection: each event goes to the receiving loop that asks first. */
 class Paper implements DenoRedisSubscriber {
   readonly channels: string[] = [];
   readonly events = new EventTarget();
@@ -104,7 +104,7 @@ class Paper implements DenoRedisSubscriber {
     await nextTurn();
   }
 
-  /** The connection is gone for good. */
+  /** Ends the connection for good. */
   async end(): Promise<void> {
     this.channels.length = 0;
     this.#asking.shift()!({ done: true, value: undefined });
@@ -112,7 +112,7 @@ class Paper implements DenoRedisSubscriber {
   }
 }
 
-test("several clients of @db/redis share one connection that listens", async () => {
+test("several clients of @db/redis share one subscribed connection", async () => {
   const call = () => Promise.reject(new Error("called"));
   const paper = new Paper();
   const backends = [1, 2, 3].map(() => denoRedis({ evalsha: call, eval: call }, paper));
@@ -133,7 +133,7 @@ test("several clients of @db/redis share one connection that listens", async () 
   assert.equal(heard.length, 3);
 });
 
-test("when the connection to @db/redis that listens is gone, all hear of it, and the next one starts afresh", async () => {
+test("when the subscribed connection of @db/redis is lost, all are notified, and the next one starts afresh", async () => {
   const call = () => Promise.reject(new Error("called"));
   const paper = new Paper();
   const backends = [0, 1].map(() => denoRedis({ evalsha: call, eval: call }, paper));
@@ -155,7 +155,7 @@ test("when the connection to @db/redis that listens is gone, all hear of it, and
   assert.deepEqual(told(), ["0 is lost for good", "1 is lost for good"]);
 
   const again = await listen(backends[0]!, 0);
-  await Promise.all(stops.map((stop) => stop())); // what is over cannot end what came after it
+  await Promise.all(stops.map((stop) => stop())); // the end of an old subscription does not end a later one
   assert.deepEqual(paper.channels, ["channel 0"]);
   assert.equal(paper.loops, 2);
   await paper.tell("channel 0", "hello");

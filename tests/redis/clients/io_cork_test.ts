@@ -1,11 +1,11 @@
-/** Gathering the writes of one step: order is kept, and nothing stays held back. */
+/** Batching the writes of one turn: order is kept, and no write stays buffered. */
 import assert from "node:assert/strict";
 import { Cork } from "../../../lib/redis/clients/io_cork.ts";
 import { ioRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 
-/** A stream that writes down what goes out together. */
+/** A stream that records its batches. */
 class Recorder {
   readonly writes: string[] = [];
   #held: string | undefined;
@@ -26,7 +26,7 @@ class Recorder {
   }
 }
 
-test("Cork: what is sent in one step goes out in few writes, in order", async () => {
+test("Cork: commands of one turn go out in few writes, in order", async () => {
   const [cork, stream] = [new Cork(), new Recorder()];
   for (let i = 0; i < 20; i++) {
     cork.hold(stream);
@@ -41,7 +41,7 @@ test("Cork: what is sent in one step goes out in few writes, in order", async ()
   assert.equal(stream.writes.at(-1), "u");
 });
 
-test("Cork: a new connection in the same step, and none at all", async () => {
+test("Cork: a new connection in the same turn, and none at all", async () => {
   const [cork, old, fresh] = [new Cork(), new Recorder(), new Recorder()];
   for (const stream of [old, undefined, fresh, null, {}, fresh]) {
     cork.hold(stream);

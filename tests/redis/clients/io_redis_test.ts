@@ -1,4 +1,4 @@
-/** The adapter for ioredis, beyond what all clients are tested for. */
+/** The adapter for ioredis, beyond the tests of all clients. */
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { Redis } from "ioredis";
@@ -8,7 +8,7 @@ import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
 
-test("ioRedis: the same client gives the same backend, which knows when it is closed", async () => {
+test("ioRedis: the same client gives the same backend, which reports when it is closed", async () => {
   const client = new Redis({ lazyConnect: true });
   const backend = ioRedis(client);
   let told = 0;
@@ -21,7 +21,7 @@ test("ioRedis: the same client gives the same backend, which knows when it is cl
   assert.equal(told, 1);
 });
 
-test("ioRedis: a cluster that cannot subscribe keeps no listener of ours", async () => {
+test("ioRedis: a cluster that cannot subscribe keeps no listener of the adapter", async () => {
   const call = () => Promise.reject(new Error("no connection"));
   const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
   const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
@@ -29,7 +29,7 @@ test("ioRedis: a cluster that cannot subscribe keeps no listener of ours", async
   assert.deepEqual(client.eventNames(), []);
 });
 
-test("ioRedis: after a reconnection we subscribe again, so an error of it is never uncaught", async () => {
+test("ioRedis: the adapter subscribes again after a reconnection, so no error of that is uncaught", async () => {
   const call = () => Promise.reject(new Error("called"));
   const subscribed: string[] = [];
   let works = true;
@@ -61,7 +61,7 @@ const clients: readonly Client[] = [
 ];
 
 for (const client of clients) {
-  redisTest(`${client.name}: a client that queues nothing while it is offline listens all the same`, async (bench) => {
+  redisTest(`${client.name}: a client without an offline queue subscribes all the same`, async (bench) => {
     const heard: string[] = [];
     const stop = await bench.backend.subscribe!("channel", (message) => heard.push(message), () => {});
     assert.equal(await bench.server.send("PUBLISH", "channel", "hello"), 1);

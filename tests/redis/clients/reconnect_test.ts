@@ -1,4 +1,4 @@
-/** Subscriptions follow the commands: what happens to them when the command connection is made anew. */
+/** Subscriptions follow the commands: a new command connection renews the subscription. */
 import assert from "node:assert/strict";
 import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
@@ -31,7 +31,7 @@ for (const client of clients.filter(({ name }) => !name.startsWith("@db"))) {
   );
 }
 
-test("denoRedis: when the client has connected again, the subscriber does, too", async () => {
+test("denoRedis: when the client reconnects, the subscriber does, too", async () => {
   let connected = () => {};
   const client: DenoRedisClient = {
     evalsha: () => Promise.reject(new Error("called")),
@@ -68,7 +68,7 @@ test("denoRedis: when the client has connected again, the subscriber does, too",
   connected();
   await flushMicrotasks();
   assert.deepEqual(log, ["subscribe a", "close", "connect"]);
-  assert.deepEqual(lost, [true]); // so that another one is asked for
+  assert.deepEqual(lost, [true]); // so that the caller subscribes again
   await listen();
   assert.equal(log.at(-1), "subscribe a");
 });

@@ -1,6 +1,6 @@
 /**
- * A server whose clock can be set: every script is sent as text, with a change to the line that reads the time. What
- * Redis itself does by its clock, the expiry of keys, goes by the real one.
+ * A server whose clock can be set: every script is sent as text, with a change to the line that reads the time. The
+ * expiry of keys, which Redis does itself, still uses the real clock.
  */
 import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Server } from "../_server.ts";
@@ -8,7 +8,7 @@ import type { Server } from "../_server.ts";
 const KEY = "test:clock";
 const READS = "local now = time[1] * 1000000 + time[2]\n";
 
-/** Runs scripts by the clock that {@linkcode setClock} sets. */
+/** Runs scripts with the clock that {@linkcode setClock} sets. */
 export function byClock(backend: Backend): Backend {
   return {
     ...backend,
@@ -20,7 +20,7 @@ export function byClock(backend: Backend): Backend {
   };
 }
 
-/** From now on the server's clock is so many seconds ahead of the machine's, or behind it. */
+/** Sets the server's clock to this number of seconds ahead of the machine's; negative values are behind. */
 export async function setClock(server: Server, seconds: number): Promise<void> {
   await server.send("SET", KEY, seconds * 1e6);
 }

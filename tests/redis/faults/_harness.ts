@@ -1,4 +1,4 @@
-/** One scenario: a server behind a proxy, a resource, worker processes, and what has to be true of them at the end. */
+/** One scenario: a server behind a proxy, a resource, worker processes, and the conditions at the end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,30 +11,30 @@ import { type Figures, Resource } from "./_resource.ts";
 import type { Kind, Orders } from "./_worker.ts";
 
 export const TTL = 1000;
-/** A lease, a heartbeat of a waiter, and what a client takes to connect again. */
+/** A lease, a heartbeat of a waiter, and the time that a client takes to reconnect. */
 const RECOVERY = TTL + 1000 + 3000;
 const WORKER = fileURLToPath(new URL("./_worker.ts", import.meta.url));
 
-/** What a scenario is. */
+/** A fault and its conditions. */
 export interface Scenario {
   readonly name: string;
-  /** Whether it runs in the tests, too. */
+  /** Whether it also runs in the tests. */
   readonly fast?: boolean;
-  /** How much weight fits in; 1 unless said. */
+  /** The weight that fits in. Default: 1. */
   readonly room?: number;
-  /** Data is lost or a holder sleeps past its lease: two may believe that they hold, and only fencing helps. */
+  /** Data is lost, or a holder sleeps past its lease: two callers may trust their holds, and only fencing helps. */
   readonly lossy?: boolean;
-  /** Leases may end while they are held, and the last write of such a holder has to be refused. */
+  /** Leases may end while they are held, and the last write of such a holder must be rejected. */
   readonly expiring?: boolean;
   readonly args?: readonly string[];
   run(harness: Harness): Promise<void>;
 }
 
-/** How it went. */
+/** The result of a scenario. */
 export interface Verdict extends Figures {
   readonly name: string;
   readonly violations: string[];
-  /** Milliseconds from the end of the fault to the next entry; undefined where nothing was to recover. */
+  /** Milliseconds from the end of the fault to the next entry; undefined if there was nothing to recover from. */
   readonly recovery: number | undefined;
   readonly seconds: number;
 }
@@ -62,7 +62,7 @@ export class Harness {
     return this.#resource.figures;
   }
 
-  /** Says so if it is not so. */
+  /** Records a violation if the condition is false. */
   must(holds: boolean, otherwise: string): void {
     if (!holds) this.violations.push(otherwise);
   }
@@ -74,7 +74,7 @@ export class Harness {
     return one;
   }
 
-  /** Starts so many processes, and waits until each is connected. */
+  /** Starts `count` processes, and waits until each is connected. */
   async workers(count: number, kind: Kind, orders: Partial<Orders> = {}): Promise<ChildProcess[]> {
     const started = Array.from({ length: count }, () => this.#worker(kind, orders));
     return await Promise.all(started);
@@ -99,21 +99,21 @@ export class Harness {
     return child;
   }
 
-  /** Waits until so many more have been inside. */
+  /** Waits for this number of further entries. */
   async entries(count: number, ms = RECOVERY + 5000): Promise<void> {
     const enough = this.figures.acquisitions + count;
     const missing = () => enough - this.figures.acquisitions;
     await this.until(() => missing() <= 0, () => `no progress: ${missing()} entries missing`, ms);
   }
 
-  /** Waits for something that has to come within the time. */
+  /** Waits for a condition that must become true within the time. */
   async until(condition: () => boolean, otherwise: () => string, ms = RECOVERY + 5000): Promise<void> {
     for (const end = performance.now() + ms; !condition(); await sleep(2)) {
       if (performance.now() >= end) return this.must(false, `${otherwise()} after ${ms} ms`);
     }
   }
 
-  /** The fault is over: somebody has to come in soon. */
+  /** Called when the fault is over: the next entry must follow soon. */
   async recover(entries = 5): Promise<void> {
     const start = performance.now();
     await this.entries(1);
@@ -122,7 +122,7 @@ export class Harness {
     await this.entries(entries);
   }
 
-  /** Ends the workers in the regular way; each says what it complains of. */
+  /** Ends the workers in the regular way, and collects their complaints. */
   async stop(): Promise<void> {
     await Promise.all(this.#workers.map(async (child) => {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -146,7 +146,7 @@ export class Harness {
       const ttl = await this.server.send("PTTL", key);
       this.must(ttl !== -1, `key ${key} has no time to live`);
     }
-    // A look every 50 ms, until what is waited for is there; the end is what it may take.
+    // Polls every 50 ms until the condition holds or the time is over.
     for (const end = performance.now() + 2 * TTL + 6000; performance.now() < end; await sleep(50)) {
       if ((await ours()).length === 0) return;
     }

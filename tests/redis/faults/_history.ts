@@ -1,5 +1,5 @@
 /**
- * The holds of one name in one process, judged by the wall clock: never more weight than there is room, every token
+ * The holds of one name in one process, judged by the wall clock: the weight never exceeds the room, every token
  * larger than all before, and grants in the order of arrival.
  */
 import type { Acquirable, Lease, WaitOptions } from "../../../lib/redis/mod.ts";
@@ -18,7 +18,7 @@ export class History {
     this.#room = room;
   }
 
-  /** Acquires, and notes the grant. The lease has to be given back with `leave`. */
+  /** Acquires, and notes the grant. The lease must be released with `leave`. */
   async enter(label: string, body: Acquirable<Lease>, options?: WaitOptions): Promise<Lease> {
     const lease = await body.acquire(options);
     this.#harness.figures.acquisitions++;
@@ -37,7 +37,7 @@ export class History {
     return await lease.release();
   }
 
-  /** Acquires and gives back. */
+  /** Acquires and releases. */
   async visit(label: string, body: Acquirable<Lease>, options?: WaitOptions): Promise<void> {
     await this.leave(label, await this.enter(label, body, options));
   }

@@ -1,2 +1,2 @@
-/** So many fit into the workers' semaphore and, as readers, into their read-write lock, where a writer takes all. */
+/** The permits of the workers' semaphore, and the readers of their read-write lock, where a writer takes all. */
 export const PERMITS = 3;

@@ -1,8 +1,8 @@
-/** A TCP proxy on the loopback interface, in front of a Redis server, that does to connections what networks do. */
+/** A TCP proxy on the loopback interface, in front of a Redis server, that injects the faults of networks. */
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 
-/** Which connections are meant: those that listen to a channel, those that do not, or all. */
+/** Selects connections: those that are subscribed to a channel, those that are not, or all. */
 export type Which = "subscribers" | "commands" | "all";
 
 /** One connection through the proxy. */
@@ -18,12 +18,12 @@ export class FaultProxy implements AsyncDisposable {
   #target: number;
   readonly #pipes = new Set<Pipe>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
-  /** Milliseconds that every chunk takes at least, and at most so much more; order is kept. */
+  /** The latency of every chunk in milliseconds, and its jitter: the most that is added. Order is kept. */
   latency = 0;
   jitter = 0;
-  /** Chunks that are swallowed, by direction; connections stay open. */
+  /** Directions whose chunks are dropped; connections stay open. */
   #frozen: { requests: Which | undefined; replies: Which | undefined } = { requests: undefined, replies: undefined };
-  /** What happens to the next request of a connection that is no subscriber. */
+  /** The fault for the next request of a connection that is not subscribed. */
   #next: "cut before" | "cut after" | undefined;
   /** How many requests have been cut so far. */
   cuts = 0;
@@ -43,23 +43,23 @@ export class FaultProxy implements AsyncDisposable {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** New connections go to this port from now on; those that are open stay where they are. */
+  /** Directs new connections to this port; open ones stay. */
   redirect(port: number): void {
     this.#target = port;
   }
 
-  /** No new connections from now on; those that are open go on. */
+  /** Refuses new connections; open ones stay. */
   refuse(): void {
     this.#server.close();
   }
 
-  /** New connections again, after `refuse`. */
+  /** Accepts new connections again, after `refuse`. */
   async accept(): Promise<void> {
     this.#server = await listen(this.port);
     this.#server.on("connection", (client) => this.#open(client));
   }
 
-  /** Cuts a connection when its next request comes: before the server gets it, or after it did what was asked. */
+  /** Cuts a connection when its next request comes: before the server receives it, or after it ran the command. */
   cutNext(moment: "before" | "after"): void {
     this.#next = moment === "before" ? "cut before" : "cut after";
   }
@@ -69,13 +69,13 @@ export class FaultProxy implements AsyncDisposable {
     for (const pipe of this.#pipes) if (matches(pipe, which)) destroy(pipe);
   }
 
-  /** From now on nothing comes through, and nobody is told: half-open. */
+  /** Makes connections half-open: nothing passes, and neither side is notified. */
   freeze(which: Which, direction: "requests" | "replies" | "both" = "both"): void {
     if (direction !== "replies") this.#frozen.requests = which;
     if (direction !== "requests") this.#frozen.replies = which;
   }
 
-  /** New connections work again. Those that were half-open stay so for ever, as they do. */
+  /** Ends the fault for new connections. Half-open ones stay so forever. */
   thaw(): void {
     for (const pipe of this.#pipes) {
       const { requests, replies } = this.#frozen;
@@ -118,7 +118,7 @@ export class FaultProxy implements AsyncDisposable {
 
   #due = 0;
 
-  /** After the latency; never before what was to be sent earlier. */
+  /** Sends after the latency; never before an earlier chunk. */
   #later(send: () => void): void {
     if (this.latency === 0) return send();
     const now = performance.now();

@@ -1,25 +1,25 @@
 /**
- * What the locks protect: a service that workers tell when they come, write and go. It notes who is inside by a lease
- * that is still good, refuses writes whose fencing token is lower than one that it has seen, and keeps the figures.
+ * The resource that the locks protect: a service to which workers report that they enter, write and leave. It records
+ * the workers inside whose leases are valid, rejects writes with a stale fencing token, and keeps the figures.
  */
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createInterface } from "node:readline";
 
-/** What a worker says. Times are left over milliseconds, so that nobody's clock matters. */
+/** A report of a worker. Times are durations in milliseconds, so that no clock has to be right. */
 export interface Message {
   readonly say: "enter" | "write" | "leave" | "note";
   readonly name: string;
   readonly worker: string;
   readonly fence: number;
-  /** Milliseconds for which its lease is good. */
+  /** Milliseconds for which its lease is still valid. */
   readonly good: number;
-  /** The end of that on the machine's wall clock, so that a message that is late claims no more. */
+  /** The end of that on the machine's wall clock, so that a late message claims no more. */
   readonly until?: number;
   readonly weight: number;
   /** Milliseconds that it waited. */
   readonly waited: number;
-  /** What went wrong, in a note. */
+  /** The text of a complaint. */
   readonly text?: string;
 }
 
@@ -38,10 +38,10 @@ interface Place {
 export interface Figures {
   acquisitions: number;
   longestWait: number;
-  /** Writes that were refused because somebody with a higher token had written. */
+  /** Writes that were rejected, because of an earlier write with a higher token. */
   stale: number;
   overlaps: string[];
-  /** What workers complained of. */
+  /** The complaints of workers. */
   notes: string[];
 }
 
@@ -50,11 +50,11 @@ export class Resource implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #places = new Map<string, Place>();
   readonly #room: number;
-  /** When somebody came in last. */
+  /** The time of the latest entry. */
   lastEntry = 0;
   readonly figures: Figures = { acquisitions: 0, longestWait: 0, stale: 0, overlaps: [], notes: [] };
 
-  /** @param room How much weight may be inside at once. */
+  /** @param room The most weight that may be inside at once. */
   constructor(room: number) {
     this.#room = room;
   }
@@ -67,7 +67,7 @@ export class Resource implements AsyncDisposable {
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
-    // Its errors are told here once more: a worker that is killed resets its connection.
+    // The socket repeats its errors here: a killed worker resets its connection.
     const lines = createInterface({ input: socket }).on("error", () => {});
     lines.on("line", (line) => {
       const fine = this.hear(JSON.parse(line));
@@ -88,7 +88,7 @@ export class Resource implements AsyncDisposable {
     else if (message.say === "leave") place.inside.delete(worker);
     const inside = place.inside.get(worker);
     if (inside) inside.until = endOf(message);
-    // Only who has the room for itself is kept in order by tokens.
+    // Tokens order only exclusive holders.
     if (message.say !== "write" || message.weight < this.#room) return true;
     if (fence < place.highest) {
       this.figures.stale++;

@@ -1,6 +1,6 @@
 /**
- * A process that comes and goes until its standard input ends: acquires, tells the resource, writes a few times, leaves
- * and releases. It complains of whatever a caller must never see.
+ * A process that loops until its standard input ends: it acquires, reports to the resource, writes a few times, leaves
+ * and releases. It complains of everything that a caller must never see.
  */
 import { connect } from "node:net";
 import process from "node:process";
@@ -21,24 +21,24 @@ import { byClock } from "./_clock.ts";
 import { PERMITS } from "./_permits.ts";
 import type { Message } from "./_resource.ts";
 
-/** What a worker is told. */
+/** The settings of a worker. */
 export interface Orders {
   readonly url: string;
   readonly resource: number;
   readonly worker: string;
   readonly kind: Kind;
   readonly ttl: number;
-  /** Milliseconds inside; a whole number of writes is spread over them. */
+  /** Milliseconds of a hold; a whole number of writes is spread over them. */
   readonly hold: number;
-  /** Milliseconds that it waits at most. */
+  /** The most milliseconds that it waits. */
   readonly timeout: number;
   /** Milliseconds by which its wall clock is wrong. */
   readonly skew: number;
-  /** Milliseconds for which it blocks its event loop in its first hold; 0 for not at all. */
+  /** Milliseconds for which it blocks its event loop in its first hold; 0 for never. */
   readonly block: number;
-  /** Whether the server's clock is one that can be set. */
+  /** Whether the server's clock can be set. */
   readonly clock: boolean;
-  /** How many keys it goes through. */
+  /** The number of keys that it uses in turn. */
   readonly keys: number;
 }
 
@@ -71,7 +71,7 @@ const lock = new RedisLock(backend, "shared", options);
 const semaphore = new RedisSemaphore(backend, "shared", PERMITS, options);
 let turn = 0;
 
-/** Whether this process could run all the time lately: neither stopped nor blocked. */
+/** Whether this process was running without a pause lately: neither stopped nor blocked. */
 function awake(): boolean {
   return performance.now() - lastBeat < 200 && performance.now() - lastGap > 2000;
 }
@@ -83,7 +83,7 @@ setInterval(() => {
   lastBeat = performance.now();
 }, 20).unref();
 
-/** Broken on purpose, for the test of the harness: a lock that trusts its time-out and releases whoever's it is. */
+/** Broken on purpose, to test the harness: a lock that trusts its time-out and releases any holder's hold. */
 async function planted(): Promise<Lease> {
   const take = "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0";
   while (await backend.eval(take, ["planted"], [worker, "30"]) !== 1) await sleep(1);
@@ -101,7 +101,7 @@ const acquire: Record<Kind, (options: WaitOptions) => Promise<Lease>> = {
   planted,
 };
 
-/** Where it goes: each key is a place of its own. */
+/** The resource that it enters: one for each key. */
 function place(): string {
   return orders.kind === "keyed" ? `key ${(turn - 1) % orders.keys}` : "shared";
 }
@@ -116,7 +116,7 @@ async function visit(): Promise<void> {
     if (late > 1000) complaints.push(`an acquire settled ${late} ms after its time`);
     if (error instanceof TimeoutError) return;
     if (!(error instanceof Error) || error.name !== "RedisError") complaints.push(`acquire: ${error}`);
-    return await sleep(20); // load: it does not try as often as it can while everything fails
+    return await sleep(20); // limits the load while every command fails
   }
   await use(lease, performance.now() - start);
 }
@@ -143,7 +143,7 @@ async function use(lease: Lease, waited: number): Promise<void> {
     await tell({ say: "write", name, fence, weight, ...good() });
     await sleep(5);
   }
-  // A write by whoever believes too long that it holds: the resource has to refuse it where somebody else came.
+  // A late write by a holder that trusts its hold for too long: the resource must reject it after another entry.
   if (!lease.held) await tell({ say: "write", name, fence, weight });
   await tell({ say: "leave", name, fence });
   const held = lease.held;

@@ -1,4 +1,4 @@
-/** Crowds: no script blocks the server for more than 10 ms, as the server itself and a second connection measure it. */
+/** Many waiters: no script blocks the server for more than 10 ms, measured by the server and a second connection. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Acquirable,
@@ -27,7 +27,7 @@ async function slowScripts(harness: Harness, fn: () => Promise<unknown>): Promis
     for (; !over; await sleep(1)) {
       const start = performance.now();
       await harness.server.send("PING");
-      // A second connection also sees how this process is scheduled, so this is shown and not judged.
+      // This includes the scheduling of this process, so it is printed and not judged.
       harness.figures.longestWait = Math.max(harness.figures.longestWait, performance.now() - start);
     }
   })();
@@ -65,7 +65,7 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
   const holder = await ours.acquire();
   const calls: Promise<unknown>[] = [theirs.acquire().catch(() => {})];
   const key = async () => (await harness.server.send("KEYS", "interlock:*:waiters") as string[])[0] ?? "none";
-  // Once the server knows its subscription (p: by push), the death of the whole crowd is known at once.
+  // Once the server knows its subscription (p: by push), the death of all its waiters is known at once.
   await until(async () => (await harness.server.send("HVALS", await key()) as string[])[0]?.[16] === "p");
   while (calls.length < DEAD) {
     for (let i = 0; i < 5000; i++) calls.push(theirs.acquire().catch(() => {}));
@@ -74,7 +74,7 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
   await crowd.close();
   await Promise.all(calls);
   await bounded(harness, "inspect", () => ours.inspect(), 3);
-  const living = ours.acquire({ timeout: 3 * OPTIONS.ttl }); // one that asked by heartbeats is dead after its ttl
+  const living = ours.acquire({ timeout: 3 * OPTIONS.ttl }); // a waiter on heartbeats is dead after its ttl
   const start = performance.now();
   await bounded(harness, "release", async () => {
     await holder.release();

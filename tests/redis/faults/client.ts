@@ -1,11 +1,11 @@
-/** What happens to processes. */
+/** Faults of processes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RedisLock } from "../../../lib/redis/mod.ts";
 import { until } from "../_clients.ts";
 import { type Harness, type Scenario, signal, TTL } from "./_harness.ts";
 import { PERMITS } from "./_permits.ts";
 
-/** Stops one of several workers for longer than a lease, at moments that chance chooses. */
+/** Stops one of several workers for longer than a lease, at random moments. */
 async function pausing(harness: Harness, hold: number): Promise<void> {
   const [first, ...others] = await harness.workers(4, "lock", { hold });
   for (const child of [first!, others[0]!, first!]) {
@@ -17,7 +17,7 @@ async function pausing(harness: Harness, hold: number): Promise<void> {
   await harness.recover();
 }
 
-/** Kills processes one after the other, and lets the others go on. */
+/** Kills processes one after the other, while the others go on. */
 async function killing(harness: Harness, hold: number): Promise<void> {
   const victims = await harness.workers(3, "lock", { hold });
   await harness.workers(2, "lock", { hold });
@@ -28,7 +28,7 @@ async function killing(harness: Harness, hold: number): Promise<void> {
   await harness.recover();
 }
 
-/** Fifty wait in a process that is killed; who waits before and behind them is served in order, soon. */
+/** Kills a process with fifty waiters; the waiters before and behind them are granted in order, soon. */
 async function crowdKilled(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   const lock = new RedisLock(backend, "crowd", { ttl: TTL, retention: 1000 });
@@ -51,7 +51,7 @@ async function crowdKilled(harness: Harness): Promise<void> {
     living.push(join(name));
     await waiting(51 + living.length - 1);
   }
-  await crowd.close(); // without a word to Redis, as a crash does
+  await crowd.close(); // without a command to Redis, as a crash does
   const start = performance.now();
   await holder.release();
   await Promise.all(living);

@@ -1,8 +1,8 @@
-/** What happens to data. Where it is lost while somebody holds, only fencing keeps the writes in order. */
+/** Faults of the data. If it is lost while there is a holder, only fencing keeps the writes in order. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
-/** Loses data while somebody is inside and while others wait, many times. */
+/** Loses data while there are a holder and waiters, many times. */
 async function losing(harness: Harness, lose: () => Promise<unknown>): Promise<void> {
   await harness.workers(4, "lock", { hold: 30 });
   for (let i = 0; i < 15; i++) {
@@ -36,7 +36,7 @@ export const data: readonly Scenario[] = [
       await harness.entries(10);
       await harness.server.send("CONFIG", "SET", "maxmemory-policy", "noeviction");
       await harness.server.send("CONFIG", "SET", "maxmemory", "1");
-      await sleep(2 * TTL); // who holds goes on to hold and gives back; nobody new comes in
+      await sleep(2 * TTL); // holders go on and release; no new call is granted
       await harness.server.send("CONFIG", "SET", "maxmemory", "0");
       await harness.recover();
     },

@@ -1,4 +1,4 @@
-/** What happens when another server takes over: one address, two servers, and connections that stay behind. */
+/** Failovers: one address, two servers, and connections that stay behind. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ async function inStep(primary: Server): Promise<void> {
   await until(async () => /slave0:.*state=online.*lag=[01]/.test(String(await primary.send("INFO", "replication"))));
 }
 
-/** The replica takes over as by hand: what was sent before has arrived, and the address leads to it from now on. */
+/** Promotes the replica as an operator does: it has received all writes, and the address now leads to it. */
 async function takeOver(harness: Harness, replica: Server, address: FaultProxy): Promise<void> {
   await harness.server.send("WAIT", 1, 1000);
   await replica.send("REPLICAOF", "NO", "ONE");
@@ -59,8 +59,8 @@ async function waiters(server: Server, count: number): Promise<void> {
 }
 
 /**
- * The holder's commands go to the new primary; the waiters stay on the old one, which is a replica now and delivers what
- * is published. Then their commands move, too, and their subscriptions have to follow.
+ * The holder's commands go to the new primary; the waiters stay on the old one, which is a replica now and delivers
+ * published messages. Then their commands move, too, and their subscriptions must follow.
  */
 async function stuckSubscribers(harness: Harness, make: (backend: Backend) => Acquirable<Lease>): Promise<void> {
   const address = await FaultProxy.start(harness.server.port);
@@ -109,7 +109,7 @@ async function workersThrough(harness: Harness, fail: (replica: Server) => Promi
     await fail(replica);
     await harness.recover(20);
     await harness.stop();
-    await replica.send("FLUSHALL"); // what it has is not for the check of the keys
+    await replica.send("FLUSHALL"); // its keys are no part of the check
   });
 }
 
@@ -143,7 +143,7 @@ async function bySentinel(harness: Harness): Promise<void> {
       over = true;
       await Promise.all(visits);
     } finally {
-      // One that is between two attempts never says that it has ended.
+      // A client between two attempts never reports that it has ended.
       for (const client of clients) await Promise.race([closeIo(client), sleep(2000)]);
       process.kill(sentinel.pid!, "SIGKILL");
       rmSync(folder, { recursive: true, force: true });
@@ -177,7 +177,7 @@ export const failover: readonly Scenario[] = [
         await harness.server.kill();
         await replica.send("REPLICAOF", "NO", "ONE");
         harness.proxy.redirect(replica.port);
-        await sleep(TTL); // what the old primary had granted runs out
+        await sleep(TTL); // the grants of the old primary expire
         await harness.server.start(); // for the checks at the end
       }),
   },

@@ -1,4 +1,4 @@
-/** What happens to holders: answers that are late or lost, clocks that stand still, data that is evicted. */
+/** Faults of holders: replies that are late or lost, clocks that stand still, data that is evicted. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Acquirable,
@@ -23,7 +23,7 @@ function bodies(backend: Backend): readonly Acquirable<Lease>[] {
   ];
 }
 
-/** The server stops for a second while a release is on its way: it gave the hold back, and says so. */
+/** The server stops for a second while a release is in flight: the release succeeds and resolves to true. */
 async function lateReleases(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   for (let round = 0; round < 3; round++) {
@@ -40,7 +40,7 @@ async function lateReleases(harness: Harness): Promise<void> {
   }
 }
 
-/** The answer to a release is lost, and others hold meanwhile: true or an error, never false. */
+/** The reply to a release is lost, and others hold meanwhile: true or an error, never false. */
 async function lostReleases(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   const others = bodies((await harness.connect()).backend);
@@ -63,7 +63,7 @@ async function lostReleases(harness: Harness): Promise<void> {
   harness.must(outcomes.has("true"), "no second attempt of a release was ever true");
 }
 
-/** The machine is suspended: the monotonic clock stands still, the wall clock goes on, and another one holds. */
+/** The machine is suspended: the monotonic clock stands still, the wall clock goes on, and another caller holds. */
 async function suspended(harness: Harness): Promise<void> {
   const [mine, theirs] = [(await harness.connect()).backend, (await harness.connect()).backend];
   for (let round = 0; round < 3; round++) {
@@ -92,7 +92,7 @@ async function suspended(harness: Harness): Promise<void> {
   }
 }
 
-/** One answer to a renewal of leases with different ttls is lost: none of them is. */
+/** Loses one reply to a renewal of leases with different ttls: no lease is lost. */
 async function lostBatch(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   let lost = 0;
@@ -110,7 +110,7 @@ async function lostBatch(harness: Harness): Promise<void> {
   const long = await new RedisLock(lossy, "long", { ttl: 4500, retention: 1000 }).acquire();
   for (const end = performance.now() + 12_000; performance.now() < end && lost < 3;) {
     await sleep(1000);
-    await long.extend(1500).then(() => long.extend(4500)); // due together with the short one again
+    await long.extend(1500).then(() => long.extend(4500)); // due together with the short lease again
     harness.must(short.held && long.held, "a lost answer cost a lease");
   }
   await sleep(1500);

@@ -17,7 +17,7 @@ interface Ask {
   readonly chosen: readonly Scenario[];
   readonly seed: number;
   readonly minutes: number;
-  /** Minutes of random faults in place of the scenarios; 0 for none. */
+  /** Minutes of random faults instead of the scenarios; 0 for none. */
   readonly random: number;
   readonly list: boolean;
 }

@@ -1,8 +1,8 @@
-/** What networks do. */
+/** Faults of the network. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
-/** Lets workers come and go, breaks something, repairs it, and waits until all is well again. */
+/** Runs workers, injects a fault, ends it, and waits for the recovery. */
 async function through(harness: Harness, fault: () => Promise<void>): Promise<void> {
   await harness.workers(4, "lock");
   await harness.entries(20);
@@ -10,7 +10,7 @@ async function through(harness: Harness, fault: () => Promise<void>): Promise<vo
   await harness.recover();
 }
 
-/** Cuts connections at a request, one after the other; each of the requests has come, and somebody was inside again. */
+/** Cuts connections at a request, one after the other: after each request has come, the next entry must follow. */
 async function cutting(harness: Harness, moment: "before" | "after"): Promise<void> {
   for (let cuts = 1; cuts <= 8; cuts++) {
     harness.proxy.cutNext(moment);
@@ -25,7 +25,7 @@ export const network: readonly Scenario[] = [
     run: async (harness) => {
       Object.assign(harness.proxy, { latency: 15, jitter: 30 });
       await harness.workers(3, "lock", { hold: 5 });
-      await harness.workers(1, "lock", { hold: 5, timeout: 60 }); // gives up now and then
+      await harness.workers(1, "lock", { hold: 5, timeout: 60 }); // times out now and then
       await harness.entries(40, 30_000);
     },
   },
@@ -56,7 +56,7 @@ export const network: readonly Scenario[] = [
         harness.proxy.freeze("all", direction);
         await sleep(2 * TTL);
         harness.proxy.thaw();
-        harness.proxy.cut("all"); // the clients' keep-alive would find out one day
+        harness.proxy.cut("all"); // the clients' keep-alive would detect it much later
       }),
   })),
   {

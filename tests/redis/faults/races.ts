@@ -1,4 +1,4 @@
-/** Things that happen at the same time. One process is enough for these, which makes them many. */
+/** Races. One process is enough for these, which allows many rounds. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
 import { renew } from "../../../lib/redis/scripts/renew.ts";
@@ -6,7 +6,7 @@ import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
 const ROUNDS = 150;
 
-/** Three wait, the middle one gives up about when it is granted: it gets the lease or its reason, and nobody is stuck. */
+/** Of three waiters the middle one is cancelled about when it is granted: it gets the lease or its reason. */
 async function abortWithGrant(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   const lock = new RedisLock(backend, "race", { ttl: TTL, retention: 1000 });
@@ -28,7 +28,7 @@ async function abortWithGrant(harness: Harness): Promise<void> {
   harness.figures.acquisitions += 3 * ROUNDS;
 }
 
-/** Commands arrive after their callers have given up: nothing is granted to them, and nothing of them is left. */
+/** Commands arrive after their calls were cancelled: they are granted nothing, and leave nothing behind. */
 async function lateCommands(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   const lock = new RedisLock(backend, "late", { ttl: TTL, retention: 1000 });
@@ -51,7 +51,7 @@ async function lateCommands(harness: Harness): Promise<void> {
   harness.must(waiters.length === 0, `${waiters.length} left in line`);
 }
 
-/** Releases that meet a renewal, sent and not answered: the renewal never brings the hold back. */
+/** Releases during a renewal that was sent and has no reply yet: the renewal never restores the hold. */
 async function releaseWithRenewal(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
   let renewing = () => {};

@@ -21,7 +21,7 @@ interface Fault {
   run(harness: Harness, workers: ChildProcess[]): Promise<unknown>;
 }
 
-/** None of them loses data, or stops a holder for as long as its lease: nothing excuses two holders. */
+/** None of these loses data, or stops a holder for as long as its lease, so there must never be two holders. */
 const faults: readonly Fault[] = [
   { name: "cut all", run: ({ proxy }) => Promise.resolve(proxy.cut("all")) },
   { name: "cut commands", run: ({ proxy }) => Promise.resolve(proxy.cut("commands")) },
@@ -52,7 +52,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    name: "deafen subscribers",
+    name: "freeze subscribers",
     run: async ({ proxy, random }) => {
       proxy.freeze("subscribers");
       await sleep(random.below(2 * TTL));
@@ -79,7 +79,7 @@ export const KINDS: number = kinds.length;
 /** Callers on a connection that never fails arrive one after the other, and are granted in this order. */
 async function probe(harness: Harness, over: () => boolean): Promise<void> {
   const { backend, close } = await connectNode(harness.server.url);
-  // Alive through everything that the round does to the server.
+  // Alive through every fault of the round.
   const lock = new RedisLock(backend, "shared", { ttl: 30_000, retention: 300 });
   const order: number[] = [];
   const calls: Promise<unknown>[] = [];

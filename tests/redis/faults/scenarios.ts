@@ -1,4 +1,4 @@
-/** All faults, by what they happen to. A scenario says what happens; what has to be true is the harness's business. */
+/** All faults, by the part that they affect. A scenario injects a fault; the harness checks the conditions. */
 import { crowds } from "./bounded.ts";
 import { client } from "./client.ts";
 import { data } from "./data.ts";

@@ -1,4 +1,4 @@
-/** What servers do. */
+/** Faults of the server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { setClock } from "./_clock.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
@@ -16,7 +16,7 @@ async function restarted(harness: Harness): Promise<void> {
   await harness.workers(4, "lock");
   await harness.entries(20);
   await harness.server.kill();
-  await sleep(200); // the fault lasts; what is checked does not depend on how long
+  await sleep(200); // the duration of the fault; no check depends on it
   await harness.server.start();
   await harness.recover();
 }
@@ -75,7 +75,7 @@ export const server: readonly Scenario[] = [
     },
   },
   {
-    name: "a password that nobody knows (NOAUTH) for a while",
+    name: "an unknown password (NOAUTH) for a while",
     run: async (harness) => {
       await harness.workers(3, "lock");
       await harness.entries(10);
@@ -103,7 +103,7 @@ export const server: readonly Scenario[] = [
   },
   {
     name: "the server's clock jumps an hour ahead, back, and an hour behind",
-    lossy: true, // at a jump ahead every lease is over for the server, and not yet for its holder
+    lossy: true, // at a jump ahead every lease has ended for the server, and not yet for its holder
     fast: true,
     run: async (harness) => {
       await harness.workers(4, "lock", { clock: true });

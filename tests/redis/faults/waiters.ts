@@ -1,4 +1,4 @@
-/** Waiters and holders that end without a word, and settings that differ between the callers of one name. */
+/** Waiters and holders that end silently, and settings that differ between the callers of one name. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Acquirable,
@@ -15,7 +15,7 @@ import { FaultProxy } from "./_proxy.ts";
 import type { Harness, Scenario } from "./_harness.ts";
 import { History } from "./_history.ts";
 
-/** A holder that stays, a waiter behind it that does not fit, and waiters that fit as soon as that one is gone. */
+/** A holder that stays, a waiter behind it that does not fit, and waiters that fit as soon as that waiter is gone. */
 interface Body {
   readonly holder: Acquirable<Lease>;
   readonly large: Acquirable<Lease>;
@@ -55,7 +55,7 @@ async function queued(harness: Harness, count: number): Promise<void> {
   });
 }
 
-/** How a process ends: its connections are closed, or they stay open and it never says anything again. */
+/** How a process ends: its connections are closed, or they stay open and it sends nothing more. */
 type Death = "killed" | "stopped";
 
 /** A client that can be killed or stopped. */
@@ -75,7 +75,7 @@ async function victim(
 }
 
 /** Milliseconds beyond the rest of a lease, or a dead waiter's ttl. */
-const SLACK = 250 + 150; // and what the machine takes
+const SLACK = 250 + 150; // and a margin for the machine
 
 async function deadWaiter(
   harness: Harness,
@@ -89,7 +89,7 @@ async function deadWaiter(
     const dying = await victim(harness);
     const theirs = make(dying.backend, { ttl, retention: 1000 });
     const holder = await ours.holder.acquire({ timeout: 10_000 });
-    // At each place of the queue: alone, behind a live one that does not fit, and between such.
+    // At each position of the queue: alone, behind a live waiter that does not fit, and between two of them.
     const before = place === 0 ? undefined : ours.large.acquire({ timeout: 30_000 });
     if (before) await queued(harness, 1);
     const dead = theirs.large.acquire({ timeout: 30_000 });
@@ -152,7 +152,7 @@ async function crashedHolder(
   await client.close();
 }
 
-/** A caller with other settings comes and goes; the queue, and the places in it, live on. */
+/** A caller with other settings comes and goes; the queue, and the positions in it, live on. */
 async function mixedSettings(
   harness: Harness,
   make: (backend: Backend, options: RedisOptions) => Acquirable<Lease>,
@@ -168,7 +168,7 @@ async function mixedSettings(
   await queued(harness, 1);
   waiting.push(history.visit("short", short));
   await queued(harness, 2);
-  // The short one asks every second; what it leaves must not end the life of the queue.
+  // The short-lived waiter sends a heartbeat every second; its ttl must not end the life of the queue.
   for (const end = performance.now() + 5000; performance.now() < end; await sleep(100)) {
     for (const key of await harness.server.send("KEYS", "interlock:*") as string[]) {
       const rest = Number(await harness.server.send("PTTL", key));
@@ -200,7 +200,7 @@ async function subscribersKilled(harness: Harness): Promise<void> {
     await harness.server.send("CLIENT", "KILL", "TYPE", "pubsub");
     await sleep(1000);
   }
-  await sleep(BEAT + 3000); // all have asked since
+  await sleep(BEAT + 3000); // every waiter has sent a heartbeat since
   const during = await commands() - before;
   harness.must(during <= 6 * COUNT, `${during} commands while the subscribers of ${COUNT} waiters were killed`);
   let most = 0;

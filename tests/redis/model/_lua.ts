@@ -20,7 +20,7 @@ const state: unknown = lauxlib.luaL_newstate!();
 lualib.luaL_openlibs!(state);
 let redis: MemoryRedis;
 
-// Redis has Lua 5.1, and its strings of numbers are whole numbers.
+// In Redis, which has Lua 5.1, whole numbers have no fraction as text.
 run("unpack = table.unpack", 0);
 lua.lua_newtable!(state);
 for (const name of ["call", "pcall"]) {

@@ -1,6 +1,6 @@
 /**
  * Every sequence of steps of a few clients over the real scripts, up to a depth, with a bounded number of faults: a crash,
- * a stopped process, a deaf subscription, a lost answer, a lost push. After each step: the weights of the clients that
+ * a stopped process, a lost subscription, a lost reply, a lost push. After each step: the weights of the clients that
  * trust their hold never exceed the limit; a token belongs to one client and is larger than all before; no live waiter
  * that can be reached is passed over. After each sequence, a fair run without faults grants every live waiter.
  */
@@ -17,9 +17,9 @@ interface Client {
   readonly weight: number;
   phase: "idle" | "waiting" | "holding" | "releasing" | "done" | "dead";
   place: number;
-  /** Until when it trusts its hold, in µs. */
+  /** The time until which it trusts its hold, in µs. */
   until: number;
-  /** Whether it believes that it is notified. */
+  /** Whether it trusts its subscription. */
   subscribed: boolean;
 }
 
@@ -80,7 +80,7 @@ class World {
     return answer;
   }
 
-  /** No waiter that is alive and can be reached is behind in the queue of a waiter that was granted. */
+  /** No live waiter that can be notified was passed over by a grant. */
   #inOrder(before: string[], records: Map<string, string>, granted: Map<string, number>): void {
     let passed: string | undefined;
     for (const id of before) {
@@ -117,17 +117,17 @@ class World {
     if (family.code === "w") args.push(String(client.weight), String(limit));
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
-    const [code, , place = 0, , deaf] = twice ? this.#run("acquire", client, args, pushLost) : first;
+    const [code, , place = 0, , unsubscribed] = twice ? this.#run("acquire", client, args, pushLost) : first;
     if (client.phase === "idle") client.phase = "waiting";
     if (answerLost || client.phase === "holding") return;
     if (code === 1) return this.#hold(client, sentAt + TTL * 1000);
     this.assert(code === 0, `the answer is ${code}`);
     client.place = place;
-    if (deaf === 1) client.subscribed = false;
+    if (unsubscribed === 1) client.subscribed = false;
   }
 
   release(client: Client, { pushLost = false, answerLost = false } = {}): void {
-    client.phase = "releasing"; // it trusts no hold from here on, and asks no more
+    client.phase = "releasing"; // from here on it trusts no hold and sends no acquire
     this.#run("release", client, [client.id, "1000", ""], pushLost);
     if (!answerLost) client.phase = "done"; // else it releases again
   }
@@ -173,7 +173,7 @@ class World {
         }),
       ];
       if (!subscribed || !this.redis.subscribers.has(channelOf(id))) continue;
-      yield [`${i} is deaf`, 1, (world) => world.redis.subscribers.delete(channelOf(id))];
+      yield [`${i} loses its subscription`, 1, (world) => world.redis.subscribers.delete(channelOf(id))];
     }
   }
 }

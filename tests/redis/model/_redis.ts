@@ -1,4 +1,4 @@
-/** As much of Redis as the scripts use, in memory, with a clock and subscribers that the test controls. */
+/** The part of Redis that the scripts use, in memory, with a clock and subscribers that the test controls. */
 
 type Value = { kind: "string"; text: string } | { kind: "hash" | "zset"; members: Map<string, string> };
 

@@ -13,7 +13,7 @@ for (const [name, model] of Object.entries(models(4, 1))) {
   });
 }
 
-/** Faults put into the scripts, which the exploration has to find. */
+/** Faults put into the scripts, which the exploration must find. */
 const [lock, semaphore] = Object.values(models(4, 1)) as [Model, Model];
 const broken: [what: string, model: Model, text: string, instead: string, violation: RegExp][] = [
   ["a newcomer overtakes", lock, "used == 0 and not queued and", "used == 0 and", /was passed over/],
