@@ -9,58 +9,54 @@ import { type Client, clients, redisTest, until, useIo, useNode } from "./_clien
 import { FaultProxy } from "./faults/_proxy.ts";
 
 for (const client of clients) {
-  redisTest(
-    `${client.name}: a waiter that cannot be notified is granted in turn, also under contention`,
-    async (bench) => {
-      const { server, connect } = bench;
-      const proxy = await FaultProxy.start(server.port);
-      const far = await client.connect(proxy.url);
-      try {
-        const ours = new RedisLock(far.backend, "a", { ttl: 3000 });
-        const theirs = new RedisLock(await connect(), "a", { ttl: 3000 });
-        const waiting = (count: number) => until(async () => (await theirs.inspect()).waiters.length === count);
-        // The NotifyMode of the first waiter in Redis: "p" by push, "h" by heartbeats.
-        const notified = (by: "p" | "h") =>
-          until(async () => {
-            const [id] = await server.send("ZRANGE", "interlock:lock:2:{a}:queue", 0, 0) as string[];
-            return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === by;
-          });
-
-        const first = await theirs.acquire();
-        const order: string[] = [];
-        const turn = ours.run(() => void order.push("ours"));
-        turn.catch(() => {}); // it is awaited below
-        await waiting(1);
-        await notified("p");
-        proxy.refuse();
-        proxy.cut("subscribers");
-        await notified("h");
-        let over = false;
-        const others = [0, 1].map(async () => {
-          while (!over) await theirs.run(() => void order.push("theirs"));
+  redisTest(`${client.name}: an unreachable waiter is granted in turn under contention`, async (bench) => {
+    const { server, connect } = bench;
+    const proxy = await FaultProxy.start(server.port);
+    const far = await client.connect(proxy.url);
+    try {
+      const ours = new RedisLock(far.backend, "a", { ttl: 3000 });
+      const theirs = new RedisLock(await connect(), "a", { ttl: 3000 });
+      const waiting = (count: number) => until(async () => (await theirs.inspect()).waiters.length === count);
+      // The NotifyMode of the first waiter in Redis: "p" by push, "h" by heartbeats.
+      const notified = (by: "p" | "h") =>
+        until(async () => {
+          const [id] = await server.send("ZRANGE", "interlock:lock:2:{a}:queue", 0, 0) as string[];
+          return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === by;
         });
-        await waiting(3);
-        await first.release();
-        await turn;
-        over = true;
-        await Promise.all(others);
-        assert.equal(order[0], "ours");
 
-        if (client.name === "@db/redis (double)") return; // it does not connect again
-        const second = await theirs.acquire();
-        const again = ours.acquire();
-        await waiting(1);
-        await proxy.accept();
-        await notified("p");
-        await second.release();
-        assert.equal(await (await again).release(), true);
-      } finally {
-        await far.close();
-        await proxy[Symbol.asyncDispose]();
-      }
-    },
-    { client },
-  );
+      const first = await theirs.acquire();
+      const order: string[] = [];
+      const turn = ours.run(() => void order.push("ours"));
+      turn.catch(() => {}); // it is awaited below
+      await waiting(1);
+      await notified("p");
+      proxy.refuse();
+      proxy.cut("subscribers");
+      await notified("h");
+      let over = false;
+      const others = [0, 1].map(async () => {
+        while (!over) await theirs.run(() => void order.push("theirs"));
+      });
+      await waiting(3);
+      await first.release();
+      await turn;
+      over = true;
+      await Promise.all(others);
+      assert.equal(order[0], "ours");
+
+      if (client.name === "@db/redis (double)") return; // it does not connect again
+      const second = await theirs.acquire();
+      const again = ours.acquire();
+      await waiting(1);
+      await proxy.accept();
+      await notified("p");
+      await second.release();
+      assert.equal(await (await again).release(), true);
+    } finally {
+      await far.close();
+      await proxy[Symbol.asyncDispose]();
+    }
+  }, { client });
 }
 
 /** Clients that never reconnect, by their settings. */
