@@ -1,10 +1,10 @@
 /** Real processes and real signals. Started by Deno it is done for all three run-times; by another one for itself. */
 import assert from "node:assert/strict";
 import { runtime, test } from "../_test.ts";
-import { isFree } from "./client.ts";
-import { said, type Server, signal, start, startServer } from "./round.ts";
+import { isFree } from "../shutdown/client.ts";
+import { said, type Server, signal, start, startServer } from "../shutdown/round.ts";
 import { nextTurn } from "../_tools.ts";
-import type { RuntimeName } from "./runtimes.ts";
+import type { RuntimeName } from "../shutdown/runtimes.ts";
 
 const RUNTIMES: RuntimeName[] = ["deno", "node", "bun"];
 const KIND = { deno: "fetch", node: "node", bun: "fetch" } as const;

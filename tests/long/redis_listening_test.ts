@@ -5,8 +5,8 @@ import { Redis as IoRedis5 } from "ioredis5";
 import { createClient as createClient6 } from "redis";
 import { createClient as createClient5 } from "redis5";
 import { RedisLock } from "../../lib/redis/mod.ts";
-import { type Client, clients, redisTest, until, useIo, useNode } from "./_clients.ts";
-import { FaultProxy } from "./faults/_proxy.ts";
+import { type Client, clients, redisTest, until, useIo, useNode } from "../redis/_clients.ts";
+import { FaultProxy } from "../redis/faults/_proxy.ts";
 
 for (const client of clients) {
   redisTest(`${client.name}: an unreachable waiter is granted in turn under contention`, async (bench) => {

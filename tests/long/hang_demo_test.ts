@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { runtime, test } from "./_test.ts";
+import { runtime, test } from "../_test.ts";
 
-const main = fileURLToPath(new URL("../examples/hang/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../examples/hang/main.ts", import.meta.url));
 const before = runtime === "deno"
   ? ["run", "-A"]
   : runtime === "node"

@@ -15,8 +15,8 @@ import {
   TimeoutError,
 } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { closeIo, connectNode, noPushClient, redisTest, until } from "./_clients.ts";
-import { freePort } from "./_server.ts";
+import { closeIo, connectNode, noPushClient, redisTest, until } from "../redis/_clients.ts";
+import { freePort } from "../redis/_server.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
 async function fails(call: Promise<unknown>, type: typeof RedisError | typeof TimeoutError, text: RegExp, ms = 5000) {

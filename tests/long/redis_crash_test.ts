@@ -10,9 +10,9 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import type { Acquirable } from "../../lib/types.ts";
-import { clients, redisTest, until } from "./_clients.ts";
-import { Server } from "./_server.ts";
-import { StoppedBackend } from "./_stopped.ts";
+import { clients, redisTest, until } from "../redis/_clients.ts";
+import { Server } from "../redis/_server.ts";
+import { StoppedBackend } from "../redis/_stopped.ts";
 
 /** Milliseconds by which a crash may delay the next waiter beyond a ttl, and a margin for a busy machine. */
 const DELAY = 250;
