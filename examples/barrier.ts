@@ -1,4 +1,4 @@
-/** A computation in rounds: nobody may begin a round before all have ended the one before. */
+/** A computation in rounds: no worker may begin a round before all have ended the one before. */
 import { Barrier } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -19,7 +19,7 @@ export async function tooEarly(meet: () => Promise<unknown>): Promise<number> {
 }
 
 export async function main(print: (line: string) => void = console.log) {
-  print(`without a barrier somebody began too early: ${await tooEarly(() => Promise.resolve()) > 0}`);
+  print(`without a barrier a worker began too early: ${await tooEarly(() => Promise.resolve()) > 0}`);
   const barrier = new Barrier(3);
   print(`with a barrier: ${await tooEarly(() => barrier.wait())} times`);
 }

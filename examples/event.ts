@@ -1,4 +1,4 @@
-/** Runners wait for the start: asking again and again against being told. */
+/** Runners wait for the start: polling against an Event. */
 import { Event } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 

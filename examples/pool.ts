@@ -28,7 +28,7 @@ export async function main(print: (line: string) => void = console.log) {
   const pool = new Pool(3);
   await pool.createTask(() => Promise.reject(new Error("page not found")));
   pool.close();
-  print(`a failure that nobody looked at: ${await pool.join().catch((error) => error.message)}`);
+  print(`an unobserved failure: ${await pool.join().catch((error) => error.message)}`);
 }
 
 if (import.meta.main) await main();

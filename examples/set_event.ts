@@ -2,7 +2,7 @@
 import { SetEvent, TimeoutError } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What is left when the server stops waiting. */
+/** The connections that are left when the server stops waiting. */
 export async function drain(connections: SetEvent<unknown>, grace: number): Promise<number> {
   try {
     await connections.wait({ timeout: grace });

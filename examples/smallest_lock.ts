@@ -1,6 +1,6 @@
 /**
- * The smallest Redis lock there is (SET NX, DEL) answers true or false at once, and has two faults: anybody can release it,
- * and a holder that crashed locks everybody out. The same two methods without the faults.
+ * The smallest Redis lock there is (SET NX, DEL) answers true or false at once, and has two faults: any caller can release
+ * it, and a crashed holder blocks it forever. The same two methods without the faults.
  */
 import { type Backend, type Lease, RedisLock } from "@interlock/interlock/redis";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,8 +29,8 @@ export async function main(print: (line: string) => void = console.log, url?: st
   const { backend, close } = await connect(url);
   const [mine, yours] = [new SmallestLock(backend, "a"), new SmallestLock(backend, "a")];
   print(`first one gets it: ${await mine.acquire()}, second one: ${await yours.acquire()}`);
-  print(`somebody else releases it: ${await yours.release()}, the holder does: ${await mine.release()}`);
-  // As a crash would leave it: nobody renews and nobody releases.
+  print(`another caller releases it: ${await yours.release()}, the holder does: ${await mine.release()}`);
+  // As after a crash: no renewal and no release.
   const crashed = new SmallestLock(backend, "b", false);
   await crashed.acquire();
   const next = new SmallestLock(backend, "b");

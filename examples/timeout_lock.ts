@@ -1,4 +1,4 @@
-/** Giving up on a lock: a race against a timer leaves it locked for ever, a TimeoutLock does not. */
+/** Timing out: a race against a timer leaves the lock locked forever, a TimeoutLock does not. */
 import { Lock, TimeoutLock } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -13,11 +13,11 @@ export async function isStuck(lock: Lock, giveUp: () => Promise<unknown>): Promi
 
 export async function main(print: (line: string) => void = console.log) {
   const raced = new Lock();
-  // The race is lost, but the waiter is still in line: the lock is handed to nobody.
+  // The race is lost, but the waiter is still in the queue, and is granted the lock later.
   const race = () => Promise.race([raced.acquire(), sleep(5).then(() => Promise.reject(new Error("too late")))]);
-  print(`Promise.race against a timer: stuck for ever? ${await isStuck(raced, race)}`);
+  print(`Promise.race against a timer: stuck forever? ${await isStuck(raced, race)}`);
   const patient = new TimeoutLock(5);
-  print(`TimeoutLock: stuck for ever? ${await isStuck(patient, () => patient.acquire())}`);
+  print(`TimeoutLock: stuck forever? ${await isStuck(patient, () => patient.acquire())}`);
 }
 
 if (import.meta.main) await main();

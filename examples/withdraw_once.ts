@@ -4,7 +4,7 @@ import { RedisKeyedMutex } from "@interlock/interlock/redis";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, start } from "./shared/redis.ts";
 
-/** What all machines share, as a database would be. */
+/** Shared by all machines, as a database would be. */
 const paid = new Set<string>();
 
 /** Looks, works, writes: two at once would both find nothing. */

@@ -13,7 +13,7 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   lock: ["without a lock: 10 of 20 read back what they wrote", "with a lock: 20 of 20 read back what they wrote"],
   smallest_lock: { testedBy: "redis/examples_test.ts" },
   swap_by_one_line: { testedBy: "redis/examples_test.ts" },
-  timeout_lock: ["Promise.race against a timer: stuck for ever? true", "TimeoutLock: stuck for ever? false"],
+  timeout_lock: ["Promise.race against a timer: stuck forever? true", "TimeoutLock: stuck forever? false"],
   crawl_roles: { testedBy: "redis/examples_test.ts" },
   event: [
     "three that poll asked more than three times: true",
@@ -29,10 +29,10 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "a buffer: nothing missed, in order: true, never more than 3 inside: true",
   ],
   semaphore: ["without a limit: 9 requests at once", "with a semaphore: 3 requests at once"],
-  barrier: ["without a barrier somebody began too early: true", "with a barrier: 0 times"],
+  barrier: ["without a barrier a worker began too early: true", "with a barrier: 0 times"],
   pool: [
     "at most 3 fetches at once, never more than a few URLs ahead: true",
-    "a failure that nobody looked at: page not found",
+    "an unobserved failure: page not found",
   ],
   rw_lock: [
     "without a lock: 3 of 6 readers saw a table that was half changed",

@@ -1,4 +1,4 @@
-/** Scenario A: a real HTTP order service on loopback, and what its locks do to users who have nothing to do with each other. */
+/** Scenario A: a real HTTP order service on loopback, and the effect of its locks on independent users. */
 import { KeyedMutex, Lock } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fourOrders, ORDERS, serving, type Turns } from "../one_queue_per_user.ts";
@@ -17,7 +17,7 @@ export interface Row {
 export async function orders(stage: Stage): Promise<Row[]> {
   stage.say("Two orders of user 1, two of user 2; 1 s of work each, shown 4 times as fast.");
   const lock = new Lock(), users = new KeyedMutex<number>();
-  stage.say("\nOne lock for everybody:");
+  stage.say("\nOne lock for all users:");
   const all = await shown(stage, (_, work) => lock.run(work));
   stage.say("\nOne queue per user (KeyedMutex):");
   const each = await shown(stage, (user, work) => users.run(user, work));
@@ -50,7 +50,7 @@ async function shown(stage: Stage, turns: Turns): Promise<{ atOnce: number; time
   });
 }
 
-/** What is kept of many users by a dictionary of locks, and by a KeyedMutex. */
+/** The entries kept for many users by a dictionary of locks, and by a KeyedMutex. */
 async function manyUsers(): Promise<{ kept: number; left: number }> {
   const dictionary = new Map<number, Lock>(), users = new KeyedMutex<number>();
   const both: Turns = async (user, work) => {

@@ -27,8 +27,8 @@ async function retryInside(): Promise<string> {
 }
 
 /**
- * `deadline` ends your waiting, not the call: an `acquire` inside of it stays in the queue and is granted later, to
- * nobody's use. Pass its signal or its time to the call instead, as below.
+ * `deadline` ends your waiting, not the call: an `acquire` inside of it stays in the queue and is granted later, in
+ * vain. Pass its signal or its time to the call instead, as below.
  */
 async function deadlineAround(): Promise<string> {
   const lock = new Lock();

@@ -3,10 +3,10 @@ import { type Backend, nodeRedis } from "@interlock/interlock/redis";
 import process from "node:process";
 import { createClient } from "redis";
 
-/** Connects to `url`, REDIS_URL unless given. */
+/** Connects to `url`, by default REDIS_URL. */
 export async function connect(url = process.env.REDIS_URL): Promise<{ backend: Backend; close: () => void }> {
   if (!url) throw new Error("Cannot connect to Redis: set REDIS_URL, such as redis://127.0.0.1:6379");
-  // About a second of trying; left out, it tries for ever.
+  // Tries for about a second; without it, indefinitely.
   const reconnectStrategy = (tries: number, cause: Error) => tries < 20 ? 50 : cause;
   const client = createClient({ url, socket: { reconnectStrategy } });
   client.on("error", () => {}); // its calls report them

@@ -11,7 +11,7 @@ const expected: Record<string, string[]> = {
   withdraw_once: ["without a lock: 3 times", "with lockOnArguments: 1 time"],
   smallest_lock: [
     "first one gets it: true, second one: false",
-    "somebody else releases it: false, the holder does: true",
+    "another caller releases it: false, the holder does: true",
     "after a crash it is free again by itself: true",
   ],
   crawl_roles: [
