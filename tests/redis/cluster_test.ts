@@ -5,17 +5,20 @@ import { createCluster } from "redis";
 import { type Backend, ioRedis, nodeRedis, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { closeIo, until } from "./_clients.ts";
-import { Server } from "./_server.ts";
+import { freePort, Server } from "./_server.ts";
 
 async function startCluster(): Promise<Server[]> {
-  const start = () => Server.start("--cluster-enabled", "yes", "--cluster-node-timeout", "2000");
-  const nodes = await Promise.all([start(), start(), start()]);
+  // By default the nodes talk on their port plus 10,000, which another process may be using.
+  const ports = [await freePort(), await freePort(), await freePort()];
+  const start = (port: number) =>
+    Server.start("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", String(port));
+  const nodes = await Promise.all(ports.map(start));
   const ends = [0, 5461, 10923, 16384];
   for (const [i, node] of nodes.entries()) {
     await node.send("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
     await node.send("CLUSTER", "ADDSLOTSRANGE", ends[i]!, ends[i + 1]! - 1);
   }
-  for (const node of nodes.slice(1)) await node.send("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port);
+  for (const node of nodes.slice(1)) await node.send("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port, ports[0]!);
   for (const node of nodes) {
     await until(async () => {
       const info = String(await node.send("CLUSTER", "INFO"));

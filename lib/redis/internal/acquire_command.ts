@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { acquireArguments, livenessOf, type NotifyMode } from "./acquire_arguments.ts";
+import { acquireArguments, livenessOf, NotifyMode } from "./acquire_arguments.ts";
 import { now } from "./clock.ts";
 import type { RedisConnection } from "./connection.ts";
 import { codeOf, NoAnswerError, RedisError } from "../errors.ts";
@@ -96,6 +96,9 @@ export class AcquireCommand {
     this.#connection.sawTime(code === 1 ? second : first);
     if (code === -2) return { kind: "refused" };
     if (code === 1) return { kind: "granted", fence: first, sentAt };
+    if (mode !== NotifyMode.none && first !== 0 && second === 0 && more !== 1) {
+      throw new NoAnswerError("the answer names no place in the queue");
+    }
     const flags = { deaf: deaf === 1, more: more === 1 };
     return { kind: "waiting", sentAt, mode, serverTime: first, place: second, askAt, ...flags };
   }

@@ -120,8 +120,8 @@ export class FaultProxy implements AsyncDisposable {
 
   /** Sends after the latency; never before an earlier chunk. */
   #later(send: () => void): void {
-    if (this.latency === 0) return send();
     const now = performance.now();
+    if (this.latency === 0 && this.#due <= now) return send();
     this.#due = Math.max(this.#due, now + this.latency + Math.random() * this.jitter);
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
