@@ -1,9 +1,9 @@
 /** Subscriptions follow the commands: a new command connection renews the subscription. */
 import assert from "node:assert/strict";
-import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "../../../lib/redis/mod.ts";
-import { test } from "../../_test.ts";
-import { flushMicrotasks } from "../../_tools.ts";
-import { clients, redisTest, until } from "../_clients.ts";
+import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { flushMicrotasks } from "../_tools.ts";
+import { clients, redisTest, until } from "../redis/_clients.ts";
 
 for (const client of clients.filter(({ name }) => !name.startsWith("@db"))) {
   redisTest(

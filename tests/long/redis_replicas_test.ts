@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type Backend, RedisError, RedisLock, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { watch } from "../_tools.ts";
-import { type Bench, clients, redisTest, until } from "./_clients.ts";
-import { Server } from "./_server.ts";
+import { type Bench, clients, redisTest, until } from "../redis/_clients.ts";
+import { Server } from "../redis/_server.ts";
 
 const ONE = { count: 1, timeout: 200 };
 

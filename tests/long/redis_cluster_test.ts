@@ -4,8 +4,8 @@ import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { type Backend, ioRedis, nodeRedis, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { closeIo, until } from "./_clients.ts";
-import { freePort, Server } from "./_server.ts";
+import { closeIo, until } from "../redis/_clients.ts";
+import { freePort, Server } from "../redis/_server.ts";
 
 async function startCluster(): Promise<Server[]> {
   // By default the nodes talk on their port plus 10,000, which another process may be using.
