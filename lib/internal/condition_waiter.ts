@@ -16,7 +16,7 @@ export class ConditionWaiter extends PlainWaiter<void> implements Borrower {
   readonly #hold: Hold;
   readonly #reject: (reason: unknown) => void;
   #isNotified = false;
-  #isCancelled = false;
+  /** Why the wait was cancelled, if it was. */
   #reason: unknown;
 
   /** @param reject Rejects the wait. */
@@ -43,7 +43,6 @@ export class ConditionWaiter extends PlainWaiter<void> implements Borrower {
 
   /** The same, to reject. */
   onCancelled(reason: unknown): void {
-    this.#isCancelled = true;
     this.#reason = reason;
     this.#repark(() => this.#reject(reason));
   }
@@ -54,7 +53,7 @@ export class ConditionWaiter extends PlainWaiter<void> implements Borrower {
     else this.lender.queue.remove(hold);
     // A notification for a wait that has ended belongs to the next one.
     if (this.#isNotified) this.#queue.wakeOne();
-    this.#reject(this.#isCancelled ? this.#reason : releasedMeanwhile(this.waitsFor));
+    this.#reject(releasedMeanwhile(this.waitsFor, this.#reason));
   }
 
   /** Takes the hold back by way of the lock's queue. Nothing cancels this wait. */
@@ -71,9 +70,10 @@ export class ConditionWaiter extends PlainWaiter<void> implements Borrower {
   }
 }
 
-/** The error of a wait whose guard was released. */
-export function releasedMeanwhile({ operation }: WaitedFor): NotHeldError {
-  return new NotHeldError(`Cannot ${operation}: its guard was released meanwhile`);
+/** The error of a wait whose guard was released: it ends without the lock, also if it had been cancelled before. */
+export function releasedMeanwhile({ operation }: WaitedFor, cause?: unknown): NotHeldError {
+  const message = `Cannot ${operation}: its guard was released meanwhile`;
+  return cause === undefined ? new NotHeldError(message) : new NotHeldError(message, { cause });
 }
 
 function unreachable(): void {}
