@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { CallTimeout } from "./internal/call_timeout.ts";
 import { hook } from "./internal/hook.ts";
 import { timedOut } from "./internal/cancellation.ts";
 import {
@@ -172,14 +173,18 @@ export class Condition implements Acquirable<Guard> {
     const limits = readWaitOptions(options);
     const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
-    const whole = limits && { ...limits, deadline: performance.now() + limits.timeout };
-    for (;;) {
-      this.#checkHolder(hold);
-      const result = predicate();
-      const value = isThenable(result) ? await result : result;
-      this.#checkHolder(hold);
-      if (value) return value;
-      await this.#wait(hold, whole);
+    const call = limits && new CallTimeout(limits.timeout);
+    try {
+      for (;;) {
+        this.#checkHolder(hold);
+        const result = predicate();
+        const value = isThenable(result) ? await result : result;
+        this.#checkHolder(hold);
+        if (value) return value;
+        await this.#wait(hold, limits, call);
+      }
+    } finally {
+      call?.end();
     }
   }
 
@@ -220,20 +225,20 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /** Waits for one notification. */
-  #wait(hold: Hold, limits: WaitLimits | undefined): Promise<void> {
+  #wait(hold: Hold, limits: WaitLimits | undefined, call?: CallTimeout): Promise<void> {
     throwIfAborted(limits);
-    if (limits !== undefined && isOver(limits)) throw timedOut(this.#self.operation, limits.timeout);
+    if (limits?.timeout === 0 || call?.isOver) throw timedOut(this.#self.operation, limits!.timeout);
     return new Promise((resolve, reject) => {
       const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, reject);
       // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
-      this.#queue.join(waiter, () => waiter.onNotified(resolve), (reason) => waiter.onCancelled(reason), limits);
+      this.#queue.join(
+        waiter,
+        () => waiter.onNotified(resolve),
+        (reason) => waiter.onCancelled(reason),
+        limits && { ...limits, call },
+      );
       if (hook !== undefined) hook.release(this.#mutex, hold);
       this.#mutex.handOff();
     });
   }
-}
-
-/** Whether no time is left to wait. */
-function isOver({ timeout, deadline = Infinity }: WaitLimits): boolean {
-  return timeout === 0 || deadline <= performance.now();
 }

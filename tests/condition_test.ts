@@ -230,6 +230,23 @@ test("Condition: timeout bounds the whole waitFor, and the message names the who
     await rejectsWith(other.promise, own);
   }));
 
+test("Condition: the time of a waitFor runs while its predicate is awaited, and ends with the call", () =>
+  withFakeTime(async (time) => {
+    const condition = new Condition();
+    let answer: (value: boolean) => void;
+    const answered = new Promise<boolean>((resolve) => answer = resolve);
+    const waiting = watch(condition.run(() => condition.waitFor(() => answered, { timeout: 100 })));
+    await flushMicrotasks();
+    time.advance(100);
+    assert.equal(await states([waiting]), "pending");
+    answer!(false);
+    assert.equal(await states([waiting]), "rejected");
+    assert.ok(waiting.reason instanceof TimeoutError);
+    assert.deepEqual([condition.locked, condition.waiting], [false, 0]);
+    assert.equal(await condition.run(() => condition.waitFor(() => "there", { timeout: 100 })), "there");
+    assert.equal(time.timers, 0);
+  }));
+
 test("Condition: taking the lock back is bounded by nothing, not even by a TimeoutLock's time", () =>
   withFakeTime(async (time) => {
     const lock = new TimeoutLock(10);

@@ -20,7 +20,7 @@
  */
 import { TimeoutError } from "../errors.ts";
 import type { WaitLimits } from "./check.ts";
-import { type Timed, TimerRegistry } from "./timers.ts";
+import { type Clock, type Timed, TimerRegistry } from "./timers.ts";
 
 /** How a wait was cancelled. */
 export type CancelOutcome = "timeout" | "aborted";
@@ -29,6 +29,14 @@ export type CancelOutcome = "timeout" | "aborted";
 export interface CancelLimits extends Partial<WaitLimits> {
   /** Whether the time-out keeps the process alive. Default: true. */
   readonly keepsAlive?: boolean;
+  /** The time-out of the whole call, where it waits several times; used in place of `timeout`. */
+  readonly call?: CallClock | undefined;
+}
+
+/** Counts the time of one call for all of its waits. */
+export interface CallClock extends Clock {
+  /** The wait ends when the time is over. */
+  add(wait: CancelRegistration): void;
 }
 
 /** The owner of registered waits: a queue, a pause, a lease. */
@@ -43,7 +51,7 @@ export interface Cancellable<R> {
 export class CancelRegistration implements Timed {
   readonly #target: Cancellable<CancelRegistration>;
   #signals: SignalRegistry | undefined;
-  timers: TimerRegistry | undefined;
+  clock: Clock | undefined = undefined;
   deadline: number = Infinity;
   order: number = 0;
   /** The waits with the same signal that were registered before and after it. */
@@ -55,18 +63,16 @@ export class CancelRegistration implements Timed {
   }
 
   /** Throws what `signal.addEventListener` throws; nothing is registered then. */
-  begin({ signal, timeout = Infinity, deadline = Infinity, keepsAlive = true }: CancelLimits): this {
+  begin({ signal, timeout = Infinity, call, keepsAlive = true }: CancelLimits): this {
     if (signal !== undefined) this.#signals = SignalRegistry.join(signal, this);
-    if (timeout === Infinity && deadline === Infinity) return this;
-    const timers = TimerRegistry.inForce(keepsAlive, onDue);
-    this.timers = timers;
-    timers.add(this, timeout, deadline);
+    if (call !== undefined) call.add(this);
+    else if (timeout !== Infinity) TimerRegistry.inForce(keepsAlive, onDue).add(this, timeout);
     return this;
   }
 
   /** Whether the clock of its time-out is gone: it will never be over. */
   get isStale(): boolean {
-    return this.timers !== undefined && !this.timers.isInForce();
+    return this.clock !== undefined && !this.clock.isInForce();
   }
 
   get signal(): AbortSignal | undefined {
@@ -75,9 +81,9 @@ export class CancelRegistration implements Timed {
 
   /** Forgets signal and time-out. Calling it again does nothing. */
   end(): void {
-    const { timers } = this;
-    this.timers = undefined;
-    timers?.delete();
+    const { clock } = this;
+    this.clock = undefined;
+    clock?.delete();
     const signals = this.#signals;
     this.#signals = undefined;
     signals?.leave(this);

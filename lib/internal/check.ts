@@ -108,8 +108,6 @@ export interface WaitLimits {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds; Infinity without a time-out. */
   readonly timeout: number;
-  /** The moment on the monotonic clock at which the time is over, in ms. Default: `timeout` from now. */
-  readonly deadline?: number;
 }
 
 /**
@@ -146,7 +144,7 @@ export function admit(options: WaitOptions | undefined): WaitLimits | undefined 
 }
 
 /** Throws the reason of a signal that is aborted. */
-export function throwIfAborted(limits: WaitLimits | undefined): void {
+export function throwIfAborted(limits: Partial<WaitLimits> | undefined): void {
   if (limits?.signal?.aborted) throw limits.signal.reason;
 }
 

@@ -22,14 +22,22 @@ const CHILDREN = 4;
 /** How many more entries than pending ones the heap may hold. */
 const SPARE = 32;
 
+/** What counts a time-out. */
+export interface Clock {
+  /** Forgets a time-out that has ended. */
+  delete(): void;
+  /** Whether it is the clock that calls are made under now. */
+  isInForce(): boolean;
+}
+
 /** Something that ends at a deadline. Its registry sets the deadline and the order. */
 export interface Timed {
   /** On the monotonic clock, in ms. */
   deadline: number;
   /** The order among equal deadlines. */
   order: number;
-  /** The registry that counts it; undefined once it has ended. */
-  timers: TimerRegistry | undefined;
+  /** What counts it; undefined once it has ended. */
+  clock: Clock | undefined;
 }
 
 type OnDue = (due: readonly Timed[]) => void;
@@ -51,7 +59,7 @@ function readNow(): () => number {
 const latest: Record<"true" | "false", TimerRegistry | undefined> = { true: undefined, false: undefined };
 
 /** The deadlines that share one timer. */
-export class TimerRegistry {
+export class TimerRegistry implements Clock {
   // #heap is ordered by deadline, then by order; it holds the #pending ones and others that have ended since.
   // #pending > 0 implies that the timer is set, for the earliest deadline or sooner.
   #heap: Timed[] = [];
@@ -90,7 +98,6 @@ export class TimerRegistry {
     return (this.#setTimeout === firstSetTimeout && !this.#isMarkedFake) || this.#now !== firstNow;
   }
 
-  /** Whether its clock is the one that calls are made under now. */
   isInForce(): boolean {
     return setTimeout === this.#setTimeout && performance.now === this.#now && areMarkedFake() === this.#isMarkedFake;
   }
@@ -99,11 +106,12 @@ export class TimerRegistry {
     return Math.max(this.#now.call(this.#performance), this.#latest);
   }
 
-  /** Ends it after `timeout` ms, or at a `deadline` that is not Infinity. */
-  add(timed: Timed, timeout: number, deadline: number): void {
+  /** Ends it after `timeout` ms. */
+  add(timed: Timed, timeout: number): void {
     const now = this.#time();
     // A timer counts whole milliseconds; rounding up is never early.
-    const end = deadline === Infinity ? now + Math.ceil(timeout) : deadline;
+    const end = now + Math.ceil(timeout);
+    timed.clock = this;
     timed.deadline = end;
     timed.order = this.#joined++;
     this.#pending++;
@@ -128,7 +136,7 @@ export class TimerRegistry {
   #sweep(): void {
     const entries = this.#heap;
     this.#heap = [];
-    for (const entry of entries) if (entry.timers === this) this.#push(entry);
+    for (const entry of entries) if (entry.clock === this) this.#push(entry);
   }
 
   #start(deadline: number, now: number): void {
@@ -166,7 +174,7 @@ export class TimerRegistry {
   #take(time: number): Timed[] {
     const due: Timed[] = [];
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      const isPending = first.timers === this;
+      const isPending = first.clock === this;
       if (isPending && first.deadline > time) break;
       this.#shift();
       if (isPending) due.push(first);

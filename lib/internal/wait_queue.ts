@@ -8,8 +8,7 @@
  *
  * @module
  */
-import type { Cancellable, CancelOutcome } from "./cancellation.ts";
-import type { WaitLimits } from "./check.ts";
+import type { Cancellable, CancelLimits, CancelOutcome } from "./cancellation.ts";
 import { hook } from "./hook.ts";
 import { grant, reportGiveUp, reportWait, type Resolve, type Waiter } from "./waiter.ts";
 import { timedOutError, WaiterRegistration } from "./waiter_registration.ts";
@@ -59,7 +58,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   }
 
   /** Joins the end of the queue. */
-  wait(waiter: W, limits?: WaitLimits): Promise<T> {
+  wait(waiter: W, limits?: CancelLimits): Promise<T> {
     if (limits !== undefined) {
       return new Promise((resolve, reject) => this.join(waiter, resolve, reject, limits));
     }
@@ -71,7 +70,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   }
 
   /** The same for callers that do more than settle a promise. */
-  join(waiter: W, resolve: Resolve<T>, reject: (reason: unknown) => void, limits?: WaitLimits): void {
+  join(waiter: W, resolve: Resolve<T>, reject: (reason: unknown) => void, limits?: CancelLimits): void {
     const { timeout = Infinity } = limits ?? {};
     if (timeout === 0) return reject(timedOutError(waiter, 0));
     waiter.resolve = resolve;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Event, KeyedMutex, Lock, Semaphore, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { type CancelOutcome, onCancel, pause } from "../../lib/internal/cancellation.ts";
+import { CallTimeout } from "../../lib/internal/call_timeout.ts";
 import { CountingController, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
 
 const MANY = 100_000;
@@ -327,14 +328,14 @@ test("cancellation: a foreign signal whose addEventListener releases the lock", 
   }
 });
 
-test("onCancel: calls once, for the signal or the time or at a deadline, unless it was ended", () =>
+test("onCancel: calls once, for the signal or the time, its own or the call's, unless it was ended", () =>
   withFakeTime((time) => {
     const controller = new CountingController();
     const { signal } = controller;
     const outcomes: CancelOutcome[] = [];
     const note = (outcome: CancelOutcome) => void outcomes.push(outcome);
     onCancel({ signal, timeout: 10 }, note);
-    onCancel({ deadline: performance.now() + 20 }, note);
+    onCancel({ call: new CallTimeout(20) }, note);
     onCancel({ signal, timeout: 15 }, note).end();
     const byBoth = onCancel({ signal, timeout: 30 }, note);
     time.advance(10);

@@ -1,7 +1,7 @@
 /** Replaced timers: a call ends by the clock under which it was made, and a call that is left over affects no later one. */
 import assert from "node:assert/strict";
 import { install } from "@sinonjs/fake-timers";
-import { Event, type Guard, Lock, TimeoutError } from "../../mod.ts";
+import { Condition, Event, type Guard, Lock, TimeoutError } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { FakeTime, flushMicrotasks, states, watch, type Watched } from "../_tools.ts";
 
@@ -102,6 +102,22 @@ for (const [name, make] of Object.entries(fakes)) {
       fake.advance(1);
       assert.equal(await states(waiters), "rejected rejected rejected");
       for (const { reason } of waiters) assert.ok(reason instanceof TimeoutError);
+    }));
+
+  test(`fake clock (${name}): timeout bounds the whole of waitFor`, () =>
+    under(make, async (fake) => {
+      const condition = new Condition();
+      const waiter = watch(condition.run(() => condition.waitFor(() => false, { timeout: 100 })));
+      for (let round = 0; round < 3; round++) {
+        await flushMicrotasks();
+        fake.advance(30);
+        await condition.run(() => condition.notifyAll());
+      }
+      fake.advance(9);
+      assert.equal(await states([waiter]), "pending");
+      fake.advance(1);
+      assert.equal(await states([waiter]), "rejected");
+      assert.ok(waiter.reason instanceof TimeoutError);
     }));
 
   test(`fake clock (${name}): times above what a timer can count`, () =>
