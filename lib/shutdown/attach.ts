@@ -35,9 +35,16 @@ export function checkAttach(state: ShutdownState, server: unknown, options: Atta
 }
 
 /** Ties the server to `state`. */
-export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): AttachedServer {
+export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
   owners.set(server, state);
   state.atEnd.push(() => owners.delete(server));
+  const attached = attachedServer(state, server, label);
+  state.servers.push(attached);
+  if (state.phase !== "serving") attached.begin();
+  if (state.listenersClosed) attached.stopListening();
+}
+
+function attachedServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): AttachedServer {
   if ("emit" in server) return new NodeServer(state, server, label);
   return new FetchServer(state, "shutdown" in server ? denoAbilities(server) : bunAbilities(server));
 }

@@ -218,10 +218,7 @@ export class GracefulShutdown implements AsyncDisposable {
     const state = this.#state;
     checkAttach(state, server, options);
     this.#use("attach server");
-    if (isAttached(server)) return server;
-    const attached = attachTo(state, server, options?.label);
-    state.servers.push(attached);
-    if (state.listenersClosed) attached.stopListening();
+    if (!isAttached(server)) attachTo(state, server, options?.label);
     return server;
   }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { calmTurn } from "./calm_turn.ts";
+import { acceptQueueEmpty } from "./accept_queue.ts";
 import { cleanUp } from "./clean_up.ts";
 import { drain } from "./drain.ts";
 import type { ResponseTracker } from "./fetch/response_tracker.ts";
@@ -25,14 +25,16 @@ export async function runSequence(
     state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
   });
   tracker.sweep(); // which answers are complete decides how servers stop listening
-  const isBusy = state.servers.some((server) => server.isBusy());
+  const isBusy = () => state.servers.some((server) => server.isBusy());
   state.phase = delay === 0 ? "draining" : "delaying";
-  if (delay === 0 && !isBusy) stopListening(state);
+  for (const server of state.servers) server.begin();
+  const atOnce = delay === 0 && !isBusy();
+  if (atOnce) stopListening(state);
   notify(state, reason);
-  if (delay > 0) await state.pause(delay);
-  if (delay > 0 || isBusy) {
+  if (!atOnce) {
+    await state.pause(delay);
     state.phase = "draining";
-    if (isBusy) await calmTurn();
+    if (isBusy()) await acceptQueueEmpty(() => state.servers.reduce((sum, { accepted }) => sum + accepted, 0));
     stopListening(state);
   }
   startCallbacks(state);

@@ -24,8 +24,12 @@ export type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
-  /** Whether new connections may be arriving at this moment. */
+  /** Number of connections that were accepted so far, where it is known. */
+  readonly accepted: number;
+  /** Whether new connections are likely to be arriving at this moment. */
   isBusy(): boolean;
+  /** Called at the signal: from here on `server.close()` leaves the connections alone, also a framework's call. */
+  begin(): void;
   /** Closes the listening socket, and lets each connection go after its last answer. */
   stopListening(): void;
   /** Called every few ms while draining: closes connections that are idle. */

@@ -198,3 +198,18 @@ test(`shutdown: a server that starts to listen after the signal stops at once, $
   open();
   assert.equal((await shutdown.finished).drained, true);
 });
+
+test(`shutdown: a server that the service itself closes at the signal serves late requests, too, ${runtime}`, async () => {
+  const shutdown = quiet({ delay: 20, idle: 10_000 });
+  const server = shutdown.attach(createServer((request, response) => void response.end(`done ${request.url};`)));
+  shutdown.signal.addEventListener("abort", () => void server.close());
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/first");
+  await client.gets(/done \/first;/);
+  shutdown.request();
+  await nextTurn();
+  client.send("/last");
+  await client.gets(/done \/last;/);
+  await client.end();
+  assert.equal((await shutdown.finished).drained, true);
+});

@@ -60,9 +60,13 @@ export class FetchServer implements AttachedServer {
     this.#server = server;
   }
 
+  readonly accepted = 0; // unknown
+
   isBusy(): boolean {
     return false; // unknown
   }
+
+  begin(): void {}
 
   stopListening(): void {
     this.#closed = this.#stop();

@@ -35,8 +35,10 @@ interface WithListeners {
 /** How often close() looks for open connections, in ms. */
 const STEP = 10;
 
-/** As many open connections make a server busy. */
+/** A server is busy with as many open connections, or as many new ones within {@linkcode RECENTLY}. */
 const BUSY = 8;
+/** In ms. */
+const RECENTLY = 100;
 
 /** One attached server. */
 export class NodeServer implements AttachedServer {
@@ -49,6 +51,9 @@ export class NodeServer implements AttachedServer {
   readonly #carriers = new Set<SocketLike>();
   readonly #undo: (() => void)[];
   #closed: Promise<void> | undefined;
+  #accepted = 0;
+  /** When the last {@linkcode BUSY} connections were accepted, in a ring. */
+  readonly #acceptedAt = Array<number>(BUSY).fill(-Infinity);
 
   constructor(
     state: ShutdownState,
@@ -63,12 +68,20 @@ export class NodeServer implements AttachedServer {
     this.#undo = [interpose(server, (event, args, pass) => this.#intercept(event, args, pass))];
   }
 
+  get accepted(): number {
+    return this.#accepted;
+  }
+
   isBusy(): boolean {
-    return this.#sockets.size >= BUSY;
+    const oldest = this.#acceptedAt[this.#accepted % BUSY]!;
+    return this.#sockets.size + this.#carriers.size >= BUSY || performance.now() - oldest < RECENTLY;
+  }
+
+  begin(): void {
+    this.#undo.push(keepConnections(this.#server));
   }
 
   stopListening(): void {
-    this.#undo.push(keepConnections(this.#server));
     this.#closeListener();
     if (this.#state.refuses) this.#refuseContinue();
     this.#sockets.restartIdleTime();
@@ -139,6 +152,7 @@ export class NodeServer implements AttachedServer {
   #meet(event: string, opened: unknown): void {
     switch (event) {
       case "connection":
+        this.#acceptedAt[this.#accepted++ % BUSY] = performance.now();
         // Under TLS, requests come on the "secureConnection" instead.
         if ("setSecureContext" in this.#server) this.#carry(opened as SocketLike);
         else if (!isHttp2(this.#server)) this.#sockets.meet(opened as SocketLike);

@@ -1,0 +1,29 @@
+/**
+ * The accept queue: connections that the system has accepted and the process has not. The system resets them when the
+ * listener is closed. Node takes one connection from the queue in each turn of its event loop, so a turn without a new
+ * connection implies that the queue was empty.
+ *
+ * @module
+ */
+
+/** The longest wait, in ms: the queue of an overloaded server never empties. */
+const LONGEST = 250;
+
+/**
+ * Resolves when the accept queue is empty, or after 250 ms. For run-times with node:http.
+ *
+ * @param accepted Returns the number of connections that were accepted so far.
+ */
+export async function acceptQueueEmpty(accepted: () => number): Promise<void> {
+  await nextTurn(); // the rest of this one accepts nothing any more
+  const until = performance.now() + LONGEST;
+  for (let before = NaN; accepted() !== before && performance.now() < until;) {
+    before = accepted();
+    await nextTurn();
+  }
+}
+
+function nextTurn(): Promise<void> {
+  const { setImmediate } = globalThis as unknown as { setImmediate(resolve: () => void): unknown };
+  return new Promise((resolve) => void setImmediate(resolve));
+}

@@ -1,0 +1,40 @@
+/** Connections that wait in the accept queue of the system at the signal. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import { runtime, test } from "../_test.ts";
+import { Client, host, listen, quiet } from "./client.ts";
+
+const CLIENTS = 12;
+
+// Deno closes connections without a request as soon as it stops listening. Bun accepts all connections in one turn.
+if (runtime === "node") {
+  test("shutdown: connections that wait in the accept queue of a busy server are served", async () => {
+    assert.equal(await servedOfQueued("keep-alive"), CLIENTS);
+  });
+
+  test("shutdown: connections that wait in the accept queue are served also if each has one request only", async () => {
+    assert.equal(await servedOfQueued("close"), CLIENTS);
+  });
+}
+
+/** Ends a server while new connections wait in its accept queue; returns how many of these got an answer. */
+async function servedOfQueued(connection: string): Promise<number> {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer((_request, response) => void response.end("done")));
+  const port = await listen(server);
+  const early = clients(port, connection);
+  for (const client of early) await client.gets(/done$/);
+  // The system accepts these within this turn, the process not before its next one.
+  const queued = clients(port, "keep-alive");
+  shutdown.request();
+  assert.equal((await shutdown.finished).ok, true);
+  for (const client of [...early, ...queued]) await client.end();
+  return queued.filter(({ text }) => /connection: close[^]*done$/i.test(text)).length;
+}
+
+function clients(port: number, connection: string): Client[] {
+  const all = Array.from({ length: CLIENTS }, () => new Client(connect({ port, host })));
+  for (const client of all) client.send("/", `connection: ${connection}`);
+  return all;
+}
