@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { callIn } from "./call_in.ts";
 import type { CancelRegistration } from "./cancellation.ts";
 import { checkFunction, isThenable } from "./check.ts";
 import { hook } from "./hook.ts";
@@ -93,7 +94,7 @@ export async function runHolding<G extends Guard, O, T>(
   else await undefined; // `fn` is never called inside of the call of `run`; this is faster than awaiting the guard
   let result: T | PromiseLike<T>;
   try {
-    result = hook === undefined ? fn(guard) : hook.run(guard, () => fn(guard));
+    result = callIn(guard, fn, guard);
     // Awaited here and not just returned, so that the stack of an error shows the caller.
     if (isThenable(result)) result = await result;
   } catch (error) {

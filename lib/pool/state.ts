@@ -3,13 +3,13 @@
  *
  * @module
  */
+import { callIn } from "../internal/call_in.ts";
 import { type CancelRegistration, onCancel, reasonOf } from "../internal/cancellation.ts";
 import { named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { WaitQueue } from "../internal/wait_queue.ts";
 import { describe, PlainWaiter, type WaitedFor } from "../internal/waiter.ts";
 import { ClosedError } from "../errors.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
-import { callIn } from "./call_in.ts";
 import { Failures, isCancellation } from "./failures.ts";
 import { SlotCall, Slots, type SlotUse } from "./slots.ts";
 import type { WaitOptions } from "../types.ts";

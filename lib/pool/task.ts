@@ -4,8 +4,8 @@
  *
  * @module
  */
+import { callIn } from "../internal/call_in.ts";
 import { show } from "../internal/show.ts";
-import { callIn } from "./call_in.ts";
 import type { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
 

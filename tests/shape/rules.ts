@@ -9,7 +9,7 @@ const LAYERS = [
   ["types", "errors"],
   ["internal/check", "internal/place", "internal/show"],
   ["internal/hook"],
-  ["internal/timers"],
+  ["internal/call_in", "internal/timers"],
   ["internal/cancellation"],
   ["internal/waiter"],
   ["internal/waiter_registration"],
