@@ -1,7 +1,7 @@
 /** The two charts, by Vega-Lite. */
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
-import type { Results } from "./all.ts";
+import type { Results } from "./_results.ts";
 import type { Row } from "./_runner.ts";
 
 export type Chart = "contention" | "hand-over";
@@ -18,12 +18,13 @@ export type Theme = keyof typeof THEMES;
 
 /** As SVG. The background is the page's. */
 export async function chart(kind: Chart, results: Results, theme: Theme): Promise<string> {
-  const rows = Object.values(results.runs)[0]!.rows;
-  const spec = kind === "contention" ? contention(rows, theme) : handOver(rows, theme);
+  const [runTime, { version, rows }] = Object.entries(results.runs)[0]!;
+  const where = `${runTime} ${version.replace(/ .*/, "")}`;
+  const spec = kind === "contention" ? contention(rows, where, theme) : handOver(rows, where, theme);
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
 }
 
-function contention(rows: readonly Row[], theme: Theme): TopLevelSpec {
+function contention(rows: readonly Row[], where: string, theme: Theme): TopLevelSpec {
   const values = rows.filter(({ situation, kind }) => /^lock, [\d,]+ tasks$/.test(situation) && kind !== "floor")
     .map(({ situation, contender, median }) => ({
       tasks: Number(situation.replace(/\D/g, "")),
@@ -31,7 +32,7 @@ function contention(rows: readonly Row[], theme: Theme): TopLevelSpec {
       median,
     }));
   return {
-    ...frame(theme, "One lock, many tasks: nanoseconds a turn (less is better)"),
+    ...frame(theme, `One lock, many tasks: time of a turn on ${where} (less is better)`),
     data: { values },
     mark: { type: "line", point: { size: 45 }, strokeWidth: 2.5 },
     encoding: {
@@ -39,20 +40,20 @@ function contention(rows: readonly Row[], theme: Theme): TopLevelSpec {
         field: "tasks",
         type: "quantitative",
         scale: { type: "log" },
-        axis: { title: "tasks", values: [2, 10, 100, 1000, 10_000], format: "," },
+        axis: { title: "tasks (logarithmic scale)", values: [2, 10, 100, 1000, 10_000], format: "," },
       },
       y: {
         field: "median",
         type: "quantitative",
         scale: { type: "log", domainMin: 50 },
-        axis: { title: "ns a turn", format: ",", values: [100, 1000, 10_000] },
+        axis: { title: "ns a turn (logarithmic scale)", format: ",", values: [100, 1000, 10_000] },
       },
       color: colors(values, theme),
     },
   };
 }
 
-function handOver(rows: readonly Row[], theme: Theme): TopLevelSpec {
+function handOver(rows: readonly Row[], where: string, theme: Theme): TopLevelSpec {
   const values = rows.filter(({ situation }) => situation.startsWith("Redis, hand-over"))
     .map(({ situation, contender, median }) => ({
       situation: situation.replace(/Redis, hand-over (with|between) /, "").replace(
@@ -63,18 +64,18 @@ function handOver(rows: readonly Row[], theme: Theme): TopLevelSpec {
       median,
     }));
   return {
-    ...frame(theme, "A Redis lock passes on: milliseconds, median (less is better)"),
+    ...frame(theme, `A Redis lock passes on: median time on ${where} (less is better)`),
     data: { values },
     mark: { type: "bar", height: 14 },
     encoding: {
-      y: { field: "situation", type: "nominal", sort: null, axis: { title: null, labelLimit: 260 } },
+      y: { field: "situation", type: "nominal", sort: null, axis: { title: "waiting", labelLimit: 260 } },
       yOffset: { field: "contender", sort: null },
       x: {
         field: "median",
         type: "quantitative",
         stack: null,
         scale: { type: "log", domainMin: LEAST },
-        axis: { title: "ms", format: "~g", values: [0.1, 1, 10] },
+        axis: { title: "ms (logarithmic scale)", format: "~g", values: [0.1, 1, 10] },
       },
       x2: { datum: LEAST }, // there is no zero on this scale
       color: colors(values, theme),

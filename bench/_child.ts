@@ -1,15 +1,22 @@
-/** Runs in each run-time: measures the situations named in its arguments, and prints each row as a line of JSON. */
+/** Runs in each run-time: measures what its argument asks for, and prints each row as a line of JSON. */
 import process from "node:process";
 import { measure } from "./_runner.ts";
 
-const { suite, only, rounds } = JSON.parse(process.argv[2]!) as {
-  suite: "local" | "redis";
-  only: string;
-  rounds: number;
-};
+/** The argument, as JSON. */
+export interface Order {
+  readonly suite: "local" | "redis";
+  /** A part of the situations' names. */
+  readonly only: string;
+  readonly rounds: number;
+  /** One contender of one situation, in a process of its own. */
+  readonly alone?: { readonly situation: string; readonly contender: string };
+}
+
+const { suite, only, rounds, alone } = JSON.parse(process.argv[2]!) as Order;
 const { situations } = await (suite === "redis" ? import("./redis/situations.ts") : import("./situations.ts"));
 for (const situation of situations) {
-  if (!situation.name.includes(only)) continue;
-  for (const row of await measure(situation, { rounds })) console.log(JSON.stringify(row));
+  if (alone === undefined ? !situation.name.includes(only) : situation.name !== alone.situation) continue;
+  const rows = await measure(situation, { rounds, ...(alone === undefined ? {} : { only: alone.contender }) });
+  for (const row of rows) console.log(JSON.stringify(row));
 }
 process.exit(0); // clients of others may keep it alive

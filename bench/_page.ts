@@ -1,26 +1,28 @@
-/** The page of figures: tables with spread, the goals, and the rows that are lost. */
-import type { Results } from "./all.ts";
+/** The page of figures: the goals on each run-time, the rows that are lost, and tables with spread. */
+import type { Results, Run } from "./_results.ts";
 import type { Row } from "./_runner.ts";
-import type { Situation } from "./_situation.ts";
+import type { Goal, Situation } from "./_situation.ts";
 import { figure, goalText, type Verdict, verdictsOf } from "./_verdict.ts";
 
-type Suites<T> = { readonly local: T; readonly redis: T };
+/** One suite: its situations, and the sessions in which they were measured, the quiet one first. */
+export interface Suite {
+  readonly title: string;
+  readonly situations: readonly Situation[];
+  readonly sessions: readonly Results[];
+}
 
-export function page(results: Suites<Results>, situations: Suites<readonly Situation[]>): string {
-  const first = Object.values(results.local.runs)[0]!.rows.concat(Object.values(results.redis.runs)[0]!.rows);
-  const verdicts = [...situations.local, ...situations.redis].flatMap((one) => verdictsOf(one, first));
+export function page(suites: readonly Suite[]): string {
   return [
     HEAD,
-    picture("contention", "Nanoseconds a turn of one lock, from 2 to 10,000 tasks"),
-    picture("hand-over", "Milliseconds from one release of a Redis lock to the next entry"),
-    "## Goals, on Deno\n",
+    picture("contention", "Nanoseconds a turn of one lock, from 2 to 10,000 tasks; both axes are logarithmic"),
+    picture("hand-over", "Milliseconds from one release of a Redis lock to the next entry, on a logarithmic axis"),
+    "## Goals\n",
     GOALS,
-    table(["Situation", "Figure", "Goal", "", "Next to"], verdicts.map(goalRow)),
-    ...reasons(verdicts),
+    ...suites.flatMap(goals),
     "## Rows that we lose\n",
-    lost(situations, first),
-    ...suite("In one process", results.local, situations.local),
-    ...suite("Through Redis", results.redis, situations.redis),
+    LOST,
+    ...suites.flatMap(lost),
+    ...suites.flatMap(figures),
   ].join("\n") + "\n";
 }
 
@@ -28,14 +30,18 @@ const HEAD = `# Benchmarks
 
 <!-- Made by \`deno task bench:report\`. -->
 
-\`deno task bench:all\` and \`deno task bench:all --suite redis\` measure, \`deno task bench:report\` makes this page. All
-contenders of a row take turns in the same run, in random order; each is compiled at call sites of its own. The
-first three rounds do not count. Figures are medians; ± is half of what lies between the quartiles. Less is better everywhere.
-The machine is a small shared one: differences of less than a third say little.
+\`deno task bench:all\` measures one session, \`deno task bench:all --busy\` another one while a core is kept busy, and
+\`deno task bench:report\` makes this page from both. Each contender of a row runs twice: in one process with the others,
+in turns and in random order, and in a process of its own. The garbage of one contender can burden the next, and code
+that has seen one contender only is compiled better, so the two differ. Less is better everywhere.
 `;
 
-const GOALS = `The goals. Next to a peer: how many times its figure is ours. Next to a floor: how many times ours is
-the floor.
+const GOALS =
+  `Next to a peer: how many times its figure is ours. Next to a floor or another way of our own: how many times
+ours is that. Each is the worst of all sessions, in shared processes and in own ones; behind it, the best. Bold: missed.
+`;
+
+const LOST = `Peers with a smaller figure than ours in the quiet session, in the shared process: theirs / ours.
 `;
 
 function picture(name: string, alt: string): string {
@@ -51,8 +57,38 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map((_, i) => i === 0 ? "---" : "--:")), ...rows.map(line)].join("\n") + "\n";
 }
 
-function goalRow({ situation, ratio, goal, with: other, met }: Verdict): string[] {
-  return [situation, figure(ratio), goalText(goal), met ? "met" : "**missed**", other];
+function runTimesOf({ sessions }: Suite): string[] {
+  return [...new Set(sessions.flatMap(({ runs }) => Object.keys(runs)))];
+}
+
+function goals(suite: Suite): string[] {
+  const runTimes = runTimesOf(suite);
+  const columns = runTimes.map((name) => verdictsOf(suite.situations, name, runsOf(suite, name)));
+  const rows = suite.situations.flatMap(({ name, goals = [] }) =>
+    goals.flatMap((goal) => {
+      const cells = columns.map((verdicts) => verdicts.find((one) => one.situation === name && one.goal === goal));
+      return cells.some((cell) => cell)
+        ? [[goalName(name, goal, cells), goalText(goal), ...cells.map(verdictCell)]]
+        : [];
+    })
+  );
+  return [table([suite.title, "Goal", ...runTimes], rows), ...reasons(columns.flat())];
+}
+
+function runsOf({ sessions }: Suite, runTime: string): Run[] {
+  return sessions.flatMap(({ runs }) => runs[runTime] ?? []);
+}
+
+function goalName(situation: string, { cold }: Goal, cells: readonly (Verdict | undefined)[]): string {
+  const others = [...new Set(cells.flatMap((cell) => cell?.with || []))];
+  return `${situation}${cold ? ", cold" : ""}${others.length === 0 ? "" : ` _next to ${others.join(" or ")}_`}`;
+}
+
+function verdictCell(verdict: Verdict | undefined): string {
+  if (verdict === undefined) return "";
+  const worst = figure(verdict.worst);
+  const best = figure(verdict.best);
+  return `${verdict.met ? worst : `**${worst}**`}${best === worst ? "" : ` … ${best}`}`;
 }
 
 /** Why goals are missed, each reason once. */
@@ -60,44 +96,70 @@ function reasons(verdicts: readonly Verdict[]): string[] {
   const missed = verdicts.filter(({ met, goal }) => !met && goal.why !== undefined);
   if (missed.length === 0) return [];
   const list = Array.from(new Set(missed.map(({ goal }) => goal.why)), (why) => {
-    const names = missed.filter(({ goal }) => goal.why === why).map(({ situation }) => situation);
-    return `- ${names.join("; ")}: ${why}`;
+    const names = new Set(missed.filter(({ goal }) => goal.why === why).map(({ situation }) => situation));
+    return `- ${[...names].join("; ")}: ${why}`;
   });
   return ["The reasons for the missed ones, and the attempts:\n", ...list, ""];
 }
 
-function lost({ local, redis }: Suites<readonly Situation[]>, rows: readonly Row[]): string {
-  const worse = [...local, ...redis].flatMap(({ name, ours }) => {
-    const mine = rows.find(({ situation, contender }) => situation === name && contender === Object.keys(ours)[0]);
-    return rows.filter((row) => mine && row.situation === name && row.kind === "peer" && row.median < mine.median)
-      .map((row) => [name, row.contender, `${figure(row.median)} ${row.unit}`, `${figure(mine!.median)} ${row.unit}`]);
-  });
-  if (worse.length === 0) return "Nothing, in this run.\n";
-  return table(["Situation", "Ahead of us", "Theirs", "Ours"], worse);
+function lost(suite: Suite): string[] {
+  const runTimes = runTimesOf(suite);
+  const first = runTimes.map((name) => runsOf(suite, name)[0]?.rows ?? []);
+  const rows = suite.situations.flatMap((situation) =>
+    Object.keys(situation.peers).flatMap((peer) => {
+      const cells = first.map((rows) => lostCell(situation, peer, rows));
+      return cells.some((cell) => cell !== "") ? [[`${situation.name}: ${peer}`, situation.unit, ...cells]] : [];
+    })
+  );
+  return rows.length === 0 ? [] : [table([suite.title, "", ...runTimes], rows)];
 }
 
-function suite(title: string, { date, machine, rounds, runs }: Results, situations: readonly Situation[]): string[] {
-  const versions = Object.entries(runs).map(([name, { version }]) => `${name} ${version.replace(/^(deno |v)/, "")}`);
-  const note = `${date}, ${machine}; ${versions.join(", ")}; ${rounds} rounds.\n`;
-  return [`## ${title}\n`, note, ...situations.map((one) => figures(one, runs))];
+function lostCell({ name, ours }: Situation, peer: string, rows: readonly Row[]): string {
+  const of = (wanted: string) => rows.find(({ situation, contender }) => situation === name && contender === wanted);
+  const [theirs, mine] = [of(peer), of(Object.keys(ours)[0]!)];
+  return theirs && mine && theirs.median < mine.median ? `${figure(theirs.median)} / ${figure(mine.median)}` : "";
 }
 
-function figures({ name, unit }: Situation, runs: Results["runs"]): string {
-  const of = (rows: readonly Row[]) => rows.filter(({ situation }) => situation === name);
-  const names = [
-    ...new Set(
-      Object.values(runs).flatMap(({ rows }) => of(rows).map(({ contender, kind }) => `${kind}:${contender}`)),
-    ),
-  ];
-  if (names.length === 0) return "";
-  const body = names.map((text) => {
-    const [kind, ...rest] = text.split(":");
-    const contender = rest.join(":");
-    const cells = Object.values(runs).map(({ rows }) => {
-      const row = of(rows).find((one) => one.contender === contender);
-      return row ? `${figure(row.median)} ±${Math.round(row.spread * 50)} %` : "";
-    });
-    return [kind === "floor" ? `_floor: ${contender}_` : kind === "ours" ? `**${contender}**` : contender, ...cells];
+function figures(suite: Suite): string[] {
+  const { title, situations, sessions } = suite;
+  const versions = (session: Results) =>
+    Object.entries(session.runs).map(([name, { version }]) => `${name} ${version.replace(/ .*/, "")}`).join(", ");
+  const notes = sessions.map((session) => {
+    const { date, machine, isBusy, rounds, peers } = session;
+    const names = Object.entries(peers).map(([name, version]) => `${name} ${version}`).join(", ");
+    return `- ${date}, ${isBusy ? "one core busy" : "quiet"}: ${machine}; ${
+      versions(session)
+    }; ${rounds} rounds; ${names}`;
   });
-  return `### ${name[0]!.toUpperCase()}${name.slice(1)}\n\n${table([unit, ...Object.keys(runs)], body)}`;
+  return [`## ${title}\n`, ...notes, "", FIGURES, ...situations.map((one) => tableOf(one, suite))];
+}
+
+const FIGURES = `Of the quiet session: medians of the rounds in the shared process, ± half of the distance between the
+quartiles; the first three rounds do not count. Cold: the first round of a process of its own.
+`;
+
+function tableOf({ name, unit }: Situation, suite: Suite): string {
+  const runTimes = runTimesOf(suite);
+  const runs = runTimes.map((runTime) => runsOf(suite, runTime)[0]);
+  const rows = runs.flatMap((run) => run?.rows ?? []).filter(({ situation }) => situation === name);
+  if (rows.length === 0) return "";
+  const find = (rows: readonly Row[] | undefined, contender: string) =>
+    rows?.find((row) => row.situation === name && row.contender === contender);
+  const kinds = new Map(rows.map(({ contender, kind }) => [contender, kind]));
+  const isTime = ["ns", "µs", "ms"].includes(unit);
+  const body = Array.from(kinds, ([contender, kind]) => [
+    kind === "floor" ? `_floor: ${contender}_` : kind === "ours" ? `**${contender}**` : contender,
+    ...runs.map((run) => medianCell(find(run?.rows, contender))),
+    ...isTime ? runs.map((run) => coldCell(find(run?.alone, contender))) : [],
+  ]);
+  const head = [unit, ...runTimes, ...isTime ? runTimes.map((runTime) => `${runTime}, cold`) : []];
+  return `### ${name[0]!.toUpperCase()}${name.slice(1)}\n\n${table(head, body)}`;
+}
+
+function medianCell(row: Row | undefined): string {
+  return row === undefined ? "" : `${figure(row.median)} ±${Math.round(row.spread * 50)} %`;
+}
+
+function coldCell(row: Row | undefined): string {
+  return row?.cold === undefined ? "" : figure(row.cold);
 }

@@ -14,12 +14,16 @@ export interface Row {
   readonly median: number;
   /** Half of the rounds lie within this part of the median. */
   readonly spread: number;
+  /** The first round, in a process that has run nothing else. Only in rows of a process for this contender alone. */
+  readonly cold?: number;
 }
 
 export interface Options {
   readonly rounds: number;
   /** Warm-up rounds before them, which do not count. Default: 3. */
   readonly warmUp?: number;
+  /** The only contender; its first round is its cold figure. Default: all, in turns. */
+  readonly only?: string;
   /** Other revisions of this module, by name, whose figures are wanted too. */
   readonly libs?: Readonly<Record<string, Lib>>;
 }
@@ -29,27 +33,31 @@ interface Entrant {
   readonly kind: Row["kind"];
   readonly make: Maker;
   readonly figures: number[];
+  cold?: number;
   /** Kept until the next one: code whose objects were all collected would be compiled again. */
   round?: Round;
 }
 
-/** All contenders of one situation, one after the other in each round. */
+/** The contenders of one situation, one after the other in each round. */
 export async function measure(
   situation: Situation,
-  { rounds, warmUp = WARM_UP, libs = { "": here } }: Options,
+  { rounds, warmUp = WARM_UP, only, libs = { "": here } }: Options,
 ): Promise<Row[]> {
-  const entrants = [...entrantsOf(situation, libs)];
+  const entrants = [...entrantsOf(situation, libs)].filter(({ name }) => only === undefined || name === only);
   for (let round = 0; round < rounds + warmUp; round++) {
     for (const entrant of shuffled(entrants)) {
       const figure = await once(entrant, situation.operations, SCALE[situation.unit] ?? 1);
       if (round >= warmUp) entrant.figures.push(figure);
+      if (only !== undefined) entrant.cold ??= figure;
     }
   }
-  return entrants.map(({ name, kind, figures }) => {
-    const [low, median, high] = [0.25, 0.5, 0.75].map((part) => quantile(figures, part)) as [number, number, number];
-    const { name: of, unit } = situation;
-    return { situation: of, unit, contender: name, kind, median, spread: median === 0 ? 0 : (high - low) / median };
-  });
+  return entrants.map((entrant) => rowOf(situation, entrant));
+}
+
+function rowOf({ name: situation, unit }: Situation, { name: contender, kind, figures, cold }: Entrant): Row {
+  const [low, median, high] = [0.25, 0.5, 0.75].map((part) => quantile(figures, part)) as [number, number, number];
+  const spread = median === 0 ? 0 : (high - low) / median;
+  return { situation, unit, contender, kind, median, spread, ...(cold === undefined ? {} : { cold }) };
 }
 
 const WARM_UP = 3;

@@ -30,11 +30,19 @@ export interface Situation {
   readonly main?: boolean;
 }
 
+/**
+ * "peer": best peer / ours >= ratio. "floor": ours / floor <= ratio. "ours": the same next to another one of ours. "value":
+ * ours <= ratio.
+ */
 export interface Goal {
   readonly ratio: number;
-  /** "peer": best peer / ours >= ratio. "floor": ours / floor <= ratio. "value": ours <= ratio. Only the named peers count. */
-  readonly against: "peer" | "floor" | "value";
+  /** The ratio on Bun, if another one. */
+  readonly bun?: number;
+  readonly against: "peer" | "floor" | "ours" | "value";
+  /** Only these contenders count. Default: all of that kind. */
   readonly named?: readonly string[];
+  /** Whether it is for the first round of a process. */
+  readonly cold?: boolean;
   /** The reason for a missed goal, and the attempts to reach it. */
   readonly why?: string;
 }

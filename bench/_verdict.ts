@@ -1,44 +1,79 @@
 /** Verdicts: our figures next to those of the peers. */
+import type { Run } from "./_results.ts";
 import type { Row } from "./_runner.ts";
 import type { Goal, Situation } from "./_situation.ts";
 
+/** A goal on one run-time, over all sessions. */
 export interface Verdict {
   readonly situation: string;
-  /** For peers: their best figure over ours. For floors: ours over theirs. For values: ours. */
-  readonly ratio: number;
   readonly goal: Goal;
-  /** The contender that it is compared with. */
+  /**
+   * The worst ratio seen. For peers: their best figure over ours. For floors and our own: ours over theirs. For values:
+   * ours.
+   */
+  readonly worst: number;
+  readonly best: number;
+  /** The contender of the worst ratio. */
   readonly with: string;
   readonly met: boolean;
 }
 
-/** The verdicts on the goals of a situation that have a contender to compare with. */
-export function verdictsOf({ name, goals = [], ours }: Situation, rows: readonly Row[]): Verdict[] {
-  const mine = rows.find(({ situation, contender }) => situation === name && contender === Object.keys(ours)[0]);
-  return mine === undefined ? [] : goals.flatMap((goal) => verdictOf(name, goal, mine, rows) ?? []);
+/** The verdicts on one run-time, on those goals that have a contender to compare with. */
+export function verdictsOf(situations: readonly Situation[], runTime: string, runs: readonly Run[]): Verdict[] {
+  return situations.flatMap((situation) =>
+    (situation.goals ?? []).flatMap((goal) => verdictOf(situation, goal, runTime, runs) ?? [])
+  );
 }
 
-function verdictOf(name: string, goal: Goal, mine: Row, rows: readonly Row[]): Verdict | undefined {
-  if (goal.against === "value") {
-    return { situation: name, ratio: mine.median, goal, with: "", met: mine.median <= goal.ratio };
-  }
-  const best = rows.filter((row) => row.situation === name && row.kind === goal.against)
+interface Compared {
+  readonly ratio: number;
+  readonly with: string;
+}
+
+function verdictOf(situation: Situation, goal: Goal, runTime: string, runs: readonly Run[]): Verdict | undefined {
+  const tables = runs.flatMap(({ rows, alone }) => goal.cold ? [alone.map(cold)] : [rows, alone]);
+  const isHigh = goal.against === "peer";
+  const [worst, ...others] = tables.flatMap((rows) => compared(situation, goal, rows) ?? [])
+    .sort((a, b) => isHigh ? a.ratio - b.ratio : b.ratio - a.ratio);
+  if (worst === undefined) return undefined;
+  const ratio = ratioOf(goal, runTime);
+  return {
+    situation: situation.name,
+    goal,
+    worst: worst.ratio,
+    best: (others.at(-1) ?? worst).ratio,
+    with: worst.with,
+    met: isHigh ? worst.ratio >= ratio : worst.ratio <= ratio,
+  };
+}
+
+function cold(row: Row): Row {
+  return { ...row, median: row.cold ?? NaN };
+}
+
+/** Our figure next to the best of those that count, in one table. */
+function compared({ name, ours }: Situation, goal: Goal, table: readonly Row[]): Compared | undefined {
+  const rows = table.filter(({ situation }) => situation === name);
+  const mine = rows.find(({ contender }) => contender === Object.keys(ours)[0]);
+  if (mine === undefined) return undefined;
+  if (goal.against === "value") return { ratio: mine.median, with: "" };
+  const best = rows.filter(({ kind, contender }) => kind === goal.against && contender !== mine.contender)
     .filter(({ contender }) => goal.named === undefined || goal.named.includes(contender))
     .sort((a, b) => a.median - b.median)[0];
   if (best === undefined) return undefined;
   const ratio = goal.against === "peer" ? best.median / mine.median : mine.median / best.median;
-  return {
-    situation: name,
-    ratio,
-    goal,
-    with: best.contender,
-    met: goal.against === "peer" ? ratio >= goal.ratio : ratio <= goal.ratio,
-  };
+  return { ratio, with: best.contender };
+}
+
+function ratioOf({ ratio, bun = ratio }: Goal, runTime: string): number {
+  return runTime === "bun" ? bun : ratio;
 }
 
 /** As a goal is written. */
-export function goalText({ against, ratio }: Goal): string {
-  return against === "peer" ? `≥ ${ratio}` : `≤ ${ratio.toLocaleString("en")}`;
+export function goalText({ against, ratio, bun }: Goal): string {
+  const sign = against === "peer" ? "≥" : "≤";
+  const other = bun === undefined ? "" : `, Bun ${sign} ${bun}`;
+  return `${sign} ${ratio.toLocaleString("en")}${other}`;
 }
 
 /** With as many digits as say something. */

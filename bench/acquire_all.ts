@@ -60,7 +60,9 @@ export const acquireAll: readonly Situation[] = [{
   peers: { "async-lock, sorted by hand": contend(asyncLock) },
   goals: [{
     against: "peer",
-    ratio: 0.5,
-    why: "async-lock neither sorts nor numbers the keys (the caller does, here), and hands out no guards.",
+    ratio: 1,
+    why:
+      "this row is lost. `acquireAll` makes a guard for each key and sorts the keys, so that no order deadlocks; async-lock " +
+      "acquires in the order of the array, which the caller has to sort (as here), and hands out no guards.",
   }],
 }];

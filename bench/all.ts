@@ -1,109 +1,140 @@
 /**
- * `deno task bench:all [--suite local|redis] [--only TEXT] [--rounds N] [--run-times deno,node,bun]`: all situations in
- * rounds in which the contenders take turns, on each run-time; medians with spread, written to bench/results/.
+ * `deno task bench:all [--busy] [--suite local|redis] [--only TEXT] [--rounds N] [--run-times deno,node20,node,bun]`: one
+ * session of all situations on each run-time, first with all contenders of a situation in turns in one process, then each
+ * in processes of its own. Medians with spread; they replace those in bench/results/.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import os from "node:os";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { NEWEST_NODE, nodeOfNpm } from "../scripts/_node.ts";
-import type { Row } from "./_runner.ts";
+import type { Order } from "./_child.ts";
+import { type Run, save } from "./_results.ts";
+import { commandOf, RUN_TIMES, versionOf } from "./_run_times.ts";
+import { quantile, type Row } from "./_runner.ts";
 import { figure, goalText, verdictsOf } from "./_verdict.ts";
 import type { Situation } from "./_situation.ts";
 
-const USAGE = "usage: deno task bench:all [--suite local|redis] [--only TEXT] [--rounds N] [--run-times deno,node,bun]";
+const USAGE =
+  `usage: deno task bench:all [--busy] [--suite local|redis] [--only TEXT] [--rounds N] [--run-times ${RUN_TIMES}]`;
 
-/** The content of a file in bench/results. */
-export interface Results {
-  readonly suite: string;
-  readonly date: string;
-  readonly machine: string;
-  readonly rounds: number;
-  readonly runs: Readonly<Record<string, { readonly version: string; readonly rows: readonly Row[] }>>;
-}
+/** How many processes a cold figure is the median of, where a goal asks for it. */
+const COLD_PROCESSES = 5;
 
-const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
-  deno: () => [Deno.execPath(), "run", "-A", "--no-check", "--v8-flags=--expose-gc"],
-  node: () => [newestNode(), "--expose-gc", "--no-warnings"],
-  bun: () => ["bun", "--expose-gc"],
+const PEERS: Readonly<Record<Order["suite"], readonly string[]>> = {
+  local: [
+    ...["async-lock", "async-mutex", "async-sema", "await-lock", "bottleneck", "es-toolkit", "fastq", "limiter"],
+    ...["p-limit", "p-map", "p-queue", "p-throttle", "@esfx/async-manualresetevent", "@esfx/async-readerwriterlock"],
+  ],
+  redis: ["ioredis5", "redis-semaphore", "redlock"],
 };
 
-/** Node strips types from 22.18 on; an older one on the PATH is no use here. */
-function newestNode(): string {
-  const version = spawnSync("node", ["--version"], { encoding: "utf8" }).stdout ?? "";
-  if (Number(/^v(\d+)/.exec(version)?.[1]) >= 24) return "node";
-  return nodeOfNpm(NEWEST_NODE);
-}
-
-interface Ask {
-  readonly suite: string;
-  readonly only: string;
-  readonly rounds: number;
+interface Ask extends Order {
+  readonly isBusy: boolean;
   readonly runTimes: readonly string[];
 }
 
 function ask(args: string[]): Ask {
   const text = (value: string) => ({ type: "string", default: value } as const);
-  const options = { suite: text("local"), only: text(""), rounds: text("9"), "run-times": text("deno,node,bun") };
-  const { values } = parseArgs({ args, options });
-  const { suite, only, rounds } = values;
+  const { values } = parseArgs({
+    args,
+    options: {
+      busy: { type: "boolean", default: false },
+      suite: text("local"),
+      only: text(""),
+      rounds: text("7"),
+      "run-times": text(RUN_TIMES.join()),
+    },
+  });
+  const { suite, only, rounds, busy: isBusy } = values;
   const runTimes = values["run-times"].split(",");
-  const unknown = runTimes.find((name) => !(name in COMMANDS));
-  if (unknown !== undefined) throw new RangeError(`--run-times must be of deno, node and bun, got "${unknown}"`);
+  const unknown = runTimes.find((name) => !RUN_TIMES.includes(name));
+  if (unknown !== undefined) throw new RangeError(`--run-times must be of ${RUN_TIMES.join(", ")}, got "${unknown}"`);
   if (suite !== "local" && suite !== "redis") throw new RangeError(`--suite must be local or redis, got "${suite}"`);
   if (!/^[1-9]\d*$/.test(rounds)) throw new RangeError(`--rounds must be a whole number of 1 or more, got "${rounds}"`);
-  return { suite, only, rounds: Number(rounds), runTimes };
+  return { suite, only, rounds: Number(rounds), isBusy, runTimes };
 }
 
-function run(name: string, { suite, only, rounds }: Ask): Promise<Row[]> {
-  const [command, ...args] = COMMANDS[name]!();
-  const script = new URL("./_child.ts", import.meta.url).pathname;
-  const child = spawn(command!, [...args, script, JSON.stringify({ suite, only, rounds })], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** The rows of one process. */
+function measured(runTime: string, order: Order): Promise<Row[]> {
+  const [command, ...args] = commandOf(runTime);
+  const child = spawn(command, [...args, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
   const rows: Row[] = [];
-  createInterface({ input: child.stdout! }).on("line", (line) => {
-    const row = JSON.parse(line) as Row;
-    if (row.situation !== rows.at(-1)?.situation) console.log(`\n${name}: ${row.situation}`);
-    console.log(`  ${figure(row.median).padStart(9)} ${row.unit} ±${Math.round(row.spread * 50)} %  ${row.contender}`);
-    rows.push(row);
-  });
+  createInterface({ input: child.stdout! }).on("line", (line) => rows.push(JSON.parse(line)));
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("exit", (code) => code === 0 ? resolve(rows) : reject(new Error(`${name} ended with ${code}`)));
+    child.once("close", (code) => code === 0 ? resolve(rows) : reject(new Error(`${runTime} ended with ${code}`)));
   });
 }
 
-function versionOf(name: string): string {
-  return (spawnSync(COMMANDS[name]!()[0]!, ["--version"], { encoding: "utf8" }).stdout ?? "").split("\n")[0]!.trim();
+async function run(runTime: string, situations: readonly Situation[], wanted: Ask): Promise<Run> {
+  const { suite, only, rounds } = wanted;
+  const rows = await measured(runTime, { suite, only, rounds });
+  const alone: Row[] = [];
+  let shown = "";
+  for (const row of rows) {
+    const situation = situations.find(({ name }) => name === row.situation)!;
+    const own = await inItsOwn(runTime, situation, row.contender, wanted);
+    alone.push(own);
+    if (shown !== row.situation) console.log(`\n${runTime}: ${shown = row.situation}`);
+    console.log(`${[row.median, own.median, own.cold!].map(cell).join("")} ${row.unit}  ${row.contender}`);
+  }
+  return { version: versionOf(runTime), rows, alone };
+}
+
+function cell(value: number): string {
+  return figure(value).padStart(12);
+}
+
+/** One contender in processes of its own. Where a goal is for the first round, it is the median of several. */
+async function inItsOwn(runTime: string, { name, goals }: Situation, contender: string, order: Order): Promise<Row> {
+  const rows: Row[] = [];
+  for (let left = goals?.some(({ cold }) => cold) ? COLD_PROCESSES : 1; left > 0; left--) {
+    rows.push(...await measured(runTime, { ...order, alone: { situation: name, contender } }));
+  }
+  return { ...rows[0]!, cold: quantile(rows.map(({ cold }) => cold!), 0.5) };
+}
+
+/** Runs `fn` while one core is busy. */
+async function whileBusy<T>(fn: () => Promise<T>): Promise<T> {
+  const load: ChildProcess = spawn(process.execPath, ["eval", "for (;;);"], { stdio: "ignore" });
+  try {
+    return await fn();
+  } finally {
+    load.kill("SIGKILL");
+  }
 }
 
 async function all(wanted: Ask): Promise<void> {
-  const runs: Record<string, { version: string; rows: Row[] }> = {};
-  for (const name of wanted.runTimes) runs[name] = { version: versionOf(name), rows: await run(name, wanted) };
-  const [cpu] = os.cpus();
-  const machine = `${os.cpus().length} × ${cpu?.model.trim()}, ${os.type()}`;
-  const { suite, rounds } = wanted;
-  const results: Results = { suite, date: new Date().toISOString().slice(0, 10), machine, rounds, runs };
+  const { suite, rounds, isBusy } = wanted;
   const { situations } = await (suite === "redis" ? import("./redis/situations.ts") : import("./situations.ts"));
-  for (const [name, { rows }] of Object.entries(runs)) tellGoals(name, situations, rows);
-  if (wanted.only !== "") return console.log("\nNothing written: --only leaves things out");
-  const folder = new URL("results/", import.meta.url);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(new URL(`${suite}.json`, folder), JSON.stringify(results, undefined, 1) + "\n");
-  console.log(`\nWritten to bench/results/${suite}.json`);
+  const runs: Record<string, Run> = {};
+  for (const name of wanted.runTimes) {
+    const session = () => run(name, situations, wanted);
+    runs[name] = isBusy ? await whileBusy(session) : await session();
+  }
+  for (const [name, run] of Object.entries(runs)) tellGoals(name, situations, run);
+  const date = new Date().toISOString().slice(0, 10);
+  console.log(`\nWritten to ${save({ suite, date, machine: machine(), isBusy, rounds, peers: peersOf(suite), runs })}`);
 }
 
-function tellGoals(name: string, situations: readonly Situation[], rows: readonly Row[]): void {
-  console.log(`\n${name}: goals`);
-  for (const verdict of situations.flatMap((situation) => verdictsOf(situation, rows))) {
-    const met = verdict.met ? "met   " : "missed";
-    const other = verdict.with && `, with ${verdict.with}`;
-    console.log(
-      `  ${met} ${figure(verdict.ratio).padStart(8)} ${goalText(verdict.goal).padEnd(8)} ${verdict.situation}${other}`,
-    );
+function machine(): string {
+  const [cpu, ...others] = os.cpus();
+  return `${others.length + 1} × ${cpu?.model.trim()}, ${os.type()}`;
+}
+
+/** The versions of the peers of a suite. */
+function peersOf(suite: Order["suite"]): Record<string, string> {
+  const read = (name: string) => readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8");
+  return Object.fromEntries(PEERS[suite].map((name) => [name, JSON.parse(read(name)).version]));
+}
+
+function tellGoals(runTime: string, situations: readonly Situation[], run: Run): void {
+  console.log(`\n${runTime}: goals`);
+  for (const { situation, goal, met, worst, with: other } of verdictsOf(situations, runTime, [run])) {
+    const text = `${met ? "met   " : "missed"} ${figure(worst).padStart(8)} ${goalText(goal).padEnd(18)} ${situation}`;
+    console.log(`  ${text}${other && `, with ${other}`}`);
   }
 }
 

@@ -1,32 +1,47 @@
-/** The memory of a waiter inside an async function, with its promises and its queue entry. */
+/** The memory of a waiter with its promises and its queue entry, and of the primitives themselves. */
 import process from "node:process";
 import { Mutex as AsyncMutex } from "async-mutex";
 import { Sema } from "async-sema";
 import AwaitLock from "await-lock";
-import type { Maker, Situation } from "./_situation.ts";
+import type { Lib, Maker, Situation } from "./_situation.ts";
 
-const WAITERS = 100_000;
+const COUNT = 100_000;
 
-function waiting(make: () => () => Promise<unknown>): Maker {
+/** Bytes of the heap for each of many things that are kept. */
+function each(make: () => (index: number) => unknown): Maker {
+  const gc = (globalThis as { gc?: () => void }).gc ?? (() => {});
   return () => {
-    const acquire = make();
-    const gc = (globalThis as { gc?: () => void }).gc ?? (() => {});
-    return async () => {
-      await acquire();
-      const waiters = new Array<unknown>(WAITERS).fill(undefined);
-      const waiter = async () => {
-        await acquire();
-      };
+    const one = make();
+    return () => {
+      const kept = new Array<unknown>(COUNT).fill(undefined);
       gc();
       const before = process.memoryUsage().heapUsed;
-      for (let i = 0; i < WAITERS; i++) waiters[i] = waiter();
+      for (let i = 0; i < COUNT; i++) kept[i] = one(i);
       gc();
-      return Math.max(0, process.memoryUsage().heapUsed - before) / waiters.length;
+      return Promise.resolve(Math.max(0, process.memoryUsage().heapUsed - before) / kept.length);
     };
   };
 }
 
-export const memory: readonly Situation[] = [{
+/** A waiter inside an async function. */
+function waiting(make: () => () => Promise<unknown>): Maker {
+  return each(() => {
+    const acquire = make();
+    void acquire();
+    return async () => {
+      await acquire();
+    };
+  });
+}
+
+function withSignal(wait: (signal: AbortSignal) => unknown): Maker {
+  return each(() => {
+    const signals = Array.from({ length: COUNT }, () => new AbortController().signal);
+    return (index) => wait(signals[index]!);
+  });
+}
+
+const waiters: readonly Situation[] = [{
   name: "memory per waiter",
   unit: "bytes",
   operations: 1,
@@ -58,4 +73,39 @@ export const memory: readonly Situation[] = [{
     }),
   },
   goals: [{ against: "value", ratio: 650 }],
+}, {
+  name: "memory of a wait with a signal of its own",
+  unit: "bytes",
+  operations: 1,
+  ours: {
+    interlock: (lib) => {
+      const event = new lib.Event();
+      return withSignal((signal) => event.wait({ signal }));
+    },
+  },
+  peers: {},
+  floors: { "one listener": withSignal((signal) => signal.addEventListener("abort", () => signal)) },
+  goals: [{
+    against: "value",
+    ratio: 420,
+    why: "the listener of the run-time alone (a floor below) is larger than that.",
+  }],
 }];
+
+function primitive(name: string, make: (lib: Lib) => () => unknown, goal: number): Situation {
+  return {
+    name: `memory of a ${name}`,
+    unit: "bytes",
+    operations: 1,
+    ours: { interlock: (lib) => each(() => make(lib)) },
+    peers: {},
+    goals: [{ against: "value", ratio: goal }],
+  };
+}
+
+export const memory: readonly Situation[] = [
+  ...waiters,
+  primitive("Lock", ({ Lock }) => () => new Lock(), 155),
+  primitive("Semaphore", ({ Semaphore }) => () => new Semaphore(1), 190),
+  primitive("RwLock", ({ RwLock }) => () => new RwLock(), 300),
+];

@@ -1,37 +1,34 @@
 /** `deno task bench:report`: docs/benchmarks.md and its charts, from the results of `deno task bench:all`. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import type { Results } from "./all.ts";
 import { chart, type Theme, THEMES } from "./_chart.ts";
-import { page } from "./_page.ts";
+import { page, type Suite } from "./_page.ts";
+import { load } from "./_results.ts";
 import { situations as redis } from "./redis/situations.ts";
 import { situations as local } from "./situations.ts";
 
-const root = new URL("../", import.meta.url);
+const folder = new URL("../docs/benchmarks/", import.meta.url);
 
-/** The measurements, or one line that says how to make them. */
-export function load(suite: string): Results {
-  const file = new URL(`bench/results/${suite}.json`, root);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
-  throw new Error(`no bench/results/${suite}.json: run deno task bench:all --suite ${suite} first`);
+/** The sessions of a suite, or one line that says how to measure them. */
+function suiteOf(name: string, title: string, situations: Suite["situations"]): Suite {
+  const sessions = [false, true].flatMap((isBusy) => load(name, isBusy) ?? []);
+  if (sessions.length > 0) return { title, situations, sessions };
+  throw new Error(`no bench/results/${name}.json: run deno task bench:all --suite ${name} first`);
 }
 
-/** Draws everything. */
-export async function report(results: { local: Results; redis: Results }, folder: URL): Promise<void> {
+async function report(local: Suite, redis: Suite): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const theme of Object.keys(THEMES) as Theme[]) {
-    writeFileSync(new URL(`contention-${theme}.svg`, folder), await chart("contention", results.local, theme));
-    writeFileSync(new URL(`hand-over-${theme}.svg`, folder), await chart("hand-over", results.redis, theme));
+    writeFileSync(new URL(`contention-${theme}.svg`, folder), await chart("contention", local.sessions[0]!, theme));
+    writeFileSync(new URL(`hand-over-${theme}.svg`, folder), await chart("hand-over", redis.sessions[0]!, theme));
   }
-  writeFileSync(new URL("../benchmarks.md", folder), page(results, { local, redis }));
+  writeFileSync(new URL("../benchmarks.md", folder), page([local, redis]));
 }
 
-if (import.meta.main) {
-  try {
-    await report({ local: load("local"), redis: load("redis") }, new URL("docs/benchmarks/", root));
-    console.log("Written: docs/benchmarks.md, docs/benchmarks/*.svg");
-  } catch (error) {
-    console.error(`Cannot report: ${(error as Error).message}`);
-    process.exitCode = 1;
-  }
+try {
+  await report(suiteOf("local", "In one process", local), suiteOf("redis", "Through Redis", redis));
+  console.log("Written: docs/benchmarks.md, docs/benchmarks/*.svg");
+} catch (error) {
+  console.error(`Cannot report: ${(error as Error).message}`);
+  process.exitCode = 1;
 }

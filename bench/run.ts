@@ -3,7 +3,7 @@ import AsyncLock from "async-lock";
 import { Mutex as AsyncMutex, Semaphore as AsyncSemaphore } from "async-mutex";
 import { Mutex as EsToolkitMutex, Semaphore as EsToolkitSemaphore } from "es-toolkit";
 import pLimit from "p-limit";
-import type { Lib, Maker, Situation } from "./_situation.ts";
+import type { Goal, Lib, Maker, Situation } from "./_situation.ts";
 
 const TURNS = 100_000;
 const KEYS = 100;
@@ -16,21 +16,48 @@ const functions: Readonly<Record<string, () => unknown>> = {
   "an async function": async () => await Promise.resolve(),
 };
 
-function playing(make: () => Run, fn: () => unknown, tasks: number): Maker {
+/** Runs the function again and again, for a key. */
+type Turns = (fn: () => unknown, turns: number, key: number) => Promise<void>;
+
+function playing(make: () => Turns, fn: () => unknown, tasks: number): Maker {
   return () => {
-    const run = make();
+    const take = make();
     let calls = 0;
     const counted = () => {
       calls++;
       return fn();
     };
-    const task = async (key: number) => {
-      for (let i = TURNS / tasks; i > 0; i--) await run(counted, key);
-    };
     return async () => {
       calls = 0;
-      await Promise.all(Array.from({ length: tasks }, (_, index) => task(index % KEYS)));
+      await Promise.all(Array.from({ length: tasks }, (_, index) => take(counted, TURNS / tasks, index % KEYS)));
       if (calls !== TURNS) throw new Error(`${calls} calls instead of ${TURNS}`);
+    };
+  };
+}
+
+function byRun(make: () => Run): () => Turns {
+  return () => {
+    const run = make();
+    return async (fn, turns, key) => {
+      for (let i = turns; i > 0; i--) await run(fn, key);
+    };
+  };
+}
+
+/** Without a function around it: acquire, call, release. */
+function inPlace(make: () => (key: number) => Promise<{ release(): void }>): () => Turns {
+  return () => {
+    const acquire = make();
+    return async (fn, turns, key) => {
+      for (let i = turns; i > 0; i--) {
+        const guard = await acquire(key);
+        try {
+          const result = fn();
+          if (result !== undefined) await result;
+        } finally {
+          guard.release();
+        }
+      }
     };
   };
 }
@@ -47,35 +74,27 @@ function byHand(thing: { acquire(): Promise<unknown>; release(): void }): Run {
   };
 }
 
-function byGuard(acquire: (key: number) => Promise<{ release(): void }>): Run {
-  return async (fn, key) => {
-    const guard = await acquire(key);
-    try {
-      return await fn();
-    } finally {
-      guard.release();
-    }
-  };
-}
-
 interface Kind {
   readonly name: string;
   readonly tasks: number;
-  readonly ours: Readonly<Record<string, (lib: Lib) => Run>>;
+  readonly ours: (lib: Lib) => Run;
+  /** The same with a guard. */
+  readonly guards: (lib: Lib) => (key: number) => Promise<{ release(): void }>;
   readonly peers: Readonly<Record<string, () => Run>>;
   readonly goals: Situation["goals"];
 }
 
+const BY_HAND = "interlock acquire and release in place";
+const HAND: Goal = { against: "ours", ratio: 1.5, named: [BY_HAND] };
+
 const LOCK: Omit<Kind, "name" | "tasks"> = {
-  ours: {
-    "interlock run": (lib) => {
-      const lock = new lib.Lock();
-      return (fn) => lock.run(fn);
-    },
-    "interlock guard by hand": (lib) => {
-      const lock = new lib.Lock();
-      return byGuard(() => lock.acquire());
-    },
+  ours: (lib) => {
+    const lock = new lib.Lock();
+    return (fn) => lock.run(fn);
+  },
+  guards: (lib) => {
+    const lock = new lib.Lock();
+    return () => lock.acquire();
   },
   peers: {
     "async-mutex runExclusive": () => {
@@ -92,7 +111,7 @@ const LOCK: Omit<Kind, "name" | "tasks"> = {
       return (fn) => limit(fn);
     },
   },
-  goals: [{ against: "peer", ratio: 2.5, named: ["p-limit(1)"] }],
+  goals: [HAND, { against: "peer", ratio: 2.5, named: ["p-limit(1)"] }],
 };
 
 const kinds: readonly Kind[] = [
@@ -101,15 +120,13 @@ const kinds: readonly Kind[] = [
   {
     name: `keyed.run, ${KEYS} hot keys, 1,000 tasks`,
     tasks: 1000,
-    ours: {
-      "interlock run": (lib) => {
-        const mutex = new lib.KeyedMutex<number>();
-        return (fn, key) => mutex.run(key, fn);
-      },
-      "interlock guard by hand": (lib) => {
-        const mutex = new lib.KeyedMutex<number>();
-        return byGuard((key) => mutex.acquire(key));
-      },
+    ours: (lib) => {
+      const mutex = new lib.KeyedMutex<number>();
+      return (fn, key) => mutex.run(key, fn);
+    },
+    guards: (lib) => {
+      const mutex = new lib.KeyedMutex<number>();
+      return (key) => mutex.acquire(key);
     },
     peers: {
       "async-lock": () => {
@@ -117,20 +134,18 @@ const kinds: readonly Kind[] = [
         return (fn, key) => lock.acquire(String(key), fn);
       },
     },
-    goals: [{ against: "peer", ratio: 1.3 }],
+    goals: [HAND, { against: "peer", ratio: 1.3 }],
   },
   {
     name: "semaphore.run, 10 permits, 100 tasks",
     tasks: 100,
-    ours: {
-      "interlock run": (lib) => {
-        const semaphore = new lib.Semaphore(10);
-        return (fn) => semaphore.run(fn);
-      },
-      "interlock guard by hand": (lib) => {
-        const semaphore = new lib.Semaphore(10);
-        return byGuard(() => semaphore.acquire());
-      },
+    ours: (lib) => {
+      const semaphore = new lib.Semaphore(10);
+      return (fn) => semaphore.run(fn);
+    },
+    guards: (lib) => {
+      const semaphore = new lib.Semaphore(10);
+      return () => semaphore.acquire();
     },
     peers: {
       "async-mutex runExclusive": () => {
@@ -143,21 +158,22 @@ const kinds: readonly Kind[] = [
         return (fn) => limit(fn);
       },
     },
-    goals: [{ against: "peer", ratio: 1, named: ["es-toolkit by hand"] }],
+    goals: [HAND, { against: "peer", ratio: 1, named: ["es-toolkit by hand"] }],
   },
 ];
 
-export const run: readonly Situation[] = kinds.flatMap(({ name, tasks, ours, peers, goals = [] }) =>
+export const run: readonly Situation[] = kinds.flatMap(({ name, tasks, ours, guards, peers, goals = [] }) =>
   Object.entries(functions).map(([kind, fn]): Situation => ({
     name: `${name}, ${kind}`,
     unit: "ns",
     operations: TURNS,
     main: tasks !== 1,
-    ours: Object.fromEntries(
-      Object.entries(ours).map(([contender, make]) => [contender, (lib: Lib) => playing(() => make(lib), fn, tasks)]),
-    ),
+    ours: {
+      "interlock run": (lib) => playing(byRun(() => ours(lib)), fn, tasks),
+      [BY_HAND]: (lib) => playing(inPlace(() => guards(lib)), fn, tasks),
+    },
     peers: Object.fromEntries(
-      Object.entries(peers).map(([contender, make]) => [contender, playing(make, fn, tasks)]),
+      Object.entries(peers).map(([contender, make]) => [contender, playing(byRun(make), fn, tasks)]),
     ),
     goals,
   }))

@@ -4,6 +4,8 @@ import process from "node:process";
 
 /** The newest that the tests and benchmarks run on. */
 export const NEWEST_NODE = "26.10.0";
+/** The oldest. */
+export const NODE_20 = "20.20.2";
 
 /** The package named `node` needs an install script to find these. */
 const PACKAGES: Readonly<Record<string, string>> = {

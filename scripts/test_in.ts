@@ -14,9 +14,8 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { NEWEST_NODE, nodeOfNpm } from "./_node.ts";
+import { NEWEST_NODE, NODE_20, nodeOfNpm } from "./_node.ts";
 
-const NODE_20 = "20.20.2";
 const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
 const BUN = "1.4.5";

@@ -96,7 +96,7 @@ export const pool: readonly Situation[] = [
     },
     floors: { "await work(n), one at a time": oneAtATime },
     goals: [
-      { against: "peer", ratio: 1, named: ["es-toolkit limitAsync"] },
+      { against: "peer", ratio: 1.1, bun: 1, named: ["es-toolkit limitAsync"] },
       { against: "peer", ratio: 1.5, named: ["p-limit"] },
     ],
   },
@@ -145,13 +145,13 @@ export const pool: readonly Situation[] = [
         check(sum, items);
       },
     },
-    goals: [{ against: "peer", ratio: 3, why: WHY }],
+    goals: [{ against: "peer", ratio: 3, bun: 1.2, why: WHY }],
   },
   {
     name: "map into an array, 100,000 items, 10 at a time",
     unit: "ns",
     ...intoArray({ list: items, fn: work, atOnce: AT_ONCE }),
-    goals: [{ against: "peer", ratio: 1.3 }],
+    goals: [{ against: "peer", ratio: 3, bun: 1.2 }, { against: "peer", ratio: 1.3, bun: 1.2, cold: true }],
   },
   {
     name: "map into an array, each item waits a turn (setImmediate), 10 at a time",

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { chart, THEMES } from "../../bench/_chart.ts";
 import { page } from "../../bench/_page.ts";
+import type { Results, Run } from "../../bench/_results.ts";
 import { measure, quantile, type Row } from "../../bench/_runner.ts";
 import type { Goal, Situation } from "../../bench/_situation.ts";
 import { situations } from "../../bench/situations.ts";
@@ -44,34 +45,44 @@ const situation: Situation = {
   unit: "ns",
   operations: 1,
   ours: { interlock: () => () => () => Promise.resolve() },
-  peers: {},
+  peers: { quick: () => () => Promise.resolve() },
   goals: [{ against: "peer", ratio: 1.5, why: "it is hard." }],
 };
 
-test("bench: a verdict compares with the best of those who count", () => {
-  const verdict = (goal: Goal) => {
-    const [{ ratio, met, with: other }] = verdictsOf({ ...situation, goals: [goal] }, rows) as [Verdict];
-    return [ratio, met, other];
+const run: Run = { version: "1", rows, alone: [] };
+
+test("bench: a verdict compares with the best of those that count", () => {
+  const verdict = (goal: Goal, runs = [run], runTime = "deno") => {
+    const [{ worst, met, with: other }] = verdictsOf([{ ...situation, goals: [goal] }], runTime, runs) as [Verdict];
+    return [worst, met, other];
   };
   assert.deepEqual(verdict({ against: "peer", ratio: 1.5 }), [0.8, false, "quick"]);
   assert.deepEqual(verdict({ against: "peer", ratio: 1.5, named: ["slow"] }), [2.5, true, "slow"]);
   assert.deepEqual(verdict({ against: "floor", ratio: 1.5 }), [2, false, "bare"]);
   assert.deepEqual(verdict({ against: "value", ratio: 100 }), [100, true, ""]);
+  const goal: Goal = { against: "peer", ratio: 0.8, bun: 0.7 };
+  const alone = rows.map((one) => ({ ...one, median: one.kind === "ours" ? 107 : one.median, cold: 2 * one.median }));
+  assert.deepEqual(verdict(goal, [run, { ...run, alone }]), [80 / 107, false, "quick"]); // the worst counts
+  assert.deepEqual(verdict(goal, [run, { ...run, alone }], "bun"), [80 / 107, true, "quick"]);
+  assert.deepEqual(verdict({ ...goal, cold: true }, [run, { ...run, alone }]), [0.8, true, "quick"]);
   assert.equal(quantile([4, 1, 3, 2], 0.5), 2.5);
 });
 
 test("bench: the page shows figures, goals and what is lost; the chart shows every contender", async () => {
-  const results = {
+  const results: Results = {
     suite: "local",
     date: "2026-01-01",
     machine: "one",
+    isBusy: false,
     rounds: 3,
-    runs: { deno: { version: "1", rows } },
+    peers: { quick: "1.2.3" },
+    runs: { deno: { ...run, alone: rows.map((one) => ({ ...one, cold: 7 * one.median })) } },
   };
-  const text = page({ local: results, redis: results }, { local: [situation], redis: [] });
-  assert.match(text, /\| lock, 2 tasks \| quick \| 80 ns \| 100 ns \|/);
-  assert.match(text, /\| lock, 2 tasks \| 0\.80 \| ≥ 1\.5 \| \*\*missed\*\* \| quick \|/);
-  assert.match(text, /\| \*\*interlock\*\* \| 100 ±10 % \|/);
+  const text = page([{ title: "In one process", situations: [situation], sessions: [results] }]);
+  assert.match(text, /\| lock, 2 tasks: quick \| ns \| 80 \/ 100 \|/);
+  assert.match(text, /\| lock, 2 tasks _next to quick_ \| ≥ 1\.5 \| \*\*0\.80\*\* \|/);
+  assert.match(text, /\| \*\*interlock\*\* \| 100 ±10 % \| 700 \|/);
+  assert.match(text, /deno 1; 3 rounds; quick 1\.2\.3/);
   assert.match(text, /^- lock, 2 tasks: it is hard\.$/m);
   for (const theme of Object.keys(THEMES) as (keyof typeof THEMES)[]) {
     const svg = await chart("contention", results, theme);
@@ -80,7 +91,7 @@ test("bench: the page shows figures, goals and what is lost; the chart shows eve
     const redis = ["ours", "peer"].map((kind, i) =>
       row("Redis, hand-over with 10 waiters", kind, kind as "ours", 10 ** i)
     );
-    const bars = await chart("hand-over", { ...results, runs: { deno: { version: "1", rows: redis } } }, theme);
+    const bars = await chart("hand-over", { ...results, runs: { deno: { ...run, rows: redis } } }, theme);
     const widths = [...bars.matchAll(/aria-roledescription="bar"[^>]* d="M[\d.,]+h([\d.]+)/g)].map(([, width]) =>
       Number(width)
     );

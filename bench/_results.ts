@@ -1,0 +1,55 @@
+/** The files in bench/results: one for each session. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import type { Row } from "./_runner.ts";
+
+/** The figures of one run-time. */
+export interface Run {
+  readonly version: string;
+  /** Of all contenders in turns, in one process. */
+  readonly rows: readonly Row[];
+  /** Of each contender in processes of its own. */
+  readonly alone: readonly Row[];
+}
+
+/** One session. */
+export interface Results {
+  readonly suite: string;
+  readonly date: string;
+  readonly machine: string;
+  /** Whether one core was kept busy. */
+  readonly isBusy: boolean;
+  readonly rounds: number;
+  /** Versions of the peers. */
+  readonly peers: Readonly<Record<string, string>>;
+  readonly runs: Readonly<Record<string, Run>>;
+}
+
+const folder = new URL("results/", import.meta.url);
+
+function fileOf(suite: string, isBusy: boolean): URL {
+  return new URL(`${suite}${isBusy ? "-busy" : ""}.json`, folder);
+}
+
+export function load(suite: string, isBusy: boolean): Results | undefined {
+  const file = fileOf(suite, isBusy);
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+}
+
+/** Writes the results; of those that the file has, the ones that were not measured again stay. */
+export function save(results: Results): string {
+  mkdirSync(folder, { recursive: true });
+  const file = fileOf(results.suite, results.isBusy);
+  const old = load(results.suite, results.isBusy)?.runs ?? {};
+  const runs = { ...old };
+  for (const [name, run] of Object.entries(results.runs)) runs[name] = merged(old[name], run);
+  writeFileSync(file, JSON.stringify({ ...results, runs }, undefined, 1) + "\n");
+  return file.pathname;
+}
+
+/** Figures of another version are not kept. */
+function merged(old: Run | undefined, run: Run): Run {
+  if (old?.version !== run.version) return run;
+  const measured = new Set(run.rows.map(({ situation }) => situation));
+  const kept = (rows: readonly Row[]) => rows.filter(({ situation }) => !measured.has(situation));
+  return { ...run, rows: [...kept(old.rows), ...run.rows], alone: [...kept(old.alone), ...run.alone] };
+}
