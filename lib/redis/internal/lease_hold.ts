@@ -37,6 +37,7 @@ export function limitOf(ttl: number): number {
 
 export class LeaseHold implements RenewableLease {
   readonly id: string;
+  index: number = -1;
   readonly state: LeaseState;
   readonly deadline: LeaseDeadline;
   readonly slot: RenewalSlot = new RenewalSlot();

@@ -8,6 +8,7 @@ import { codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.t
 import type { RedisConnection } from "./connection.ts";
 import { release, releaseInBackground, type ReleaseOptions, type Was } from "./release_by_id.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import type { Closable } from "./script_runner.ts";
 import { now, Timer } from "./clock.ts";
 
 /** Milliseconds that a late answer is waited for, also when the lease ends sooner. */
@@ -23,7 +24,8 @@ export function giveBack(
   return new LeaseRelease(connection, spec, id, options).result;
 }
 
-class LeaseRelease {
+class LeaseRelease implements Closable {
+  index: number = -1;
   readonly result: Promise<boolean>;
   readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
@@ -32,7 +34,6 @@ class LeaseRelease {
   readonly #until: number;
   readonly #next = new Timer(() => this.#attempt(), true);
   readonly #end = new Timer(() => this.#giveUp(), true);
-  readonly #stopListening: () => void;
   #attempts = 0;
   /** Attempts that may have run and have no answer yet, and those that never get one. */
   #inFlight = 0;
@@ -54,9 +55,13 @@ class LeaseRelease {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#stopListening = connection.onClose(() => this.#giveUp());
+    connection.onClose(this);
     this.#end.set(this.#until);
     this.#attempt();
+  }
+
+  close(): void {
+    this.#giveUp();
   }
 
   #attempt(): void {
@@ -112,7 +117,7 @@ class LeaseRelease {
     this.#settled = true;
     this.#next.clear();
     this.#end.clear();
-    this.#stopListening();
+    this.#connection.offClose(this);
     // An acquire of this id without an answer may still run, and would be granted.
     const mayRun = this.#options.inFlightUntil > this.#connection.serverTime(now());
     if (mayRun) releaseInBackground(this.#connection, this.#spec, this.#id, this.#options);

@@ -5,6 +5,7 @@
  * @module
  */
 import { codeOf } from "../errors.ts";
+import { type Member, Members } from "./members.ts";
 import type { ScriptRunner } from "./script_runner.ts";
 import { renew } from "../scripts/renew.ts";
 import { now, Timer } from "./clock.ts";
@@ -17,7 +18,7 @@ const BATCH = 100;
 const LANES = 4;
 
 /** A lease, as its renewer sees it. */
-export interface RenewableLease {
+export interface RenewableLease extends Member {
   readonly key: string;
   readonly ttl: number;
   /** Local time at which it has to be looked at again. */
@@ -41,14 +42,14 @@ export interface RenewableLease {
 
 export class LeaseRenewer {
   readonly #connection: ScriptRunner;
-  readonly #leases = new Set<RenewableLease>();
+  readonly #leases = new Members<RenewableLease>();
   readonly #timer = new Timer(() => this.#look());
   /** Set by the server's refusal if the client does not know: keys of two names never fit into one command. */
   #single = false;
 
   constructor(connection: ScriptRunner) {
     this.#connection = connection;
-    connection.onClose(() => this.#close());
+    connection.onClose({ index: -1, close: () => this.#close() });
   }
 
   add(lease: RenewableLease): void {
@@ -62,15 +63,15 @@ export class LeaseRenewer {
 
   /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
   #close(): void {
-    for (const lease of [...this.#leases]) lease.lose("the client was closed");
+    for (const lease of this.#leases.all()) lease.lose("the client was closed");
   }
 
   #look(): void {
     const time = now();
     const due: RenewableLease[] = [];
     let next = Infinity;
-    for (const lease of this.#leases) {
-      if (lease.expire(time)) continue; // which removed it from the set
+    for (const lease of this.#leases.all()) {
+      if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed by that, or by a listener of another one
       if (lease.isDue(time)) {
         lease.beginRenewal(); // at once: listeners of the next one that is lost may extend this one
         due.push(lease);

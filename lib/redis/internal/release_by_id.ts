@@ -84,11 +84,12 @@ function pause(connection: RedisConnection, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       timer.clear();
-      off();
+      connection.offClose(closable);
       resolve();
     };
     const timer = new Timer(end);
-    const off = connection.onClose(end);
+    const closable = { index: -1, close: end };
+    connection.onClose(closable);
     timer.set(now() + ms);
   });
 }

@@ -10,6 +10,12 @@ import { codeOf, isPassing, NoAnswerError, RedisError } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
 import type { Script } from "../scripts/script.ts";
 import { now } from "./clock.ts";
+import { type Member, Members } from "./members.ts";
+
+/** Ends with the client. */
+export interface Closable extends Member {
+  close(): void;
+}
 
 export class ScriptRunner {
   readonly backend: Backend;
@@ -20,7 +26,7 @@ export class ScriptRunner {
   #serverZero: number | undefined;
   readonly #greetings = new Map<Script, Promise<void>>();
   readonly #greeted = new WeakSet<Script>();
-  readonly #closing = new Set<() => void>();
+  readonly #closing = new Members<Closable>();
 
   constructor(backend: Backend) {
     this.backend = backend;
@@ -32,13 +38,16 @@ export class ScriptRunner {
   }
 
   #close(): void {
-    for (const stop of [...this.#closing]) stop();
+    for (const closable of this.#closing.all()) closable.close();
   }
 
-  /** Calls `stop` when the client is closed; answers how to call that off. */
-  onClose(stop: () => void): () => void {
-    this.#closing.add(stop);
-    return () => void this.#closing.delete(stop);
+  /** Closes it when the client is closed, unless that is called off before. */
+  onClose(closable: Closable): void {
+    this.#closing.add(closable);
+  }
+
+  offClose(closable: Closable): void {
+    this.#closing.delete(closable);
   }
 
   /** A fresh id of 21 characters without separators. */

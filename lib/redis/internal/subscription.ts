@@ -43,7 +43,7 @@ export class Subscription {
   constructor(connection: ScriptRunner) {
     this.#connection = connection;
     this.#never = connection.backend.subscribe === undefined;
-    connection.onClose(() => this.#close());
+    connection.onClose({ index: -1, close: () => this.#close() });
   }
 
   /** Whether messages arrive now. */
