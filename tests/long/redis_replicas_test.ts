@@ -1,5 +1,6 @@
 /** The option `replicas`: a grant counts only once replicas have it. */
 import assert from "node:assert/strict";
+import { watchdog } from "../../lib/diagnostics/mod.ts";
 import { type Backend, RedisError, RedisLock, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { watch } from "../_tools.ts";
@@ -67,6 +68,19 @@ redisTest(
     await until(async () => (await lock.inspect()).holders.length === 0);
   },
 );
+
+redisTest("a time-out with replicas has the words of every other one", async ({ backend }) => {
+  using _ = watchdog({ report: () => {} });
+  const holder = await new RedisLock(backend, "a").acquire();
+  const lock = new RedisLock(backend, "a", { replicas: ONE });
+  const text = /^Cannot acquire lock "a": timed out after 300 ms; held for \d+ ms, acquired at redis_replicas_test\.ts:\d+$/;
+  await assert.rejects(lock.acquire({ timeout: 300 }), (error: Error) => {
+    assert.ok(error instanceof TimeoutError);
+    assert.match(error.message, text);
+    return true;
+  });
+  await holder.release();
+});
 
 redisTest("a replica that comes back within the call's time is enough", async (bench) => {
   const { backend } = bench;

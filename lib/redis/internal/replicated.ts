@@ -13,6 +13,7 @@ import { explain, RedisError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { RedisConnection } from "./connection.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import { timedOut } from "./timed_out.ts";
 
 /** Waits in the queue, and for the replicas. */
 export function acquireLease(
@@ -73,7 +74,7 @@ class ReplicatedCall {
     try {
       return await acquire(this.#connection, this.#spec, { signal: this.#signal, timeout });
     } catch (error) {
-      throw error instanceof TimeoutError && this.#failure !== undefined ? this.#timedOut(this.#failure) : error;
+      throw error instanceof TimeoutError ? this.#timedOut(this.#failure ?? error.cause) : error;
     }
   }
 
@@ -89,9 +90,9 @@ class ReplicatedCall {
     if (tooLong || this.#connection.closed) throw explain(`acquire ${this.#spec.what}`, error);
   }
 
+  /** With the time of the whole call. */
   #timedOut(cause: unknown): TimeoutError {
-    const message = `Cannot acquire ${this.#spec.what}: timed out after ${this.#timeout} ms`;
-    return new TimeoutError(message, cause === undefined ? undefined : { cause });
+    return timedOut(this.#spec, this.#timeout, cause);
   }
 
   /** Settles as `promise` does, or with the call's end. */
