@@ -28,10 +28,12 @@ export class Timer {
     this.clear();
     if (at === Infinity) return;
     this.#at = at;
-    this.#registration = onCancel({ timeout: Math.max(0, at - now()), keepsAlive: this.#keepsAlive }, () => {
+    const registration = onCancel({ timeout: Math.max(0, at - now()), keepsAlive: this.#keepsAlive }, () => {
+      if (this.#registration !== registration) return; // another timer of the same moment has cleared or set this one
       this.clear();
       this.#fire();
     });
+    this.#registration = registration;
   }
 
   /** Sets the moment only if it is earlier than the one that is set. */
