@@ -19,7 +19,7 @@ import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { SpecLock } from "./internal/spec_lock.ts";
 
 /** More readers than there will ever be. */
-const EVERYTHING = 1_000_000_000;
+export const EVERYTHING = 1_000_000_000;
 
 /**
  * Many readers or one writer, across processes and machines.

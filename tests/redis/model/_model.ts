@@ -1,8 +1,9 @@
 /**
  * Every sequence of steps of a few clients over the real scripts, up to a depth, with a bounded number of faults: a crash,
- * a stopped process, a lost subscription, a lost reply, a lost push. After each step: the weights of the clients that
- * trust their hold never exceed the limit; a token belongs to one client and is larger than all before; no live waiter
- * that can be reached is passed over. After each sequence, a fair run without faults grants every live waiter.
+ * a stopped process, a lost subscription, a lost reply, a lost push, a failover with and without the last write. After
+ * each step: the weights of the clients that trust their hold never exceed the limit, except that holds from before a
+ * lossy failover do not count; a token belongs to one client and is larger than all before; no live waiter that can be
+ * reached is passed over. After each sequence, a fair run without faults grants every live waiter.
  */
 import type { Family } from "../../../lib/redis/internal/resource_spec.ts";
 import { CHANNEL } from "../../../lib/redis/scripts/script.ts";
@@ -21,6 +22,8 @@ interface Client {
   until: number;
   /** Whether it trusts its subscription. */
   subscribed: boolean;
+  /** Lossy failovers before its hold began. */
+  epoch: number;
 }
 
 export interface Model {
@@ -29,11 +32,16 @@ export interface Model {
   readonly weights: readonly number[];
   readonly depth: number;
   readonly faults: number;
+  /** Whether the server fails over. */
+  readonly failover?: boolean;
 }
 
 class World {
   readonly model: Model;
   readonly redis: MemoryRedis;
+  /** Before the last script: the data of a replica that has missed its write. */
+  before: MemoryRedis | undefined;
+  epoch: number;
   readonly clients: Client[];
   readonly tokens: Map<number, string>;
   readonly trail: readonly string[];
@@ -42,6 +50,8 @@ class World {
   constructor(model: Model, from?: World, step = "", faults = 0) {
     this.model = model;
     this.redis = from?.redis.clone() ?? new MemoryRedis();
+    this.before = from?.before; // never changed
+    this.epoch = from?.epoch ?? 0;
     this.clients = from?.clients.map((client) => ({ ...client })) ?? model.weights.map(newClient);
     this.tokens = new Map(from?.tokens);
     this.trail = from === undefined ? [] : [...from.trail, step];
@@ -50,7 +60,7 @@ class World {
   }
 
   get key(): string {
-    return `${this.redis}${JSON.stringify(this.clients)}${this.faults}`;
+    return `${this.redis}${this.before ?? ""}${this.epoch}${JSON.stringify(this.clients)}${this.faults}`;
   }
 
   assert(holds: boolean, text: string): void {
@@ -63,6 +73,7 @@ class World {
     const before = [...this.redis.members(KEYS[1]!)].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
     const records = new Map(this.redis.members(KEYS[2]!));
     const keys = family.code === "m" ? KEYS.slice(0, 3) : KEYS;
+    if (this.model.failover) this.before = this.redis.clone();
     const answer = evaluate(this.redis, family[script], keys, args);
     const granted = new Map<string, number>();
     if (script === "acquire" && answer[0] === 1) granted.set(client.id, answer[1]!);
@@ -72,7 +83,7 @@ class World {
       if (at !== undefined) continue;
       granted.set(id, Number(fence));
       const other = this.clients.find((one) => one.id === id)!;
-      if (!pushLost && this.redis.subscribers.has(channelOf(id))) heard.push([other, Number(time) + TTL * 1000]);
+      if (!pushLost && this.redis.receives(channelOf(id))) heard.push([other, Number(time) + TTL * 1000]);
     }
     for (const [id, fence] of [...granted].sort(([, a], [, b]) => a - b)) this.#token(fence, id);
     for (const [other, until] of heard) if (other.phase === "waiting") this.#hold(other, until);
@@ -105,7 +116,10 @@ class World {
   #hold(client: Client, until: number): void {
     client.phase = "holding";
     client.until = until;
-    const holding = this.clients.filter((one) => one.phase === "holding" && one.until > this.redis.now);
+    client.epoch = this.epoch;
+    const holding = this.clients.filter(({ phase, until, epoch }) =>
+      phase === "holding" && until > this.redis.now && epoch === this.epoch
+    );
     const weight = holding.reduce((sum, one) => sum + one.weight, 0);
     this.assert(weight <= this.model.limit, `${holding.map(({ id }) => id)} hold together`);
   }
@@ -126,10 +140,22 @@ class World {
     if (unsubscribed === 1) client.subscribed = false;
   }
 
+  subscribe(client: Client): void {
+    this.redis.unsubscribe(channelOf(client.id));
+    this.redis.subscribers.add(channelOf(client.id));
+    client.subscribed = true;
+  }
+
   release(client: Client, { pushLost = false, answerLost = false } = {}): void {
     client.phase = "releasing"; // from here on it trusts no hold and sends no acquire
     this.#run("release", client, [client.id, "1000", ""], pushLost);
     if (!answerLost) client.phase = "done"; // else it releases again
+  }
+
+  #failOverWithoutLastWrite(): void {
+    this.redis.failOver(this.before);
+    this.before = undefined;
+    this.epoch++;
   }
 
   /** A fair run without faults. */
@@ -148,6 +174,12 @@ class World {
   /** All steps that are possible here. */
   *steps(): Iterable<[name: string, faults: number, step: (world: World) => void]> {
     yield ["time", 0, (world) => world.redis.now += 1_600_000];
+    if (this.model.failover) {
+      yield ["failover", 1, (world) => world.redis.failOver()];
+      if (this.before !== undefined) {
+        yield ["failover without the last write", 1, (world) => world.#failOverWithoutLastWrite()];
+      }
+    }
     for (let i = 0; i < this.clients.length; i++) {
       const { phase, id, subscribed } = this.clients[i]!;
       if (phase === "done" || phase === "dead") continue;
@@ -169,18 +201,20 @@ class World {
         1,
         on((world, client) => {
           client.phase = "dead";
-          world.redis.subscribers.delete(channelOf(id));
+          world.redis.unsubscribe(channelOf(id));
         }),
       ];
-      if (!subscribed || !this.redis.subscribers.has(channelOf(id))) continue;
-      yield [`${i} loses its subscription`, 1, (world) => world.redis.subscribers.delete(channelOf(id))];
+      if (!subscribed) yield [`${i} subscribes again`, 0, on((world, client) => world.subscribe(client))];
+      else if (this.redis.receives(channelOf(id))) {
+        yield [`${i} loses its subscription`, 1, (world) => world.redis.unsubscribe(channelOf(id))];
+      }
     }
   }
 }
 
 function newClient(weight: number, index: number): Client {
   const id = `process${index}00000${"0".repeat(7)}${index}`;
-  return { id, weight, phase: "idle", place: 0, until: 0, subscribed: true };
+  return { id, weight, phase: "idle", place: 0, until: 0, subscribed: true, epoch: 0 };
 }
 
 function channelOf(id: string): string {

@@ -1,11 +1,18 @@
 /** The models that are explored. */
 import { mutex, weighted } from "../../../lib/redis/internal/resource_spec.ts";
+import { EVERYTHING } from "../../../lib/redis/rw_lock.ts";
 import type { Model } from "./_model.ts";
 
 export function models(depth: number, faults: number): Record<string, Model> {
   const bounds = { depth, faults };
+  const lock = { family: mutex, limit: 1, weights: [1, 1, 1], ...bounds };
+  const semaphore = { family: weighted, limit: 2, weights: [1, 2, 1], ...bounds };
+  const readersAndWriter = { family: weighted, limit: EVERYTHING, weights: [1, EVERYTHING, 1], ...bounds };
   return {
-    "a lock and 3 clients": { family: mutex, limit: 1, weights: [1, 1, 1], ...bounds },
-    "a semaphore of 2 and a large request": { family: weighted, limit: 2, weights: [1, 2, 1], ...bounds },
+    "a lock and 3 clients": lock,
+    "a semaphore of 2 and a large request": semaphore,
+    "a lock and a failover": { ...lock, failover: true },
+    "a semaphore and a failover": { ...semaphore, failover: true },
+    "two readers, a writer and a failover": { ...readersAndWriter, failover: true },
   };
 }

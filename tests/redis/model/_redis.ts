@@ -16,8 +16,10 @@ export interface Published {
 export class MemoryRedis {
   /** In µs. */
   now = 1_000_000_000_000;
-  readonly #entries = new Map<string, Entry>();
+  #entries = new Map<string, Entry>();
+  /** Channels with a subscriber here, and those with one on a replica: it receives all messages and is not counted. */
   readonly subscribers = new Set<string>();
+  readonly onReplica = new Set<string>();
   readonly published: Published[] = [];
 
   /** A copy with the same contents. */
@@ -29,14 +31,32 @@ export class MemoryRedis {
       copy.#entries.set(key, { value: same, until });
     }
     for (const channel of this.subscribers) copy.subscribers.add(channel);
+    for (const channel of this.onReplica) copy.onReplica.add(channel);
     return copy;
+  }
+
+  /** A replica has been promoted that has the data of `replica`; the subscribers stay on the old node, a replica now. */
+  failOver(replica: MemoryRedis = this): void {
+    this.#entries = replica.clone().#entries;
+    this.now += 1000;
+    for (const channel of this.subscribers) this.onReplica.add(channel);
+    this.subscribers.clear();
+  }
+
+  receives(channel: string): boolean {
+    return this.subscribers.has(channel) || this.onReplica.has(channel);
+  }
+
+  unsubscribe(channel: string): void {
+    this.subscribers.delete(channel);
+    this.onReplica.delete(channel);
   }
 
   /** All contents as text; times relative to the clock. */
   toString(): string {
     const entries = [...this.#entries].filter(([, { until }]) => until > this.now).sort(([a], [b]) => a < b ? -1 : 1);
     const texts = entries.map(([key, { value }]) => [key, value.kind === "string" ? value.text : [...value.members]]);
-    return JSON.stringify([this.now, texts, [...this.subscribers].sort()]);
+    return JSON.stringify([this.now, texts, [...this.subscribers].sort(), [...this.onReplica].sort()]);
   }
 
   members(key: string): Map<string, string> {
