@@ -73,7 +73,8 @@ redisTest("a time-out with replicas has the words of every other one", async ({ 
   using _ = watchdog({ report: () => {} });
   const holder = await new RedisLock(backend, "a").acquire();
   const lock = new RedisLock(backend, "a", { replicas: ONE });
-  const text = /^Cannot acquire lock "a": timed out after 300 ms; held for \d+ ms, acquired at redis_replicas_test\.ts:\d+$/;
+  const text =
+    /^Cannot acquire lock "a": timed out after 300 ms; held for \d+ ms, acquired at redis_replicas_test\.ts:\d+$/;
   await assert.rejects(lock.acquire({ timeout: 300 }), (error: Error) => {
     assert.ok(error instanceof TimeoutError);
     assert.match(error.message, text);

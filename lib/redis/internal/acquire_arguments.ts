@@ -25,11 +25,19 @@ export function heartbeatOf(ttl: number): number {
 }
 
 /** A pause may be longer by this to end with a lease rather than shortly before it. */
-export const STRETCH = 1000;
+const STRETCH = 1000;
+
+/** Milliseconds by which a heartbeat may be late, on its way or by a busy process, and the waiter still counts as alive. */
+const MARGIN = 150;
 
 /** Milliseconds for which a waiter counts as alive after it has asked; also the lease granted to one that has to ask. */
 export function livenessOf(ttl: number): number {
   return Math.max(ttl, LIVENESS);
+}
+
+/** Milliseconds by which a heartbeat may come later than it could, so that many do not come at one moment. */
+export function jitterOf(ttl: number, most: number): number {
+  return Math.min(most, livenessOf(ttl) - MARGIN - heartbeatOf(ttl));
 }
 
 /**
@@ -46,7 +54,8 @@ export function acquireArguments(
   place: number,
 ): string[] {
   const liveness = Math.ceil(livenessOf(ttl));
-  const pause = Math.ceil(heartbeatOf(ttl) + STRETCH);
+  // The first three ask 50 ms apart.
+  const pause = Math.ceil(Math.min(heartbeatOf(ttl) + STRETCH, liveness - MARGIN - 100));
   const args = [id, ttl, retention, latest, mode, liveness, pause, place, owner].map(String);
   if (family.code === "w") args.push(String(weight), String(limit));
   return args;

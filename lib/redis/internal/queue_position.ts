@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { heartbeatOf, NotifyMode } from "./acquire_arguments.ts";
+import { heartbeatOf, jitterOf, NotifyMode } from "./acquire_arguments.ts";
 import type { Waiting } from "./acquire_command.ts";
 import { trusted } from "./lease_deadline.ts";
 
@@ -64,7 +64,8 @@ export class QueuePosition {
     this.#serverTime = serverTime;
     this.#notBefore = sentAt + (answer.mode === NotifyMode.push ? APART : APART_WITHOUT_PUSH);
     const beat = heartbeatOf(this.#ttl);
-    this.#heartbeatAt = sentAt + beat + Math.random() * (spread ? Math.max(1000, beat / 2) : Math.min(beat / 10, 100));
+    const jitter = jitterOf(this.#ttl, spread ? Math.max(1000, beat / 2) : Math.min(beat / 10, 100));
+    this.#heartbeatAt = sentAt + beat + Math.random() * jitter;
     this.#endsAt = askAt === 0 ? Infinity : toLocal(askAt, serverTime, time);
     // A heartbeat shortly before that end would be a command for nothing; the script names no end further away.
     if (askAt !== 0) this.#heartbeatAt = Math.max(this.#heartbeatAt, this.#endsAt);

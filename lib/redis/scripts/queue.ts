@@ -4,8 +4,8 @@
  * owner.
  *
  * Invariants:
- * - Alive is decided in one place. A waiter in mode p (its subscription was confirmed) is dead once nothing listens on
- *   its channel; one in mode h only when it has not asked for too long. A live waiter that was dropped gets its place
+ * - Alive is decided in one place. A waiter is dead when it has not asked for its ttl, or {@linkcode LIVENESS} if that
+ *   is longer; one in mode p (its subscription was confirmed) also once nothing listens on its channel. A live waiter that was dropped gets its place
  *   back by its arrival time.
  * - A token is published only for a waiter that holds already, and never granted again.
  * - No run looks at more than {@linkcode LOOK} waiters; it returns 1 when another run has to go on.
@@ -14,14 +14,23 @@
  */
 import { CHANNEL } from "./script.ts";
 
-/** Milliseconds for which a waiter counts as alive, at least: it asks once a second, or a little less often. */
-export const LIVENESS = 2500;
+/** Milliseconds for which a waiter counts as alive, at least: it asks once a second. */
+export const LIVENESS = 1200;
 
 /** Waiters, or holders, that one run looks at. */
 export const LOOK = 200;
 
+/** When to check whether a waiter still counts as alive: one ttl after it asked at the latest, if it may be gone by then. */
+const doubtAt = `
+local function doubtAt(waiter)
+  local alive, ms = tonumber(sub(waiter, 1, 16)), tonumber(string.match(waiter, '^%d+', 18))
+  if sub(waiter, 17, 17) ~= 'p' or ms >= ${LIVENESS} then return alive end
+  return math.min(alive, math.max(alive - (${LIVENESS} - ms) * 1000, now + ms * 1000))
+end
+`;
+
 /** Notifies the first waiters of the end of a lease, unless they ask before it anyway. */
-export const announce = `
+export const announce = `${doubtAt}
 local function publish(id, text) redis.pcall('PUBLISH', '${CHANNEL}' .. sub(id, 1, 13), text) end
 
 -- The first three of \`ids\` from \`from\`. With several holders a waiter also waits for those ahead of it.
@@ -30,7 +39,7 @@ local function announce(ids, known, from, at, several)
     local alive = known[i] and tonumber(sub(known[i], 1, 16)) or 0
     if alive > now then
       if at > 0 and at < alive then publish(ids[i], format('%s 0 %.0f %.0f', ids[i], now, at + (i - from) * 50000)) end
-      if several and (at == 0 or alive < at) then at = alive end
+      if several then at = math.min(at == 0 and math.huge or at, doubtAt(known[i])) end
     end
   end
 end
@@ -122,10 +131,13 @@ for _, m in ipairs(messages) do publish(m[1], format('%s %.0f %.0f', m[1], m[2],
  */
 export const askAt = (nextEnd: string): string => `
 local at, seen, rank = ${nextEnd}, {}, 0
-if limit > 1 then
+if limit > 1 then${doubtAt}
   local head = call('ZRANGE', KEYS[2], 0, 0)[1]
   local waiter = head and head ~= me and call('HGET', KEYS[3], head)
-  if waiter then at = math.min(at == 0 and math.huge or at, tonumber(sub(waiter, 1, 16))) end
+  if waiter then
+    at = math.min(at == 0 and math.huge or at, doubtAt(waiter))
+    seen[sub(head, 1, 13)] = true -- if it is dead, so is its process
+  end
 end
 if at > now + ARGV[7] * 1000 then at = 0 end
 for _, other in ipairs(at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}) do
