@@ -124,9 +124,10 @@ export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Prom
   });
 }
 
-/** The error for a wait that took too long. `holder` is what the diagnostics add. */
-export function timedOut(operation: string, timeout: number, holder = ""): TimeoutError {
-  return new TimeoutError(`Cannot ${operation}: timed out after ${timeout} ms${holder}`);
+/** The error for a wait that took too long. `holder` is what the diagnostics add; `cause` is a failed connection. */
+export function timedOut(operation: string, timeout: number, holder = "", cause?: unknown): TimeoutError {
+  const message = `Cannot ${operation}: timed out after ${timeout} ms${holder}`;
+  return new TimeoutError(message, cause === undefined ? undefined : { cause });
 }
 
 /** The signal's reason. Never throws. */

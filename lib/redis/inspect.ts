@@ -6,7 +6,6 @@
 import { explain } from "./errors.ts";
 import { PAGE } from "./scripts/inspect.ts";
 import { release } from "./internal/release_by_id.ts";
-import type { RedisConnection } from "./internal/connection.ts";
 import type { ResourceSpec } from "./internal/resource_spec.ts";
 
 /** A waiter of a name. */
@@ -54,14 +53,14 @@ const LIMIT = 5000;
 /** Items of one holder, and of one waiter, in the script's answer. */
 const [HOLDER, WAITER] = [6, 4];
 
-export async function inspect(connection: RedisConnection, spec: ResourceSpec): Promise<Inspection> {
+export async function inspect(spec: ResourceSpec): Promise<Inspection> {
   // By id: between two pages one may move up and be seen again.
   const holders = new Map<string, Holder>();
   const waiters = new Map<string, Waiter>();
   let dead = 0;
   try {
     for (let from = 0;; from += PAGE) {
-      const answer = await connection.run(spec.family.inspect, spec.keys, [String(from)], LIMIT) as unknown[];
+      const answer = await spec.connection.run(spec.family.inspect, spec.keys, [String(from)], LIMIT) as unknown[];
       const [time = 0, ttl = 0, fence = 0, , , , queued = 0, deadHere = 0, more] = answer.map(Number);
       for (const [id, end, token, permits, since, owner] of recordsOf(answer[4], HOLDER)) {
         const party = partyOf(id, since, owner, Number(end) - time);
@@ -100,9 +99,9 @@ function recordsOf(list: unknown, length: number): unknown[][] {
 }
 
 /** Revokes all holds and hands off to the next waiters. */
-export async function forceRelease(connection: RedisConnection, spec: ResourceSpec): Promise<boolean> {
+export async function forceRelease(spec: ResourceSpec): Promise<boolean> {
   try {
-    return await release(connection, spec, "", LIMIT, "force") === "held";
+    return await release(spec, "", LIMIT, "force") === "held";
   } catch (error) {
     throw explain(`release ${spec.what} by force`, error);
   }

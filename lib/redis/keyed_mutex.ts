@@ -74,7 +74,7 @@ export class RedisKeyedMutex {
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
     return promised(() => {
       const spec = this.#spec(key);
-      return acquireLease(this.#connection, spec, readWaitOptions(options));
+      return acquireLease(spec, readWaitOptions(options));
     });
   }
 
@@ -87,7 +87,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
-    return promised(() => tryAcquireLease(this.#connection, this.#spec(key)));
+    return promised(() => tryAcquireLease(this.#spec(key)));
   }
 
   /**
@@ -111,24 +111,24 @@ export class RedisKeyedMutex {
    * @throws {TypeError | RangeError} An argument is not what it has to be.
    */
   at(key: string): Acquirable<Lease> {
-    return new SpecLock(this.#connection, this.#spec(key));
+    return new SpecLock(this.#spec(key));
   }
 
   /** Returns the holder and the waiters of a key, at one moment. */
   inspect(key: string): Promise<Inspection> {
-    return promised(() => inspect(this.#connection, this.#spec(key)));
+    return promised(() => inspect(this.#spec(key)));
   }
 
   /** Revokes the current hold of a key and hands off to the next waiter; see `RedisLock`. */
   forceRelease(key: string): Promise<boolean> {
-    return promised(() => forceRelease(this.#connection, this.#spec(key)));
+    return promised(() => forceRelease(this.#spec(key)));
   }
 
   #spec(key: string): ResourceSpec {
     checkName(key, "key");
-    const settings = this.#settings;
+    const [connection, settings] = [this.#connection, this.#settings];
     const keys = keysOf(settings.prefix, "keyed", key);
-    const resource = { kind: "redis-key", name: settings.prefix, key, group: this.#connection.groupOf(keys) };
-    return { family: mutex, keys, settings, resource, what: `key ${quote(key)}`, weight: 1, limit: 1 };
+    const resource = { kind: "redis-key", name: settings.prefix, key, group: connection.groupOf(keys) };
+    return { connection, family: mutex, keys, settings, resource, what: `key ${quote(key)}`, weight: 1, limit: 1 };
   }
 }

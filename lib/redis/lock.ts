@@ -16,10 +16,9 @@ import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
 import { runHolding } from "./internal/run_holding.ts";
 import { connectionOf } from "./internal/connection.ts";
-import type { RedisConnection } from "./internal/connection.ts";
 import { mutex } from "./internal/resource_spec.ts";
 import type { ResourceSpec } from "./internal/resource_spec.ts";
-import { placeOn } from "./internal/spec_lock.ts";
+import { placeOf } from "./internal/spec_lock.ts";
 
 /**
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
@@ -47,11 +46,10 @@ import { placeOn } from "./internal/spec_lock.ts";
  * ```
  */
 export class RedisLock implements Acquirable<Lease> {
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
 
   static {
-    setPlace(RedisLock, (lock) => placeOn(lock.#connection, lock.#spec));
+    setPlace(RedisLock, (lock) => placeOf(lock.#spec));
   }
 
   /**
@@ -66,11 +64,11 @@ export class RedisLock implements Acquirable<Lease> {
     checkBackend(backend);
     checkName(name);
     const settings = settingsOf(options, backend);
-    this.#connection = connectionOf(backend);
+    const connection = connectionOf(backend);
     const what = `lock ${quote(name)}`;
     const keys = keysOf(settings.prefix, "lock", name);
-    const resource = { kind: "redis-lock", name, group: this.#connection.groupOf(keys) };
-    this.#spec = { family: mutex, keys, settings, resource, what, weight: 1, limit: 1 };
+    const resource = { kind: "redis-lock", name, group: connection.groupOf(keys) };
+    this.#spec = { connection, family: mutex, keys, settings, resource, what, weight: 1, limit: 1 };
   }
 
   /**
@@ -84,7 +82,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquireLease(this.#connection, this.#spec, readWaitOptions(options)));
+    return promised(() => acquireLease(this.#spec, readWaitOptions(options)));
   }
 
   /**
@@ -95,7 +93,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(): Promise<Lease | undefined> {
-    return tryAcquireLease(this.#connection, this.#spec);
+    return tryAcquireLease(this.#spec);
   }
 
   /**
@@ -114,7 +112,7 @@ export class RedisLock implements Acquirable<Lease> {
 
   /** Returns the holder and the waiters, at one moment. For display: it is out of date when it arrives. */
   inspect(): Promise<Inspection> {
-    return inspect(this.#connection, this.#spec);
+    return inspect(this.#spec);
   }
 
   /**
@@ -124,6 +122,6 @@ export class RedisLock implements Acquirable<Lease> {
    * @returns Whether there was a holder.
    */
   forceRelease(): Promise<boolean> {
-    return forceRelease(this.#connection, this.#spec);
+    return forceRelease(this.#spec);
   }
 }

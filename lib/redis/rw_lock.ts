@@ -13,7 +13,6 @@ import { checkBackend, keysOf, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
 import { connectionOf } from "./internal/connection.ts";
-import type { RedisConnection } from "./internal/connection.ts";
 import { weighted } from "./internal/resource_spec.ts";
 import type { ResourceSpec } from "./internal/resource_spec.ts";
 import { SpecLock } from "./internal/spec_lock.ts";
@@ -47,7 +46,6 @@ export class RedisRwLock {
   readonly reader: Acquirable<Lease>;
   /** The exclusive side. */
   readonly writer: Acquirable<Lease>;
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
 
   /**
@@ -62,25 +60,25 @@ export class RedisRwLock {
     checkBackend(backend);
     checkName(name);
     const settings = settingsOf(options, backend);
-    this.#connection = connectionOf(backend);
+    const connection = connectionOf(backend);
     const what = `read-write lock ${quote(name)}`;
     const keys = keysOf(settings.prefix, "rw", name);
     const spec = (kind: string, of: string, weight: number): ResourceSpec => {
-      const resource = { kind, name, group: this.#connection.groupOf(keys) };
-      return { family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
+      const resource = { kind, name, group: connection.groupOf(keys) };
+      return { connection, family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
     };
     this.#spec = spec("redis-writer", "", EVERYTHING);
-    this.reader = new SpecLock(this.#connection, spec("redis-reader", "reader of ", 1));
-    this.writer = new SpecLock(this.#connection, spec("redis-writer", "writer of ", EVERYTHING));
+    this.reader = new SpecLock(spec("redis-reader", "reader of ", 1));
+    this.writer = new SpecLock(spec("redis-writer", "writer of ", EVERYTHING));
   }
 
   /** Returns the holders and the waiters, at one moment. A writer's `permits` is 1,000,000,000. */
   inspect(): Promise<Inspection> {
-    return inspect(this.#connection, this.#spec);
+    return inspect(this.#spec);
   }
 
   /** Revokes all holds and hands off to the next waiters; see `RedisLock`. */
   forceRelease(): Promise<boolean> {
-    return forceRelease(this.#connection, this.#spec);
+    return forceRelease(this.#spec);
   }
 }

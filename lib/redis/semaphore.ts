@@ -16,10 +16,9 @@ import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
 import { runHolding } from "./internal/run_holding.ts";
 import { connectionOf } from "./internal/connection.ts";
-import type { RedisConnection } from "./internal/connection.ts";
 import { weighted } from "./internal/resource_spec.ts";
 import type { ResourceSpec } from "./internal/resource_spec.ts";
-import { placeOn } from "./internal/spec_lock.ts";
+import { placeOf } from "./internal/spec_lock.ts";
 
 /** Options of `RedisSemaphore.acquire`. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {
@@ -50,11 +49,10 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * ```
  */
 export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptions> {
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
 
   static {
-    setPlace(RedisSemaphore, (semaphore) => placeOn(semaphore.#connection, semaphore.#spec));
+    setPlace(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
   }
 
   /**
@@ -72,11 +70,11 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
     checkName(name);
     checkInteger(permits, "permits", 1, 2 ** 31 - 1);
     const settings = settingsOf(options, backend);
-    this.#connection = connectionOf(backend);
+    const connection = connectionOf(backend);
     const keys = keysOf(settings.prefix, "semaphore", name);
-    const resource = { kind: "redis-semaphore", name, group: this.#connection.groupOf(keys) };
+    const resource = { kind: "redis-semaphore", name, group: connection.groupOf(keys) };
     const what = `semaphore ${quote(name)}`;
-    this.#spec = { family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
+    this.#spec = { connection, family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
   }
 
   /** How many permits there are, taken or not. */
@@ -99,7 +97,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      return acquireLease(this.#connection, this.#weighing(options?.permits), limits);
+      return acquireLease(this.#weighing(options?.permits), limits);
     });
   }
 
@@ -113,7 +111,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
-    return promised(() => tryAcquireLease(this.#connection, this.#weighing(permits)));
+    return promised(() => tryAcquireLease(this.#weighing(permits)));
   }
 
   /**
@@ -131,7 +129,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
 
   /** Returns the holders and the waiters, at one moment. */
   inspect(): Promise<Inspection> {
-    return inspect(this.#connection, this.#spec);
+    return inspect(this.#spec);
   }
 
   /**
@@ -141,7 +139,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @returns Whether there was a holder.
    */
   forceRelease(): Promise<boolean> {
-    return forceRelease(this.#connection, this.#spec);
+    return forceRelease(this.#spec);
   }
 
   #weighing(permits = 1): ResourceSpec {

@@ -6,18 +6,7 @@
  */
 import { LIVENESS } from "../scripts/queue.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-
-/** How the server reaches the caller. */
-export const NotifyMode = {
-  /** By push, over a confirmed subscription: if nothing listens, the waiter is dead. */
-  push: "p",
-  /** By its own heartbeats, and by a push that may get lost. */
-  heartbeat: "h",
-  /** Not at all: the caller does not wait. */
-  none: "t",
-} as const;
-
-export type NotifyMode = typeof NotifyMode[keyof typeof NotifyMode];
+import type { NotifyMode } from "./subscription.ts";
 
 /** Milliseconds between two heartbeats, at least. */
 export function heartbeatOf(ttl: number): number {

@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { acquireArguments, livenessOf, NotifyMode } from "./acquire_arguments.ts";
+import { acquireArguments, livenessOf } from "./acquire_arguments.ts";
 import { now } from "./clock.ts";
-import type { RedisConnection } from "./connection.ts";
 import { codeOf, NoAnswerError, RedisError } from "../errors.ts";
 import { moment } from "./lease_deadline.ts";
 import { releaseInBackground } from "./release_by_id.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import { NotifyMode } from "./subscription.ts";
 
 /** An answer, and the command that it belongs to. Times of the server are in microseconds. */
 export type Answer =
@@ -36,7 +36,6 @@ export interface Waiting {
 
 export class AcquireCommand {
   readonly id: string;
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   /** Server time until which a command whose answer never came may still run. */
   inFlightUntil = 0;
@@ -45,9 +44,8 @@ export class AcquireCommand {
   /** The clocks' difference when the last command with an answer was sent. */
   gap = 0;
 
-  constructor(connection: RedisConnection, spec: ResourceSpec) {
-    this.id = connection.newId();
-    this.#connection = connection;
+  constructor(spec: ResourceSpec) {
+    this.id = spec.connection.newId();
     this.#spec = spec;
   }
 
@@ -57,14 +55,14 @@ export class AcquireCommand {
    */
   async send(mode: NotifyMode, place: number, limit: number, cancelled: () => boolean): Promise<Answer> {
     const { at: sentAt, gap } = moment();
-    const latest = this.#connection.serverTime(sentAt + limit);
-    const { family, keys } = this.#spec;
+    const { connection, family, keys } = this.#spec;
+    const latest = connection.serverTime(sentAt + limit);
     const args = acquireArguments(this.#spec, this.id, latest, mode, place);
     const before = this.inFlightUntil;
     this.inFlightUntil = Math.max(before, latest);
     this.known = true;
     try {
-      const answer = await this.#connection.run(family.acquire, keys, args, limit, cancelled) as unknown[];
+      const answer = await connection.run(family.acquire, keys, args, limit, cancelled) as unknown[];
       this.inFlightUntil = before;
       const parsed = this.#parse(answer.map(Number), sentAt, mode);
       this.gap = gap;
@@ -81,7 +79,7 @@ export class AcquireCommand {
     this.known = false;
     const { what, settings: { ttl } } = this.#spec;
     const options = { operation: `release ${what}`, until: now() + livenessOf(ttl), inFlightUntil: this.inFlightUntil };
-    releaseInBackground(this.#connection, this.#spec, this.id, options);
+    releaseInBackground(this.#spec, this.id, options);
   }
 
   #parse(answer: number[], sentAt: number, mode: NotifyMode): Answer {
@@ -93,7 +91,7 @@ export class AcquireCommand {
       );
     }
     if (![1, 0, -2].includes(code)) throw new NoAnswerError(`the answer has an unknown code, ${code}`);
-    this.#connection.sawTime(code === 1 ? second : first);
+    this.#spec.connection.sawTime(code === 1 ? second : first);
     if (code === -2) return { kind: "refused" };
     if (code === 1) return { kind: "granted", fence: first, sentAt };
     if (mode !== NotifyMode.none && first !== 0 && second === 0 && more !== 1) {

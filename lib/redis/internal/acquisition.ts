@@ -4,20 +4,20 @@
  *
  * @module
  */
+import type { WaitOptions } from "../../types.ts";
 import type { Cancellable, CancelOutcome, CancelRegistration } from "../../internal/cancellation.ts";
 import { hook } from "../../internal/hook.ts";
-import { NotifyMode } from "./acquire_arguments.ts";
 import { AcquireCommand, type Answer, type Waiting } from "./acquire_command.ts";
 import { AcquirePause } from "./acquire_pause.ts";
 import { now } from "./clock.ts";
-import type { RedisConnection } from "./connection.ts";
 import { explain, NoAnswerError } from "../errors.ts";
 import { trusted } from "./lease_deadline.ts";
 import type { Lease } from "../lease.ts";
 import { QueueWaiter } from "./queue_waiter.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { RetryPolicy } from "./retry_policy.ts";
-import { Settlement } from "./settlement.ts";
+import { Settlement, timedOutError } from "./settlement.ts";
+import { NotifyMode } from "./subscription.ts";
 
 /** Milliseconds that the only round trip of a call with `timeout: 0` may take. */
 const ONE_ATTEMPT = 1000;
@@ -25,9 +25,25 @@ const ONE_ATTEMPT = 1000;
 /** A command without an answer for less than this says nothing about the connection. */
 const SILENCE = 100;
 
+/** Waits in the queue. */
+export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
+  const { signal, timeout = Infinity } = options;
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  if (timeout !== 0) return new Acquisition(spec, true, timeout, signal).lease as Promise<Lease>;
+  // Tries once without waiting: the round trip to Redis is not waiting, but is bounded as well.
+  return new Acquisition(spec, false, 0, signal).lease.then((lease) => {
+    if (lease) return lease;
+    throw timedOutError(spec, 0);
+  });
+}
+
+/** Tries once, without joining the queue. */
+export function tryAcquire(spec: ResourceSpec): Promise<Lease | undefined> {
+  return new Acquisition(spec, false, Infinity, undefined).lease;
+}
+
 /** The object itself is the `call` by which the hook knows this acquisition, and then its lease. */
-export class Acquisition implements Cancellable<CancelRegistration> {
-  readonly #connection: RedisConnection;
+class Acquisition implements Cancellable<CancelRegistration> {
   readonly #spec: ResourceSpec;
   readonly #waits: boolean;
   readonly #timeout: number;
@@ -38,21 +54,19 @@ export class Acquisition implements Cancellable<CancelRegistration> {
   readonly #waiter: QueueWaiter;
 
   constructor(
-    connection: RedisConnection,
     spec: ResourceSpec,
     waits: boolean,
     timeout: number,
     signal: AbortSignal | undefined,
   ) {
     const least = timeout === 0 ? ONE_ATTEMPT : timeout;
-    this.#connection = connection;
     this.#spec = spec;
     this.#waits = waits;
     this.#timeout = timeout;
-    this.#command = new AcquireCommand(connection, spec);
+    this.#command = new AcquireCommand(spec);
     this.#retry = new RetryPolicy(spec.settings.ttl, now() + least, timeout === Infinity && signal === undefined);
-    this.#settlement = new Settlement(connection, spec, this.#command, this.#pause, this);
-    this.#waiter = new QueueWaiter(this.#command.id, spec, connection.subscription, this.#pause, this.#settlement);
+    this.#settlement = new Settlement(spec, this.#command, this.#pause, this);
+    this.#waiter = new QueueWaiter(this.#command.id, spec, this.#pause, this.#settlement);
     if (hook !== undefined) hook.begin(this);
     this.#settlement.limits.begin({ signal, timeout: least });
     void this.#run();
@@ -74,11 +88,11 @@ export class Acquisition implements Cancellable<CancelRegistration> {
   // The commands.
 
   async #run(): Promise<void> {
-    const { release } = this.#spec.family;
+    const { connection, family: { release } } = this.#spec;
     while (!this.#settlement.settled) {
       this.#waiter.asking();
       try {
-        if (!this.#connection.isReady(release)) await this.#connection.ready(release, this.#retry.begin());
+        if (!connection.isReady(release)) await connection.ready(release, this.#retry.begin());
         if (this.#settlement.settled) break;
         this.#take(await this.#send());
       } catch (error) {
@@ -91,7 +105,7 @@ export class Acquisition implements Cancellable<CancelRegistration> {
   }
 
   #send(): Promise<Answer> {
-    const { subscription } = this.#connection;
+    const { subscription } = this.#spec.connection;
     const mode = this.#waits ? subscription.mode : NotifyMode.none;
     // A push can arrive sooner than the answer.
     if (this.#waits && subscription.live) subscription.add(this.#command.id, this.#waiter);
@@ -116,7 +130,7 @@ export class Acquisition implements Cancellable<CancelRegistration> {
     if (deadline <= now()) throw new NoAnswerError("the answer came after the lease had ended");
     this.#settlement.grant(fence, deadline);
     const missed = this.#waiter.place !== 0 && this.#spec.limit > 1;
-    if (missed) this.#connection.subscription.askNext(this.#waiter.queue); // it may hold as well
+    if (missed) this.#spec.connection.subscription.askNext(this.#waiter.queue); // it may hold as well
   }
 
   #queued(answer: Waiting): void {
@@ -128,7 +142,7 @@ export class Acquisition implements Cancellable<CancelRegistration> {
   #failed(error: unknown): void {
     if (this.#waiter.takePushedGrant()) return;
     const againAt = this.#retry.failed(error);
-    const mayPass = this.#connection.mayPass(error);
+    const mayPass = this.#spec.connection.mayPass(error);
     if (this.#waits && mayPass && againAt !== undefined) return this.#pause.endAt(againAt);
     if (this.#command.inFlightUntil === 0 && this.#waiter.place === 0) this.#command.known = false;
     // It may pass, but not within the only attempt.
@@ -140,6 +154,6 @@ export class Acquisition implements Cancellable<CancelRegistration> {
     // A waiter whose last command was answered just waited.
     const { silence, failure } = this.#retry;
     const silent = !this.#pause.active && (this.#waiter.place === 0 || silence > SILENCE);
-    this.#settlement.timeOut(this.#timeout, failure ?? (silent ? this.#connection.silence(silence) : undefined));
+    this.#settlement.timeOut(this.#timeout, failure ?? (silent ? this.#spec.connection.silence(silence) : undefined));
   }
 }

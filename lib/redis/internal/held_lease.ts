@@ -10,7 +10,6 @@ import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import { verify } from "../scripts/verify.ts";
 import { now } from "./clock.ts";
-import type { RedisConnection } from "./connection.ts";
 import { moment } from "./lease_deadline.ts";
 import { extend } from "./lease_extension.ts";
 import { type Grant, LeaseHold } from "./lease_hold.ts";
@@ -20,19 +19,17 @@ import type { ResourceSpec } from "./resource_spec.ts";
 export class HeldLease implements Lease {
   readonly id: string;
   readonly fencingToken: number;
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #call: object;
   readonly #hold: LeaseHold;
   #release: Promise<boolean> | undefined;
 
-  constructor(connection: RedisConnection, spec: ResourceSpec, grant: Grant) {
-    this.#connection = connection;
+  constructor(spec: ResourceSpec, grant: Grant) {
     this.#spec = spec;
     this.id = grant.id;
     this.fencingToken = grant.fence;
     this.#call = grant.call;
-    this.#hold = new LeaseHold(connection, spec, grant);
+    this.#hold = new LeaseHold(spec, grant);
   }
 
   /** The object by which the hook knows a lease's acquisition. */
@@ -64,7 +61,7 @@ export class HeldLease implements Lease {
   extend(ttl: number = this.ttl): Promise<void> {
     return promised(() => {
       checkTtl(ttl);
-      return extend(this.#connection, this.#spec, this.#hold, ttl);
+      return extend(this.#spec, this.#hold, ttl);
     });
   }
 
@@ -72,11 +69,11 @@ export class HeldLease implements Lease {
     const { key, renewalLimit, deadline } = this.#hold;
     if (!this.#hold.isHeld()) return false;
     const sent = moment();
-    const args = [this.#spec.family.code, this.id];
+    const { connection, family } = this.#spec;
     try {
-      const answer = await this.#connection.run(verify, [key], args, renewalLimit) as unknown[];
+      const answer = await connection.run(verify, [key], [family.code, this.id], renewalLimit) as unknown[];
       const [time = NaN, rest = NaN] = answer.map(Number);
-      this.#connection.sawTime(time);
+      connection.sawTime(time);
       if (rest > 0) deadline.verify(sent, rest / 1000);
       else this.#hold.loseUnknown();
     } catch (error) {
@@ -98,6 +95,6 @@ export class HeldLease implements Lease {
     if (!this.#hold.isHeld()) return false;
     this.#hold.state.release();
     await this.#hold.slot.whenFree();
-    return await giveBack(this.#connection, this.#spec, this.id, this.#hold.releaseOptions);
+    return await giveBack(this.#spec, this.id, this.#hold.releaseOptions);
   }
 }

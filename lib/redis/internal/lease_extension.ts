@@ -7,24 +7,21 @@
 import { pause } from "../../internal/cancellation.ts";
 import { explain } from "../errors.ts";
 import { renew } from "../scripts/renew.ts";
-import type { RedisConnection } from "./connection.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 import { type LeaseHold, limitOf } from "./lease_hold.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
 /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more. */
-export function extend(connection: RedisConnection, spec: ResourceSpec, hold: LeaseHold, ttl: number): Promise<void> {
-  return new LeaseExtension(connection, spec, hold, ttl).run();
+export function extend(spec: ResourceSpec, hold: LeaseHold, ttl: number): Promise<void> {
+  return new LeaseExtension(spec, hold, ttl).run();
 }
 
 class LeaseExtension {
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #hold: LeaseHold;
   readonly #ttl: number;
 
-  constructor(connection: RedisConnection, spec: ResourceSpec, hold: LeaseHold, ttl: number) {
-    this.#connection = connection;
+  constructor(spec: ResourceSpec, hold: LeaseHold, ttl: number) {
     this.#spec = spec;
     this.#hold = hold;
     this.#ttl = ttl;
@@ -51,18 +48,18 @@ class LeaseExtension {
     const { deadline } = this.#hold;
     const sent = moment();
     const limit = this.#limitDeadline(sent);
-    const latest = this.#connection.serverTime(sent.at + limit);
+    const latest = this.#spec.connection.serverTime(sent.at + limit);
     try {
       if (!await this.#send(latest, limit)) return false;
     } catch (error) {
       this.#hold.failure = error;
       deadline.unanswered(this.#ttl, latest);
-      if (this.#connection.mayPass(error)) return false;
+      if (this.#spec.connection.mayPass(error)) return false;
       throw explain(`extend ${this.#spec.what}`, error);
     }
     this.#hold.check();
     this.#hold.failure = undefined;
-    return deadline.confirm(sent, this.#connection.serverTime(sent.at), this.#ttl);
+    return deadline.confirm(sent, this.#spec.connection.serverTime(sent.at), this.#ttl);
   }
 
   /** Trusts no more than the new ttl leaves. Returns the milliseconds that the command may take. */
@@ -77,9 +74,9 @@ class LeaseExtension {
   async #send(latest: number, limit: number): Promise<boolean> {
     const args = [String(latest)];
     this.#hold.pushRenewal(args, this.#ttl, true);
-    const answer = await this.#connection.run(renew, [this.#hold.key], args, limit) as unknown[];
+    const answer = await this.#spec.connection.run(renew, [this.#hold.key], args, limit) as unknown[];
     const [code = NaN, result = NaN] = answer.map(Number);
-    this.#connection.sawTime(code === -2 ? result : code);
+    this.#spec.connection.sawTime(code === -2 ? result : code);
     if (code === -2) return false;
     if (result !== 1) this.#hold.loseUnknown();
     return true;

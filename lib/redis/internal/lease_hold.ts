@@ -6,7 +6,6 @@
  */
 import { hook } from "../../internal/hook.ts";
 import { now } from "./clock.ts";
-import type { RedisConnection } from "./connection.ts";
 import { LeaseDeadline, type Moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { LeaseState } from "./lease_state.ts";
@@ -43,14 +42,12 @@ export class LeaseHold implements RenewableLease {
   readonly slot: RenewalSlot = new RenewalSlot();
   /** The failure of the last command that sets the end; undefined after a success. */
   failure: unknown;
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #inFlightUntil: number;
 
-  constructor(connection: RedisConnection, spec: ResourceSpec, grant: Grant) {
-    const { settings: { ttl, renew }, what, resource } = spec;
+  constructor(spec: ResourceSpec, grant: Grant) {
+    const { connection, settings: { ttl, renew }, what, resource } = spec;
     this.id = grant.id;
-    this.#connection = connection;
     this.#spec = spec;
     this.#inFlightUntil = grant.inFlightUntil;
     this.deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap);
@@ -74,7 +71,7 @@ export class LeaseHold implements RenewableLease {
 
   /** Lets the renewer look at it again, after the time of its next look has changed. */
   reschedule(): void {
-    if (this.state.held) this.#connection.renewer.add(this);
+    if (this.state.held) this.#spec.connection.renewer.add(this);
   }
 
   get releaseOptions(): ReleaseOptions {
@@ -121,7 +118,7 @@ export class LeaseHold implements RenewableLease {
     const { renew } = this.#spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
     this.lose(renew || this.failure !== undefined ? "it could not be renewed in time" : expired, this.failure);
-    if (keptUntil > time) releaseInBackground(this.#connection, this.#spec, this.id, this.releaseOptions);
+    if (keptUntil > time) releaseInBackground(this.#spec, this.id, this.releaseOptions);
     return true;
   }
 
@@ -132,7 +129,7 @@ export class LeaseHold implements RenewableLease {
 
   renewed(sent: Moment): void {
     this.failure = undefined;
-    if (this.state.held) this.deadline.confirm(sent, this.#connection.serverTime(sent.at));
+    if (this.state.held) this.deadline.confirm(sent, this.#spec.connection.serverTime(sent.at));
   }
 
   retryRenewal(error: unknown): void {

@@ -5,7 +5,6 @@
  * @module
  */
 import { codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
-import type { RedisConnection } from "./connection.ts";
 import { release, releaseInBackground, type ReleaseOptions, type Was } from "./release_by_id.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import type { Closable } from "./script_runner.ts";
@@ -16,18 +15,16 @@ const LEAST = 2000;
 
 /** Gives back a hold that was trusted until now. */
 export function giveBack(
-  connection: RedisConnection,
   spec: ResourceSpec,
   id: string,
   options: ReleaseOptions,
 ): Promise<boolean> {
-  return new LeaseRelease(connection, spec, id, options).result;
+  return new LeaseRelease(spec, id, options).result;
 }
 
 class LeaseRelease implements Closable {
   index: number = -1;
   readonly result: Promise<boolean>;
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #id: string;
   readonly #options: ReleaseOptions;
@@ -45,8 +42,7 @@ class LeaseRelease implements Closable {
   #resolve!: (released: boolean) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(connection: RedisConnection, spec: ResourceSpec, id: string, options: ReleaseOptions) {
-    this.#connection = connection;
+  constructor(spec: ResourceSpec, id: string, options: ReleaseOptions) {
     this.#spec = spec;
     this.#id = id;
     this.#options = options;
@@ -55,7 +51,7 @@ class LeaseRelease implements Closable {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    connection.onClose(this);
+    spec.connection.onClose(this);
     this.#end.set(this.#until);
     this.#attempt();
   }
@@ -70,7 +66,7 @@ class LeaseRelease implements Closable {
     this.#inFlight++;
     // The answer counts however late it comes; without one by then, the command is sent again.
     this.#next.set(now() + Math.min(Math.max(ttl / 3, 250), 5000));
-    release(this.#connection, this.#spec, this.#id, this.#until - now()).then(
+    release(this.#spec, this.#id, this.#until - now()).then(
       (was) => this.#answered(was),
       (error) => this.#failed(error, attempt),
     );
@@ -90,7 +86,7 @@ class LeaseRelease implements Closable {
     if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
-    if (!this.#connection.mayPass(error)) {
+    if (!this.#spec.connection.mayPass(error)) {
       return this.#settle(() => this.#reject(explain(this.#options.operation, error)));
     }
     if (this.#inFlight === 0) this.#next.set(now() + Math.min(25 * 2 ** attempt, 1000));
@@ -117,10 +113,10 @@ class LeaseRelease implements Closable {
     this.#settled = true;
     this.#next.clear();
     this.#end.clear();
-    this.#connection.offClose(this);
+    this.#spec.connection.offClose(this);
     // An acquire of this id without an answer may still run, and would be granted.
-    const mayRun = this.#options.inFlightUntil > this.#connection.serverTime(now());
-    if (mayRun) releaseInBackground(this.#connection, this.#spec, this.#id, this.#options);
+    const mayRun = this.#options.inFlightUntil > this.#spec.connection.serverTime(now());
+    if (mayRun) releaseInBackground(this.#spec, this.#id, this.#options);
     settle();
   }
 }

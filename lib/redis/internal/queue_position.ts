@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { heartbeatOf, jitterOf, NotifyMode } from "./acquire_arguments.ts";
+import { heartbeatOf, jitterOf } from "./acquire_arguments.ts";
 import type { Waiting } from "./acquire_command.ts";
 import { trusted } from "./lease_deadline.ts";
+import { NotifyMode } from "./subscription.ts";
 
 /** Timers and clocks are a little inexact: asking before the end of a lease would be asking twice. */
 const MARGIN = 5;

@@ -25,14 +25,13 @@ export class QueueWaiter implements Listener {
 
   constructor(
     id: string,
-    { keys, settings }: ResourceSpec,
-    subscription: Subscription,
+    { connection, keys, settings }: ResourceSpec,
     pause: AcquirePause,
     settlement: Settlement,
   ) {
     this.queue = keys[1];
     this.#id = id;
-    this.#subscription = subscription;
+    this.#subscription = connection.subscription;
     this.#pause = pause;
     this.#settlement = settlement;
     this.#position = new QueuePosition(settings.ttl);

@@ -23,24 +23,23 @@ export interface ReleaseOptions {
 
 /** Releases an id; no caller waits for it. Every refusal may pass: the caller's rights, for example, can change. */
 export function releaseInBackground(
-  connection: RedisConnection,
   spec: ResourceSpec,
   id: string,
   options: ReleaseOptions,
 ): void {
-  void releaseById(connection, spec, id, options);
+  void releaseById(spec, id, options);
 }
 
 /** Never rejects: without an answer, the hold and the place end with their time. */
 async function releaseById(
-  connection: RedisConnection,
   spec: ResourceSpec,
   id: string,
   options: ReleaseOptions,
 ): Promise<void> {
+  const { connection } = spec;
   for (let attempt = 0;; attempt++) {
     try {
-      await release(connection, spec, id, limitOf(spec, options.until));
+      await release(spec, id, limitOf(spec, options.until));
       break;
     } catch {
       if (connection.closed || now() >= options.until) return;
@@ -51,18 +50,17 @@ async function releaseById(
   if (left < 0) return;
   // Once more when a command without an answer would be refused as too late.
   await pause(connection, left / 1000 + 50);
-  await releaseById(connection, spec, id, { ...options, until: now() + spec.settings.ttl });
+  await releaseById(spec, id, { ...options, until: now() + spec.settings.ttl });
 }
 
 /** Releases the hold or the place of `id`, or all holds if `mode` is "force", and serves the queue. */
 export async function release(
-  connection: RedisConnection,
   spec: ResourceSpec,
   id: string,
   limit: number,
   mode: "" | "force" | "serve" = "",
 ): Promise<Was> {
-  const { family, keys, settings } = spec;
+  const { connection, family, keys, settings } = spec;
   let first: Was | undefined;
   for (;;) {
     const args = [id, String(settings.retention), mode];

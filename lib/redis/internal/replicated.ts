@@ -7,30 +7,25 @@
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
 import { onCancel, pause } from "../../internal/cancellation.ts";
-import { acquire, tryAcquire } from "./acquire.ts";
+import { acquire, tryAcquire } from "./acquisition.ts";
 import { now } from "./clock.ts";
 import { explain, RedisError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
-import type { RedisConnection } from "./connection.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { timedOut } from "./timed_out.ts";
+import { timedOutError } from "./settlement.ts";
 
 /** Waits in the queue, and for the replicas. */
-export function acquireLease(
-  connection: RedisConnection,
-  spec: ResourceSpec,
-  options: WaitOptions = {},
-): Promise<Lease> {
-  if (spec.settings.replicas === undefined) return acquire(connection, spec, options);
-  return new ReplicatedCall(connection, spec, options).acquire();
+export function acquireLease(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
+  if (spec.settings.replicas === undefined) return acquire(spec, options);
+  return new ReplicatedCall(spec, options).acquire();
 }
 
 /** One attempt, without waiting in the queue. */
-export async function tryAcquireLease(connection: RedisConnection, spec: ResourceSpec): Promise<Lease | undefined> {
-  const lease = await tryAcquire(connection, spec);
+export async function tryAcquireLease(spec: ResourceSpec): Promise<Lease | undefined> {
+  const lease = await tryAcquire(spec);
   if (lease === undefined || spec.settings.replicas === undefined) return lease;
   try {
-    await confirm(connection, spec, lease);
+    await confirm(spec, lease);
   } catch (error) {
     releaseUnconfirmed(lease);
     throw explain(`acquire ${spec.what}`, error);
@@ -40,7 +35,6 @@ export async function tryAcquireLease(connection: RedisConnection, spec: Resourc
 
 /** One call: an acquisition, then the replicas, and again until both have succeeded. */
 class ReplicatedCall {
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #signal: AbortSignal | undefined;
   readonly #timeout: number;
@@ -48,8 +42,7 @@ class ReplicatedCall {
   #failure: unknown;
   #failingSince: number | undefined;
 
-  constructor(connection: RedisConnection, spec: ResourceSpec, { signal, timeout = Infinity }: WaitOptions) {
-    this.#connection = connection;
+  constructor(spec: ResourceSpec, { signal, timeout = Infinity }: WaitOptions) {
     this.#spec = spec;
     this.#signal = signal;
     this.#timeout = timeout;
@@ -59,7 +52,7 @@ class ReplicatedCall {
     for (let attempt = 0;; attempt++) {
       const lease = await this.#granted();
       try {
-        await this.#cancellable(confirm(this.#connection, this.#spec, lease));
+        await this.#cancellable(confirm(this.#spec, lease));
         return lease;
       } catch (error) {
         releaseUnconfirmed(lease);
@@ -72,7 +65,7 @@ class ReplicatedCall {
   async #granted(): Promise<Lease> {
     const timeout = this.#timeout === 0 ? 0 : this.#rest();
     try {
-      return await acquire(this.#connection, this.#spec, { signal: this.#signal, timeout });
+      return await acquire(this.#spec, { signal: this.#signal, timeout });
     } catch (error) {
       throw error instanceof TimeoutError ? this.#timedOut(this.#failure ?? error.cause) : error;
     }
@@ -87,12 +80,12 @@ class ReplicatedCall {
     if (this.#timeout === 0) throw this.#timedOut(error);
     const forever = this.#timeout === Infinity && this.#signal === undefined;
     const tooLong = forever && now() - this.#failingSince >= this.#spec.settings.ttl;
-    if (tooLong || this.#connection.closed) throw explain(`acquire ${this.#spec.what}`, error);
+    if (tooLong || this.#spec.connection.closed) throw explain(`acquire ${this.#spec.what}`, error);
   }
 
   /** With the time of the whole call. */
   #timedOut(cause: unknown): TimeoutError {
-    return timedOut(this.#spec, this.#timeout, cause);
+    return timedOutError(this.#spec, this.#timeout, cause);
   }
 
   /** Settles as `promise` does, or with the call's end. */
@@ -118,15 +111,11 @@ class ReplicatedCall {
 const ON_THE_WAY = 1000;
 
 /** Resolves once enough replicas have the grant; rejects otherwise. */
-async function confirm(
-  { backend }: RedisConnection,
-  { settings: { replicas } }: ResourceSpec,
-  lease: Lease,
-): Promise<void> {
+async function confirm({ connection, settings: { replicas } }: ResourceSpec, lease: Lease): Promise<void> {
   const { count, timeout } = replicas!;
   // WAIT covers the writes of its own connection, and another client may have granted the lease.
   await lease.extend();
-  const reached = await within(timeout + ON_THE_WAY, backend.wait!(count, timeout));
+  const reached = await within(timeout + ON_THE_WAY, connection.backend.wait!(count, timeout));
   if (!lease.held) throw new RedisError("the lease was lost before the replicas had it");
   if (reached < count) throw new RedisError(`${reached} of ${count} replicas had the grant after ${timeout} ms`);
 }

@@ -1,6 +1,6 @@
 /**
- * The description of a resource: keys, scripts and settings of one name. Invariant: immutable, so that a lease carries all that is
- * needed to renew and release it.
+ * The description of a resource: connection, keys, scripts and settings of one name. Invariant: immutable, so that a
+ * lease carries all that is needed to renew and release it.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import type { Script } from "../scripts/script.ts";
 import { acquireMutex, acquireWeighted, releaseMutex, releaseWeighted } from "../scripts/state_machine.ts";
 import type { Resource } from "../../internal/hook.ts";
 import type { Keys, Settings } from "../options.ts";
+import type { RedisConnection } from "./connection.ts";
 
 /** The scripts that belong together. */
 export interface Family {
@@ -28,6 +29,7 @@ export const weighted: Family = {
 };
 
 export interface ResourceSpec {
+  readonly connection: RedisConnection;
   readonly family: Family;
   readonly keys: Keys;
   readonly settings: Settings;

@@ -4,21 +4,19 @@
  *
  * @module
  */
-import { type Cancellable, CancelRegistration } from "../../internal/cancellation.ts";
+import type { TimeoutError } from "../../errors.ts";
+import { type Cancellable, CancelRegistration, timedOut } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { livenessOf } from "./acquire_arguments.ts";
 import type { AcquireCommand } from "./acquire_command.ts";
 import type { AcquirePause } from "./acquire_pause.ts";
-import type { RedisConnection } from "./connection.ts";
 import { HeldLease } from "./held_lease.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { timedOut } from "./timed_out.ts";
 
 export class Settlement {
   readonly lease: Promise<Lease | undefined>;
   readonly limits: CancelRegistration;
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
   readonly #command: AcquireCommand;
   readonly #pause: AcquirePause;
@@ -28,13 +26,11 @@ export class Settlement {
   #reject!: (error: unknown) => void;
 
   constructor(
-    connection: RedisConnection,
     spec: ResourceSpec,
     command: AcquireCommand,
     pause: AcquirePause,
     call: Cancellable<CancelRegistration>,
   ) {
-    this.#connection = connection;
     this.#spec = spec;
     this.#command = command;
     this.#pause = pause;
@@ -57,7 +53,7 @@ export class Settlement {
     const keptFor = livenessOf(ttl) - ttl;
     this.#command.known = false; // by the lease's release from now on
     const grant = { id, fence, deadline, gap, inFlightUntil, keptFor, call: this.#call };
-    const lease = new HeldLease(this.#connection, this.#spec, grant);
+    const lease = new HeldLease(this.#spec, grant);
     this.#settle(() => this.#resolve(lease));
     if (hook !== undefined) hook.grant(resource, this.#call, weight);
   }
@@ -70,7 +66,7 @@ export class Settlement {
 
   /** @param cause The failure of the connection, if the call has just not been answered. */
   timeOut(timeout: number, cause: unknown): void {
-    this.cancel(timedOut(this.#spec, timeout, cause), "timeout");
+    this.cancel(timedOutError(this.#spec, timeout, cause), "timeout");
   }
 
   cancel(reason: unknown, outcome: GiveUpOutcome): void {
@@ -82,10 +78,15 @@ export class Settlement {
   #settle(settle: () => void): void {
     this.#settled = true;
     this.limits.end();
-    this.#connection.subscription.delete(this.#command.id);
+    this.#spec.connection.subscription.delete(this.#command.id);
     // Before the caller continues, so that no later command of this process finds a trace.
     if (this.#pause.active) this.#command.releaseById();
     settle();
     this.#pause.stop();
   }
+}
+
+/** @param cause The failure of the connection, if that was the obstacle. */
+export function timedOutError({ what, resource }: ResourceSpec, timeout: number, cause?: unknown): TimeoutError {
+  return timedOut(`acquire ${what}`, timeout, hook?.holderOf(resource), cause);
 }

@@ -10,27 +10,24 @@ import { acquireLease, tryAcquireLease } from "./replicated.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { runHolding } from "./run_holding.ts";
-import type { RedisConnection } from "./connection.ts";
 
 export class SpecLock implements Acquirable<Lease> {
-  readonly #connection: RedisConnection;
   readonly #spec: ResourceSpec;
 
   static {
-    setPlace(SpecLock, (lock) => placeOn(lock.#connection, lock.#spec));
+    setPlace(SpecLock, (lock) => placeOf(lock.#spec));
   }
 
-  constructor(connection: RedisConnection, spec: ResourceSpec) {
-    this.#connection = connection;
+  constructor(spec: ResourceSpec) {
     this.#spec = spec;
   }
 
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquireLease(this.#connection, this.#spec, readWaitOptions(options)));
+    return promised(() => acquireLease(this.#spec, readWaitOptions(options)));
   }
 
   tryAcquire(): Promise<Lease | undefined> {
-    return tryAcquireLease(this.#connection, this.#spec);
+    return tryAcquireLease(this.#spec);
   }
 
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
@@ -39,6 +36,6 @@ export class SpecLock implements Acquirable<Lease> {
 }
 
 /** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
-export function placeOn(connection: RedisConnection, spec: ResourceSpec): Place {
-  return { owner: connection, remote: spec.keys[0] };
+export function placeOf({ connection, keys }: ResourceSpec): Place {
+  return { owner: connection, remote: keys[0] };
 }

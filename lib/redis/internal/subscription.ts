@@ -6,11 +6,22 @@
  * @module
  */
 import { codeOf, messageOf } from "../errors.ts";
-import { NotifyMode } from "./acquire_arguments.ts";
 import type { ScriptRunner } from "./script_runner.ts";
 import { CHANNEL } from "../scripts/script.ts";
 import { now, Timer } from "./clock.ts";
 import { type Listener, Listeners } from "./listeners.ts";
+
+/** How the server reaches the caller. */
+export const NotifyMode = {
+  /** By push, over a confirmed subscription: if nothing listens, the waiter is dead. */
+  push: "p",
+  /** By its own heartbeats, and by a push that may get lost. */
+  heartbeat: "h",
+  /** Not at all: the caller does not wait. */
+  none: "t",
+} as const;
+
+export type NotifyMode = typeof NotifyMode[keyof typeof NotifyMode];
 
 /** Opening a connection for every short wait would cost more than keeping it for a while. */
 const LINGER = 1000;
