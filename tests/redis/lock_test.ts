@@ -146,14 +146,13 @@ redisTest("forceRelease hands off, and the old holder's signal aborts", async ({
 });
 
 redisTest("many leases are renewed by few commands", async ({ server, backend }) => {
-  const leases = await Promise.all(
-    Array.from({ length: 2000 }, (_, i) => new RedisLock(backend, `lock ${i}`, { ttl: 3000 }).acquire()),
-  );
+  const locks = Array.from({ length: 300 }, (_, i) => new RedisLock(backend, `lock ${i}`, { ttl: 3000 }));
+  const leases = await Promise.all(locks.map((lock) => lock.acquire()));
   const before = await server.calls("evalsha", "eval");
   const ends = leases.map((lease) => lease.expiresAt);
   await until(() => leases.every((lease, i) => lease.expiresAt > ends[i]! + 500));
   const used = await server.calls("evalsha", "eval") - before;
-  assert.ok(used <= 60, `${used} commands for 2000 renewals`);
+  assert.ok(used <= 9, `${used} commands for 300 renewals`);
   assert.ok(leases.every((lease) => lease.held));
   await Promise.all(leases.map((lease) => lease.release()));
 });
