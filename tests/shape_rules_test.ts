@@ -162,6 +162,13 @@ test("rules: the other files", () => {
   const denoJson = { exports: {}, tasks: { test: "" } };
   assert.deepEqual(texts.unknownTasks("a", "npx --yes deno@2.9.6 task test", denoJson), []);
   assert.equal(texts.unknownTasks("a", "deno task tests and `deno@2.9.6 task demo`", denoJson).length, 2);
+  const files = new Set(["lib/lock.ts", "docs/redis.md"]);
+  const fine = "`lib/lock.ts`, lib/, docs/redis.md, a new `lib/web_lock.ts`, `lib/NAME.ts`, https://a/lib/b";
+  assert.deepEqual(texts.wrongPaths("a", fine, files), []);
+  assert.equal(
+    texts.wrongPaths("a", "`lib/look.ts`, lib/internal/, docs/redis and a new `lib/lock.ts`", files).length,
+    4,
+  );
   assert.deepEqual(texts.otherVersions("a", `npx deno@${"1.2.3"} task`, "1.2.3"), []);
   assert.equal(texts.otherVersions("a", `npx deno@${"1.2.30"} task`, "1.2.3").length, 1);
   assert.equal(texts.dependencies({ devDependencies: {}, dependencies: {} }).length, 1);

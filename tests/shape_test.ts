@@ -60,6 +60,14 @@ test("shape: every command in the Markdown files is a task", () => {
   assert.match(read("README.md"), /deno@\S+ task test\b/);
 });
 
+test("shape: every path in CONTRIBUTING.md exists, and every file in lib/ is in a folder that it explains", () => {
+  const text = read("CONTRIBUTING.md");
+  assert.deepEqual(texts.wrongPaths("CONTRIBUTING.md", text, files), []);
+  const explained = [...text.matchAll(/^(lib\/[\w/]*) /gm)].map(([, folder]) => folder!);
+  const folders = new Set(tree.paths.filter((path) => path !== "mod.ts").map((path) => path.replace(/[^/]*$/, "")));
+  assert.deepEqual([...folders].filter((folder) => !explained.includes(folder)), []);
+});
+
 test("shape: Deno's version is the same wherever it is named", () => {
   const pinned = read(".dvmrc").trim();
   assert.deepEqual(paths.flatMap((path) => texts.otherVersions(path, read(path), pinned)), []);

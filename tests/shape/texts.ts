@@ -1,4 +1,4 @@
-/** The rules for files that are not source: tasks and versions that they name exist, and they name no machine. */
+/** The rules for files that are not source: tasks, paths and versions that they name exist, and they name no machine. */
 
 export interface DenoJson {
   readonly exports: Readonly<Record<string, string>>;
@@ -9,6 +9,19 @@ export interface DenoJson {
 export function unknownTasks(path: string, text: string, { tasks }: DenoJson): string[] {
   const named = [...text.matchAll(/\bdeno(?:@[\w.]+)? task ([\w:-]+)/g)].map(([, task]) => task!);
   return named.filter((task) => !(task in tasks)).map((task) => `${path} names the task ${task}`);
+}
+
+/**
+ * Paths that a document names and that do not exist; of those behind the word "new", the ones that do. NAME stands for any
+ * name.
+ */
+export function wrongPaths(path: string, text: string, files: ReadonlySet<string>): string[] {
+  const exists = (named: string) => files.has(named) || [...files].some((file) => file.startsWith(`${named}/`));
+  const folders = "lib|tests|bench|docs|examples|scripts";
+  const named = [...text.matchAll(new RegExp(`(new \`)?(?<![\\w./])((?:${folders})/[\\w./@-]*\\w)`, "g"))];
+  return named.filter(([, , target]) => !target!.includes("NAME"))
+    .filter(([, isNew, target]) => exists(target!) !== (isNew === undefined))
+    .map(([, isNew, target]) => `${path} names ${target}, which ${isNew === undefined ? "does not exist" : "exists"}`);
 }
 
 /** Versions of Deno as a package of npm that are not the pinned one. */
