@@ -4,20 +4,14 @@
  *
  * @module
  */
-import { LIVENESS } from "../scripts/queue.ts";
+import { HEARTBEAT, LIVENESS, MARGIN } from "../scripts/queue.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import type { NotifyMode } from "./subscription.ts";
 
 /** Milliseconds between two heartbeats, at least. */
 export function heartbeatOf(ttl: number): number {
-  return Math.max(1000, ttl / 3);
+  return Math.max(HEARTBEAT, ttl / 3);
 }
-
-/** A pause may be longer by this to end with a lease rather than shortly before it. */
-const STRETCH = 1000;
-
-/** Milliseconds by which a heartbeat may be late, on its way or by a busy process, and the waiter still counts as alive. */
-const MARGIN = 150;
 
 /** Milliseconds for which a waiter counts as alive after it has asked; also the lease granted to one that has to ask. */
 export function livenessOf(ttl: number): number {
@@ -36,16 +30,14 @@ export function jitterOf(ttl: number, most: number): number {
  * @param place The caller's place in the queue; 0 for the end.
  */
 export function acquireArguments(
-  { settings: { ttl, retention, owner = "" }, weight, limit, family }: ResourceSpec,
+  { settings: { ttl, retention, owner }, weight, limit, family }: ResourceSpec,
   id: string,
   latest: number,
   mode: NotifyMode,
   place: number,
 ): string[] {
-  const liveness = Math.ceil(livenessOf(ttl));
-  // The first three ask 50 ms apart.
-  const pause = Math.ceil(Math.min(heartbeatOf(ttl) + STRETCH, liveness - MARGIN - 100));
-  const args = [id, ttl, retention, latest, mode, liveness, pause, place, owner].map(String);
-  if (family.code === "w") args.push(String(weight), String(limit));
+  const args = [id, String(ttl), String(ttl + retention), String(latest), mode, String(place)];
+  if (family.code === "w") args.push(owner ?? "", String(weight), String(limit));
+  else if (owner !== undefined) args.push(owner);
   return args;
 }

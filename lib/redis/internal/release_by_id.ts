@@ -63,7 +63,7 @@ export async function release(
   const { connection, family, keys, settings } = spec;
   let first: Was | undefined;
   for (;;) {
-    const args = [id, String(settings.retention), mode];
+    const args = [id, String(Math.max(settings.retention, 1)), mode];
     const [code, time, more] = await connection.run(family.release, keys, args, limit) as [unknown, unknown, unknown];
     connection.sawTime(Number(time));
     first ??= Number(code) === 1 ? "held" : Number(code) === 2 ? "waiting" : "unknown";

@@ -7,9 +7,12 @@
  */
 import type { Holding } from "./holding.ts";
 
+/** No lease, no waiters; no holder. */
+const FREE = "0000000000000000-";
+const NONE = " ".repeat(21);
+
 const read = `
-local NONE, ZERO = '                     ', '0000000000000000'
-local v = call('GET', KEYS[1])
+local NONE, ZERO = '${NONE}', '0000000000000000'
 local fence, first, used, limit, more, dirty = 0, 0, 0, 1, 0, false
 local queued, id, last, tail = nil, NONE, NONE, ZERO
 if v then
@@ -21,24 +24,28 @@ else
 end
 `;
 
-/** The transitions of a lock without waiters, before anything else is defined: the same as those of the state machine. */
+/**
+ * The transitions of a lock without waiters, before anything else is read: the same as those of the state machine, but
+ * with few numbers, as these are what takes time.
+ */
 const quick = {
-  readToAcquire: `${read}
-if used == 0 and not queued and last ~= ARGV[1] then
-  fence = after(fence)
-  local started = n16(now)
-  call('SET', KEYS[1], n16(fence) .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. last .. started .. ARGV[9], 'PX',
-    ARGV[2] + ARGV[3])
+  readToAcquire: `
+local v = call('GET', KEYS[1])
+if v and sub(v, 17, 33) == '${FREE}' and sub(v, 55, 75) ~= ARGV[1] then
+  local fence, started = after(tonumber(sub(v, 1, 16))), time[1] .. sub('00000' .. time[2], -6)
+  local text = fence == now and started or n16(fence)
+  text = text .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. sub(v, 55, 75) .. started .. (ARGV[7] or '')
+  call('SET', KEYS[1], text, 'PX', ARGV[3])
   return { 1, fence, now }
 end
-`,
-  readToRelease: `${read}
-if used == 1 and not queued and id == ARGV[1] and ARGV[3] == '' then
-  local ms = math.max(ARGV[2] + 0, 1)
-  local ok = redis.pcall('SET', KEYS[1], sub(v, 1, 16) .. ZERO .. '-' .. NONE .. id .. ZERO, 'PX', ms)
-  if not ok.err then return { 1, now, 0 } end -- else maxmemory: see save()
+${read}`,
+  readToRelease: `
+local v = call('GET', KEYS[1])
+if v and sub(v, 33, 54) == '-' .. ARGV[1] and tonumber(sub(v, 17, 32)) > now and ARGV[3] == '' then
+  local text = sub(v, 1, 16) .. '${FREE}${NONE}' .. ARGV[1]
+  if not redis.pcall('SET', KEYS[1], text, 'PX', ARGV[2]).err then return { 1, now, 0 } end -- else maxmemory: see save()
 end
-`,
+${read}`,
 };
 
 /** The parts of the state machine that know where the holder is stored. */

@@ -17,6 +17,15 @@ import { CHANNEL } from "./script.ts";
 /** Milliseconds for which a waiter counts as alive, at least: it asks once a second. */
 export const LIVENESS = 1200;
 
+/** Milliseconds from one heartbeat to the next, at least; else a third of the ttl. */
+export const HEARTBEAT = 1000;
+
+/** A pause may be longer by this to end with a lease rather than shortly before it. */
+const STRETCH = 1000;
+
+/** Milliseconds by which a heartbeat may be late, on its way or by a busy process, and the waiter still counts as alive. */
+export const MARGIN = 150;
+
 /** Waiters, or holders, that one run looks at. */
 export const LOOK = 200;
 
@@ -47,7 +56,7 @@ end
 
 /** The caller takes its place, or shows that it is still there. */
 export const join = `
-local seq = ARGV[8]
+local seq = ARGV[6]
 if mode == 'p' then
   local subscribed = redis.pcall('PUBSUB', 'NUMSUB', '${CHANNEL}' .. sub(me, 1, 13))
   if subscribed[2] == 0 then mode, deaf = 'h', 1 end
@@ -59,10 +68,11 @@ else
   keep(KEYS[2], 1, true) -- heartbeats pass maxmemory
 end
 if call('ZADD', KEYS[2], 'NX', seq, me) == 0 then seq = call('ZSCORE', KEYS[2], me) end
-local alive = now + ARGV[6] * 1000
-call('HSET', KEYS[3], me, format('%016.0f%s%.0f %.0f %s', alive, mode, ttl, weight, ARGV[9]))
-keep(KEYS[2], ARGV[6] + retention)
-keep(KEYS[3], ARGV[6] + retention)
+local liveness = math.max(ttl, ${LIVENESS})
+local alive = now + liveness * 1000
+call('HSET', KEYS[3], me, format('%016.0f%s%.0f %.0f %s', alive, mode, ttl, weight, owner))
+keep(KEYS[2], liveness + retention)
+keep(KEYS[3], liveness + retention)
 place, queued = tonumber(seq), true
 `;
 
@@ -139,7 +149,8 @@ if limit > 1 then${doubtAt}
     seen[sub(head, 1, 13)] = true -- if it is dead, so is its process
   end
 end
-if at > now + ARGV[7] * 1000 then at = 0 end
+local pause = math.min(math.max(${HEARTBEAT}, ttl / 3) + ${STRETCH}, math.max(ttl, ${LIVENESS}) - ${MARGIN} - 100)
+if at > now + pause * 1000 then at = 0 end -- it asks before that; 100: the first three ask 50 ms apart
 for _, other in ipairs(at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}) do
   local process = sub(other, 1, 13)
   if other == me then return { 0, now, place, not seen[process] and rank < 3 and at + rank * 50000 or 0, deaf, more } end

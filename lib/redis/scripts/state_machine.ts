@@ -19,9 +19,9 @@ import type { Script } from "./script.ts";
 import { weighted } from "./weighted.ts";
 
 /**
- * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, retention, latest server time (0: any), mode (t: do not
- * wait; p: by push; h: by heartbeats, or a push that may get lost), liveness, longest pause until it asks again, place in
- * the queue (0: at the end), owner, weight, limit.
+ * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, ttl and retention together, latest server time (0: any), mode (t: do not wait; p: by
+ * push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end), owner, weight, limit; the
+ * last three may be missing.
  *
  * Returns 1 fence now | 0 now place askAt deaf more | -2 now (too late, or released already) | -3 limit now (the others
  * use another limit).
@@ -29,10 +29,10 @@ import { weighted } from "./weighted.ts";
 function acquire(holding: Holding): Script {
   const { readToAcquire, prolong, expire, nextEnd, mark, changes } = holding;
   return script(`${prelude}
-if ARGV[4] ~= '0' and now > tonumber(ARGV[4]) then return { -2, now } end
+if ARGV[4] ~= '0' and now > ARGV[4] + 0 then return { -2, now } end
 ${readToAcquire}
-local me, ttl, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3] + 0, ARGV[5]
-local weight, wanted = (ARGV[10] or 1) + 0, (ARGV[11] or 1) + 0
+local me, ttl, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3] - ARGV[2], ARGV[5]
+local owner, weight, wanted = ARGV[7] or '', (ARGV[8] or 1) + 0, (ARGV[9] or 1) + 0
 ${prolong}
 if last == me then return { -2, now } end
 ${expire}
@@ -42,14 +42,14 @@ local place, deaf, waiting, releasing, mine = 0, 0, queued, false, nil
 if not free and limit == wanted and mode ~= 't' then ${join} end
 if used < limit then${changes}
   if free then
-    grant(me, ttl, weight, ARGV[9])
+    grant(me, ttl, weight, owner)
     save()
     return { 1, fence, now }
   end
 ${serve(nextEnd)}
   if used == 0 and not queued then limit = wanted end
   if mode == 't' and limit == wanted and not queued and used + weight <= limit then
-    grant(me, ttl, weight, ARGV[9])
+    grant(me, ttl, weight, owner)
     mine = fence
   end
   if dirty then save() end
@@ -65,8 +65,8 @@ ${askAt(nextEnd)}
 
 /**
  * KEYS as above; none: returns now, so that a process knows the server's time, and the server this script, before there
- * is anything to release. ARGV: id, retention, and "" to release a hold or leave the queue, "force" to end all holds, or
- * "serve" to go on serving. Returns code now more: code 1 was held, 2 waited, 0 neither; more 1: the same
+ * is anything to release. ARGV: id, retention (1 or more), and "" to release a hold or leave the queue, "force" to end
+ * all holds, or "serve" to go on serving. Returns code now more: code 1 was held, 2 waited, 0 neither; more 1: the same
  * command has to follow, 2: "serve".
  */
 function release(holding: Holding): Script {

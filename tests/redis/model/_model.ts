@@ -127,7 +127,7 @@ class World {
   ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
     const mode = client.subscribed ? "p" : "h";
     const { family, limit } = this.model;
-    const args = [client.id, TTL, 1000, 0, mode, TTL, 2000, client.place, ""].map(String);
+    const args = [client.id, TTL, TTL + 1000, 0, mode, client.place, ""].map(String);
     if (family.code === "w") args.push(String(client.weight), String(limit));
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);

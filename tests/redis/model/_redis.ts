@@ -15,7 +15,7 @@ export interface Published {
 
 export class MemoryRedis {
   /** In µs. */
-  now = 1_000_000_000_000;
+  now = 1_700_000_000_000_000;
   #entries = new Map<string, Entry>();
   /** Channels with a subscriber here, and those with one on a replica: it receives all messages and is not counted. */
   readonly subscribers = new Set<string>();

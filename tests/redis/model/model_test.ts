@@ -26,7 +26,7 @@ const TAKEN_BACK =
   fence, used = fence - 1, used - weight
 elseif id == me then mine = fence end`;
 const broken: [what: string, model: Model, changes: [text: string, instead: string][], violation: RegExp][] = [
-  ["a newcomer overtakes", lock!, [["used == 0 and not queued and", "used == 0 and"]], /was passed over/],
+  ["a newcomer overtakes", lock!, [["wanted and not queued and", "wanted and"]], /was passed over/],
   ["tokens do not grow", lock!, [["last >= now and last + 1 or now", "now"]], /was given to|is no larger/],
   ["the limit is not kept", semaphore!, [["if used + weight > limit then break end", ""]], /hold together/],
   ["the head is not served", lock!, [["while ids[i] and used < limit do", "while false do"]], /waits forever/],
