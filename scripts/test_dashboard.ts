@@ -4,11 +4,9 @@
  * screenshots go there.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
-import { createInterface } from "node:readline";
-import type { Browser, Page } from "playwright-core";
-import { launch } from "./_chromium.ts";
+import type { Page } from "playwright-core";
+import { fits, runPages, startServer, views } from "./_pages.ts";
 
 const [, , pictures] = process.argv;
 const SERVER = "tests/diagnostics/dashboard/server.ts";
@@ -19,25 +17,12 @@ const COMMANDS: Record<string, string[]> = {
   busy: ["deno", "run", "-A", "--no-check", SERVER, "deno", "busy"],
 };
 
-const light = { viewport: { width: 1100, height: 900 }, colorScheme: "light" } as const;
-const dark = { viewport: { width: 1100, height: 900 }, colorScheme: "dark", reducedMotion: "reduce" } as const;
-const phone = { viewport: { width: 360, height: 780 }, colorScheme: "light", hasTouch: true } as const;
-
-/** Runs the server, and returns its address. */
-async function start(server: string): Promise<{ url: string; child: ChildProcess }> {
-  const [command, ...args] = COMMANDS[server]!;
-  const child = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
-  for await (const url of createInterface(child.stdout!)) return { url, child };
-  throw new Error(`Cannot start ${server}: it printed no address`);
-}
+const light = views.desktop;
+const dark = { ...light, colorScheme: "dark", reducedMotion: "reduce" } as const;
+const phone = { ...views.phone, colorScheme: "light" } as const;
 
 const isLive = (page: Page) => page.locator("#state", { hasText: "live" }).waitFor();
 const isFilled = (page: Page) => page.locator("#things button").nth(2).waitFor();
-
-async function fits(page: Page): Promise<void> {
-  const [content, window] = await page.evaluate<[number, number]>("[document.documentElement.scrollWidth, innerWidth]");
-  assert.ok(content <= window, `${content} of ${window} pixels`);
-}
 
 async function showsDeadlock(page: Page, url: string): Promise<void> {
   await isLive(page);
@@ -101,37 +86,14 @@ const checks: [name: string, server: string, view: object, check: (page: Page, u
   ["busy", "busy", light, staysResponsive],
 ];
 
-async function run(browser: Browser, [name, server, view, check]: (typeof checks)[number]): Promise<void> {
-  const { url, child } = await start(server);
-  const context = await browser.newContext(view);
-  try {
-    const page = await context.newPage();
-    const errors: unknown[] = [];
-    page.on("pageerror", (error) => errors.push(error));
-    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    page.setDefaultTimeout(20_000);
-    await page.goto(url);
+await runPages(checks.map(([name, server, view, check]) => ({
+  name,
+  view,
+  serve: () => startServer(COMMANDS[server]![0]!, COMMANDS[server]!.slice(1)),
+  check: async (page, { url }) => {
     await check(page, url);
     await page.waitForTimeout(pictures ? 3_000 : 0);
     await fits(page);
-    if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
-    assert.deepEqual(errors, []);
-  } finally {
-    await context.close();
-    child.kill();
-  }
-}
-
-let failed = 0;
-const browser = await launch();
-for (const check of checks) {
-  try {
-    await run(browser, check);
-    console.log(`ok     ${check[0]}`);
-  } catch (error) {
-    console.log(`FAILED ${check[0]}\n`, error, ++failed);
-  }
-}
-await browser.close();
-console.log(`${checks.length - failed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+  },
+  picture: pictures && `${pictures}/${name}.png`,
+})));

@@ -9,7 +9,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { scenes } from "../docs/playground/scenes.ts";
-import { launch } from "./_chromium.ts";
+import { fits, runPages, views } from "./_pages.ts";
 
 const ADDRESS = pathToFileURL(resolve("docs/playground/index.html")).href;
 const [, , pictures] = process.argv;
@@ -33,8 +33,7 @@ const checks: Record<string, (page: Page) => Promise<void>> = {
   "nothing is wider than the page": async (page) => {
     for (const name of Object.keys(scenes)) {
       await page.getByLabel(name, { exact: true }).check({ force: true });
-      const [content, window] = await page.evaluate<[number, number]>("[document.body.scrollWidth, innerWidth]");
-      assert.ok(content <= window, `${name}: ${content} of ${window} pixels`);
+      await fits(page, name);
     }
   },
   "a button cancels a wait": async (page) => {
@@ -74,34 +73,14 @@ const checks: Record<string, (page: Page) => Promise<void>> = {
   },
 };
 
-const views = {
-  desktop: { viewport: { width: 1000, height: 900 }, colorScheme: "light" },
-  phone: { viewport: { width: 360, height: 780 }, colorScheme: "dark", hasTouch: true },
-} as const;
-
-let failed = 0, passed = 0;
-const browser = await launch();
-for (const [view, options] of Object.entries(views)) {
-  for (const [what, check] of Object.entries(checks)) {
-    const context = await browser.newContext(options);
-    const page = await context.newPage();
-    const errors: Error[] = [];
-    page.on("pageerror", (error) => errors.push(error));
-    page.setDefaultTimeout(20_000);
-    await page.goto(ADDRESS);
-    try {
-      await check(page);
-      assert.deepEqual(errors, []);
-      console.log(`ok     ${view}: ${what}`, ++passed);
-    } catch (error) {
-      console.log(`FAILED ${view}: ${what}\n`, error, ++failed);
-    }
-    if (pictures) {
-      await page.screenshot({ path: `${pictures}/${view}-${what.replaceAll(" ", "_")}.png`, fullPage: true });
-    }
-    await context.close();
-  }
-}
-await browser.close();
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+await runPages(
+  Object.entries(views).flatMap(([view, options]) =>
+    Object.entries(checks).map(([what, check]) => ({
+      name: `${view}: ${what}`,
+      view: options,
+      serve: () => ({ url: ADDRESS }),
+      check,
+      picture: pictures && `${pictures}/${view}-${what.replaceAll(" ", "_")}.png`,
+    }))
+  ),
+);
