@@ -27,9 +27,13 @@ if (cluster.isPrimary) {
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);
 
-/** A message, because a second SIGTERM would force a worker that has got one already, as part of a process group. */
+/**
+ * A message, because a second SIGTERM would force a worker that has got one already, as part of a process group. After
+ * disconnect() the primary hands no connection over any more, and the worker reads those that were before it stops.
+ */
 async function ended(worker: Worker | undefined): Promise<void> {
   worker?.send("shutdown");
+  worker?.disconnect();
   const [code] = worker === undefined ? [0] : await once(worker, "exit");
   if (code !== 0) throw new Error(`Cannot end worker ${worker?.id} cleanly: exit code ${code}`);
 }

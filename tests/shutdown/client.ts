@@ -85,7 +85,7 @@ export async function isFree(port: number): Promise<boolean> {
   });
   if (!bound) return false;
   await new Promise((closed) => successor.close(closed));
-  // Only now: Bun never reads a silent connection, which would stay open at this end for ever.
+  // Only now: Bun never reads a silent connection, which would stay open at this end.
   const newcomer = new Client(connect({ port, host }));
   await newcomer.end();
   return newcomer.bytes === 0;

@@ -10,15 +10,18 @@ export interface Job {
   expected: string;
 }
 
-/** Which routes are asked: those of examples/graceful, or the one route of every server in examples/frameworks. */
-export type Routes = "service" | "wait";
+/**
+ * Which routes are asked: those of examples/graceful, only the quickest of them, each on a connection of its own, or the one
+ * route of every server in examples/frameworks.
+ */
+export type Routes = "service" | "quick" | "wait";
 
 /** A random request. None takes longer than 400 ms. */
 export function jobOf(routes: Routes, id: string, random: () => number): Job {
   const kind = random();
   const ms = 20 + Math.floor(random() * 380);
   if (routes === "wait") return kind < 0.5 ? wait(0) : wait(ms);
-  if (kind < 0.45) return { path: `/quick?id=${id}`, expected: quickBody(id, 0) };
+  if (kind < 0.45 || routes === "quick") return { path: `/quick?id=${id}`, expected: quickBody(id, 0) };
   if (kind < 0.6) return { path: `/quick?id=${id}&bytes=60000`, expected: quickBody(id, 60_000) };
   if (kind < 0.8) return { path: `/slow?id=${id}&ms=${ms}`, expected: slowBody(id, ms) };
   if (kind < 0.92) {

@@ -2,7 +2,7 @@
  * A load generator: many keep-alive connections, each sending one request after the other and checking every answer byte
  * for byte, until the server is gone, or with `--keep-up` until stdin is closed. Prints "begun" once it is under way, and a Tally.
  *
- *     load.ts --port N [--seed N] [--connections N] [--routes service|wait] [--keep-up]
+ *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait] [--keep-up]
  */
 import http from "node:http";
 import process from "node:process";
@@ -32,6 +32,8 @@ export interface Tally {
 
 /** A request that waited longer than this, in ms, was read by the server, even if its connection closed unanswered. */
 const READ_WITHIN = 150;
+/** A request that waited as long, in ms, never gets an answer. */
+const NEVER = 8_000;
 const REFUSAL = "The server is shutting down.\n";
 
 const { values } = parseArgs({
@@ -84,6 +86,7 @@ function send(agent: http.Agent, id: string, job: Job): Promise<Result> {
         resolve(wrong(id, `cut off after ${text.length} of ${job.expected.length}`));
       });
     });
+    request.setTimeout(NEVER, () => request.destroy(new Error(`no answer after ${NEVER} ms`)));
     request.on("error", (error: Error & { code?: string }) => {
       // An error after the answer concerns only the rest of a refused upload.
       if (answer !== undefined) return;
@@ -139,7 +142,7 @@ function count(method: string, what: string): void {
 }
 
 async function client(name: number): Promise<void> {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new http.Agent({ keepAlive: routes !== "quick", maxSockets: 1 });
   for (let i = 0; !stopped; i++) {
     const id = `${name}-${i}`;
     const result = await send(agent, id, jobOf(routes, id, random));

@@ -46,3 +46,11 @@ function mostBasicClose(server: Closable): Closable["close"] {
 export function isDeno(): boolean {
   return (globalThis as { process?: { versions?: { deno?: string } } }).process?.versions?.deno !== undefined;
 }
+
+/**
+ * Whether a parent process may still be handing connections over to this one, as the primary of a node:cluster does until it
+ * has read that the worker stopped listening. They go back to it, unless the worker ends first: then they are never answered.
+ */
+export function hasParent(): boolean {
+  return (globalThis as { process?: { connected?: boolean } }).process?.connected === true;
+}

@@ -8,7 +8,7 @@ import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_sta
 import { Http1Requests } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { interpose } from "./interpose.ts";
-import { closeListener, isDeno, isHttp2, keepConnections } from "./listener.ts";
+import { closeListener, hasParent, isDeno, isHttp2, keepConnections } from "./listener.ts";
 import type { Incoming, NodeRequestLike, Outgoing } from "./messages.ts";
 import { NodeSockets, type SocketLike } from "./sockets.ts";
 
@@ -51,6 +51,7 @@ export class NodeServer implements AttachedServer {
   readonly #carriers = new Set<SocketLike>();
   readonly #undo: (() => void)[];
   #closed: Promise<void> | undefined;
+  #stoppedAt = -Infinity;
   #accepted = 0;
   /** When the last {@linkcode BUSY} connections were accepted, in a ring. */
   readonly #acceptedAt = Array<number>(BUSY).fill(-Infinity);
@@ -82,6 +83,7 @@ export class NodeServer implements AttachedServer {
   }
 
   stopListening(): void {
+    this.#stoppedAt = performance.now();
     this.#closeListener();
     if (this.#state.refuses) this.#refuseContinue();
     this.#sockets.restartIdleTime();
@@ -97,6 +99,7 @@ export class NodeServer implements AttachedServer {
   async close(): Promise<void> {
     const until = performance.now() + this.#state.idle;
     while (this.#sockets.hasOpen() && performance.now() < until) await this.#state.pause(STEP, this.#closed);
+    if (hasParent()) await this.#state.pause(this.#stoppedAt + this.#state.idle - performance.now());
     // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
     await this.#state.pause(LINGER, this.#closed);
     this.#end();

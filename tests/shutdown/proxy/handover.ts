@@ -2,6 +2,7 @@
 import process from "node:process";
 import { freePort } from "../ports.ts";
 import { type Load, type Server, start, startLoad, startServer } from "../round.ts";
+import type { Routes } from "../jobs.ts";
 import type { RuntimeName } from "../runtimes.ts";
 import { end } from "./contenders.ts";
 import type { RollingOutcome } from "./rolling.ts";
@@ -11,15 +12,18 @@ export interface HandoverOptions {
   rounds: number;
   connections: number;
   seed: number;
+  routes?: Routes;
 }
 
 /** Ends one worker of a node:cluster after the other by SIGTERM; the primary replaces it. */
-export async function replaceWorkers({ rounds, connections, seed }: HandoverOptions): Promise<RollingOutcome> {
+export async function replaceWorkers(
+  { rounds, connections, seed, routes = "service" }: HandoverOptions,
+): Promise<RollingOutcome> {
   const port = await freePort();
   const primary = await start("node", "tests/shutdown/proxy/cluster_server.ts", ["--port", String(port)]);
   const workers = () => [...primary.output.text.matchAll(/worker (\d+) listens/g)].map(([, pid]) => Number(pid));
   await until(() => workers().length === 2);
-  const load = await startLoad({ port, seed, connections, keepUp: true });
+  const load = await startLoad({ port, seed, connections, routes, keepUp: true });
   const exits: number[] = [];
   for (let i = 0; i < rounds; i++) {
     const begun = performance.now();

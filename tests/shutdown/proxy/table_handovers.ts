@@ -3,6 +3,9 @@ import { failuresOf, type Part, Table } from "../table_row.ts";
 import { replaceByReusePort, replaceWorkers, succeed } from "./handover.ts";
 import type { RollingOutcome } from "./rolling.ts";
 
+/** Clients that send quick requests without a pause; more would keep the processor busy. */
+const QUICK = 4;
+
 /**
  * Promise: clients see no failure, and a successor can bind the port while its predecessor drains. Deno and Bun close a
  * connection whose answer had begun before the signal right after it; a client that is sending again then may repeat it.
@@ -19,6 +22,8 @@ export const handovers: Part = async (options) => {
       "longest exit ms": Math.round(exit),
     }, sum(failures) === Math.min(unread, repeats));
   add("node:cluster, 2 workers", await replaceWorkers(options));
+  const quick = { ...options, routes: "quick", connections: QUICK } as const;
+  add("node:cluster, a connection for each request", await replaceWorkers(quick));
   for (const runtime of ["deno", "bun"] as const) {
     add(`reusePort, ${runtime}`, await replaceByReusePort(runtime, options), Infinity);
   }
