@@ -4,7 +4,7 @@ import type { Maker, Situation } from "./_situation.ts";
 
 const WAITERS = 100_000;
 
-function crowd(make: () => { wait(): Promise<unknown>; set(): unknown }): Maker {
+function allWait(make: () => { wait(): Promise<unknown>; set(): unknown }): Maker {
   return () => {
     const event = make();
     return async () => {
@@ -25,10 +25,10 @@ export const event: readonly Situation[] = [{
   unit: "ns",
   operations: WAITERS,
   main: true,
-  ours: { interlock: (lib) => crowd(() => new lib.Event()) },
-  peers: { "@esfx/async-manualresetevent": crowd(() => new AsyncManualResetEvent()) },
+  ours: { interlock: (lib) => allWait(() => new lib.Event()) },
+  peers: { "@esfx/async-manualresetevent": allWait(() => new AsyncManualResetEvent()) },
   floors: {
-    "one shared promise": crowd(() => {
+    "one shared promise": allWait(() => {
       let set = () => {};
       const promise = new Promise<void>((resolve) => set = resolve);
       return { wait: () => promise, set: () => set() };

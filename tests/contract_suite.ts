@@ -41,7 +41,7 @@ export interface SubjectFactory<G extends AnyGuard> {
   /** Milliseconds that are enough to come to stand in line. */
   readonly short?: number;
   /** Waits until a call that was just made stands in line: at once locally, a round trip remotely. */
-  inLine?(subject: Subject<G>, count: number): Promise<void>;
+  untilQueued?(subject: Subject<G>, count: number): Promise<void>;
 }
 
 /** Registers the suite for one factory. */
@@ -83,7 +83,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     const waiters: Promise<void>[] = [];
     for (let i = 0; i < 5; i++) {
       waiters.push(fixture.lock.run(() => void order.push(i)));
-      await fixture.inLine(i + 1);
+      await fixture.untilQueued(i + 1);
     }
     await first.release();
     await Promise.all(waiters);
@@ -93,7 +93,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
   check("a newcomer does not overtake the waiter that was handed the hold", async (fixture) => {
     const first = await fixture.lock.acquire();
     const second = watch(fixture.lock.acquire());
-    await fixture.inLine(1);
+    await fixture.untilQueued(1);
     const releasing = first.release();
     assert.equal(await fixture.lock.tryAcquire(), undefined);
     await releasing;
@@ -172,7 +172,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     const shared = new CountingController();
     const { first, waiters } = await fixture.holderAndThreeWaiters(() => ({ signal: shared.signal }));
     const last = watch(fixture.lock.acquire());
-    await fixture.inLine(4);
+    await fixture.untilQueued(4);
     shared.abort();
     for (const waiter of waiters) await rejectsWith(waiter.promise, shared.signal.reason);
     assert.equal(shared.listeners, 0);
@@ -185,7 +185,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     const waiters: Watched<G>[] = [];
     for (const timeout of times) {
       waiters.push(watch(fixture.lock.acquire({ timeout })));
-      await fixture.inLine(waiters.length);
+      await fixture.untilQueued(waiters.length);
     }
     await nextTurn();
     await nextTurn();
@@ -196,7 +196,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
   check("a guard is spent once and never releases another holder's hold", async (fixture) => {
     const first = await fixture.lock.acquire();
     const second = watch(fixture.lock.acquire());
-    await fixture.inLine(1);
+    await fixture.untilQueued(1);
     await first.release();
     const guard = await second.promise;
     await first.release();
@@ -255,11 +255,11 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
         return ++reads.timeout === 1 ? 60_000 : NaN;
       },
     }));
-    await fixture.inLine(1);
+    await fixture.untilQueued(1);
     const changing: { timeout?: number } = { timeout: 60_000 };
     const last = watch(fixture.lock.run((guard) => assert.equal(guard.held, true), changing));
     changing.timeout = 0;
-    await fixture.inLine(2);
+    await fixture.untilQueued(2);
     await first.release();
     await (await waiter.promise).release();
     await last.promise;
@@ -277,7 +277,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     const holder = await fixture.lock.acquire();
     const controller = new CountingController();
     const call = watch(acquireAll([beside, fixture.lock], { signal: controller.signal }));
-    await fixture.inLine(1);
+    await fixture.untilQueued(1);
     controller.abort();
     await rejectsWith(call.promise, controller.signal.reason);
     assert.deepEqual([beside.locked, controller.listeners], [false, 0]);
@@ -345,8 +345,8 @@ class Fixture<G extends AnyGuard> {
     await guard.release();
   };
 
-  async inLine(count: number): Promise<void> {
-    if (this.#factory.inLine) await this.#factory.inLine(this.#subject, count);
+  async untilQueued(count: number): Promise<void> {
+    if (this.#factory.untilQueued) await this.#factory.untilQueued(this.#subject, count);
     assert.equal(await this.waiting(), count);
   }
 
@@ -362,7 +362,7 @@ class Fixture<G extends AnyGuard> {
     const waiters: Watched<G>[] = [];
     for (let i = 0; i < 3; i++) {
       waiters.push(watch(this.lock.acquire(options(i))));
-      await this.inLine(i + 1);
+      await this.untilQueued(i + 1);
     }
     return { first, waiters };
   }

@@ -53,7 +53,7 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * - `interlock.give_ups` (counter): calls that ended without a grant
  *
  * Attributes are `interlock.kind`, `interlock.name` where there is one, and `interlock.outcome` ("timeout", "aborted",
- * "error") for calls that gave up. A key is never an attribute: there may be any number of them.
+ * "error") for calls that ended without a grant. A key is never an attribute: there may be any number of them.
  *
  * @param meter OpenTelemetry's, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
  * @throws {TypeError} if it is not a meter.

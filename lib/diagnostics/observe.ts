@@ -9,7 +9,7 @@ import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
 
 /**
- * Calls the observer's methods whenever something waits for, is granted, gives up or releases a primitive of this
+ * Calls the observer's methods whenever a call waits for, is granted, stops waiting for or releases a primitive of this
  * module, local or remote, until the result is disposed of. Several observers can be on at a time, each sees everything.
  *
  * The methods are called synchronously, in the middle of acquiring and releasing: keep them short. An error that

@@ -9,7 +9,7 @@ import { type CallClock, type Cancellable, type CancelOutcome, CancelRegistratio
 export class CallTimeout implements Cancellable<CancelRegistration>, CallClock {
   /** Set exactly while the call waits. */
   #wait: CancelRegistration | undefined;
-  /** What phase two is called on. */
+  /** The queue whose phase two is due. */
   #cancelled: Cancellable<CancelRegistration> | undefined;
   #isOver = false;
   readonly #timer: CancelRegistration;

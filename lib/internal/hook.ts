@@ -1,5 +1,5 @@
 /**
- * The one place where waiting, granting, giving up and releasing are reported. Invariant: `hook` is undefined exactly
+ * The one place where waits, grants, cancellations and releases are reported. Invariant: `hook` is undefined exactly
  * while no observer is on, so an unobserved path costs one load and one comparison:
  * `if (hook !== undefined) hook.grant(…)`. lib/diagnostics sets the hook and makes the events.
  *

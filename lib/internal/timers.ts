@@ -22,7 +22,7 @@ const CHILDREN = 4;
 /** How many more entries than pending ones the heap may hold. */
 const SPARE = 32;
 
-/** What counts a time-out. */
+/** The clock of a time-out. */
 export interface Clock {
   /** Forgets a time-out that has ended. */
   delete(): void;
@@ -36,7 +36,7 @@ export interface Timed {
   deadline: number;
   /** The order among equal deadlines. */
   order: number;
-  /** What counts it; undefined once it has ended. */
+  /** Its clock; undefined once it has ended. */
   clock: Clock | undefined;
 }
 

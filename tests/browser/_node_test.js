@@ -1,4 +1,4 @@
-/** What `node:test` is in a browser: tests are collected, and run one after the other when `run` is called. */
+/** A `node:test` for browsers: tests are collected, and run one after the other when `run` is called. */
 const tests = [];
 
 export function test(name, _options, fn) {

@@ -52,7 +52,7 @@ function contract(name: string, make: (backend: Backend) => RemoteBody): void {
       };
     },
     short: 300,
-    inLine: (body, count) => until(async () => await body.waiting() === count),
+    untilQueued: (body, count) => until(async () => await body.waiting() === count),
   });
 }
 

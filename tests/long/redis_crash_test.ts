@@ -12,7 +12,7 @@ import {
 import type { Acquirable } from "../../lib/types.ts";
 import { clients, redisTest, until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
-import { StoppedBackend } from "../redis/_stopped.ts";
+import { StoppedBackend } from "../redis/_stopped_backend.ts";
 
 /** Milliseconds by which a crash may delay the next waiter beyond a ttl, and a margin for a busy machine. */
 const DELAY = 250;

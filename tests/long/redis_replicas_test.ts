@@ -4,7 +4,7 @@ import { watchdog } from "../../lib/diagnostics/mod.ts";
 import { type Backend, RedisError, RedisLock, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { watch } from "../_tools.ts";
-import { type Bench, clients, redisTest, until } from "../redis/_clients.ts";
+import { clients, redisTest, type Setup, until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 
 const ONE = { count: 1, timeout: 200 };
@@ -13,7 +13,7 @@ const ONE = { count: 1, timeout: 200 };
 const args = ["--repl-diskless-sync-delay", "0"];
 
 /** Starts a replica and waits until it is in step. */
-async function replicaOf({ server }: Bench): Promise<Server> {
+async function replicaOf({ server }: Setup): Promise<Server> {
   const replica = await Server.start("--replicaof", "127.0.0.1", String(server.port));
   await until(async () => /slave0:.*state=online/.test(String(await server.send("INFO", "replication"))));
   return replica;

@@ -115,7 +115,7 @@ export const clients: readonly Client[] = [
 export const noPushClient: Client = { name: "@db/redis without push", connect: (url) => connectDouble(url, false) };
 
 /** The server and the clients of one test. */
-export interface Bench {
+export interface Setup {
   readonly server: Server;
   readonly backend: Backend;
   /** One more client, as another process has; closed with the test. */
@@ -125,7 +125,7 @@ export interface Bench {
 /** Registers a test that has a server and a client of its own. */
 export function redisTest(
   name: string,
-  fn: (bench: Bench) => Promise<void>,
+  fn: (setup: Setup) => Promise<void>,
   { client = clients[0]!, args = [] }: { client?: Client; args?: string[] } = {},
 ): void {
   test(name, async () => {
@@ -146,7 +146,7 @@ export function redisTest(
 }
 
 /** Registers the same test for each client of this run-time. */
-export function eachClient(name: string, fn: (bench: Bench) => Promise<void>): void {
+export function eachClient(name: string, fn: (setup: Setup) => Promise<void>): void {
   for (const client of clients) redisTest(`${client.name}: ${name}`, fn, { client });
 }
 
@@ -156,4 +156,9 @@ export async function until(condition: () => boolean | Promise<boolean>, ms = 20
     if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+}
+
+/** Waits until this number of clients listens for messages of a server. */
+export async function subscribed(server: Server, clients: number): Promise<void> {
+  await until(async () => (await server.send("PUBSUB", "CHANNELS", "interlock:*") as string[]).length >= clients);
 }

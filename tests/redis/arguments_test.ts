@@ -1,4 +1,4 @@
-/** Bad arguments throw at once; names never collide, whatever their text. */
+/** Bad arguments throw at once; names of any text never collide. */
 import assert from "node:assert/strict";
 import {
   bunRedis,

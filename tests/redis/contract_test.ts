@@ -36,7 +36,7 @@ function suite(name: string, client: Client, make: (backend: Backend) => Remote,
       };
     },
     short: 300,
-    inLine: (body, count) => until(async () => await body.waiting() === count),
+    untilQueued: (body, count) => until(async () => await body.waiting() === count),
   });
 }
 

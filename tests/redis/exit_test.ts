@@ -8,7 +8,7 @@ import { clients, redisTest } from "./_clients.ts";
 
 for (const { name } of clients) {
   redisTest(`${name}: the process ends`, async ({ server }) => {
-    const script = fileURLToPath(new URL("./_leaver.ts", import.meta.url));
+    const script = fileURLToPath(new URL("./_exiting_process.ts", import.meta.url));
     const flags = runtime === "deno"
       ? ["run", "-A", "--no-check"]
       : process.execArgv.filter((flag) => flag.startsWith("--import"));

@@ -158,7 +158,7 @@ redisTest("release rejects when the first reply was lost and others have held si
   }
 });
 
-redisTest("release is false after a loss, whatever the reply", async ({ server, backend }) => {
+redisTest("release is false after a loss, with any reply", async ({ server, backend }) => {
   for (const [name, body] of Object.entries(bodies(backend))) {
     const lease = await body.acquire();
     await server.send("FLUSHALL");

@@ -103,7 +103,7 @@ redisTest("a killed holder and a killed waiter are passed over", async ({ server
 
 /** Another process that takes the lock "a", and keeps it until it is killed. */
 function otherProcess(url: string): { kill(): Promise<void> } {
-  const script = fileURLToPath(new URL("./_holder.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./_holder_process.ts", import.meta.url));
   const flags = runtime === "deno"
     ? ["run", "-A", "--no-check"]
     : process.execArgv.filter((flag) => flag.startsWith("--import"));
@@ -180,11 +180,11 @@ redisTest(
     };
     const mine = new RedisLock(backend, "a");
     const theirs = new RedisLock(slow, "a");
-    const inLine = () => until(async () => (await mine.inspect()).waiters.length === 1);
+    const untilQueued = () => until(async () => (await mine.inspect()).waiters.length === 1);
 
     const first = await mine.acquire();
     const warm = theirs.acquire(); // so that it is subscribed already
-    await inLine();
+    await untilQueued();
     await first.release();
     await (await warm).release();
 
@@ -192,7 +192,7 @@ redisTest(
     gate = promise;
     calls = messages = 0;
     const waiting = theirs.acquire();
-    await inLine();
+    await untilQueued();
     await second.release();
     await until(() => messages === 1); // the reply is still held back
     open();

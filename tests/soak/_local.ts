@@ -19,7 +19,7 @@ import type { Random } from "../_tools.ts";
 export type Visit = () => Promise<unknown>;
 
 /** Half of the calls may be cancelled: by a signal of their own, a shared one, or a time-out. */
-export class Patience {
+export class RandomLimits {
   readonly #random: Random;
   #shared = new AbortController();
 
@@ -38,13 +38,13 @@ export class Patience {
 
   /** All calls with the shared signal are cancelled. */
   abortShared(): void {
-    this.#shared.abort(new Error("gave up"));
+    this.#shared.abort(new Error("cancelled"));
     this.#shared = new AbortController();
   }
 
   #own(): AbortSignal {
     const controller = new AbortController();
-    setTimeout(() => controller.abort(new Error("gave up")), this.#random.below(4));
+    setTimeout(() => controller.abort(new Error("cancelled")), this.#random.below(4));
     return controller.signal;
   }
 }
@@ -52,7 +52,7 @@ export class Patience {
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 /** All kinds of visits. */
-export function localVisits(random: Random, patience: Patience): Visit[] {
+export function localVisits(random: Random, limits: RandomLimits): Visit[] {
   const locks = [new Lock(), new TimeoutLock(5), new RwLock().reader, new RwLock().writer];
   const semaphore = new Semaphore(4);
   const keyed = new KeyedMutex<number>();
@@ -63,10 +63,10 @@ export function localVisits(random: Random, patience: Patience): Visit[] {
   const pool = new Pool(4);
   const rated = new Pool(4, { rate: new RateLimiter(1000, 10) });
   return [
-    ...locks.map((lock) => () => lock.run(turn, patience.options())),
-    () => semaphore.run(turn, { ...patience.options(), permits: 1 + random.below(3) }),
-    () => keyed.run(random.below(1_000_000), turn, patience.options()),
-    () => keyed.run(random.below(3), turn, patience.options()),
+    ...locks.map((lock) => () => lock.run(turn, limits.options())),
+    () => semaphore.run(turn, { ...limits.options(), permits: 1 + random.below(3) }),
+    () => keyed.run(random.below(1_000_000), turn, limits.options()),
+    () => keyed.run(random.below(3), turn, limits.options()),
     async () => {
       const waiting = event.wait({ timeout: 5 });
       if (random.below(2) === 0) event.set();
@@ -77,15 +77,15 @@ export function localVisits(random: Random, patience: Patience): Visit[] {
     () => barrier.wait({ timeout: 5 }),
     () => set.track(turn()),
     () => set.wait({ timeout: 3 }),
-    () => pool.run(turn, patience.options()),
-    async () => await (await pool.createTask(turn, patience.options())).result,
+    () => pool.run(turn, limits.options()),
+    async () => await (await pool.createTask(turn, limits.options())).result,
     async () => {
       for await (const _ of pool.map([1, 2, 3, 4, 5, 6], turn)) if (random.below(8) === 0) break;
     },
     async () => {
       await rated.map([1, 2, 3, 4, 5, 6], turn, { ordered: random.below(2) === 0 }).toArray();
     },
-    () => rated.run(turn, patience.options()),
+    () => rated.run(turn, limits.options()),
     async () => {
       rated.limit = 0;
       await turn();

@@ -3,7 +3,7 @@ import process from "node:process";
 import { flushMicrotasks, type Random } from "../_tools.ts";
 import { type Connected, connectNode } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
-import { localVisits, Patience, type Visit } from "./_local.ts";
+import { localVisits, RandomLimits, type Visit } from "./_local.ts";
 import { redisVisits } from "./_redis.ts";
 import { Series } from "./_slope.ts";
 
@@ -13,7 +13,7 @@ const REMOTE = 12;
 
 export interface Outcome {
   readonly visits: number;
-  readonly gaveUp: number;
+  readonly cancelled: number;
   /** Errors that no caller should ever see. */
   readonly errors: readonly string[];
   readonly series: readonly Series[];
@@ -58,10 +58,10 @@ export async function soak(
   const timers = new Timers();
   const server = await Server.start();
   const connected: Connected[] = [await connectNode(server.url), await connectNode(server.url)];
-  const patience = new Patience(random);
+  const limits = new RandomLimits(random);
   const start = performance.now();
   const elapsed = () => (performance.now() - start) / 1000;
-  const counts = { visits: 0, gaveUp: 0 };
+  const counts = { visits: 0, cancelled: 0 };
   const errors: string[] = [];
   let over = false;
 
@@ -70,17 +70,17 @@ export async function soak(
       try {
         await random.pick(kinds)();
       } catch (error) {
-        if (!isGivingUp(error)) errors.push(String(error));
-        counts.gaveUp++;
+        if (!isCancelled(error)) errors.push(String(error));
+        counts.cancelled++;
         await flushMicrotasks();
       }
       counts.visits++;
-      if (random.below(200) === 0) patience.abortShared();
+      if (random.below(200) === 0) limits.abortShared();
     }
   };
   try {
-    const local = localVisits(random, patience);
-    const remote = redisVisits(connected.map(({ backend }) => backend), random, patience);
+    const local = localVisits(random, limits);
+    const remote = redisVisits(connected.map(({ backend }) => backend), random, limits);
     const actors = [
       ...Array.from({ length: LOCAL }, () => actor(local)),
       ...Array.from({ length: REMOTE }, () => actor(remote)),
@@ -97,8 +97,8 @@ export async function soak(
   }
 }
 
-function isGivingUp(error: unknown): boolean {
-  return error instanceof Error && (error.name === "TimeoutError" || error.message === "gave up");
+function isCancelled(error: unknown): boolean {
+  return error instanceof Error && (error.name === "TimeoutError" || error.message === "cancelled");
 }
 
 async function sample(

@@ -18,8 +18,8 @@ try {
   const minutes = number("minutes", values.minutes);
   const seed = number("seed", values.seed ?? String(1 + Date.now() % 2 ** 31));
   console.log(`${minutes} minutes, seed ${seed}`);
-  const { visits, gaveUp, errors, series } = await soak(minutes * 60, new Random(seed), (text) => console.log(text));
-  console.log(`\n${visits} visits, ${gaveUp} gave up, ${errors.length} errors`);
+  const { visits, cancelled, errors, series } = await soak(minutes * 60, new Random(seed), (text) => console.log(text));
+  console.log(`\n${visits} visits, ${cancelled} cancelled, ${errors.length} errors`);
   for (const error of new Set(errors)) console.log(`  ${error}`);
   for (const one of series) {
     const verdict = one.grows ? "GROWS" : "ok";

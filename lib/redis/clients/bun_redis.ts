@@ -125,7 +125,7 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
     events.command.add(check);
     events.connect.add(moved);
     own.onconnect = () => void listen().then(onGap, () => {});
-    own.onclose = () => onLost?.(true); // it has given up
+    own.onclose = () => onLost?.(true); // it does not reconnect any more
     return end;
   };
 }

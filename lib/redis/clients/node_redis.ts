@@ -128,7 +128,7 @@ function subscriber(client: NodeRedisClient, main: Client): NonNullable<Backend[
       end();
       throw error;
     }
-    // An error comes with each connection that broke or failed; no longer open, it has given up.
+    // An error comes with each connection that broke or failed; one that is no longer open does not reconnect.
     own.on("error", () => {
       if (!own.isReady) onLost?.(!own.isOpen);
     });

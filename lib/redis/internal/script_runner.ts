@@ -91,7 +91,7 @@ export class ScriptRunner {
   /**
    * Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds.
    *
-   * @param unless Whether the caller has given up: then a script that the server does not know is not sent in full.
+   * @param unless Whether the call has ended: then a script that the server does not know is not sent in full.
    */
   run(
     script: Script,

@@ -34,7 +34,7 @@ export class ResponseTracker {
   #sweepAt = 64;
 
   /**
-   * Calls `ended` when the answer to `request` has been sent or given up.
+   * Calls `ended` when the answer to `request` has been sent or has failed.
    *
    * @param response The handler's answer; undefined if it threw, or answers in another way (an upgrade).
    * @param info The handler's second argument, by which the server is known.

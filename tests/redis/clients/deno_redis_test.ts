@@ -99,7 +99,7 @@ class Paper implements DenoRedisSubscriber {
     this.events.removeEventListener(type, listener);
   }
 
-  async tell(channel: string, message: string): Promise<void> {
+  async push(channel: string, message: string): Promise<void> {
     this.#asking.shift()!({ done: false, value: { channel, message } });
     await nextTurn();
   }
@@ -125,11 +125,11 @@ test("several clients of @db/redis share one subscribed connection", async () =>
   paper.works = true;
   const stops = await Promise.all(backends.map(listen));
   assert.equal(paper.loops, 1);
-  for (const i of [2, 0, 1]) await paper.tell(`channel ${i}`, `to ${i}`);
+  for (const i of [2, 0, 1]) await paper.push(`channel ${i}`, `to ${i}`);
   assert.deepEqual(heard, ["to 2", "to 0", "to 1"]);
   await stops[0]!();
   assert.deepEqual(paper.channels.sort(), ["channel 1", "channel 2"]);
-  await paper.tell("channel 0", "too late");
+  await paper.push("channel 0", "too late");
   assert.equal(heard.length, 3);
 });
 
@@ -158,7 +158,7 @@ test("when the subscribed connection of @db/redis is lost, all are notified, and
   await Promise.all(stops.map((stop) => stop())); // the end of an old subscription does not end a later one
   assert.deepEqual(paper.channels, ["channel 0"]);
   assert.equal(paper.loops, 2);
-  await paper.tell("channel 0", "hello");
+  await paper.push("channel 0", "hello");
   paper.events.dispatchEvent(new Event("close"));
   assert.deepEqual(told(), ["hello", "0 is lost"]);
   await again();

@@ -54,7 +54,7 @@ Date.now = () => wallClock() + orders.skew;
 const socket = connect(orders.resource, "127.0.0.1").setNoDelay(true);
 const replies = createInterface({ input: socket })[Symbol.asyncIterator]();
 
-async function tell(message: Partial<Message>): Promise<boolean> {
+async function report(message: Partial<Message>): Promise<boolean> {
   socket.write(JSON.stringify({ worker, fence: 0, good: 0, weight: 1, waited: 0, ...message }) + "\n");
   return (await replies.next()).value === "ok";
 }
@@ -137,15 +137,15 @@ async function use(lease: Lease, waited: number): Promise<void> {
     return { good: rest, until: wallClock() + rest };
   };
   if (good().good === 0) return void await lease.release();
-  await tell({ say: "enter", name, fence, weight, waited, ...good() });
+  await report({ say: "enter", name, fence, weight, waited, ...good() });
   if (orders.block > 0 && turn++ === 0) blockFor(orders.block);
   for (let left = hold; left > 0 && lease.held; left -= 5) {
-    await tell({ say: "write", name, fence, weight, ...good() });
+    await report({ say: "write", name, fence, weight, ...good() });
     await sleep(5);
   }
   // A late write by a holder that trusts its hold for too long: the resource must reject it after another entry.
-  if (!lease.held) await tell({ say: "write", name, fence, weight });
-  await tell({ say: "leave", name, fence });
+  if (!lease.held) await report({ say: "write", name, fence, weight });
+  await report({ say: "leave", name, fence });
   const held = lease.held;
   const released = await lease.release().catch((error) => {
     if (error.name !== "RedisError") complaints.push(`release: ${error}`);
@@ -162,6 +162,6 @@ let over = false;
 process.stdin.on("data", () => {}).on("end", () => over = true);
 console.log("ready");
 while (!over) await visit();
-for (const text of complaints) await tell({ say: "note", text });
+for (const text of complaints) await report({ say: "note", text });
 await close();
 socket.end();

@@ -60,8 +60,8 @@ async function bounded(harness: Harness, what: string, fn: () => Promise<unknown
 
 async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): Promise<void> {
   const ours = make((await harness.connect()).backend);
-  const crowd = await connectNode(harness.server.url);
-  const theirs = make(crowd.backend);
+  const dying = await connectNode(harness.server.url);
+  const theirs = make(dying.backend);
   const holder = await ours.acquire();
   const calls: Promise<unknown>[] = [theirs.acquire().catch(() => {})];
   const key = async () => (await harness.server.send("KEYS", "interlock:*:waiters") as string[])[0] ?? "none";
@@ -71,7 +71,7 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
     for (let i = 0; i < 5000; i++) calls.push(theirs.acquire().catch(() => {}));
     await until(async () => Number(await harness.server.send("HLEN", await key())) >= calls.length, 60_000);
   }
-  await crowd.close();
+  await dying.close();
   await Promise.all(calls);
   await bounded(harness, "inspect", () => ours.inspect(), 3);
   const living = ours.acquire({ timeout: 3 * OPTIONS.ttl }); // a waiter on heartbeats is dead after its ttl
@@ -95,7 +95,10 @@ async function manyHolders(harness: Harness): Promise<void> {
   });
   harness.figures.acquisitions += leases.length;
   await bounded(harness, "inspect", () => semaphore.inspect(), 3);
-  await bounded(harness, "renewals", () => sleep(2000), 3);
+  await bounded(harness, "renewals", async () => {
+    const ends = leases.map(({ expiresAt }) => expiresAt);
+    await until(() => leases.every(({ expiresAt }, i) => expiresAt > ends[i]!));
+  }, 3);
   const waiting = Array.from({ length: 100 }, () => semaphore.run(() => {}, { timeout: 60_000 }));
   await bounded(harness, "hand-off", async () => {
     await Promise.all(leases.slice(0, 1000).map((lease) => lease.release()));
@@ -105,14 +108,21 @@ async function manyHolders(harness: Harness): Promise<void> {
   const last = new RedisSemaphore(crashed.backend, "a", HOLDERS, { ttl: 1000, retention: 1000 });
   await Promise.all(Array.from({ length: 1000 }, () => last.acquire({ timeout: 60_000 })));
   await crashed.close();
-  await sleep(1200);
+  const end = await serverTime(harness) + 1000;
+  await until(async () => await serverTime(harness) > end); // none was renewed since
   await bounded(harness, "a thousand leases that ended", () => semaphore.run(() => {}, { timeout: 60_000 }), 1);
   await Promise.all(leases.slice(1000).map((lease) => lease.release()));
 }
 
+/** In milliseconds. */
+async function serverTime({ server }: Harness): Promise<number> {
+  const [seconds, microseconds] = await server.send("TIME") as [string, string];
+  return Number(seconds) * 1000 + Number(microseconds) / 1000;
+}
+
 const OPTIONS = { ttl: 60_000, retention: 1000 };
 
-export const crowds: readonly Scenario[] = [
+export const manyWaiters: readonly Scenario[] = [
   {
     name: "100,000 dead waiters: lock",
     run: (harness) => deadWaiters(harness, (backend) => new RedisLock(backend, "a", OPTIONS)),

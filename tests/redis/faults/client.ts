@@ -29,9 +29,9 @@ async function killing(harness: Harness, hold: number): Promise<void> {
 }
 
 /** Kills a process with fifty waiters; the waiters before and behind them are granted in order, soon. */
-async function crowdKilled(harness: Harness): Promise<void> {
+async function fiftyKilled(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "crowd", { ttl: TTL, retention: 1000 });
+  const lock = new RedisLock(backend, "many", { ttl: TTL, retention: 1000 });
   const holder = await lock.acquire();
   const order: string[] = [];
   const waiting = async (count: number) => await until(async () => (await lock.inspect()).waiters.length >= count);
@@ -43,15 +43,15 @@ async function crowdKilled(harness: Harness): Promise<void> {
     });
   const living = [join("first")];
   await waiting(1);
-  const crowd = await harness.connect();
-  const theirs = new RedisLock(crowd.backend, "crowd", { ttl: TTL, retention: 1000 });
+  const dying = await harness.connect();
+  const theirs = new RedisLock(dying.backend, "many", { ttl: TTL, retention: 1000 });
   const lost = Array.from({ length: 50 }, () => theirs.acquire({ timeout: 15_000 }).catch(() => {}));
   await waiting(51);
   for (const name of ["second", "third"]) {
     living.push(join(name));
     await waiting(51 + living.length - 1);
   }
-  await crowd.close(); // without a command to Redis, as a crash does
+  await dying.close(); // without a command to Redis, as a crash does
   const start = performance.now();
   await holder.release();
   await Promise.all(living);
@@ -78,7 +78,7 @@ export const client: readonly Scenario[] = [
   },
   { name: "holders killed", run: (harness) => killing(harness, 80) },
   { name: "waiters killed", run: (harness) => killing(harness, 5) },
-  { name: "fifty waiters gone at once: order among the living", run: crowdKilled },
+  { name: "fifty waiters gone at once: order among the living", run: fiftyKilled },
   {
     name: "wall clocks an hour ahead and behind",
     run: async (harness) => {

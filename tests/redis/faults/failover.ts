@@ -15,7 +15,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../../lib/redis/mod.ts";
-import { closeIo, connectNode, until } from "../_clients.ts";
+import { closeIo, connectNode, subscribed, until } from "../_clients.ts";
 import { findServer } from "../_find_server.ts";
 import { freePort, Server } from "../_server.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
@@ -77,7 +77,7 @@ async function stuckSubscribers(harness: Harness, make: (backend: Backend) => Ac
         queue.push(history.visit(`${name} ${i}`, body, { timeout: 20_000 }));
         await waiters(server, i + 1);
       }
-      await sleep(200); // their subscriptions are made by now
+      await subscribed(server, others.length);
       await before?.();
       const start = performance.now();
       await history.leave(name, holder);

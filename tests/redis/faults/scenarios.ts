@@ -1,5 +1,5 @@
 /** All faults, by the part that they affect. A scenario injects a fault; the harness checks the conditions. */
-import { crowds } from "./bounded.ts";
+import { manyWaiters } from "./bounded.ts";
 import { client } from "./client.ts";
 import { data } from "./data.ts";
 import { failover } from "./failover.ts";
@@ -19,5 +19,5 @@ export const scenarios: readonly Scenario[] = [
   ...failover,
   ...waiting,
   ...leases,
-  ...crowds,
+  ...manyWaiters,
 ];

@@ -10,7 +10,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../../lib/redis/mod.ts";
-import { connectNode, until } from "../_clients.ts";
+import { connectNode, subscribed, until } from "../_clients.ts";
 import { FaultProxy } from "./_proxy.ts";
 import type { Harness, Scenario } from "./_harness.ts";
 import { History } from "./_history.ts";
@@ -99,7 +99,7 @@ async function deadWaiter(
     if (between) await queued(harness, 3);
     const after = ours.small.acquire({ timeout: 30_000 });
     await queued(harness, place + 2);
-    await sleep(300); // its subscription is made by now
+    await subscribed(harness.server, 2);
     await dying.die(how);
     let start = performance.now();
     if (before) {

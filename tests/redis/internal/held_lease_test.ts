@@ -1,4 +1,4 @@
-/** What a holder believes is never more than what the server keeps. */
+/** A holder never trusts its lease for longer than the server keeps it. */
 import assert from "node:assert/strict";
 import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";

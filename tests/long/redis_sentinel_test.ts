@@ -8,9 +8,9 @@ import process from "node:process";
 import { Redis as IoRedis } from "ioredis";
 import { ioRedis, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { closeIo, until } from "./_clients.ts";
-import { findServer } from "./_find_server.ts";
-import { freePort, Server } from "./_server.ts";
+import { closeIo, until } from "../redis/_clients.ts";
+import { findServer } from "../redis/_find_server.ts";
+import { freePort, Server } from "../redis/_server.ts";
 
 async function sentinel(master: number): Promise<{ port: number; stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "interlock-sentinel-"));
