@@ -82,16 +82,31 @@ interface Source<G, O> {
   tryAcquire(): G | undefined;
 }
 
+const NEXT_TURN: Promise<undefined> = /* @__PURE__ */ Promise.resolve(undefined);
+
 /** Calls `fn` while holding, and releases when it has ended, either way. An error of `fn` wins over one of the release. */
-export async function runHolding<G extends Guard, O, T>(
+export function runHolding<G extends Guard, O, T>(
   source: Source<G, O>,
   fn: (guard: G) => T | PromiseLike<T>,
   options: O | undefined,
 ): Promise<T> {
-  checkFunction(fn, "fn");
-  let guard = options === undefined ? source.tryAcquire() : undefined;
-  if (guard === undefined) guard = await source.acquire(options);
-  else await undefined; // `fn` is never called inside of the call of `run`; this is faster than awaiting the guard
+  try {
+    checkFunction(fn, "fn");
+    const guard = options === undefined ? source.tryAcquire() : undefined;
+    // `fn` is never called inside of the call of `run`. Awaiting a guard is slower than awaiting nothing.
+    return guard === undefined ? callHolding(fn, source.acquire(options)) : callHolding(fn, NEXT_TURN, guard);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** The only asynchronous part, small: a queued call keeps memory for each of its variables. */
+async function callHolding<G extends Guard, T>(
+  fn: (guard: G) => T | PromiseLike<T>,
+  granted: Promise<G | undefined>,
+  free?: G,
+): Promise<T> {
+  const guard = await granted ?? free!;
   let result: T | PromiseLike<T>;
   try {
     result = callIn(guard, fn, guard);
