@@ -44,10 +44,12 @@ export async function measure(
   { rounds, warmUp = WARM_UP, only, libs = { "": here } }: Options,
 ): Promise<Row[]> {
   const entrants = [...entrantsOf(situation, libs)].filter(({ name }) => only === undefined || name === only);
-  for (let round = 0; round < rounds + warmUp; round++) {
+  const { rounds: enough = Infinity } = situation;
+  const skipped = Math.min(warmUp, enough);
+  for (let round = 0; round < Math.min(rounds, enough) + skipped; round++) {
     for (const entrant of shuffled(entrants)) {
       const figure = await once(entrant, situation.operations, SCALE[situation.unit] ?? 1);
-      if (round >= warmUp) entrant.figures.push(figure);
+      if (round >= skipped) entrant.figures.push(figure);
       if (only !== undefined) entrant.cold ??= figure;
     }
   }

@@ -19,6 +19,8 @@ export interface Situation {
   readonly unit: "ns" | "µs" | "ms" | "bytes" | "commands" | "starts";
   /** How many operations a round has; its time is divided by that. */
   readonly operations: number;
+  /** How many rounds are enough, and as many to warm up, where one takes long or its figure varies little. */
+  readonly rounds?: number;
   /** Ours; the first one is the baseline. */
   readonly ours: Readonly<Record<string, (lib: Lib) => Maker>>;
   readonly peers: Readonly<Record<string, Maker>>;

@@ -114,6 +114,7 @@ export const keyedMutex: readonly Situation[] = [
     name: "keyed mutex, a million keys once each",
     unit: "ns",
     operations: MILLION,
+    rounds: 2,
     ours: {
       "interlock acquire": (lib) => distinctInline(guards(lib), "interlock"),
       "interlock run": (lib) => distinct(run(lib)),
@@ -126,6 +127,7 @@ export const keyedMutex: readonly Situation[] = [
     name: "keyed mutex, bytes kept after a million keys",
     unit: "bytes",
     operations: 1,
+    rounds: 1,
     ours: { "interlock run": (lib) => kept(run(lib)) },
     peers: {
       "async-lock": kept(asyncLock),

@@ -45,6 +45,7 @@ const waiters: readonly Situation[] = [{
   name: "memory per waiter",
   unit: "bytes",
   operations: 1,
+  rounds: 1,
   ours: {
     interlock: (lib) =>
       waiting(() => {
@@ -77,6 +78,7 @@ const waiters: readonly Situation[] = [{
   name: "memory of a wait with a signal of its own",
   unit: "bytes",
   operations: 1,
+  rounds: 1,
   ours: {
     interlock: (lib) => {
       const event = new lib.Event();
@@ -97,6 +99,7 @@ function primitive(name: string, make: (lib: Lib) => () => unknown, goal: number
     name: `memory of a ${name}`,
     unit: "bytes",
     operations: 1,
+    rounds: 1,
     ours: { interlock: (lib) => each(() => make(lib)) },
     peers: {},
     goals: [{ against: "value", ratio: goal }],

@@ -109,6 +109,7 @@ export const rateLimiter: readonly Situation[] = [
     name: `rate limiter, the most starts in any ${INTERVAL} ms with a limit of ${LIMIT}`,
     unit: "starts",
     operations: 1,
+    rounds: 1,
     ours: { interlock: (lib) => accuracy(ours(lib)) },
     peers: each(accuracy),
     goals: [{ against: "value", ratio: LIMIT }],

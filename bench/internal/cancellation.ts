@@ -39,6 +39,10 @@ function byTimeout(waiters: number, make: () => () => Promise<unknown>): Maker {
   };
 }
 
+function roundsFor(waiters: number): number {
+  return waiters < 100_000 ? 9 : 2;
+}
+
 const bySize: readonly Situation[] = [1000, 10_000, 100_000].flatMap((waiters): Situation[] => {
   const many = waiters.toLocaleString("en");
   return [
@@ -46,6 +50,7 @@ const bySize: readonly Situation[] = [1000, 10_000, 100_000].flatMap((waiters): 
       name: `cancelling, ${many} waiters, a signal each`,
       unit: "ns",
       operations: waiters,
+      rounds: roundsFor(waiters),
       main: waiters === 10_000,
       ours: {
         interlock: (lib) =>
@@ -68,6 +73,7 @@ const bySize: readonly Situation[] = [1000, 10_000, 100_000].flatMap((waiters): 
       name: `cancelling, ${many} waiters, one signal`,
       unit: "ns",
       operations: waiters,
+      rounds: roundsFor(waiters),
       ours: {
         interlock: (lib) => () => {
           const lock = held(lib);
@@ -89,6 +95,7 @@ const bySize: readonly Situation[] = [1000, 10_000, 100_000].flatMap((waiters): 
       name: `cancelling, ${many} waiters, a time-out of 1 ms`,
       unit: "ns",
       operations: waiters,
+      rounds: roundsFor(waiters),
       ours: {
         interlock: (lib) =>
           byTimeout(waiters, () => {
@@ -151,6 +158,7 @@ const differentTimeouts: readonly Situation[] = (["ns", "bytes"] as const).map((
     : "memory of a wait with a time-out, 100,000 waiters",
   unit,
   operations: unit === "ns" ? WAITERS : 1,
+  rounds: unit === "ns" ? 3 : 1,
   main: unit === "ns",
   ours: Object.fromEntries(
     Object.entries(different).map(([name, timeoutOf]) => [
