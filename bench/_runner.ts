@@ -1,6 +1,6 @@
 /**
- * Runs situations in rounds: contenders take turns, in an order drawn anew for each round, and the garbage of one is collected
- * before the next one starts. The first rounds, in which they are compiled, do not count.
+ * Runs situations in rounds: contenders take turns, in an order drawn anew for each round, and the garbage of one is
+ * collected before the next one starts. The first rounds, in which they are compiled, do not count.
  */
 import * as here from "../mod.ts";
 import type { Lib, Maker, Round, Situation } from "./_situation.ts";

@@ -1,6 +1,6 @@
 /**
- * Situations, the things that are measured. Each is described once: `deno bench` registers it, and `deno task bench:all` runs it in
- * rounds next to its peers, on every run-time.
+ * Situations, the things that are measured. Each is described once: `deno bench` registers it, and `deno task
+ * bench:all` runs it in rounds next to its peers, on every run-time.
  */
 import type * as Interlock from "../mod.ts";
 

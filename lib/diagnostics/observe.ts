@@ -13,8 +13,8 @@ import type { Listener } from "./listeners.ts";
  * module, local or remote, until the result is disposed of. Several observers can be on at a time, each sees everything.
  *
  * The methods are called synchronously, in the middle of acquiring and releasing: keep them short. An error that
- * one of them throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from before the first
- * observer are not reported.
+ * one of them throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from
+ * before the first observer are not reported.
  *
  * Not for metrics ({@linkcode metrics}) nor for finding deadlocks ({@linkcode watchdog}), which are built on it.
  *

@@ -19,7 +19,7 @@ export class WatchTimer {
     this.#onTime = onTime;
   }
 
-  /** Sees to it that the function is called at that time, or up to a pause later. */
+  /** Has the function called at that time, or up to a pause later. */
   atLatest(time: number): void {
     if (time === Infinity || (time >= this.#until - this.#pause && !this.#timer?.isStale)) return;
     this.clear();

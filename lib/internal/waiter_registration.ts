@@ -1,6 +1,6 @@
 /**
  * The cancellation of one waiter of a queue. Invariant: if a wait has a signal or a time-out, `waiter.registration` is
- * defined exactly while the waiter is in the queue, which sees to this.
+ * defined exactly while the waiter is in the queue, which sets and clears it.
  *
  * @module
  */

@@ -126,9 +126,9 @@ export class Pool implements AsyncDisposable {
    * **Fairness**: slots are granted strictly first come, first served, also between `createTask`, `run` and `map`.
    *
    * **Cancellation**: until `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start of
-   * the `rate` up, and `fn` is not called. While `fn` runs, `signal` aborts the signal that `fn` gets with the same reason, as
-   * {@linkcode Task.cancel} and {@linkcode Pool.cancel} do; the task still settles as `fn` does. `timeout` has no effect
-   * then.
+   * the `rate` up, and `fn` is not called. While `fn` runs, `signal` aborts the signal that `fn` gets with the same
+   * reason, as {@linkcode Task.cancel} and {@linkcode Pool.cancel} do; the task still settles as `fn` does. `timeout`
+   * has no effect then.
    *
    * @param fn The function to run.
    * @param options When to stop waiting for a slot; `timeout` in milliseconds.

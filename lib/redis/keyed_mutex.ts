@@ -52,7 +52,7 @@ export class RedisKeyedMutex {
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix`
    * share their keys.
-   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   constructor(backend: Backend, options?: RedisOptions) {
     checkBackend(backend);
@@ -108,7 +108,7 @@ export class RedisKeyedMutex {
    * One key as a lock, for code that takes any `Acquirable` and for `acquireAll`. Nothing is sent to Redis yet.
    *
    * @param key Any text but the empty one.
-   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   at(key: string): Acquirable<Lease> {
     return new SpecLock(this.#spec(key));

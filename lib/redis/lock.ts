@@ -24,9 +24,9 @@ import { placeOf } from "./internal/spec_lock.ts";
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
  * callers; every `acquire` returns a lease of its own.
  *
- * Not sufficient alone for operations that must never happen twice: a lease ends when its holder is paused for too long, and a
- * single Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one process
- * `Lock` is a thousand times cheaper.
+ * Not sufficient alone for operations that must never happen twice: a lease ends when its holder is paused for too
+ * long, and a single Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one
+ * process `Lock` is a thousand times cheaper.
  *
  * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter,
  * and a newcomer never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never
@@ -58,7 +58,7 @@ export class RedisLock implements Acquirable<Lease> {
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one. The same name means the same lock, wherever the `prefix` is the same.
    * @param options Length and renewal of the leases, and where keys live.
-   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);

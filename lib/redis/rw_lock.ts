@@ -54,7 +54,7 @@ export class RedisRwLock {
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one.
    * @param options Length and renewal of the leases, and where keys live.
-   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);

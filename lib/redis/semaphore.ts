@@ -63,7 +63,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
    * @param permits How many there are, 1 or more. All callers must give the same number while there are holders or waiters;
    * without any, it may change.
    * @param options Length and renewal of the leases, and where keys live.
-   * @throws {TypeError | RangeError} An argument is not what it has to be.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   constructor(backend: Backend, name: string, permits: number, options?: RedisOptions) {
     checkBackend(backend);

@@ -1,6 +1,7 @@
 /**
  * A load generator: many keep-alive connections, each sending one request after the other and checking every answer byte
- * for byte, until the server is gone, or with `--keep-up` until stdin is closed. Prints "begun" once it is under way, and a Tally.
+ * for byte, until the server is gone, or with `--keep-up` until stdin is closed. Prints "begun" once it is under way,
+ * and a Tally.
  *
  *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait] [--keep-up]
  */

@@ -23,8 +23,8 @@ export interface Backend {
    *
    * @param onMessage Called with every message.
    * @param onGap Called whenever messages may have been missed and listening goes on again.
-   * @param onLost Called whenever messages do not come any more: with true when this subscription is over, so that
-   * another one is asked for; else until `onGap`. Without it, who waits meanwhile is passed over as if it had crashed.
+   * @param onLost Called whenever messages stop: with true if this subscription has ended for good, so that another one
+   * is begun; else they come again after `onGap`. Without it, waiters are skipped as dead until then.
    */
   subscribe?(
     channel: string,

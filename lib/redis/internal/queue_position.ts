@@ -1,6 +1,7 @@
 /**
- * The knowledge of one waiter about its place in the queue: no I/O, no timers. Invariants: it asks at its next heartbeat or when
- * a lease ahead of it ends, whichever is first; of an answer and a message, the later one by the server's clock counts.
+ * The knowledge of one waiter about its place in the queue: no I/O, no timers. Invariants: it asks at its next
+ * heartbeat or when a lease ahead of it ends, whichever is first; of an answer and a message, the later one by the
+ * server's clock counts.
  *
  * @module
  */

@@ -60,7 +60,7 @@ export class ScriptRunner {
     return this.#greeted.has(release);
   }
 
-  /** Sees to that: one short command in the life of a process. */
+  /** Makes both known: one short command in the life of a process. */
   async ready(release: Script, limit: number): Promise<void> {
     let greeting = this.#greetings.get(release);
     if (greeting === undefined) {

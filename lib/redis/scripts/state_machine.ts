@@ -19,9 +19,9 @@ import type { Script } from "./script.ts";
 import { weighted } from "./weighted.ts";
 
 /**
- * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, ttl and retention together, latest server time (0: any), mode (t: do not wait; p: by
- * push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end), owner, weight, limit; the
- * last three may be missing.
+ * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, ttl and retention together, latest server time (0: any),
+ * mode (t: do not wait; p: by push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end),
+ * owner, weight, limit; the last three may be missing.
  *
  * Returns 1 fence now | 0 now place askAt deaf more | -2 now (too late, or released already) | -3 limit now (the others
  * use another limit).
