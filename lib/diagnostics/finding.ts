@@ -4,7 +4,7 @@
  * @module
  */
 import { type Entry, isHeld, labelOf } from "./entry.ts";
-import type { Deadlock } from "./deadlock.ts";
+import type { Deadlock, StuckRun } from "./deadlock.ts";
 import { callOf, type CallSnapshot } from "./snapshot.ts";
 
 /** A call and the thing that it waits for or holds. */
@@ -73,23 +73,24 @@ function holderInWords({ resource, group }: Entry, holder: Entry | undefined, no
 /** A wait for its own run, or runs that wait for each other. */
 export function stuck(deadlock: Deadlock, now: number): Finding {
   const calls = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
-  const [{ hold, wait }] = deadlock as [Deadlock[number]];
-  if (deadlock.length === 1) {
-    const message = `self-wait: a call${at(wait)} has waited for ${labelOf(wait.resource)} for ${span(wait, now)}, ` +
-      `since ${clock(wait, now)}, inside of the run that has held it for ${span(hold, now)}${
-        at(hold, ", acquired at")
-      }`;
-    return finding("self", message, calls, now);
-  }
-  const runs = deadlock.map(({ hold, wait }) =>
-    `\n  one has held ${labelOf(hold.resource)} for ${span(hold, now)}${
-      at(hold, ", acquired at")
-    }, and has waited for ` +
-    `${labelOf(wait.resource)} for ${span(wait, now)}${at(wait)}`
-  );
-  const since = deadlock.reduce((latest, { wait }) => wait.since > latest.since ? wait : latest, wait);
-  const message = `cycle: ${deadlock.length} runs wait for each other since ${clock(since, now)}:${runs.join("")}`;
-  return finding("cycle", message, calls, now);
+  const [first] = deadlock as [StuckRun];
+  return deadlock.length === 1
+    ? finding("self", `self-wait: ${selfWait(first, now)}`, calls, now)
+    : finding("cycle", `cycle: ${cycle(deadlock, first.wait, now)}`, calls, now);
+}
+
+function selfWait({ hold, wait }: StuckRun, now: number): string {
+  return `a call${at(wait)} has waited for ${labelOf(wait.resource)} for ${span(wait, now)}, since ` +
+    `${clock(wait, now)}, inside of the run that has held it for ${span(hold, now)}${at(hold, ", acquired at")}`;
+}
+
+function cycle(deadlock: Deadlock, first: Entry, now: number): string {
+  const runs = deadlock.map(({ hold, wait }) => {
+    const held = `one has held ${labelOf(hold.resource)} for ${span(hold, now)}${at(hold, ", acquired at")}`;
+    return `\n  ${held}, and has waited for ${labelOf(wait.resource)} for ${span(wait, now)}${at(wait)}`;
+  });
+  const latest = deadlock.reduce((latest, { wait }) => wait.since > latest.since ? wait : latest, first);
+  return `${deadlock.length} runs wait for each other since ${clock(latest, now)}:${runs.join("")}`;
 }
 
 function finding(kind: Finding["kind"], message: string, entries: readonly Entry[], now: number): Finding {

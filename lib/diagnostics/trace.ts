@@ -121,10 +121,9 @@ class Recorder implements Trace, Listener {
 
   #slice(entry: Entry, what: Slice["what"], from: number, to: number, end: string): Slice {
     const { id, permits, origin, resource } = entry;
-    return {
-      ...{ id, what, kind: resource.kind, from, to, end, permits, track: labelOf(resource) },
-      site: origin.site?.toString(),
-      after: what === "hold" ? this.#after.get(entry) : undefined,
-    };
+    const { kind } = resource;
+    const site = origin.site?.toString();
+    const after = what === "hold" ? this.#after.get(entry) : undefined;
+    return { id, what, track: labelOf(resource), kind, from, to, end, permits, site, after };
   }
 }

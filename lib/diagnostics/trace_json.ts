@@ -99,9 +99,10 @@ class Track {
   }
 
   names(): TraceEvent[] {
-    const name = (of: string, tid: number, label: string): TraceEvent => ({
-      ...{ ph: "M", name: of, cat: "__metadata", ts: 0, pid: this.pid, tid, args: { name: label } },
-    });
+    const { pid } = this;
+    const name = (of: string, tid: number, label: string): TraceEvent => {
+      return { ph: "M", name: of, cat: "__metadata", ts: 0, pid, tid, args: { name: label } };
+    };
     const rows = (["hold", "wait"] as const).flatMap((what) =>
       Array.from(
         { length: this.#rows[what].size },

@@ -8,7 +8,7 @@ import { checkFunction, promised } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import { UnknownOutcomeError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
-import { HeldLease } from "./held_lease.ts";
+import { LeaseHandle } from "./lease_handle.ts";
 
 type Callback<T> = (lease: Lease) => T | PromiseLike<T>;
 
@@ -23,7 +23,7 @@ async function hold<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<
   const lease = await acquire();
   let result: T;
   try {
-    result = await (hook === undefined ? fn(lease) : hook.run(HeldLease.callOf(lease), () => fn(lease)));
+    result = await (hook === undefined ? fn(lease) : hook.run(LeaseHandle.callOf(lease), () => fn(lease)));
   } catch (error) {
     // If this fails the lease ends with its time; the caller has to see the first error.
     await lease.release().catch(() => {});

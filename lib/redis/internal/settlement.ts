@@ -10,7 +10,7 @@ import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { livenessOf } from "./acquire_arguments.ts";
 import type { AcquireCommand } from "./acquire_command.ts";
 import type { AcquirePause } from "./acquire_pause.ts";
-import { HeldLease } from "./held_lease.ts";
+import { LeaseHandle } from "./lease_handle.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
@@ -53,7 +53,7 @@ export class Settlement {
     const keptFor = livenessOf(ttl) - ttl;
     this.#command.known = false; // by the lease's release from now on
     const grant = { id, fence, deadline, gap, inFlightUntil, keptFor, call: this.#call };
-    const lease = new HeldLease(this.#spec, grant);
+    const lease = new LeaseHandle(this.#spec, grant);
     this.#settle(() => this.#resolve(lease));
     if (hook !== undefined) hook.grant(resource, this.#call, weight);
   }

@@ -5,7 +5,7 @@ import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { nothing, scripted, serverTime } from "../_scripted.ts";
 
-test("HeldLease: from the moment of asking, no more is trusted than a shorter time leaves", () =>
+test("LeaseHandle: from the moment of asking, no more is trusted than a shorter time leaves", () =>
   withFakeTime(async (time) => {
     const commands: string[] = [];
     const backend = scripted((command, args) => {
@@ -30,7 +30,7 @@ test("HeldLease: from the moment of asking, no more is trusted than a shorter ti
     assert.equal(commands.at(-1), "release"); // the server may keep it for much longer otherwise
   }));
 
-test("HeldLease: a shorter time that was asked for without an answer may still be set, after a longer one", () =>
+test("LeaseHandle: a shorter time that was asked for without an answer may still be set, after a longer one", () =>
   withFakeTime(async (time) => {
     let ends = 0;
     let lose = false;

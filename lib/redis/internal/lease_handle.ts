@@ -1,5 +1,5 @@
 /**
- * The lease that a caller holds. Invariant: `held` implies that the local deadline lies ahead and that the clocks are not
+ * The lease as its caller sees it; the hold behind it is a {@linkcode LeaseHold}. Invariant: `held` implies that the local deadline lies ahead and that the clocks are not
  * in doubt.
  *
  * @module
@@ -16,7 +16,7 @@ import { type Grant, LeaseHold } from "./lease_hold.ts";
 import { giveBack } from "./lease_release.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
-export class HeldLease implements Lease {
+export class LeaseHandle implements Lease {
   readonly id: string;
   readonly fencingToken: number;
   readonly #spec: ResourceSpec;
@@ -34,7 +34,7 @@ export class HeldLease implements Lease {
 
   /** The object by which the hook knows a lease's acquisition. */
   static callOf(lease: Lease): object {
-    return lease instanceof HeldLease ? lease.#call : lease;
+    return lease instanceof LeaseHandle ? lease.#call : lease;
   }
 
   get held(): boolean {
