@@ -12,16 +12,20 @@ export function unknownTasks(path: string, text: string, { tasks }: DenoJson): s
 }
 
 /**
- * Paths that a document names and that do not exist; of those behind the word "new", the ones that do. NAME stands for any
- * name.
+ * Paths that a document names and that do not exist, and names of files that no file has; of those behind the word "new",
+ * the ones that do exist. NAME stands for any name.
  */
 export function wrongPaths(path: string, text: string, files: ReadonlySet<string>): string[] {
-  const exists = (named: string) => files.has(named) || [...files].some((file) => file.startsWith(`${named}/`));
+  const all = [...files];
+  const exists = (named: string) =>
+    files.has(named) || all.some((file) => file.startsWith(`${named}/`) || file.endsWith(`/${named}`));
   const folders = "lib|tests|bench|docs|examples|scripts";
-  const named = [...text.matchAll(new RegExp(`(new \`)?(?<![\\w./])((?:${folders})/[\\w./@-]*\\w)`, "g"))];
-  return named.filter(([, , target]) => !target!.includes("NAME"))
-    .filter(([, isNew, target]) => exists(target!) !== (isNew === undefined))
-    .map(([, isNew, target]) => `${path} names ${target}, which ${isNew === undefined ? "does not exist" : "exists"}`);
+  const paths = text.matchAll(new RegExp(`(new \`)?(?<![\\w./])((?:${folders})/[\\w./@-]*\\w)`, "g"));
+  const names = text.matchAll(/()`(\w+\.ts)`/g);
+  return [...paths, ...names].flatMap(([, isNew, target = ""]) => {
+    if (target.includes("NAME") || exists(target) !== Boolean(isNew)) return [];
+    return `${path} names ${target}, which ${isNew ? "exists" : "does not exist"}`;
+  });
 }
 
 /** Versions of Deno as a package of npm that are not the pinned one. */
