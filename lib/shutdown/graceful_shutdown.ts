@@ -72,7 +72,7 @@ export class GracefulShutdown implements AsyncDisposable {
   // Deno and Bun report late what they have sent: #tracker.sweep() comes before every look at the work in flight.
   readonly #settings: ShutdownSettings;
   readonly #state: ShutdownState;
-  readonly #tracker = new ResponseTracker();
+  readonly #tracker: ResponseTracker;
   readonly #ignoreSignals: () => void;
   /** When the first OS signal arrived; on the monotonic clock. */
   #signalledAt: number | undefined;
@@ -94,6 +94,7 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#settings = shutdownSettings(options);
     this.#started = this.#settings.ready;
     this.#state = new ShutdownState(this.#settings);
+    this.#tracker = new ResponseTracker(this.#state);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
     this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#receive(name));
     this.#state.atEnd.push(this.#ignoreSignals);

@@ -14,6 +14,9 @@ import type { InFlight } from "../shutdown_state.ts";
  */
 const TURNS = 8;
 
+/** In bytes. The end of a body of one piece is reported when the system has it, or nearly so. */
+export const PIECE = 65_536;
+
 /**
  * Returns an answer like `response`; calls `ended` once its body was read to the end, was cancelled, or failed. Cutting
  * `entry` breaks the body off.
@@ -43,6 +46,25 @@ export function withCut(response: Response, entry: InFlight): Response {
   const { status, statusText, headers } = response;
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body!.getReader();
   return new Response(passedThrough(reader, [], entry, () => {}), { status, statusText, headers });
+}
+
+/**
+ * The same answer, whose body, known as a whole, is sent in pieces, so that Deno does not report the end of it while most of
+ * it is still on its way. For servers that are not attached.
+ */
+export function inPieces(response: Response, whole: string | Uint8Array): Response {
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
+  headers.set("content-length", String(bytes.length));
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(bytes.subarray(at, at += PIECE));
+      if (at >= bytes.length) controller.close();
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, { status, statusText, headers });
 }
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { withBodyEnd, withCut } from "./body_end.ts";
-import type { InFlight } from "../shutdown_state.ts";
+import { inPieces, PIECE, withBodyEnd, withCut } from "./body_end.ts";
+import type { InFlight, ShutdownState } from "../shutdown_state.ts";
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
-  /** Early for a large body that is no stream: its last part may still be on its way. Closing the server waits for that. */
+  /** Early for a large body that is no stream: most of it may still be on its way. Closing the server waits for that. */
   readonly completed: Promise<void>;
 }
 
@@ -29,9 +29,14 @@ interface Sending {
 
 /** Watches the answers of one shutdown. */
 export class ResponseTracker {
+  readonly #state: ShutdownState;
   readonly #sending = new Set<Sending>();
   // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
   #sweepAt = 64;
+
+  constructor(state: ShutdownState) {
+    this.#state = state;
+  }
 
   /**
    * Calls `ended` when the answer to `request` has been sent or has failed.
@@ -42,7 +47,9 @@ export class ResponseTracker {
   async watch<R>(request: Request, response: R, info: unknown, entry: InFlight, ended: () => void): Promise<R> {
     if (isDenoInfo(info)) {
       info.completed.then(ended, ended);
-      return response instanceof Response && hasStream(response) ? withCut(response, entry) as R : response;
+      return response instanceof Response && request.method !== "HEAD"
+        ? this.#observable(response, entry) as R
+        : response;
     }
     if (isBunServer(info)) this.#remember({ server: info, request, ended });
     else if (response instanceof Response && request.method !== "HEAD" && response.status !== 101) {
@@ -59,6 +66,14 @@ export class ResponseTracker {
       sending.ended();
     }
     this.#sweepAt = 2 * this.#sending.size + 64;
+  }
+
+  /** The same answer for Deno, so that it can be cut, and its end is reported in time. */
+  #observable(response: Response, entry: InFlight): Response {
+    const body = bodyOf(response);
+    if (body instanceof ReadableStream) return body.locked ? response : withCut(response, entry);
+    const isLate = this.#state.servers.length === 0 && body !== undefined && body.length > PIECE;
+    return isLate ? inPieces(response, body) : response;
   }
 
   #remember(sending: Sending): void {
@@ -79,12 +94,24 @@ function isBunServer(info: unknown): info is BunServer {
 }
 
 /**
- * Whether the body is a stream that the handler made. The public `body` would make a stream of every body, and Deno slow;
- * this reads Deno's own field, without which streams are only cut by the end of the process.
+ * The body as the handler made it. The public `body` would make a stream of every body, and Deno slow; this reads Deno's own
+ * fields, without which streams are only cut by the end of the process.
  */
-function hasStream(response: Response): boolean {
-  const field = Object.getOwnPropertySymbols(response).find(({ description }) => description === "response");
-  if (field === undefined) return false;
-  const { body } = (response as unknown as Record<symbol, { body?: { streamOrStatic?: unknown } | null }>)[field] ?? {};
-  return body?.streamOrStatic instanceof ReadableStream && !body.streamOrStatic.locked;
+function bodyOf(response: Response): ReadableStream | string | Uint8Array | undefined {
+  const lazy = ownField(response, "lazy static body");
+  if (isWhole(lazy)) return lazy;
+  const { body } = Object(ownField(response, "response")) as { body?: { streamOrStatic?: unknown } | null };
+  const made = body?.streamOrStatic;
+  if (made instanceof ReadableStream) return made;
+  const { body: whole, consumed } = Object(made) as { body?: unknown; consumed?: unknown };
+  return consumed === false && isWhole(whole) ? whole : undefined;
+}
+
+function ownField(response: Response, name: string): unknown {
+  const field = Object.getOwnPropertySymbols(response).find(({ description }) => description === name);
+  return field === undefined ? undefined : (response as unknown as Record<symbol, unknown>)[field];
+}
+
+function isWhole(body: unknown): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
 }

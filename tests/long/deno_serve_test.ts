@@ -1,0 +1,37 @@
+/** `deno serve`: a body is in flight until a slow client has it, although there is no server to attach. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { connect } from "node:net";
+import process from "node:process";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+import { Client, host } from "../shutdown/client.ts";
+import { freePort } from "../shutdown/ports.ts";
+import { said, signal, started } from "../shutdown/round.ts";
+
+const SIZE = 20_000_000;
+
+if (runtime === "deno") {
+  for (const path of ["/text", "/bytes", "/blob"]) {
+    test(`deno serve: a slow client gets all of ${path}`, async () => {
+      const port = await freePort();
+      const args = ["serve", "-A", "--no-lock", "--no-check", "--host", host, "--port", String(port)];
+      const server = started(spawn(process.execPath, [...args, "tests/shutdown/deno_serve.ts"]));
+      await said(server, /listening/i);
+      const client = new Client(connect({ port, host }));
+      client.send(path, "connection: close");
+      await client.gets(/xxx/);
+      client.socket.pause();
+      signal(server, "SIGTERM");
+      // The server has the time to end too early.
+      for (let i = 0; i < 50; i++) await nextTurn();
+      client.socket.resume();
+      while (client.bytes < SIZE) {
+        assert.ok(!client.closed, `closed after ${client.bytes} bytes`);
+        await nextTurn();
+      }
+      client.destroy();
+      assert.deepEqual(await server.ended, { code: 0, signal: null });
+    });
+  }
+}
