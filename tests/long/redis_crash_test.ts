@@ -179,16 +179,17 @@ redisTest(
         eval: (...args) => direct.eval(...args),
         onClose: (listener) => direct.onClose!(listener),
         subscribe: async (channel, onMessage, onGap) => {
-          stopPrimary = await direct.subscribe!(channel, () => {}, () => {});
+          // Once: a waiter that notices that it is deaf subscribes again, and must stay on the replica.
+          stopPrimary ??= await direct.subscribe!(channel, () => {}, () => {});
           return await onReplica.backend.subscribe!(channel, onMessage, onGap);
         },
       };
       const ours = new RedisLock(left, "a", { ttl: 3000 });
       const theirs = new RedisLock(backend, "a", { ttl: 3000 });
       const first = await theirs.acquire({ timeout: 20_000 });
-      const waiter = ours.acquire({ timeout: 20_000 }).then((lease) => {
+      const waiter = ours.acquire({ timeout: 20_000 }).then(async (lease) => {
         tokens.push(lease.fencingToken);
-        return lease;
+        await lease.release();
       });
       const { id, process } = await firstOf(async () => (await theirs.inspect()).waiters);
       const record = () => server.send("HGET", "interlock:lock:2:{a}:waiters", id);
@@ -204,7 +205,7 @@ redisTest(
       const lease = await next; // our waiter cannot be notified, so it is passed over until its next heartbeat
       tokens.push(lease.fencingToken);
       await lease.release();
-      await (await waiter).release();
+      await waiter;
       assert.equal(new Set(tokens).size, 2, `tokens ${tokens}`);
       assert.deepEqual(tokens, tokens.toSorted((a, b) => a - b));
     } finally {
@@ -212,6 +213,7 @@ redisTest(
       await replica[Symbol.asyncDispose]();
     }
   },
+  { args: ["--repl-diskless-sync-delay", "0"] }, // a replica joins at once
 );
 
 /** Waits for a list that is not empty. */
