@@ -72,3 +72,36 @@ test("denoRedis: when the client reconnects, the subscriber does, too", async ()
   await listen();
   assert.equal(log.at(-1), "subscribe a");
 });
+
+redisTest("1,000 waiters whose subscription is killed three times ask seldom, and far apart", async (bench) => {
+  const { server, backend } = bench;
+  const COUNT = 1000, HEARTBEAT = 3000;
+  const lock = new RedisLock(backend, "a", { ttl: 3 * HEARTBEAT });
+  const holder = await lock.acquire();
+  const controller = new AbortController();
+  const calls = Array.from({ length: COUNT }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
+  await until(async () => (await lock.inspect()).waiting === COUNT);
+  const commands = () => server.calls("evalsha", "eval");
+  const before = await commands();
+  const end = performance.now() + 3 * HEARTBEAT;
+  for (let kills = 0; kills < 3; kills++) {
+    await until(async () => /sub=1/.test(String(await server.send("CLIENT", "LIST", "TYPE", "pubsub"))));
+    await server.send("CLIENT", "KILL", "TYPE", "pubsub");
+  }
+  await until(() => performance.now() > end); // each waiter has asked since
+  const during = await commands() - before;
+  assert.ok(during <= 6 * COUNT, `${during} commands`); // three heartbeats, and once for each kill
+  const samples: number[] = [];
+  for (let last = await commands(), until = performance.now() + HEARTBEAT; performance.now() < until;) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const now = await commands();
+    samples.push(now - last);
+    last = now;
+  }
+  const all = samples.reduce((sum, one) => sum + one, 0);
+  assert.ok(all >= COUNT / 2 && all <= 2 * COUNT, `${all} heartbeats`);
+  assert.ok(Math.max(...samples) <= all / 4, `${samples}`);
+  controller.abort();
+  await Promise.all(calls);
+  await holder.release();
+});
