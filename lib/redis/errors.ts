@@ -30,9 +30,14 @@ export class UnknownOutcomeError extends RedisError {
   }
 }
 
-/** The error code in front of a reply, without the dash that one client leaves there; "" when there is none. */
+/** The server's words, without the dash that one client leaves there, and what Redis 6 puts around an error in a script. */
+function replyOf(error: unknown): string {
+  return messageOf(error).replace(/^-?(ERR Error running script .*: -?(?=[A-Z]{2,} ))?/, "");
+}
+
+/** The error code in front of a reply; "" when there is none. */
 export function codeOf(error: unknown): string {
-  const code = /^-?([A-Z][A-Z]+)\b/.exec(messageOf(error))?.[1] ?? "";
+  const code = /^([A-Z][A-Z]+)\b/.exec(replyOf(error))?.[1] ?? "";
   // Codes of the operating system, such as ECONNREFUSED, are about the connection.
   return /^E[A-Z]{4,}$/.test(code) && code !== "EXECABORT" ? "" : code;
 }
@@ -84,7 +89,7 @@ export function explain(act: string, error: unknown): RedisError {
     ? messageOf(error)
     : known === undefined
     ? describe(error)
-    : `${known} (${messageOf(error).replace(/^-/, "")})`;
+    : `${known} (${replyOf(error)})`;
   return new RedisError(`Cannot ${act}: ${state}`, { cause: error });
 }
 
