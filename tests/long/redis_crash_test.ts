@@ -166,7 +166,7 @@ redisTest("a waiter that becomes the first one learns when the lease of the new 
 redisTest(
   "a token that may have reached a waiter is never given to another one",
   async ({ server, backend, connect }) => {
-    const replica = await Server.start("--replicaof", `127.0.0.1 ${server.port}`);
+    const replica = await Server.start("--replicaof", "127.0.0.1", String(server.port));
     const onReplica = await clients[0]!.connect(replica.url);
     try {
       await until(async () => /master_link_status:up/.test(String(await replica.send("INFO", "replication"))));
