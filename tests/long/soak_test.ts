@@ -7,9 +7,9 @@ import { soak } from "../soak/_soak.ts";
 
 test("soak: two seconds of everything together", () =>
   seeded(async (random) => {
-    const { visits, gaveUp, errors, series } = await soak(2, random);
+    const { visits, cancelled, errors, series } = await soak(2, random);
     assert.deepEqual(errors, []);
-    assert.ok(visits > 200 && gaveUp > 0, `${visits} visits, ${gaveUp} gave up`);
+    assert.ok(visits > 200 && cancelled > 0, `${visits} visits, ${cancelled} gave up`);
     // So short a time says nothing of memory, which no run-time gives back at once.
     assert.deepEqual(series.filter(({ grows, name }) => grows && !name.startsWith("heap")).map(({ name }) => name), []);
   }));
