@@ -14,6 +14,26 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
+/** Polls until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+  for (const end = performance.now() + ms; !await condition();) {
+    if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** A promise, and the functions that settle it. */
+export function deferred<T = void>(): {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+} {
+  let resolve!: (value: T) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<T>((yes, no) => [resolve, reject] = [yes, no]);
+  return { promise, resolve, reject };
+}
+
 /** A promise and its state, readable at any time. */
 export interface Watched<T> {
   state: "pending" | "fulfilled" | "rejected";
@@ -117,6 +137,14 @@ export class FakeTime {
       due.fn();
     }
     this.#now = end;
+  }
+
+  /** Moves the clock in steps, and runs what waits for microtasks after each of them. */
+  async pass(ms: number, step = 10): Promise<void> {
+    for (let passed = 0; passed < ms; passed += step) {
+      this.advance(step);
+      await flushMicrotasks();
+    }
   }
 
   /** Moves the clock first and fires the timers that are due afterwards, as when the event loop was blocked. */

@@ -37,14 +37,6 @@ function line(up = 0): string {
   );
 }
 
-/** Moves the clock in small steps, so that everything happens at its time. */
-async function pass(time: FakeTime, ms: number): Promise<void> {
-  for (let i = 0; i < ms; i += 100) {
-    time.advance(100);
-    await flushMicrotasks();
-  }
-}
-
 const kinds = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);
 const stop = new AbortController();
 
@@ -58,7 +50,7 @@ test("watchdog: a forgotten release is found from both sides, once each", () =>
     const waiter = watch(lock.acquire({ signal: controller.signal }));
     time.advance(9_000);
     assert.equal(findings.length, 0);
-    await pass(time, 60_000);
+    await time.pass(60_000, 100);
     assert.deepEqual(kinds(findings), ["held", "waited"]);
     const [held, waited] = findings as [Finding, Finding];
     const file = here.split(":")[0];
@@ -91,9 +83,9 @@ test("watchdog: a call that waits for what its own run holds", () =>
       await lock.run(() => {}, { signal: controller.signal });
     });
     outer.catch(() => {});
-    await pass(time, 900);
+    await time.pass(900, 100);
     assert.equal(findings.length, 0);
-    await pass(time, 60_000);
+    await time.pass(60_000, 100);
     assert.deepEqual(kinds(findings), ["self"]);
     assert.match(
       findings[0]!.message,
@@ -122,7 +114,7 @@ test("watchdog: runs that wait for each other, across awaits and other calls", (
       }),
     ]);
     const victims = [a.run(() => {}), a.acquire().then((guard) => guard.release())]; // they wait for it, and are no part of it
-    await pass(time, 60_000);
+    await time.pass(60_000, 100);
     assert.deepEqual(kinds(findings).filter((kind) => kind !== "waited"), ["cycle"]);
     const [{ message, calls }] = findings as [Finding];
     assert.match(message, /^Interlock: cycle: 3 runs wait for each other since \d\d:\d\d:\d\d:\n/);
@@ -151,7 +143,7 @@ test("watchdog: a reader inside of a reader, with a writer between them", () =>
       await rw.reader.acquire({ signal: controller.signal }).catch(() => {});
     });
     const writer = rw.writer.run(() => {});
-    await pass(time, 2_000);
+    await time.pass(2_000, 100);
     assert.deepEqual(kinds(findings), ["self"]);
     controller.abort(stop);
     await Promise.all([outer, writer]);
@@ -173,7 +165,7 @@ test("watchdog: innocent programs cause no finding", () =>
     const condition = new Condition();
     const consumer = condition.run(() => condition.wait());
     const all = [nested, pooled, handing, nested, pooled, pooled, pooled].map((program) => program());
-    await pass(time, 9_000);
+    await time.pass(9_000, 100);
     await Promise.all(all);
     assert.equal(findings.length, 0);
     await condition.run(() => condition.notifyAll());
@@ -186,7 +178,7 @@ test("watchdog: while one holder of several can go on, nothing is stuck", () =>
     let finish = () => {};
     const busy = pool.run(() => new Promise<void>((resolve) => finish = resolve));
     const outer = pool.run(() => pool.run(() => {}));
-    await pass(time, 5_000);
+    await time.pass(5_000, 100);
     assert.equal(findings.length, 0);
     finish();
     await Promise.all([busy, outer]);
@@ -198,7 +190,7 @@ test("watchdog: a long queue is one finding, until it has been short", () =>
     for (let round = 1; round <= 2; round++) {
       const guard = await lock.acquire();
       const waiters = Array.from({ length: 1000 }, () => lock.run(() => {}));
-      await pass(time, 15_000);
+      await time.pass(15_000, 100);
       assert.deepEqual(kinds(findings), Array.from({ length: round }, () => ["held", "waited"]).flat());
       assert.match(findings.at(-1)!.message, /\(999 other calls wait, too\)/);
       guard.release();
@@ -212,7 +204,7 @@ test("watchdog: thousands of findings come in portions", () =>
     for (const lock of locks) void lock.acquire();
     time.advance(10_000);
     assert.ok(findings.length > 0 && findings.length <= 20, `${findings.length}`);
-    await pass(time, 2_000);
+    await time.pass(2_000, 100);
     assert.equal(findings.length, 100);
   }));
 
@@ -221,7 +213,7 @@ test("watchdog: forgotten permits are one finding for each place", () =>
     const semaphore = new Semaphore(10);
     for (let i = 0; i < 5; i++) await semaphore.acquire();
     await semaphore.acquire();
-    await pass(time, 20_000);
+    await time.pass(20_000, 100);
     assert.deepEqual(kinds(findings), ["held", "held"]);
   }));
 
@@ -261,11 +253,11 @@ test("watchdog: one timer, however many wait, and none while nothing does", () =
     const waiters = Array.from({ length: 10_000 }, () => lock.run(() => {}));
     assert.equal(time.timers, 1);
     const { started } = time;
-    await pass(time, 30_000);
+    await time.pass(30_000, 100);
     assert.ok(time.started - started < 10, `${time.started - started} timers`);
     guard.release();
     await Promise.all(waiters);
-    await pass(time, 30_000);
+    await time.pass(30_000, 100);
     assert.equal(time.timers, 0);
     await lock.acquire();
     assert.equal(time.timers, 1);
@@ -293,7 +285,7 @@ test("watchdog: Infinity turns a search off", () =>
     await lock.acquire();
     const controller = new AbortController();
     const waiter = watch(lock.acquire({ signal: controller.signal }));
-    await pass(time, 100_000);
+    await time.pass(100_000, 100);
     assert.equal(findings.length, 0);
     controller.abort();
     await flushMicrotasks();
@@ -308,7 +300,7 @@ test("watchdog: by default it warns, with the words and the full paths", () =>
     try {
       using _ = watchdog({ held: 10 });
       using _guard = await new Lock({ name: "orders" }).acquire();
-      await pass(time, 1000);
+      await time.pass(1000, 100);
     } finally {
       console.warn = warn;
     }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, nextTurn, rejectsWith, states, watch } from "../_tools.ts";
+import { CountingController, flushMicrotasks, nextTurn, rejectsWith, states, until, watch } from "../_tools.ts";
 
 async function collect<R>(results: AsyncIterable<R>): Promise<R[]> {
   const all: R[] = [];
@@ -21,10 +21,6 @@ function source(count: number) {
     }
   }
   return { state, items };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await nextTurn();
 }
 
 async function* later<T>(items: Iterable<T>) {

@@ -2,23 +2,7 @@
 import assert from "node:assert/strict";
 import { Pool, RateLimiter, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import {
-  CountingController,
-  type FakeTime,
-  flushMicrotasks,
-  rejectsWith,
-  states,
-  watch,
-  withFakeTime,
-} from "../_tools.ts";
-
-/** Moves the clock in steps, with a turn for the functions after each. */
-async function pass(time: FakeTime, ms: number): Promise<void> {
-  for (let i = 0; i < ms; i += 10) {
-    time.advance(10);
-    await flushMicrotasks();
-  }
-}
+import { CountingController, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
 
 /** How many starts the limiter allows now; uses them up. */
 function left(rate: RateLimiter): number {
@@ -43,7 +27,7 @@ test("Pool, rate: run, createTask and map start in order, as the limiter allows"
     const items = pool.map([0, 1], (n) => start(`item ${n}`)()).toArray();
     await flushMicrotasks();
     assert.deepEqual([pool.active, pool.waiting, rate.waiting], [0, 3, 1]);
-    await pass(time, 300);
+    await time.pass(300);
     await Promise.all([...calls, items]);
     assert.deepEqual(starts, ["run 0", "task 0", "second run 100", "second task 100", "item 0 200", "item 1 200"]);
   }));
@@ -65,7 +49,7 @@ test("Pool, rate: never more than the limiter allows, nor than there are slots",
       pool.map(Array.from({ length: 8 }), work).toArray(),
     ]);
     await flushMicrotasks();
-    await pass(time, 800);
+    await time.pass(800);
     await all;
     assert.equal(starts.length, 16);
     starts.forEach((at, i) => assert.ok(i < 3 || at - starts[i - 3]! >= 100, starts.join()));
@@ -82,7 +66,7 @@ test("Pool, rate: a call that waits for a slot uses no start up", () =>
     const queued = pool.run(() => performance.now());
     await flushMicrotasks();
     assert.deepEqual([pool.waiting, rate.waiting], [1, 0]);
-    await pass(time, 50);
+    await time.pass(50);
     finish();
     await running;
     assert.equal(await queued, 50);
@@ -155,7 +139,7 @@ test("Pool, rate: a map pulls its first item behind the calls that wait for the 
     const all = pool.map(items(), (n) => n).toArray();
     await flushMicrotasks();
     assert.deepEqual([pulled, pool.waiting], [0, 2]);
-    await pass(time, 200);
+    await time.pass(200);
     await Promise.all(calls);
     assert.deepEqual(await all, [0]);
   }));
@@ -172,7 +156,7 @@ test("Pool, rate: close serves the calls that wait for the limiter, cancel rejec
       const [, second, third] = calls;
       if (how === "close") {
         assert.equal(await states([...calls, joined]), "fulfilled pending pending pending");
-        await pass(time, 200);
+        await time.pass(200);
         assert.equal(await states([...calls, joined]), "fulfilled fulfilled fulfilled fulfilled");
       } else {
         assert.equal(await states([...calls, joined]), "fulfilled rejected rejected fulfilled");
@@ -192,11 +176,11 @@ test("Pool, rate: a paused pool leaves the limiter's queue, and joins it again w
     assert.equal(rate.waiting, 1);
     pool.limit = 0;
     assert.deepEqual([rate.waiting, time.timers], [0, 0]);
-    await pass(time, 200);
+    await time.pass(200);
     assert.deepEqual([starts, rate.tryAcquire()], [[0], true]);
     pool.limit = Infinity;
     assert.equal(rate.waiting, 1);
-    await pass(time, 100);
+    await time.pass(100);
     await Promise.all(calls);
     assert.deepEqual(starts, [0, 300]);
   }));
@@ -211,7 +195,7 @@ test("Pool, rate: pools and callers that share a limiter take turns", () =>
       rate.run(() => order.push("caller")),
     ];
     await flushMicrotasks();
-    await pass(time, 500);
+    await time.pass(500);
     await Promise.all(all);
     assert.deepEqual(order, ["0.0", "0.1", "1.0", "caller", "1.1"]);
   }));

@@ -14,8 +14,11 @@ import {
   type NodeRedisClient,
 } from "../../lib/redis/mod.ts";
 import { runtime, test } from "../_test.ts";
+import { until } from "../_tools.ts";
 import { DenoRedisDouble } from "./clients/_deno_redis_double.ts";
 import { Server } from "./_server.ts";
+
+export { until };
 
 /** A connected client. */
 export interface Connected {
@@ -148,14 +151,6 @@ export function redisTest(
 /** Registers the same test for each client of this run-time. */
 export function eachClient(name: string, fn: (setup: Setup) => Promise<void>): void {
   for (const client of clients) redisTest(`${client.name}: ${name}`, fn, { client });
-}
-
-/** Polls until the condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
-  for (const end = performance.now() + ms; !await condition();) {
-    if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
 }
 
 /** Waits until this number of clients listens for messages of a server. */

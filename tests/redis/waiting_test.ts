@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import process from "node:process";
 import { type Backend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { runtime } from "../_test.ts";
+import { deferred } from "../_tools.ts";
 import { eachClient, noPushClient, redisTest, until } from "./_clients.ts";
 
 eachClient(
@@ -160,7 +161,7 @@ redisTest(
   "a hand-off that overtakes the reply with the position in the queue is not lost",
   async ({ backend, connect }) => {
     const direct = await connect();
-    const { promise, resolve: open } = latch();
+    const { promise, resolve: open } = deferred();
     let gate = Promise.resolve();
     let calls = 0;
     let messages = 0;
@@ -217,9 +218,3 @@ redisTest("a caller without the right to publish can still release", async ({ se
   await server.send("ACL", "SETUSER", "default", "+publish");
   assert.equal(await (await second).release(), true);
 });
-
-function latch(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((open) => resolve = open);
-  return { promise, resolve };
-}

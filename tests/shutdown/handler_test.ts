@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { GracefulShutdown } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
+import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 
 const URL_ = "http://localhost/path?query=1";
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -44,7 +44,7 @@ test("handler: arguments, this, status, headers and body pass through", async ()
 
 test("handler: a request is counted while its handler works, and labelled", async () => {
   const shutdown = quiet();
-  const { promise, resolve } = latch<void>();
+  const { promise, resolve } = deferred<void>();
   const slow = () => promise.then(() => new Response("x"));
   const plain = shutdown.handler(slow)(new Request(URL_));
   const named = shutdown.handler(slow, { label: ({ url }) => `by hand ${url.length}` });
@@ -198,7 +198,7 @@ test("handler: an answer that was read already is the server's to complain about
 for (const late of ["serve", "refuse"] as const) {
   test(`handler: requests that come while draining get an answer or 503, as asked: ${late}`, async () => {
     const shutdown = new GracefulShutdown({ signals: [], retryAfter: 2500, late });
-    const { promise, resolve } = latch<Response>();
+    const { promise, resolve } = deferred<Response>();
     const handler = shutdown.handler(({ url }) => url.endsWith("/early") ? promise : new Response("late"));
     const early = handler(new Request("http://localhost/early"));
     let first: Promise<Response> | undefined;
@@ -232,7 +232,7 @@ test("handler: during the delay newcomers are served, and told to close", async 
 
 test("handler: when forced, who has no answer gets 503, and a late answer is thrown away", async () => {
   const shutdown = quiet(10);
-  const { promise, resolve } = latch<Response>();
+  const { promise, resolve } = deferred<Response>();
   const { body, why } = written();
   const answer = shutdown.handler(() => promise)(new Request(URL_));
   shutdown.request();
@@ -241,7 +241,7 @@ test("handler: when forced, who has no answer gets 503, and a late answer is thr
   resolve(new Response(body));
   await flushMicrotasks();
   assert.equal(why.length, 1);
-  const rejected = latch<Response>();
+  const rejected = deferred<Response>();
   const other = quiet(10);
   const failing = other.handler(() => rejected.promise)(new Request(URL_));
   other.request();
@@ -267,7 +267,7 @@ test("handler: when forced, a streamed body breaks off on both sides", async () 
 
 test("handler: thousands in flight are all known by name", async () => {
   const shutdown = quiet();
-  const { promise, resolve } = latch<string>();
+  const { promise, resolve } = deferred<string>();
   const handler = shutdown.handler(async () => new Response(await promise));
   const answers = Array.from({ length: 5000 }, (_, i) => handler(new Request(`http://localhost/${i}#fragment`)));
   assert.equal(shutdown.active, 5000);
@@ -277,10 +277,3 @@ test("handler: thousands in flight are all known by name", async () => {
   await Promise.all(answers);
   assert.equal((await shutdown.finished).drained, true);
 });
-
-function latch<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (reason: unknown) => void } {
-  let resolve!: (value: T) => void;
-  let reject!: (reason: unknown) => void;
-  const promise = new Promise<T>((yes, no) => [resolve, reject] = [yes, no]);
-  return { promise, resolve, reject };
-}

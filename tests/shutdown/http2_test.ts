@@ -12,7 +12,7 @@ import {
 import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { runtime, test } from "../_test.ts";
-import { nextTurn } from "../_tools.ts";
+import { until } from "../_tools.ts";
 import { cert, key } from "./certificate.ts";
 import { gate, host, isFree, quiet } from "./client.ts";
 
@@ -52,10 +52,6 @@ function get({ client }: Session, path: string): Promise<string> {
     stream.on("error", reject);
     stream.end();
   });
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await nextTurn();
 }
 
 for (const [name, { create, scheme }] of Object.entries(kinds)) {

@@ -13,7 +13,7 @@ import {
   type WebSocketLike,
 } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
-import { nextTurn } from "../_tools.ts";
+import { nextTurn, until } from "../_tools.ts";
 import { isFree } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
@@ -74,10 +74,6 @@ class Wire {
     this.socket.destroy();
     await this.closed;
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await nextTurn();
 }
 
 /** Sends one piece at each call. */
