@@ -30,7 +30,7 @@ export class UnknownOutcomeError extends RedisError {
   }
 }
 
-/** The server's words, without the dash that one client leaves there, and what Redis 6 puts around an error in a script. */
+/** The server's words, without the dash of one client and the text that Redis 6 puts around the error of a script. */
 function replyOf(error: unknown): string {
   return messageOf(error).replace(/^-?(ERR Error running script .*: -?(?=[A-Z]{2,} ))?/, "");
 }

@@ -9,7 +9,7 @@ test("soak: two seconds of everything together", () =>
   seeded(async (random) => {
     const { visits, cancelled, errors, series } = await soak(2, random);
     assert.deepEqual(errors, []);
-    assert.ok(visits > 200 && cancelled > 0, `${visits} visits, ${cancelled} gave up`);
+    assert.ok(visits > 200 && cancelled > 0, `${visits} visits, ${cancelled} cancelled`);
     // So short a time says nothing of memory, which no run-time gives back at once.
     assert.deepEqual(series.filter(({ grows, name }) => grows && !name.startsWith("heap")).map(({ name }) => name), []);
   }));
