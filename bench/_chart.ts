@@ -68,7 +68,7 @@ function handOver(rows: readonly Row[], where: string, theme: Theme): TopLevelSp
     data: { values },
     mark: { type: "bar", height: 14 },
     encoding: {
-      y: { field: "situation", type: "nominal", sort: null, axis: { title: "waiting", labelLimit: 260 } },
+      y: { field: "situation", type: "nominal", sort: null, axis: { title: "queue", labelLimit: 260 } },
       yOffset: { field: "contender", sort: null },
       x: {
         field: "median",

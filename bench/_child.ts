@@ -5,7 +5,7 @@ import { measure } from "./_runner.ts";
 /** The argument, as JSON. */
 export interface Order {
   readonly suite: "local" | "redis";
-  /** A part of the situations' names. */
+  /** A regular expression for the situations' names. */
   readonly only: string;
   readonly rounds: number;
   /** One contender of one situation, in a process of its own. */
@@ -15,8 +15,11 @@ export interface Order {
 const { suite, only, rounds, alone } = JSON.parse(process.argv[2]!) as Order;
 const { situations } = await (suite === "redis" ? import("./redis/situations.ts") : import("./situations.ts"));
 for (const situation of situations) {
-  if (alone === undefined ? !situation.name.includes(only) : situation.name !== alone.situation) continue;
-  const rows = await measure(situation, { rounds, ...(alone === undefined ? {} : { only: alone.contender }) });
+  if (alone === undefined ? !new RegExp(only).test(situation.name) : situation.name !== alone.situation) continue;
+  const rows = await measure(situation, {
+    rounds,
+    ...(alone === undefined ? {} : { only: alone.contender, warmUp: 2 }),
+  });
   for (const row of rows) console.log(JSON.stringify(row));
 }
 process.exit(0); // clients of others may keep it alive

@@ -1,5 +1,5 @@
 /**
- * `deno task bench:all [--busy] [--suite local|redis] [--only TEXT] [--rounds N] [--run-times deno,node20,node,bun]`: one
+ * `deno task bench:all [--busy] [--suite local|redis] [--only REGEXP] [--rounds N] [--run-times deno,node20,node,bun]`: one
  * session of all situations on each run-time, first with all contenders of a situation in turns in one process, then each
  * in processes of its own. Medians with spread; they replace those in bench/results/.
  */
@@ -12,15 +12,15 @@ import { parseArgs } from "node:util";
 import type { Order } from "./_child.ts";
 import { type Run, save } from "./_results.ts";
 import { commandOf, RUN_TIMES, versionOf } from "./_run_times.ts";
-import { quantile, type Row } from "./_runner.ts";
+import type { Row } from "./_runner.ts";
 import { figure, goalText, verdictsOf } from "./_verdict.ts";
 import type { Situation } from "./_situation.ts";
 
 const USAGE =
-  `usage: deno task bench:all [--busy] [--suite local|redis] [--only TEXT] [--rounds N] [--run-times ${RUN_TIMES}]`;
+  `usage: deno task bench:all [--busy] [--suite local|redis] [--only REGEXP] [--rounds N] [--run-times ${RUN_TIMES}]`;
 
-/** How many processes a cold figure is the median of, where a goal asks for it. */
-const COLD_PROCESSES = 5;
+/** How many processes of its own each contender has. */
+const PROCESSES = 3;
 
 const PEERS: Readonly<Record<Order["suite"], readonly string[]>> = {
   local: [
@@ -68,17 +68,18 @@ function measured(runTime: string, order: Order): Promise<Row[]> {
   });
 }
 
-async function run(runTime: string, situations: readonly Situation[], wanted: Ask): Promise<Run> {
+async function run(runTime: string, wanted: Ask): Promise<Run> {
   const { suite, only, rounds } = wanted;
   const rows = await measured(runTime, { suite, only, rounds });
   const alone: Row[] = [];
-  let shown = "";
-  for (const row of rows) {
-    const situation = situations.find(({ name }) => name === row.situation)!;
-    const own = await inItsOwn(runTime, situation, row.contender, wanted);
-    alone.push(own);
-    if (shown !== row.situation) console.log(`\n${runTime}: ${shown = row.situation}`);
-    console.log(`${[row.median, own.median, own.cold!].map(cell).join("")} ${row.unit}  ${row.contender}`);
+  for (const situation of new Set(rows.map((row) => row.situation))) {
+    console.log(`\n${runTime}: ${situation}`);
+    const shared = rows.filter((row) => row.situation === situation);
+    const own = await inTheirOwn(runTime, situation, shared.map(({ contender }) => contender), wanted);
+    for (const [index, { contender, median, unit }] of shared.entries()) {
+      console.log(`${[median, own[index]!.median, own[index]!.cold!].map(cell).join("")} ${unit}  ${contender}`);
+    }
+    alone.push(...own);
   }
   return { version: versionOf(runTime), rows, alone };
 }
@@ -87,13 +88,23 @@ function cell(value: number): string {
   return figure(value).padStart(12);
 }
 
-/** One contender in processes of its own. Where a goal is for the first round, it is the median of several. */
-async function inItsOwn(runTime: string, { name, goals }: Situation, contender: string, order: Order): Promise<Row> {
+/** Contenders take turns here, too, a process each. Of several processes the best counts: the machine has other work. */
+async function inTheirOwn(
+  runTime: string,
+  situation: string,
+  contenders: readonly string[],
+  order: Order,
+): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let left = goals?.some(({ cold }) => cold) ? COLD_PROCESSES : 1; left > 0; left--) {
-    rows.push(...await measured(runTime, { ...order, alone: { situation: name, contender } }));
+  for (let turn = 0; turn < PROCESSES; turn++) {
+    for (const contender of contenders) {
+      rows.push(...await measured(runTime, { ...order, alone: { situation, contender } }));
+    }
   }
-  return { ...rows[0]!, cold: quantile(rows.map(({ cold }) => cold!), 0.5) };
+  return contenders.map((name) => {
+    const [best, ...others] = rows.filter(({ contender }) => contender === name).sort((a, b) => a.median - b.median);
+    return { ...best!, cold: Math.min(best!.cold!, ...others.map(({ cold }) => cold!)) };
+  });
 }
 
 /** Runs `fn` while one core is busy. */
@@ -111,7 +122,7 @@ async function all(wanted: Ask): Promise<void> {
   const { situations } = await (suite === "redis" ? import("./redis/situations.ts") : import("./situations.ts"));
   const runs: Record<string, Run> = {};
   for (const name of wanted.runTimes) {
-    const session = () => run(name, situations, wanted);
+    const session = () => run(name, wanted);
     runs[name] = isBusy ? await whileBusy(session) : await session();
   }
   for (const [name, run] of Object.entries(runs)) tellGoals(name, situations, run);

@@ -8,7 +8,7 @@ import type { Lib, Maker, Situation } from "./_situation.ts";
 
 const HOT = 100;
 const TASKS = 1000;
-const TURNS = 100_000;
+const TURNS = 50_000;
 const MILLION = 1_000_000;
 
 /** One turn on a key. */

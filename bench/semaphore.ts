@@ -8,7 +8,7 @@ import { turns } from "./_floor.ts";
 import type { Guard } from "../mod.ts";
 import type { Situation } from "./_situation.ts";
 
-const TURNS = 100_000;
+const TURNS = 50_000;
 
 const peers: Record<string, () => Contender> = {
   "es-toolkit": () => new EsToolkitSemaphore(10),
