@@ -31,10 +31,10 @@ const HEAD = `# Benchmarks
 <!-- Made by \`deno task bench:report\`. -->
 
 \`deno task bench:all\` measures one session, \`deno task bench:all --busy\` another one while a core is kept busy, and
-\`deno task bench:report\` makes this page from both. Each contender of a row runs in one process with the others, in
-turns and in random order, and in three processes of its own, of which the best counts. The two differ, because the
-garbage of one contender can burden the next, and code that has seen one contender only is compiled better. The machine
-is a small shared one: less than a third is no difference. Less is better everywhere.
+\`deno task bench:report\` makes this page from the sessions listed below. Each contender of a row runs in one process
+with the others, in turns and in random order, and in three processes of its own, of which the best counts. The two
+differ, because the garbage of one contender can burden the next, and code that has seen one contender only is compiled
+better. The machine is a small shared one: less than a third is no difference. Less is better everywhere.
 `;
 
 const GOALS =
