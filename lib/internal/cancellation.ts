@@ -124,10 +124,9 @@ export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Prom
   });
 }
 
-/** The error for a wait that took too long. `holder` is what the diagnostics add; `cause` is a failed connection. */
-export function timedOut(operation: string, timeout: number, holder = "", cause?: unknown): TimeoutError {
-  const message = `Cannot ${operation}: timed out after ${timeout} ms${holder}`;
-  return new TimeoutError(message, cause === undefined ? undefined : { cause });
+/** The error for a wait that took too long. `holder` is what the diagnostics add. */
+export function timedOut(operation: string, timeout: number, holder = "", options?: ErrorOptions): TimeoutError {
+  return new TimeoutError(`Cannot ${operation}: timed out after ${timeout} ms${holder}`, options);
 }
 
 /** The signal's reason. Never throws. */

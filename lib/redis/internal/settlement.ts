@@ -88,5 +88,6 @@ export class Settlement {
 
 /** @param cause The failure of the connection, if that was the obstacle. */
 export function timedOutError({ what, resource }: ResourceSpec, timeout: number, cause?: unknown): TimeoutError {
-  return timedOut(`acquire ${what}`, timeout, hook?.holderOf(resource), cause);
+  const options = cause === undefined ? undefined : { cause };
+  return timedOut(`acquire ${what}`, timeout, hook?.holderOf(resource), options);
 }
