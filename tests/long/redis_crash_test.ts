@@ -143,6 +143,33 @@ redisTest("a crashed holder delays the next waiter by the rest of its lease, for
   }
 });
 
+redisTest(
+  "dead waiters ahead of the next one do not keep it from the end of a crashed holder's lease",
+  async (bench) => {
+    const { server, backend, connect } = bench;
+    const crowded = [
+      { key: "lock:2:{a}", make: (backend: Backend, options: RedisOptions) => new RedisLock(backend, "a", options) },
+      {
+        key: "semaphore:2:{a}",
+        make: (backend: Backend, options: RedisOptions) => new RedisSemaphore(backend, "a", 1, options),
+      },
+    ];
+    for (const { make, key } of crowded) {
+      using stopped = new StoppedBackend(await connect());
+      const holder = await make(stopped, { ttl: 1500, renew: false }).acquire();
+      await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, 0, 1000, 9);
+      await server.send("PEXPIRE", `interlock:${key}:queue`, 60_000);
+      stopped.stop();
+      const heldUntil = performance.now() + 1500;
+      const lease = await make(backend, {}).acquire();
+      const late = performance.now() - heldUntil;
+      assert.ok(late <= DELAY + BUSY, `${key}: ${late} ms late`);
+      assert.equal(holder.held, false);
+      await lease.release();
+    }
+  },
+);
+
 redisTest("a waiter that becomes the first one learns when the lease of the new holder ends", async (bench) => {
   const { server, backend, connect } = bench;
   using stopped = new StoppedBackend(await connect());
@@ -307,7 +334,7 @@ for (
     const waiting = one.acquire(); // so that the state has waiters
     await until(async () => (await one.inspect()).waiters.length === 1);
     for (let from = 0; from < 100_000; from += 10_000) {
-      await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, from);
+      await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, from, 10_000, 0);
     }
     await server.send("CONFIG", "SET", "slowlog-log-slower-than", 10_000);
     await server.send("SLOWLOG", "RESET");
@@ -320,11 +347,12 @@ for (
   });
 }
 
+/** From, how many, and the first digit of the time until which they count as alive: they are reached by push alone. */
 const DEAD_WAITERS = `
-for i = ARGV[1] + 1, ARGV[1] + 10000 do
+for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do
   local id = string.format('deadprocess00%08d', i)
   redis.call('ZADD', KEYS[1], i, id)
-  redis.call('HSET', KEYS[2], id, '0000000000000001p30000 1 ')
+  redis.call('HSET', KEYS[2], id, ARGV[3] .. '000000000000001p30000 1 ')
 end`;
 
 redisTest("10,000 holders of a semaphore never block the server", async ({ server, backend }) => {

@@ -5,8 +5,8 @@
  *
  * Invariants:
  * - Alive is decided in one place. A waiter is dead when it has not asked for its ttl, or {@linkcode LIVENESS} if that
- *   is longer; one in mode p (its subscription was confirmed) also once nothing listens on its channel. A live waiter that was dropped gets its place
- *   back by its arrival time.
+ *   is longer; one in mode p (its subscription was confirmed) also once nothing listens on its channel. A live waiter
+ *   that was dropped gets its place back by its arrival time.
  * - A token is published only for a waiter that holds already, and never granted again.
  * - No run looks at more than {@linkcode LOOK} waiters; it returns 1 when another run has to go on.
  *
@@ -76,12 +76,7 @@ keep(KEYS[3], liveness + retention)
 place, queued = tonumber(seq), true
 `;
 
-/**
- * Serving from the head: grants while it fits, and drops the dead. Sets `mine`, the token of `me`, and `more`; `messages`
- * are to be published by {@linkcode notify}.
- */
-export const serve = (nextEnd: string): string =>
-  `${announce}
+const isAlive = `
 local heard = {}
 -- How many listen on the channel of a waiter; -1 where this user may not ask.
 local function listeners(id)
@@ -93,19 +88,30 @@ local function listeners(id)
   return heard[channel]
 end
 
+local function isAlive(id, waiter)
+  return waiter and tonumber(sub(waiter, 1, 16)) > now and (sub(waiter, 17, 17) ~= 'p' or listeners(id) ~= 0)
+end
+`;
+
+/**
+ * Serving from the head: grants while it fits, and drops the dead. Sets `mine`, the token of `me`, and `more`; `messages`
+ * are to be published by {@linkcode notify}.
+ */
+export const serve = (nextEnd: string): string =>
+  `${announce}
+${isAlive}
 local most, looked, messages, changed, full, ids, known, i = 4, 0, {}, false
 repeat
   ids, i = call('ZRANGE', KEYS[2], 0, most - 1), 1
   known = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}
   while ids[i] and used < limit do
     local id, waiter = ids[i], known[i]
-    local mode = waiter and sub(waiter, 17, 17)
-    if waiter and tonumber(sub(waiter, 1, 16)) > now and (mode ~= 'p' or listeners(id) ~= 0) then -- alive
+    if isAlive(id, waiter) then
       local ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18)
       ms, weight = ms + 0, weight + 0
       if used + weight > limit then break end -- letting small ones pass would starve this one
       -- one that has to ask needs a lease that outlives its next question
-      if mode == 'h' and listeners(id) < 1 then ms = math.max(ms, ${LIVENESS}) end
+      if sub(waiter, 17, 17) == 'h' and listeners(id) < 1 then ms = math.max(ms, ${LIVENESS}) end
       grant(id, ms, weight, owner)
       if id == me then mine = fence else messages[#messages + 1] = { id, fence } end
     end
@@ -137,7 +143,8 @@ for _, m in ipairs(messages) do publish(m[1], format('%s %.0f %.0f', m[1], m[2],
 
 /**
  * When the caller should ask because a lease ends, or a waiter ahead of it would be dead; 0: at its next heartbeat. Only
- * the first waiters of the first three processes are to ask: no herd, and a dead process counts once.
+ * the first waiters of the first three processes are to ask: no herd, and a dead process counts once. Dead waiters that
+ * keep the caller from being among the first go.
  */
 export const askAt = (nextEnd: string): string => `
 local at, seen, rank = ${nextEnd}, {}, 0
@@ -151,11 +158,24 @@ if limit > 1 then${doubtAt}
 end
 local pause = math.min(math.max(${HEARTBEAT}, ttl / 3) + ${STRETCH}, math.max(ttl, ${LIVENESS}) - ${MARGIN} - 100)
 if at > now + pause * 1000 then at = 0 end -- it asks before that; 100: the first three ask 50 ms apart
-for _, other in ipairs(at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}) do
+local ids = at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}
+for _, other in ipairs(ids) do
   local process = sub(other, 1, 13)
   if other == me then return { 0, now, place, not seen[process] and rank < 3 and at + rank * 50000 or 0, deaf, more } end
   if not seen[process] then
     seen[process], rank = true, rank + 1
+  end
+end
+if ids[1] then -- further behind; if that is because of dead ones, they go, and it asks again
+  ${isAlive}
+  local gone = {}
+  for i, waiter in ipairs(call('HMGET', KEYS[3], unpack(ids))) do
+    if not isAlive(ids[i], waiter) then gone[#gone + 1] = ids[i] end
+  end
+  if gone[1] then
+    call('ZREM', KEYS[2], unpack(gone))
+    call('HDEL', KEYS[3], unpack(gone))
+    more = 1
   end
 end
 return { 0, now, place, 0, deaf, more }

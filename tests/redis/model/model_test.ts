@@ -33,7 +33,7 @@ const broken: [what: string, model: Model, changes: [text: string, instead: stri
   [
     "a token that a replica delivered is given again",
     moved!,
-    [["(mode ~= 'p' or listeners(id) ~= 0)", "true"], [
+    [["(sub(waiter, 17, 17) ~= 'p' or listeners(id) ~= 0)", "true"], [
       "if id == me then mine = fence else messages[#messages + 1] = { id, fence } end",
       TAKEN_BACK,
     ]],
