@@ -143,32 +143,32 @@ redisTest("a crashed holder delays the next waiter by the rest of its lease, for
   }
 });
 
-redisTest(
-  "dead waiters ahead of the next one do not keep it from the end of a crashed holder's lease",
-  async (bench) => {
-    const { server, backend, connect } = bench;
-    const crowded = [
-      { key: "lock:2:{a}", make: (backend: Backend, options: RedisOptions) => new RedisLock(backend, "a", options) },
-      {
-        key: "semaphore:2:{a}",
-        make: (backend: Backend, options: RedisOptions) => new RedisSemaphore(backend, "a", 1, options),
-      },
-    ];
-    for (const { make, key } of crowded) {
-      using stopped = new StoppedBackend(await connect());
-      const holder = await make(stopped, { ttl: 1500, renew: false }).acquire();
-      await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, 0, 1000, 9);
-      await server.send("PEXPIRE", `interlock:${key}:queue`, 60_000);
-      stopped.stop();
-      const heldUntil = performance.now() + 1500;
-      const lease = await make(backend, {}).acquire();
-      const late = performance.now() - heldUntil;
-      assert.ok(late <= DELAY + BUSY, `${key}: ${late} ms late`);
-      assert.equal(holder.held, false);
-      await lease.release();
-    }
-  },
-);
+const makers: readonly [key: string, make: (backend: Backend, options: RedisOptions) => RedisLock | RedisSemaphore][] =
+  [
+    ["lock:2:{a}", (backend, options) => new RedisLock(backend, "a", options)],
+    ["semaphore:2:{a}", (backend, options) => new RedisSemaphore(backend, "a", 1, options)],
+  ];
+
+for (const [dead, processes] of [[1000, 1], [5, 5]] as const) {
+  redisTest(
+    `${dead} dead waiters of ${processes} processes do not keep the next one from the end of a crashed holder's lease`,
+    async ({ server, backend, connect }) => {
+      for (const [key, make] of makers) {
+        using stopped = new StoppedBackend(await connect());
+        const holder = await make(stopped, { ttl: 1500, renew: false }).acquire();
+        const keys = [`interlock:${key}:queue`, `interlock:${key}:waiters`];
+        await server.send("EVAL", DEAD_WAITERS, 2, ...keys, 0, dead, 9, processes);
+        stopped.stop();
+        const heldUntil = performance.now() + 1500;
+        const lease = await make(backend, {}).acquire();
+        const late = performance.now() - heldUntil;
+        assert.ok(late <= DELAY + BUSY, `${key}: ${late} ms late`);
+        assert.equal(holder.held, false);
+        await lease.release();
+      }
+    },
+  );
+}
 
 redisTest("a waiter that becomes the first one learns when the lease of the new holder ends", async (bench) => {
   const { server, backend, connect } = bench;
@@ -334,7 +334,17 @@ for (
     const waiting = one.acquire(); // so that the state has waiters
     await until(async () => (await one.inspect()).waiters.length === 1);
     for (let from = 0; from < 100_000; from += 10_000) {
-      await server.send("EVAL", DEAD_WAITERS, 2, `interlock:${key}:queue`, `interlock:${key}:waiters`, from, 10_000, 0);
+      await server.send(
+        "EVAL",
+        DEAD_WAITERS,
+        2,
+        `interlock:${key}:queue`,
+        `interlock:${key}:waiters`,
+        from,
+        10_000,
+        0,
+        1,
+      );
     }
     await server.send("CONFIG", "SET", "slowlog-log-slower-than", 10_000);
     await server.send("SLOWLOG", "RESET");
@@ -347,10 +357,10 @@ for (
   });
 }
 
-/** From, how many, and the first digit of the time until which they count as alive: they are reached by push alone. */
+/** From, how many, the first digit of the time until which they count as alive, and of how many processes. */
 const DEAD_WAITERS = `
 for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do
-  local id = string.format('deadprocess00%08d', i)
+  local id = string.format('deadprocess%02d%08d', i % ARGV[4], i)
   redis.call('ZADD', KEYS[1], i, id)
   redis.call('HSET', KEYS[2], id, ARGV[3] .. '000000000000001p30000 1 ')
 end`;

@@ -161,12 +161,14 @@ if at > now + pause * 1000 then at = 0 end -- it asks before that; 100: the firs
 local ids = at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}
 for _, other in ipairs(ids) do
   local process = sub(other, 1, 13)
-  if other == me then return { 0, now, place, not seen[process] and rank < 3 and at + rank * 50000 or 0, deaf, more } end
+  if other == me and (seen[process] or rank < 3) then
+    return { 0, now, place, seen[process] and 0 or at + rank * 50000, deaf, more }
+  end
   if not seen[process] then
     seen[process], rank = true, rank + 1
   end
 end
-if ids[1] then -- further behind; if that is because of dead ones, they go, and it asks again
+if ids[1] then -- not among the first; if that is because of dead ones, they go, and it asks again
   ${isAlive}
   local gone = {}
   for i, waiter in ipairs(call('HMGET', KEYS[3], unpack(ids))) do
