@@ -87,11 +87,11 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   const order = new LockOrder(things);
   try {
     if (signal?.aborted) throw signal.reason;
-    const guards = await acquireEach(things, order.indexes, restOf(signal, timeout));
+    const guards = await acquireEach(things, order, restOf(signal, timeout));
     return new Group(guards, order.indexes) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
     const isOurs = timeout < Infinity && error instanceof TimeoutError && error !== signal?.reason;
-    throw isOurs ? new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms`, { cause: error }) : error;
+    throw isOurs ? timedOutAll(timeout, error) : error;
   } finally {
     order.unpin();
   }
@@ -104,16 +104,29 @@ function restOf(signal: AbortSignal | undefined, timeout: number): () => WaitOpt
   return () => ({ signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) });
 }
 
-/** Resolves to the guards in the order of the list, or gives back what it has and rejects. */
+/** While a watchdog is on, the message of the wait that timed out ends with the holder, and so does this one. */
+function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
+  const [, holder = ""] = /: timed out after \S+ ms(;.*)$/.exec(cause.message) ?? [];
+  return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${holder}`, { cause });
+}
+
+/**
+ * Resolves to the guards in the order of the list, or gives back what it has and rejects. Free local things are held in
+ * the caller's own turn: a later call does not overtake.
+ */
 async function acquireEach(
   things: readonly Acquirable<AnyGuard>[],
-  indexes: readonly number[],
+  { indexes, locals }: LockOrder,
   rest: () => WaitOptions | undefined,
 ): Promise<AnyGuard[]> {
   const guards: AnyGuard[] = Array.from({ length: things.length });
   const acquired: AnyGuard[] = [];
   try {
-    for (const index of indexes) acquired.push(guards[index] = await things[index]!.acquire(rest()));
+    for (const [i, index] of indexes.entries()) {
+      const thing = things[index]!;
+      const free = i < locals ? thing.tryAcquire() as AnyGuard | undefined : undefined;
+      acquired.push(guards[index] = free ?? await thing.acquire(rest()));
+    }
   } catch (error) {
     await giveBack(acquired); // its errors must not replace the cause
     throw error;

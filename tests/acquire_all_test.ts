@@ -223,6 +223,40 @@ test("acquireAll: timeout 0 takes what is free or nothing", async () => {
   assert.equal(a.locked, false);
 });
 
+test("acquireAll: what is free is held at once, so that no newcomer overtakes", async () => {
+  const [a, b, keys, rw] = [new Lock(), new Semaphore(1), new KeyedMutex<string>(), new RwLock()];
+  const first = watch(acquireAll([a, b, keys.at("k"), rw.writer]));
+  const newcomers = [a.acquire(), b.acquire(), keys.acquire("k"), rw.reader.acquire()].map((one) => watch(one));
+  assert.equal(await states([first, ...newcomers]), "fulfilled pending pending pending pending");
+  await first.value!.release();
+  assert.equal(await states(newcomers), "fulfilled fulfilled fulfilled fulfilled");
+  for (const { value } of newcomers) value!.release();
+});
+
+test("acquireAll: timeout 0 does not see a release made later in the same tick", async () => {
+  const [free, held] = [new Lock(), new Lock()];
+  await (await acquireAll([free, held])).release(); // pins the order
+  const guard = await held.acquire();
+  const call = watch(acquireAll([free, held], { timeout: 0 }));
+  guard.release();
+  await assert.rejects(call.promise, TimeoutError);
+  assert.deepEqual([free.locked, held.locked], [false, false]);
+});
+
+test("acquireAll: calls that join one queue in the same tick stay in their order", async () => {
+  const [first, common, last] = [new Lock(), new Lock(), new Lock()];
+  await (await acquireAll([first, common, last])).release(); // pins the order
+  const guard = await common.acquire();
+  const order: string[] = [];
+  const calls = [[first, common], [common, last], [common]].map(async (list, i) => {
+    await using _ = await acquireAll(list);
+    order.push(`call ${i}`);
+  });
+  guard.release();
+  await Promise.all(calls);
+  assert.deepEqual(order, ["call 0", "call 1", "call 2"]);
+});
+
 test("acquireAll: without a timeout, a TimeoutLock has its own", () =>
   withFakeTime(async (time) => {
     const [free, timed] = [new Lock(), new TimeoutLock(20)];
@@ -250,6 +284,10 @@ class OddLock extends Lock {
   override async acquire(): Promise<Guard> {
     await super.acquire();
     return { held: true, release: this.giveBack } as Guard;
+  }
+
+  override tryAcquire(): Guard | undefined {
+    return super.tryAcquire() && { held: true, release: this.giveBack } as Guard;
   }
 }
 

@@ -55,6 +55,8 @@ interface Entry {
 export class LockOrder {
   /** Positions in the list, in the order in which to acquire. */
   readonly indexes: readonly number[];
+  /** How many of them are local; they come first. */
+  readonly locals: number;
   readonly #places: readonly Place[];
 
   /**
@@ -64,6 +66,7 @@ export class LockOrder {
     this.#places = list.map(checkPlace);
     const entries = this.#places.map(pinnedEntry).sort(compare);
     this.indexes = entries.map(({ index }) => index);
+    this.locals = entries.filter(({ remote }) => remote === "").length;
     try {
       checkDistinct(entries);
     } catch (error) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
+import { acquireAll, Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
 import { type Finding, observe, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
 import { hook } from "../../lib/internal/hook.ts";
 import { test } from "../_test.ts";
@@ -238,6 +238,8 @@ test("watchdog: a time-out names the oldest holder, while a watchdog is on", () 
       );
       const now = await watch(lock.acquire({ timeout: 0 })).promise.catch((error: Error) => error.message);
       assert.match(now as string, /timed out after 0 ms; held for 3100 ms, acquired at watchdog_test\.ts:\d+$/);
+      const all = await acquireAll([lock], { timeout: 0 }).catch((error) => error.message);
+      assert.equal(all, (now as string).replace(/.*:(?= timed out)/, "Cannot acquire all:"));
     }
     using _guard = await lock.acquire();
     using _observing = observe({});
