@@ -66,17 +66,18 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * A condition on a lock. Default: one of its own.
+   * A condition on a lock. Default: one of its own, with the same name.
    *
    * @param lock The lock that protects the state. Several conditions may share one.
    * @param options Its name.
    * @throws {TypeError} when it is not a {@linkcode Lock}, or the name is not a string.
    */
-  constructor(lock: Lock = new Lock(), options?: NameOptions) {
-    must(lock instanceof Lock, "lock", "be a Lock", lock);
-    this.#self = describe("condition", "wait for condition", readName(options));
-    this.#lock = lock;
-    this.#mutex = mutexOf(lock);
+  constructor(lock?: Lock, options?: NameOptions) {
+    must(lock === undefined || lock instanceof Lock, "lock", "be a Lock", lock);
+    const name = readName(options);
+    this.#self = describe("condition", "wait for condition", name);
+    this.#lock = lock ?? new Lock({ name });
+    this.#mutex = mutexOf(this.#lock);
   }
 
   /** Its name, which error messages and diagnostics show. */

@@ -106,6 +106,7 @@ test("names: messages show the name, and are as before without one", async () =>
       [() => condition.notify(), `NotHeldError: Cannot notify condition${text}: lock is not held`],
       [() => condition.notifyAll(), `NotHeldError: Cannot notify condition${text}: lock is not held`],
       [() => condition.release(), `NotHeldError: Cannot release lock "of condition": lock is not held`],
+      [() => new Condition(undefined, options).release(), `NotHeldError: Cannot release lock${text}: lock is not held`],
       [
         () => condition.run(() => condition.wait({ timeout })),
         `TimeoutError: Cannot wait for condition${text}: timed out after 0 ms`,
