@@ -68,6 +68,11 @@ export class Group {
 /** Kinds that are waited for and never held: their grant ends the acquisition. */
 const NEVER_HELD = new Set(["condition", "event", "set-event", "barrier", "rate-limiter"]);
 
+/** The permits that a caller asked for. A writer takes all that there are, which is one hold to its caller. */
+export function permitsOf({ kind }: Resource, permits: number): number {
+  return kind.endsWith("writer") ? 1 : permits;
+}
+
 /** Whether a grant of that kind is followed by a release. */
 export function isHeld(kind: string): boolean {
   return !NEVER_HELD.has(kind);

@@ -15,11 +15,11 @@ export interface DiagnosticEvent {
    * "rate-limiter", "redis-lock", "redis-semaphore", "redis-reader", "redis-writer" or "redis-key".
    */
   readonly kind: string;
-  /** The name passed to the constructor. */
+  /** The name passed to the constructor. A RedisKeyedMutex has none: its prefix is no name. */
   readonly name: string | undefined;
   /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
   readonly key: unknown;
-  /** The number of permits asked for. */
+  /** The number of permits asked for; 1 where there are none. */
   readonly permits: number;
   /** When it happened, in ms on the clock of `performance.now()`. */
   readonly at: number;

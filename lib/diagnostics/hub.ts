@@ -6,7 +6,7 @@
  */
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
 import { captureStack } from "./call_site.ts";
-import { type Entry, type Group, isHeld, Origin } from "./entry.ts";
+import { type Entry, type Group, isHeld, Origin, permitsOf } from "./entry.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
@@ -116,7 +116,7 @@ class Hub implements Hook {
   /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
   #add(resource: Resource, call: object, permits: number): Entry {
     const origin = this.entryOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
-    return this.#registry.add(++this.#lastId, resource, call, permits, origin);
+    return this.#registry.add(++this.#lastId, resource, call, permitsOf(resource, permits), origin);
   }
 
   #origin(): Origin {

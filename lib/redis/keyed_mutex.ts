@@ -128,7 +128,7 @@ export class RedisKeyedMutex {
     checkName(key, "key");
     const [connection, settings] = [this.#connection, this.#settings];
     const keys = keysOf(settings.prefix, "keyed", key);
-    const resource = { kind: "redis-key", name: settings.prefix, key, group: connection.groupOf(keys) };
+    const resource = { kind: "redis-key", name: undefined, key, group: connection.groupOf(keys) };
     return { connection, family: mutex, keys, settings, resource, what: `key ${quote(key)}`, weight: 1, limit: 1 };
   }
 }

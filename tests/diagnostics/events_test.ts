@@ -105,6 +105,7 @@ test("events of a reader: several at a time, and a writer that waits for them", 
     "grant writer orders",
     "release writer orders",
   ]);
+  assert.ok(recording.seen.every(({ permits }) => permits === 1));
   ledger.assertSettled();
 });
 
@@ -175,6 +176,12 @@ for (const [kind, make] of Object.entries(waitable)) {
       ledger.assertSettled();
     }));
 }
+
+test("events of a condition with a lock of its own: that has the same name", async () => {
+  using recording = new Recording();
+  await new Condition(undefined, { name }).run(() => {});
+  assert.deepEqual(recording.lines, ["grant lock orders", "release lock orders"]);
+});
 
 test("events of a barrier that breaks: an error", async () => {
   using recording = new Recording();

@@ -20,7 +20,7 @@ const bodies: Record<string, (backend: Backend) => Acquirable<Lease>> = {
   "redis-semaphore orders": (backend) => new RedisSemaphore(backend, "orders", 1),
   "redis-writer orders": (backend) => new RedisRwLock(backend, "orders").writer,
   "redis-reader orders": (backend) => new RedisRwLock(backend, "orders").reader,
-  "redis-key test: 42": (backend) => new RedisKeyedMutex(backend, { prefix: "test:" }).at("42"),
+  "redis-key 42": (backend) => new RedisKeyedMutex(backend, { prefix: "test:" }).at("42"),
 };
 
 for (const [kind, make] of Object.entries(bodies)) {
@@ -29,6 +29,7 @@ for (const [kind, make] of Object.entries(bodies)) {
     using recording = new Recording();
     await make(backend).run(() => {});
     assert.deepEqual(recording.lines, [`grant ${kind}`, `release ${kind}`]);
+    assert.ok(recording.seen.every(({ permits }) => permits === 1));
     ledger.assertSettled();
   });
 }
@@ -71,7 +72,7 @@ redisTest("watchdog: keys in opposite orders", async ({ backend }) => {
     Promise.allSettled([transfer("alice", "bob", signal), transfer("bob", "alice", signal)])
   );
   assert.equal(kind, "cycle");
-  assert.match(message, /redis lock "interlock:" for key "alice"/);
+  assert.match(message, /redis lock for key "alice"/);
 });
 
 redisTest("watchdog: a holder on another connection is unknown", async ({ backend, connect }) => {
