@@ -40,6 +40,7 @@ better. The machine is a small shared one: less than a third is no difference. L
 const GOALS =
   `Next to a peer: how many times its figure is ours. Next to a floor or another way of our own: how many times
 ours is that. Each is the worst of all sessions, in shared processes and in own ones; behind it, the best. Bold: missed.
+Empty: not measured.
 `;
 
 const LOST = `Peers with a smaller figure than ours in the quiet session, in the shared process: theirs / ours.
@@ -94,11 +95,11 @@ function verdictCell(verdict: Verdict | undefined): string {
 
 /** Why goals are missed, each reason once. */
 function reasons(verdicts: readonly Verdict[]): string[] {
-  const missed = verdicts.filter(({ met, goal }) => !met && goal.why !== undefined);
+  const missed = verdicts.filter(({ met }) => !met);
   if (missed.length === 0) return [];
   const list = Array.from(new Set(missed.map(({ goal }) => goal.why)), (why) => {
     const names = new Set(missed.filter(({ goal }) => goal.why === why).map(({ situation }) => situation));
-    return `- ${[...names].join("; ")}: ${why}`;
+    return `- ${[...names].join("; ")}: ${why ?? "not explained yet."}`;
   });
   return ["The reasons for the missed ones, and the attempts:\n", ...list, ""];
 }
