@@ -52,8 +52,8 @@ class LeaseRelease implements Closable {
       this.#reject = reject;
     });
     spec.connection.onClose(this);
+    this.#attempt(); // first, as its time ends sooner: moving a timer takes time
     this.#end.set(this.#until);
-    this.#attempt();
   }
 
   close(): void {

@@ -62,7 +62,7 @@ end
 `,
   expire: "",
   nextEnd: "first",
-  mark: `if v then call('SETRANGE', KEYS[1], 32, '+') end`,
+  mark: `if v then call('SETRANGE', KEYS[1], '32', '+') end`,
   changes: `
 local function grant(to, ms, _, owner)
   fence, first, used, dirty = after(fence), now + ms * 1000, 1, true

@@ -47,7 +47,7 @@ local function announce(ids, known, from, at, several)
   for i = from, math.min(from + 2, #ids) do
     local alive = known[i] and tonumber(sub(known[i], 1, 16)) or 0
     if alive > now then
-      if at > 0 and at < alive then publish(ids[i], format('%s 0 %.0f %.0f', ids[i], now, at + (i - from) * 50000)) end
+      if at > 0 and at < alive then publish(ids[i], ids[i] .. ' 0 ' .. n16(now) .. ' ' .. n16(at + (i - from) * 50000)) end
       if several then at = math.min(at == 0 and math.huge or at, doubtAt(known[i])) end
     end
   end
@@ -62,15 +62,15 @@ if mode == 'p' then
   if subscribed[2] == 0 then mode, deaf = 'h', 1 end
 end
 if seq == '0' then
-  local tail = call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
-  seq = format('%.0f', tail[2] and after(tonumber(tail[2])) or now)
+  local tail = call('ZRANGE', KEYS[2], '-1', '-1', 'WITHSCORES')
+  seq = n16(tail[2] and after(tonumber(tail[2])) or now)
 else
   keep(KEYS[2], 1, true) -- heartbeats pass maxmemory
 end
 if call('ZADD', KEYS[2], 'NX', seq, me) == 0 then seq = call('ZSCORE', KEYS[2], me) end
 local liveness = math.max(ttl, ${LIVENESS})
 local alive = now + liveness * 1000
-call('HSET', KEYS[3], me, format('%016.0f%s%.0f %.0f %s', alive, mode, ttl, weight, owner))
+call('HSET', KEYS[3], me, n16(alive) .. mode .. ARGV[2] .. ' ' .. (ARGV[8] or '1') .. ' ' .. owner)
 keep(KEYS[2], liveness + retention)
 keep(KEYS[3], liveness + retention)
 place, queued = tonumber(seq), true
@@ -100,9 +100,9 @@ end
 export const serve = (nextEnd: string): string =>
   `${announce}
 ${isAlive}
-local most, looked, messages, changed, full, ids, known, i = 4, 0, {}, false
+local to, looked, messages, changed, full, ids, known, i = '3', 0, {}, false
 repeat
-  ids, i = call('ZRANGE', KEYS[2], 0, most - 1), 1
+  ids, i = call('ZRANGE', KEYS[2], '0', to), 1
   known = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}
   while ids[i] and used < limit do
     local id, waiter = ids[i], known[i]
@@ -123,13 +123,13 @@ repeat
     call('HDEL', KEYS[3], unpack(gone))
     changed = true
   end
-  looked, full, most = looked + i - 1, i > #ids and #ids == most, 100
+  looked, full, to = looked + i - 1, i > #ids and #ids == to + 1, '99'
   if full and looked >= ${LOOK} then more = 1 end
 until not full or looked >= ${LOOK}
 queued = ids[i] ~= nil or full
 if changed or releasing then
   if #ids - i < 2 and #ids > 3 then -- perhaps there are more
-    ids, i = call('ZRANGE', KEYS[2], 0, 2), 1
+    ids, i = call('ZRANGE', KEYS[2], '0', '2'), 1
     known, queued = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}, ids[1] ~= nil
   end
   if ids[i] then announce(ids, known, i, ${nextEnd}, limit > 1) end
@@ -138,7 +138,7 @@ end
 
 /** After everything is written: a server that refuses writes must not have published a token. */
 export const notify = `
-for _, m in ipairs(messages) do publish(m[1], format('%s %.0f %.0f', m[1], m[2], now)) end
+for _, m in ipairs(messages) do publish(m[1], m[1] .. ' ' .. n16(m[2]) .. ' ' .. n16(now)) end
 `;
 
 /**
