@@ -4,6 +4,7 @@
  * @module
  */
 import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
+import { Portions } from "./portions.ts";
 
 /** The members of a client that `nodeRedis` uses. */
 export interface NodeRedisClient {
@@ -59,9 +60,12 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const cluster = "masters" in client;
   const pool = "totalClients" in client;
   const events = client as unknown as Client;
+  const portions = new Portions();
   const backend = {
-    evalsha: (sha: string, keys: string[], args: string[]) => client.evalSha(sha, { keys, arguments: args }),
-    eval: (script: string, keys: string[], args: string[]) => client.eval(script, { keys, arguments: args }),
+    evalsha: (sha: string, keys: string[], args: string[]) =>
+      portions.send(() => client.evalSha(sha, { keys, arguments: args })),
+    eval: (script: string, keys: string[], args: string[]) =>
+      portions.send(() => client.eval(script, { keys, arguments: args })),
     ...push && { subscribe: cluster ? clusterSubscriber(events) : subscriber(client, events) },
     ...!cluster && !pool && { wait: waiter(events) },
     cluster,
