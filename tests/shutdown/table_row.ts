@@ -40,3 +40,8 @@ export class Table {
 export function failuresOf(failures: Record<string, number>): string {
   return Object.entries(failures).map(([what, times]) => `${times} ${what}`).join(", ") || "0";
 }
+
+/** The number of all failures. */
+export function sum(failures: Record<string, number>): number {
+  return Object.values(failures).reduce((total, times) => total + times, 0);
+}

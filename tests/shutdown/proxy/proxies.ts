@@ -16,8 +16,11 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** "nginx keepalive" is nginx with kept-alive connections to its upstreams, as its documentation recommends. */
-export type ProxyName = "nginx" | "nginx keepalive" | "haproxy";
+/**
+ * "nginx keepalive" is nginx with kept-alive connections to its upstreams, as its documentation recommends; "haproxy
+ * retry-on" is HAProxy as docs/shutdown.md recommends.
+ */
+export type ProxyName = "nginx" | "nginx keepalive" | "haproxy" | "haproxy retry-on";
 
 /** Debian's default configuration, apart from the paths: balancing, retries and time-outs are nginx's own. */
 const nginxConfig = (port: number, upstreams: readonly number[], pool = "", headers = "") => `
@@ -39,7 +42,7 @@ http {
 `;
 
 /** Debian's defaults with health checks and \`redispatch\`, without which HAProxy retries the server that refused. */
-const haproxyConfig = (port: number, upstreams: readonly number[]) => `
+const haproxyConfig = (port: number, upstreams: readonly number[], retries = "") => `
 defaults
   mode http
   timeout connect 5000
@@ -50,18 +53,29 @@ frontend all
   bind 127.0.0.1:${port}
   default_backend app
 backend app
+  ${retries}
 ${upstreams.map((upstream, i) => `  server s${i} 127.0.0.1:${upstream} check inter 500\n`).join("")}
 `;
 
 const keepAliveConfig = (port: number, upstreams: readonly number[]) =>
   nginxConfig(port, upstreams, "keepalive 32;", 'proxy_http_version 1.1; proxy_set_header Connection "";');
 
+const retryConfig = (port: number, upstreams: readonly number[]) =>
+  haproxyConfig(
+    port,
+    upstreams,
+    "retry-on conn-failure empty-response\n  http-request disable-l7-retry if METH_POST",
+  );
+
 const NGINX = { program: "nginx", args: ["-p", ".", "-e", "error.log", "-c"], recovers: 10_000 };
+
+const HAPROXY = { program: "haproxy", args: ["-db", "-f"], recovers: 2_000 };
 
 const KINDS = {
   "nginx": { ...NGINX, config: nginxConfig },
   "nginx keepalive": { ...NGINX, config: keepAliveConfig },
-  "haproxy": { program: "haproxy", args: ["-db", "-f"], recovers: 2_000, config: haproxyConfig },
+  "haproxy": { ...HAPROXY, config: haproxyConfig },
+  "haproxy retry-on": { ...HAPROXY, config: retryConfig },
 };
 
 /** Starts a proxy in front of these ports. */

@@ -1,5 +1,5 @@
 /** Processes that take over from each other without a proxy. */
-import { failuresOf, type Part, Table } from "../table_row.ts";
+import { failuresOf, type Part, sum, Table } from "../table_row.ts";
 import { replaceByReusePort, replaceWorkers, succeed } from "./handover.ts";
 import type { RollingOutcome } from "./rolling.ts";
 
@@ -34,7 +34,3 @@ export const handovers: Part = async (options) => {
   }
   return table.broken;
 };
-
-function sum(failures: Record<string, number>): number {
-  return Object.values(failures).reduce((total, times) => total + times, 0);
-}
