@@ -32,6 +32,9 @@ interface WithListeners {
   off?(event: string, listener: () => void): unknown;
 }
 
+/** ms that a worker of a node:cluster returns connections for that are handed over to it after it stopped listening. */
+const HANDOVER = 100;
+
 /** How often close() looks for open connections, in ms. */
 const STEP = 10;
 
@@ -99,7 +102,7 @@ export class NodeServer implements AttachedServer {
   async close(): Promise<void> {
     const until = performance.now() + this.#state.idle;
     while (this.#sockets.hasOpen() && performance.now() < until) await this.#state.pause(STEP, this.#closed);
-    if (hasParent()) await this.#state.pause(this.#stoppedAt + this.#state.idle - performance.now());
+    if (hasParent()) await this.#state.pause(this.#stoppedAt + HANDOVER - performance.now());
     // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
     await this.#state.pause(LINGER, this.#closed);
     this.#end();
