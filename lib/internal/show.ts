@@ -11,13 +11,18 @@ interface Shown {
   [INSPECT]?: (depth: number, options: unknown, inspect: (value: unknown, options: unknown) => string) => string;
 }
 
-/** Shows these getters of all instances of a class, without those that are undefined; by default under its own name. */
+/**
+ * Shows these getters of all instances of a class, without those that are undefined.
+ *
+ * @param publicName The name that users know a private class by, in error messages, too. Default: its own.
+ */
 export function show<T extends object>(
-  { prototype }: { readonly prototype: T },
+  shownClass: { readonly prototype: T; readonly name: string },
   keys: readonly (keyof T & string)[],
-  className?: string,
+  publicName = shownClass.name,
 ): void {
-  (prototype as Shown)[INSPECT] = function (this: Shown, _, options, inspect) {
+  Object.defineProperty(shownClass, "name", { value: publicName });
+  (shownClass.prototype as Shown)[INSPECT] = function (this: Shown, _, options, inspect) {
     const state: Record<string, unknown> = {};
     for (const key of keys) {
       try {
@@ -25,6 +30,6 @@ export function show<T extends object>(
         if (value !== undefined) state[key] = value;
       } catch { /* a prototype has no state */ }
     }
-    return `${className ?? this.constructor.name} ${inspect(state, options)}`;
+    return `${this.constructor.name} ${inspect(state, options)}`;
   };
 }

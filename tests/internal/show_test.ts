@@ -67,6 +67,16 @@ test("show: the state changes, and guards show whether they are held", async () 
   await group.release();
 });
 
+test("show: messages name a guard as console.log does", async () => {
+  const semaphore = new Semaphore(3);
+  const guard = await semaphore.acquire();
+  assert.throws(
+    () => semaphore.release(guard as never),
+    new TypeError("permits must be a number, got an object (Guard)"),
+  );
+  guard.release();
+});
+
 test("show: a subclass shows its own name, and a prototype shows no state", () => {
   class OrderLock extends Lock {}
   assert.equal(logged(new OrderLock()), "OrderLock { locked: false, waiting: 0 }");
