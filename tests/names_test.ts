@@ -129,6 +129,17 @@ test("names: messages show the name, and are as before without one", async () =>
   }
 });
 
+test("names: a time-out that is not a whole number is rounded", async () => {
+  const lock = new Lock();
+  using _ = await lock.acquire();
+  for (const [timeout, text] of [[1 / 3, "0.3"], [0.5, "0.5"], [2 - 2 ** -40, "2"]] as const) {
+    assert.equal(
+      await failing(() => lock.acquire({ timeout })),
+      `TimeoutError: Cannot acquire lock: timed out after ${text} ms`,
+    );
+  }
+});
+
 test("names: KeyedMutex quotes the key and cuts it at 60 characters", async () => {
   const long = "x".repeat(61);
   const keys: [unknown, string][] = [

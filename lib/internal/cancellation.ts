@@ -126,7 +126,8 @@ export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Prom
 
 /** The error for a wait that took too long. `holder` is what the diagnostics add. */
 export function timedOut(operation: string, timeout: number, holder = "", options?: ErrorOptions): TimeoutError {
-  return new TimeoutError(`Cannot ${operation}: timed out after ${timeout} ms${holder}`, options);
+  const rounded = +timeout.toFixed(1); // the rest of a deadline has many digits
+  return new TimeoutError(`Cannot ${operation}: timed out after ${rounded} ms${holder}`, options);
 }
 
 /** The signal's reason. Never throws. */
