@@ -81,6 +81,8 @@ export class Pool implements AsyncDisposable {
   constructor(maxConcurrency: number, options?: PoolOptions) {
     checkCount(maxConcurrency, "maxConcurrency", 1);
     const name = readName(options);
+    const isRate = options instanceof RateLimiter; // it would pass for options without a rate
+    must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const { rate } = options ?? {};
     if (rate !== undefined) must(rate instanceof RateLimiter, "rate", "be a RateLimiter", rate);
     this.#state = new PoolState(maxConcurrency, name, rate);

@@ -218,6 +218,10 @@ test("Pool, rate: the limiter can be replaced by nothing else", async () => {
     const make = () => new Pool(1, { rate } as never);
     assert.throws(make, /^TypeError: rate must be a RateLimiter, got/);
   }
+  assert.throws(
+    () => new Pool(1, new RateLimiter(1, 1) as never),
+    new TypeError("options must not be a RateLimiter itself: pass it as { rate }, got an object (RateLimiter)"),
+  );
   const pool = new Pool(1, { rate: new RateLimiter(1, 1) });
   const reason = new Error("no");
   await rejectsWith(pool.run(() => 1, { signal: AbortSignal.abort(reason) }), reason);
