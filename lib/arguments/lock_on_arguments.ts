@@ -97,7 +97,8 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
     const locked = function (this: This, ...args: B): Promise<Awaited<R>> {
       return promised(() => {
         const parts: KeyPart | readonly KeyPart[] = Reflect.apply(partsOf, undefined, args);
-        const key = spell(identify(this, locked), Array.isArray(parts) ? parts : [parts]);
+        const identity = identify(this, locked);
+        const key = spell(identity, Array.isArray(parts) ? parts : [parts], typeof select === "function");
         return mutex.run(key, () => fn.apply(this, args) as Awaited<R>, { timeout });
       });
     };
@@ -113,8 +114,10 @@ function checkArguments(
   select: unknown,
   options: LockOnArgumentsOptions,
 ): LockOnArgumentsOptions {
-  const { run } = Object(mutex) as Partial<ArgumentMutex>;
-  must(typeof run === "function", "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
+  const { run, acquire, at } = Object(mutex) as Partial<ArgumentMutex & { acquire: unknown; at: unknown }>;
+  // A lock has no keys: it would take the key for the function.
+  const hasKeys = typeof run === "function" && (acquire === undefined || at !== undefined);
+  must(hasKeys, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   // A hole is checked like undefined.
   if (Array.isArray(select)) Array.from(select, (position, i) => checkInteger(position, `select[${i}]`, 0));
   else must(typeof select === "function", "select", "be an array of positions or a function", select);
@@ -181,17 +184,20 @@ function methodIdentification(context: Decorated): (self: unknown, locked: unkno
 let functions = 0;
 
 /** JSON of strings that begin with their type: no two lists of parts are spelled alike. */
-function spell(identity: string, parts: readonly KeyPart[]): string {
-  return JSON.stringify([identity, ...parts.map(spellPart)]);
+function spell(identity: string, parts: readonly KeyPart[], areMade: boolean): string {
+  return JSON.stringify([identity, ...parts.map((part, index) => spellPart(part, index, areMade))]);
 }
 
-function spellPart(part: unknown, index: number): string {
+/** @param isMade Whether a key function made it. */
+function spellPart(part: unknown, index: number, isMade: boolean): string {
   if (part === null) return "null";
   if (typeof part === "object" || typeof part === "function" || typeof part === "symbol") {
-    const what = typeof part === "symbol" ? "a symbol" : quote(part);
+    const rule = "must be a string, number, bigint, boolean, null or undefined";
+    const got = typeof part === "symbol" ? "a symbol" : quote(part);
     throw new TypeError(
-      `selected argument ${index} must be a string, number, bigint, boolean, null or undefined, got ${what}: ` +
-        "pass a key function as select",
+      isMade
+        ? `the key that select returns ${rule}, got ${got}`
+        : `selected argument ${index} ${rule}, got ${got}: pass a key function as select`,
     );
   }
   return `${typeof part} ${part}`;

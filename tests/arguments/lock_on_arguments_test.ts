@@ -1,6 +1,6 @@
 /** lockOnArguments: equal arguments take turns, different ones never look alike. */
 import assert from "node:assert/strict";
-import { type ArgumentMutex, KeyedMutex, lockOnArguments, TimeoutError } from "../../mod.ts";
+import { type ArgumentMutex, KeyedMutex, Lock, lockOnArguments, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith } from "../_tools.ts";
 
@@ -216,7 +216,12 @@ test("lockOnArguments: an object among the arguments asks for a key function", a
   const keyed = lockOnArguments(new KeyedMutex<string>(), (o: object) => o as never)((_: object) =>
     assert.fail("called")
   );
-  await assert.rejects(keyed({}), TypeError);
+  await assert.rejects(
+    keyed({}),
+    new TypeError(
+      "the key that select returns must be a string, number, bigint, boolean, null or undefined, got an object (Object)",
+    ),
+  );
 });
 
 test("lockOnArguments: wrong arguments are refused at once", () => {
@@ -226,7 +231,9 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
   for (const wrong of [-1, 0.5, NaN]) assert.throws(() => lockOnArguments(mutex, [wrong]), RangeError);
   assert.throws(() => lockOnArguments(mutex, ["0"] as never), TypeError);
   const refusal = /^TypeError: mutex must be a KeyedMutex or RedisKeyedMutex, got /;
-  for (const wrong of [undefined, null, 5, {}]) assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
+  for (const wrong of [undefined, null, 5, {}, new Lock(), new KeyedMutex().at(1)]) {
+    assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
+  }
   for (const name of [5, null]) assert.throws(() => lockOnArguments(mutex, [0], { name } as never), TypeError);
   assert.throws(() => lockOnArguments(mutex, [0], { name: "" }), RangeError);
   assert.throws(() => lockOnArguments(mutex, [0], { timeout: -1 }), RangeError);
