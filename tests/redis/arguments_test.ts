@@ -10,6 +10,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
+import { Redis } from "ioredis";
 import { createClient, createClientPool } from "redis";
 import { redisTest } from "./_clients.ts";
 import { test } from "../_test.ts";
@@ -26,6 +27,11 @@ test("constructors reject bad arguments", () => {
   for (const make of makers) {
     assert.throws(() => make(undefined as never, "a" as never), /backend must be a Backend/);
     assert.throws(() => make({} as never, "a" as never), TypeError);
+    // The client itself has functions of the same names.
+    const client = new Redis({ lazyConnect: true });
+    assert.throws(() => make(client as never, "a" as never), /backend must be a Backend made of the client/);
+    const denoClient = { ...silent, sendCommand: silent.eval };
+    assert.throws(() => make(denoClient as never, "a" as never), /backend must be a Backend made of the client/);
     assert.throws(() => make(any, 5 as never), /name must be a string, got 5/);
     assert.throws(() => make(any, "" as never), RangeError);
     for (const ttl of [0, -1, NaN, Infinity, 0.5, 9, 2 ** 31]) {
@@ -53,7 +59,7 @@ test("adapters reject an object that is not their client, before any use", () =>
     ["npm:redis", nodeRedis, [io, deno]],
     ["npm:ioredis", ioRedis, [node, deno]],
     ["Bun \\(RedisClient\\)", bunRedis, [node, io]],
-    ["jsr:@db/redis", denoRedis, [node]],
+    ["jsr:@db/redis", denoRedis, [node, { ...io, duplicate: call }]],
     ["jsr:@db/redis", (client) => denoRedis(deno, client), [deno]],
   ];
   for (const [library, adapter, others] of adapters) {

@@ -43,6 +43,7 @@ export interface DenoRedisClient {
  */
 export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
   checkClient(client, ["evalsha", "eval"], "jsr:@db/redis");
+  must(!("duplicate" in client), "client", "be a client of jsr:@db/redis", client); // it is one of ioredis
   if (subscriber === undefined) return withoutPush(client);
   checkClient(subscriber, ["subscribe"], "jsr:@db/redis", "subscriber");
   const apart = (subscriber as unknown) !== client;
