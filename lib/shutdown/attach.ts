@@ -67,6 +67,7 @@ function isServer(value: unknown): value is ServerLike {
 function hint(value: unknown): string {
   if (typeof value === "function") return "pass the server that app.listen returns";
   if (typeof value !== "object" || value === null) return "pass the server itself";
+  if (has(value, "then")) return "await the promise, and pass the server";
   for (const name of ["server", "listener", "httpServer"]) {
     if (isObject(value, name)) return `pass its property ${name}`;
   }

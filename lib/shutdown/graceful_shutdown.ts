@@ -4,7 +4,7 @@
  * @module
  */
 import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike } from "./attach.ts";
-import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
+import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { ResponseTracker } from "./fetch/response_tracker.ts";
 import { checkBoolean, checkFunction, checkOptions, isThenable, must } from "../internal/check.ts";
 import {
@@ -194,7 +194,7 @@ export class GracefulShutdown implements AsyncDisposable {
     fetchHandler: FetchHandler<A, R>,
     options?: HandlerOptions,
   ): (request: Request, ...rest: A) => Promise<R | Response> {
-    checkFunction(fetchHandler, "fetchHandler");
+    checkFetchHandler(fetchHandler);
     checkOptions(options);
     if (options?.label !== undefined) checkFunction(options.label, "label");
     this.#state.used = true;

@@ -508,6 +508,12 @@ test("GracefulShutdown: bad arguments", async () => {
   await assert.rejects(shutdown.track(wrong(undefined)), TypeError);
   await assert.rejects(shutdown.track(() => {}, wrong(1)), /label must be a string, got 1/);
   assert.throws(() => shutdown.handler(wrong("x")), /fetchHandler must be a function, got "x"/);
+  assert.throws(
+    () => shutdown.handler(wrong({ fetch() {} })),
+    /fetchHandler must be a function \(pass its fetch\), got/,
+  );
+  const app = Object.assign(() => {}, { listen() {} }); // of Express, say
+  assert.throws(() => shutdown.handler(wrong(app)), /\(attach the server that app\.listen returns\), got function/);
   assert.throws(() => shutdown.handler(() => new Response(), { label: wrong(1) }), /label must be a function, got 1/);
   assert.throws(() => shutdown.attach(wrong({})), /server must be a server of .*, got an object \(Object\)/);
   assert.throws(() => shutdown.attach(wrong(undefined)), TypeError);

@@ -173,6 +173,7 @@ test("attach: errors show how to mend the call", () => {
     [emitter({ close() {}, handleUpgrade() {} }), /pass the server of node:http that it runs on/],
     [{ fetch() {}, request() {} }, /wrap its fetch by handler\(\)/],
     [createTcpServer(), /server of node:net or node:tls by track\(\)/],
+    [Promise.resolve(createServer()), /await the promise, and pass the server/],
     [{}, /must be a server of node:http, node:http2, Deno\.serve or Bun\.serve/],
     [undefined, /server must be a server of/],
   ];

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { must } from "../../internal/check.ts";
 import { isDenoInfo, type ResponseTracker } from "./response_tracker.ts";
 import { type InFlight, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
 import { trackUpload } from "./uploads.ts";
@@ -15,6 +16,16 @@ export type FetchHandler<A extends unknown[], R> = (request: Request, ...rest: A
 export interface HandlerOptions {
   /** Names a request in {@linkcode ShutdownReport.remaining}. Default: method and path. */
   readonly label?: ((request: Request) => string) | undefined;
+}
+
+/** An app of node:http is no fetch handler, though it may be a function. */
+export function checkFetchHandler(value: unknown): void {
+  const { fetch, listen } = Object(value) as Record<string, unknown>;
+  const hasListen = typeof listen === "function";
+  let rule = "be a function";
+  if (typeof fetch === "function") rule += " (pass its fetch)";
+  else if (hasListen) rule += " (attach the server that app.listen returns)";
+  must(typeof value === "function" && !hasListen, "fetchHandler", rule, value);
 }
 
 /** Makes a counting handler out of `fn`. */
