@@ -146,5 +146,5 @@ function attributesOf({ resource: { kind, name } }: Entry): Record<string, strin
 function checkMeter(meter: MeterLike): void {
   const { createHistogram, createUpDownCounter, createCounter } = (meter ?? {}) as Partial<MeterLike>;
   const isMeter = [createHistogram, createUpDownCounter, createCounter].every((one) => typeof one === "function");
-  must(isMeter, "meter", "be an OpenTelemetry Meter", meter);
+  must(isMeter, "meter", 'be an OpenTelemetry Meter, such as provider.getMeter("interlock")', meter);
 }

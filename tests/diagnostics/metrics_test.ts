@@ -103,7 +103,7 @@ test("metrics: what is no meter is refused", () => {
   for (const wrong of [undefined, null, {}, { createCounter() {} }]) {
     assert.throws(() => metrics(wrong as never), {
       name: "TypeError",
-      message: /^meter must be an OpenTelemetry Meter/,
+      message: /^meter must be an OpenTelemetry Meter, such as provider\.getMeter\("interlock"\), got/,
     });
   }
 });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { must } from "../../internal/check.ts";
 import { findDeadlocks } from "../deadlock.ts";
 import { type Finding, stuck } from "../finding.ts";
 import { hub } from "../hub.ts";
@@ -13,7 +14,11 @@ import { render } from "./view.ts";
 
 /** The handler that {@linkcode dashboard} returns. It stops observing when it is disposed of. */
 export interface Dashboard extends Disposable {
-  /** Answers a request for the page or for its stream of updates, under any path. */
+  /**
+   * Answers a request for the page or for its stream of updates, under any path.
+   *
+   * @throws {TypeError} if it gets something else, such as the request of a server of node:http.
+   */
   (request: Request): Response;
 }
 
@@ -44,6 +49,7 @@ export function dashboard(): Dashboard {
   const rate = new Rate(() => tracks.events);
   const streams = new Set<Disposable>();
   const handle = (request: Request): Response => {
+    checkRequest(request);
     if (request.method !== "GET" && request.method !== "HEAD") {
       return new Response("Only GET is allowed here.\n", { status: 405, headers: { allow: "GET, HEAD" } });
     }
@@ -61,6 +67,13 @@ export function dashboard(): Dashboard {
       for (const stream of streams) stream[Symbol.dispose]();
     },
   });
+}
+
+/** Frameworks pass requests of their own, and node:http passes one without the whole URL. */
+function checkRequest(request: Request): void {
+  const isRequest = /^https?:/.test(String(Object(request).url));
+  const rule = "be a Request of the fetch standard (a server of node:http needs an adapter, such as @hono/node-server)";
+  must(isRequest, "request", rule, request);
 }
 
 function deadlocks(): Finding[] {

@@ -49,6 +49,17 @@ test("dashboard: a page without anything to load, whose script alone may run", a
   assert.ok(!again.includes(nonce!));
 });
 
+test("dashboard: a request of another kind is refused by an error that shows how to mend it", () => {
+  using show = dashboard();
+  const ofNode = { method: "GET", url: "/locks", headers: {} };
+  for (const wrong of [ofNode, { req: new Request(ADDRESS) }, undefined]) {
+    assert.throws(() => show(wrong as never), {
+      name: "TypeError",
+      message: /^request must be a Request of the fetch standard \(a server of node:http needs an adapter, such as/,
+    });
+  }
+});
+
 test("dashboard: it reads only", async () => {
   using show = dashboard();
   for (const method of ["POST", "PUT", "DELETE"]) {
