@@ -5,6 +5,7 @@
  * @module
  */
 import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
+import { show } from "../internal/show.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
 import { forceRelease, inspect } from "./inspect.ts";
@@ -45,6 +46,10 @@ import { SpecLock } from "./internal/spec_lock.ts";
 export class RedisKeyedMutex {
   readonly #connection: RedisConnection;
   readonly #settings: Settings;
+
+  static {
+    show(RedisKeyedMutex, (mutex) => ({ prefix: mutex.#settings.prefix }));
+  }
 
   /**
    * Makes a handle; nothing is sent to Redis yet.

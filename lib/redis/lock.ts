@@ -6,6 +6,7 @@
  */
 import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
+import { show } from "../internal/show.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
 import { forceRelease, inspect } from "./inspect.ts";
@@ -50,6 +51,7 @@ export class RedisLock implements Acquirable<Lease> {
 
   static {
     setPlace(RedisLock, (lock) => placeOf(lock.#spec));
+    show(RedisLock, (lock) => ({ name: lock.#spec.resource.name }));
   }
 
   /**

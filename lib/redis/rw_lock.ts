@@ -5,6 +5,7 @@
  * @module
  */
 import { checkName, quote } from "../internal/check.ts";
+import { show } from "../internal/show.ts";
 import type { Acquirable } from "../types.ts";
 import { forceRelease, inspect } from "./inspect.ts";
 import type { Inspection } from "./inspect.ts";
@@ -47,6 +48,10 @@ export class RedisRwLock {
   /** The exclusive side. */
   readonly writer: Acquirable<Lease>;
   readonly #spec: ResourceSpec;
+
+  static {
+    show(RedisRwLock, (lock) => ({ name: lock.#spec.resource.name }));
+  }
 
   /**
    * Makes a handle; nothing is sent to Redis yet.

@@ -6,6 +6,7 @@
  */
 import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
+import { show } from "../internal/show.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
 import { forceRelease, inspect } from "./inspect.ts";
@@ -53,6 +54,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
 
   static {
     setPlace(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
+    show(RedisSemaphore, (semaphore) => ({ name: semaphore.#spec.resource.name, permits: semaphore.permits }));
   }
 
   /**

@@ -1,12 +1,12 @@
 /** console.log of everything public: its class, its name and its public state. */
 import assert from "node:assert/strict";
-import { inspect } from "node:util";
 import {
   acquireAll,
   Barrier,
   BoundedSemaphore,
   Condition,
   Event,
+  GracefulShutdown,
   KeyedMutex,
   Lock,
   RateLimiter,
@@ -15,17 +15,9 @@ import {
   SetEvent,
   TimeoutLock,
 } from "../../mod.ts";
+import { logged } from "../_logged.ts";
 import { test } from "../_test.ts";
 import { watch } from "../_tools.ts";
-
-type Inspect = (value: unknown, options: { colors: boolean }) => string;
-
-/** The text that console.log writes on this run-time. */
-function logged(...values: unknown[]): string {
-  const { Deno, Bun } = globalThis as { Deno?: { inspect: Inspect }; Bun?: { inspect: Inspect } };
-  const format = (Deno ?? Bun)?.inspect ?? inspect;
-  return values.map((value) => format(value, { colors: false })).join(" ").replaceAll('"', "'");
-}
 
 const name = "orders";
 
@@ -43,10 +35,11 @@ test("show: the class, the name and the public state", () => {
     [new KeyedMutex({ name }), "KeyedMutex { name: 'orders', size: 0 }"],
     [new KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
     [new RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
+    [new GracefulShutdown({ signals: [] }), "GracefulShutdown { ready: true, active: 0, labels: [] }"],
     [new RateLimiter(3, 100, { name }), "RateLimiter { name: 'orders', limit: 3, interval: 100, waiting: 0 }"],
   ];
-  for (const [thing, text] of expected) assert.equal(logged(thing).replace(/\s+/g, " "), text);
-  const rw = logged(new RwLock({ name })).replace(/\s+/g, " ");
+  for (const [thing, text] of expected) assert.equal(logged(thing), text);
+  const rw = logged(new RwLock({ name }));
   assert.match(
     rw,
     /^RwLock { name: 'orders', reader: RwLockSide { .*locked: false, waiting: 0 },? writer: RwLockSide {/,
@@ -63,7 +56,7 @@ test("show: the state changes, and guards show whether they are held", async () 
   assert.equal(logged(guard), "Guard { held: false }");
   (await waiter.promise).release();
   const group = await acquireAll([lock]);
-  assert.match(logged(group).replace(/\s+/g, " "), /^GuardGroup { held: true, guards: \[ Guard { held: true } \] }$/);
+  assert.match(logged(group), /^GuardGroup { held: true, guards: \[ Guard { held: true } \] }$/);
   await group.release();
 });
 

@@ -5,6 +5,7 @@
  * @module
  */
 import { promised } from "../../internal/check.ts";
+import { show } from "../../internal/show.ts";
 import { explain } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
@@ -23,6 +24,10 @@ export class LeaseHandle implements Lease {
   readonly #call: object;
   readonly #hold: LeaseHold;
   #release: Promise<boolean> | undefined;
+
+  static {
+    show(HeldLease, ["id", "held", "fencingToken"], "Lease");
+  }
 
   constructor(spec: ResourceSpec, grant: Grant) {
     this.#spec = spec;

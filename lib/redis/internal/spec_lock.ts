@@ -5,6 +5,7 @@
  */
 import { promised, readWaitOptions } from "../../internal/check.ts";
 import { type Place, setPlace } from "../../internal/place.ts";
+import { show } from "../../internal/show.ts";
 import type { Acquirable, WaitOptions } from "../../types.ts";
 import { acquireLease, tryAcquireLease } from "./replicated.ts";
 import type { Lease } from "../lease.ts";
@@ -16,6 +17,7 @@ export class SpecLock implements Acquirable<Lease> {
 
   static {
     setPlace(SpecLock, (lock) => placeOf(lock.#spec));
+    show(SpecLock, (lock) => stateOf(lock.#spec), "Acquirable");
   }
 
   constructor(spec: ResourceSpec) {
@@ -33,6 +35,10 @@ export class SpecLock implements Acquirable<Lease> {
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
   }
+}
+
+function stateOf({ resource: { kind, name, key } }: ResourceSpec): object {
+  return { kind, name, key };
 }
 
 /** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
