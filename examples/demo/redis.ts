@@ -3,20 +3,13 @@ import type { ChildProcess } from "node:child_process";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { createClient } from "redis";
 import { kill, startScript } from "../shared/processes.ts";
+import { connect } from "../shared/redis.ts";
 import { startServer } from "../shared/redis_server.ts";
 import { type Lane, Stage } from "./lanes.ts";
 
 const WORKERS = 4;
 const worker = fileURLToPath(new URL("./redis_worker.ts", import.meta.url));
-
-async function answers(url: string): Promise<void> {
-  const client = createClient({ url });
-  client.on("error", () => {});
-  await client.connect();
-  client.destroy();
-}
 
 /** Lets the workers take turns, kills the holder; returns the milliseconds until the next one held. */
 async function takeTurns(url: string, lanes: readonly Lane[], children: ChildProcess[]): Promise<number> {
@@ -52,7 +45,7 @@ async function main(): Promise<void> {
   };
   process.once("SIGINT", () => void end().then(() => process.exit(130)));
   try {
-    await answers(url);
+    (await connect(url)).close(); // a server that has just been started needs a moment
     stage.say(`${WORKERS} processes share one RedisLock with a ttl of 1 s. Then the holder gets kill -9.\n`);
     const names = Array.from({ length: WORKERS }, (_, i) => `process ${i + 1}`);
     const took = await stage.picture(names, (lanes) => takeTurns(url, lanes, children));

@@ -49,9 +49,11 @@ function indent(text: string): string {
 /** The fourth program needs a Redis and a second process. */
 async function showStuckHolder(children: ChildProcess[]): Promise<void> {
   const title = "4  The holder is stuck in another process";
-  const server = await startServer().catch((error: Error) => console.log(`\n${bold(title)}\n  ${error.message}`));
+  const explain = (error: Error) => console.log(`\n${bold(title)}\n  ${error.message}`);
+  const server = await startServer().catch(explain);
   if (!server) return;
-  const connection = await connect(server.url);
+  const connection = await connect(server.url).catch(explain);
+  if (!connection) return await server.stop();
   try {
     const worker = fileURLToPath(new URL("./stuck_holder_process.ts", import.meta.url));
     await new Promise<void>((resolve) => children.push(startScript(worker, [server.url], () => resolve())));

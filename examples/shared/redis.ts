@@ -13,7 +13,7 @@ export async function connect(url = process.env.REDIS_URL): Promise<{ backend: B
   try {
     await client.connect();
   } catch (cause) {
-    throw new Error(`Cannot connect to Redis at ${url}: ${(cause as Error).message}`, { cause });
+    throw new Error(`Cannot connect to Redis at ${new URL(url).host}: ${(cause as Error).message}`, { cause });
   }
   return { backend: nodeRedis(client), close: () => client.destroy() };
 }
