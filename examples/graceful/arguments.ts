@@ -15,7 +15,8 @@ const USAGE = `Usage: graceful_server [--port N] [--hostname NAME] [--grace MS] 
   --delay     ms after the signal during which new connections are still accepted. Default: 0`;
 
 /** Reads it; throws a RangeError whose message shows the usage. */
-export function serverArguments(args: readonly string[]): ServerArguments {
+export function serverArguments(given: readonly string[]): ServerArguments {
+  const args = given.flatMap((arg) => /^(--\w+)=(.*)$/s.exec(arg)?.slice(1) ?? [arg]);
   const found: ServerArguments = { port: 8000, hostname: "127.0.0.1", grace: 10_000, delay: 0 };
   for (let i = 0; i < args.length; i += 2) {
     const [name = "", value] = [args[i]?.replace(/^--/, ""), args[i + 1]];
@@ -31,6 +32,10 @@ export function serverArguments(args: readonly string[]): ServerArguments {
 
 /** The same for a program: a wrong argument is a line on stderr and exit code 2. */
 export function argumentsOrExit(args: readonly string[], exit: (code: number) => never): ServerArguments {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(USAGE);
+    return exit(0);
+  }
   try {
     return serverArguments(args);
   } catch (error) {

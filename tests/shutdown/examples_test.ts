@@ -1,5 +1,6 @@
 /** The servers of examples/ as processes. Started by Deno it is done for all three run-times; by another one for itself. */
 import assert from "node:assert/strict";
+import { serverArguments } from "../../examples/graceful/arguments.ts";
 import { runtime, test } from "../_test.ts";
 import { said, signal, start } from "./round.ts";
 import type { RuntimeName } from "./runtimes.ts";
@@ -24,3 +25,12 @@ for (const name of (Object.keys(EXAMPLES) as RuntimeName[]).filter((name) => run
     await first.ended;
   });
 }
+
+test("examples: the command line takes both spellings of a value, and names what is wrong", () => {
+  assert.equal(serverArguments(["--port=0", "--grace", "5"]).port, 0);
+  assert.throws(
+    () => serverArguments(["--port=abc"]),
+    /^RangeError: --port must be a whole number .*got "abc"\nUsage: /,
+  );
+  assert.throws(() => serverArguments(["--prot=0"]), /^RangeError: Unknown argument "--prot"\nUsage: /);
+});
