@@ -154,8 +154,10 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   readonly #acquired: readonly AnyGuard[];
   #released: Promise<void> | undefined;
 
+  static readonly name = "GuardGroup";
+
   static {
-    show(Group, ["held", "guards"], "GuardGroup");
+    show(Group, ["held", "guards"]);
   }
 
   constructor(guards: readonly AnyGuard[], indexes: readonly number[]) {

@@ -145,9 +145,11 @@ class Key<K> implements KeyedLock {
   readonly #mutex: KeyedMutex<K>;
   readonly #key: K;
 
+  static readonly name = "KeyedLock";
+
   static {
     setPlace(Key, (one) => ({ owner: one.#mutex, key: one.#key }));
-    show(Key, ["name", "key", "locked", "waiting"], "KeyedLock");
+    show(Key, ["name", "key", "locked", "waiting"]);
   }
 
   constructor(mutex: KeyedMutex<K>, key: K) {

@@ -81,9 +81,11 @@ class Side implements RwLockSide, Owner {
   readonly kind: "reader" | "writer";
   readonly #permits: Permits;
 
+  static readonly name = "RwLockSide";
+
   static {
     setPlace(Side, (side) => ({ owner: side.#permits }));
-    show(Side, ["name", "locked", "waiting"], "RwLockSide");
+    show(Side, ["name", "locked", "waiting"]);
   }
 
   constructor(permits: Permits, kind: "reader" | "writer") {

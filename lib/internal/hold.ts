@@ -36,8 +36,10 @@ export class Hold implements Guard, Waiter<Hold> {
   /** Undefined once it is spent. */
   #owner: Owner | Borrower | undefined;
 
+  static readonly name = "Guard";
+
   static {
-    show(Hold, ["held"], "Guard");
+    show(Hold, ["held"]);
   }
 
   constructor(owner: Owner, permits = 1) {

@@ -1,5 +1,5 @@
 /**
- * The text that `console.log` shows of a public object: its class and its public state. Deno, Node and Bun all look
+ * The text that `console.log` shows of a public object: its class and some of its state. Deno, Node and Bun all look
  * for the same symbol.
  *
  * @module
@@ -12,28 +12,22 @@ interface Shown {
 }
 
 /**
- * Shows the state of all instances of a class, without members that are undefined.
+ * Shows these members of all instances of a class, without those that are undefined. A private class has a static `name`
+ * for its users.
  *
- * @param state The getters to show, or a function that returns what to show.
- * @param publicName The name that users know a private class by, in error messages, too. Default: its own.
+ * @param stateOf Returns the object that has the members. Default: the instance.
  */
-export function show<T extends object>(
-  shownClass: { readonly prototype: T; readonly name: string },
-  state: readonly (keyof T & string)[] | ((thing: T) => object),
-  publicName = shownClass.name,
+export function show<T extends object, S extends object = T>(
+  { prototype }: { readonly prototype: T },
+  keys: readonly (keyof S & string)[],
+  stateOf?: (thing: T) => S,
 ): void {
-  Object.defineProperty(shownClass, "name", { value: publicName });
-  const read = typeof state === "function" ? state : readerOf(state);
-  (shownClass.prototype as Shown)[INSPECT] = function (this: Shown, _, options, inspect) {
-    let members: [string, unknown][] = [];
+  (prototype as Shown)[INSPECT] = function (this: Shown, _, options, inspect) {
+    const shown: Record<string, unknown> = {};
     try {
-      members = Object.entries(read(this as T));
+      const state = (stateOf?.(this as T) ?? this) as S;
+      for (const key of keys) if (state[key] !== undefined) shown[key] = state[key];
     } catch { /* a prototype has no state */ }
-    const shown = Object.fromEntries(members.filter(([, value]) => value !== undefined));
     return `${this.constructor.name} ${inspect(shown, options)}`;
   };
-}
-
-function readerOf<T extends object>(keys: readonly (keyof T & string)[]): (thing: T) => object {
-  return (thing) => Object.fromEntries(keys.map((key) => [key, thing[key]]));
 }

@@ -41,8 +41,10 @@ export interface Task<T> {
 }
 
 export class RunningTask<T> implements Task<T> {
+  static readonly name = "Task";
+
   static {
-    show(RunningTask, ["status"], "Task");
+    show(RunningTask, ["status"]);
   }
 
   #status: TaskStatus = "running";

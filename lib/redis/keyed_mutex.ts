@@ -48,7 +48,7 @@ export class RedisKeyedMutex {
   readonly #settings: Settings;
 
   static {
-    show(RedisKeyedMutex, (mutex) => ({ prefix: mutex.#settings.prefix }));
+    show(RedisKeyedMutex, ["prefix"], (mutex) => mutex.#settings);
   }
 
   /**

@@ -51,7 +51,7 @@ export class RedisLock implements Acquirable<Lease> {
 
   static {
     setPlace(RedisLock, (lock) => placeOf(lock.#spec));
-    show(RedisLock, (lock) => ({ name: lock.#spec.resource.name }));
+    show(RedisLock, ["name"], (lock) => lock.#spec.resource);
   }
 
   /**

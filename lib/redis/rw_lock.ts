@@ -50,7 +50,7 @@ export class RedisRwLock {
   readonly #spec: ResourceSpec;
 
   static {
-    show(RedisRwLock, (lock) => ({ name: lock.#spec.resource.name }));
+    show(RedisRwLock, ["name"], (lock) => lock.#spec.resource);
   }
 
   /**

@@ -54,7 +54,7 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
 
   static {
     setPlace(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
-    show(RedisSemaphore, (semaphore) => ({ name: semaphore.#spec.resource.name, permits: semaphore.permits }));
+    show(RedisSemaphore, ["name", "permits"], (one) => ({ ...one.#spec.resource, permits: one.permits }));
   }
 
   /**

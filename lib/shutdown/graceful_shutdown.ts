@@ -7,7 +7,6 @@ import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike 
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { ResponseTracker } from "./fetch/response_tracker.ts";
 import { checkBoolean, checkFunction, checkOptions, isThenable, must } from "../internal/check.ts";
-import { show } from "../internal/show.ts";
 import {
   checkLabel,
   type GracefulShutdownOptions,
@@ -79,10 +78,6 @@ export class GracefulShutdown implements AsyncDisposable {
   #signalledAt: number | undefined;
   #started: boolean;
   #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
-
-  static {
-    show(GracefulShutdown, ["ready", "active", "labels"]);
-  }
 
   /** Resolves when everything is over. Never rejects. */
   readonly finished: Promise<ShutdownReport>;

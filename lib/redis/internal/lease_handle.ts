@@ -18,6 +18,8 @@ import { giveBack } from "./lease_release.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 
 export class LeaseHandle implements Lease {
+  static readonly name = "Lease";
+
   readonly id: string;
   readonly fencingToken: number;
   readonly #spec: ResourceSpec;
@@ -26,7 +28,7 @@ export class LeaseHandle implements Lease {
   #release: Promise<boolean> | undefined;
 
   static {
-    show(HeldLease, ["id", "held", "fencingToken"], "Lease");
+    show(LeaseHandle, ["id", "held", "fencingToken"]);
   }
 
   constructor(spec: ResourceSpec, grant: Grant) {

@@ -15,9 +15,11 @@ import { runHolding } from "./run_holding.ts";
 export class SpecLock implements Acquirable<Lease> {
   readonly #spec: ResourceSpec;
 
+  static readonly name = "Acquirable";
+
   static {
     setPlace(SpecLock, (lock) => placeOf(lock.#spec));
-    show(SpecLock, (lock) => stateOf(lock.#spec), "Acquirable");
+    show(SpecLock, ["kind", "name", "key"], (lock) => lock.#spec.resource);
   }
 
   constructor(spec: ResourceSpec) {
@@ -35,10 +37,6 @@ export class SpecLock implements Acquirable<Lease> {
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
   }
-}
-
-function stateOf({ resource: { kind, name, key } }: ResourceSpec): object {
-  return { kind, name, key };
 }
 
 /** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
