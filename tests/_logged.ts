@@ -1,4 +1,4 @@
-/** What console.log shows of an object, on any run-time. */
+/** The text that console.log writes, on any run-time. */
 import { inspect } from "node:util";
 
 type Inspect = (value: unknown, options: { colors: boolean }) => string;
