@@ -13,7 +13,7 @@ redisTest("console.log shows classes, names and public state", async ({ backend 
     [new RedisKeyedMutex(backend), "RedisKeyedMutex { prefix: 'interlock:' }"],
     [table, "RedisRwLock { name: 'table' }"],
     [table.reader, "Acquirable { kind: 'redis-reader', name: 'table' }"],
-    [new RedisKeyedMutex(backend).at("ann"), "Acquirable { kind: 'redis-key', name: 'interlock:', key: 'ann' }"],
+    [new RedisKeyedMutex(backend).at("ann"), "Acquirable { kind: 'redis-key', key: 'ann' }"],
   ];
   for (const [thing, text] of expected) assert.equal(logged(thing), text);
   const lease = await lock.acquire();
