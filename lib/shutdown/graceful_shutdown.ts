@@ -6,7 +6,7 @@
 import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { ResponseTracker } from "./fetch/response_tracker.ts";
-import { checkBoolean, checkFunction, checkOptions, isThenable, must } from "../internal/check.ts";
+import { checkBoolean, checkFunction, checkOptions } from "../internal/check.ts";
 import {
   checkLabel,
   type GracefulShutdownOptions,
@@ -16,9 +16,11 @@ import {
 } from "./options.ts";
 import { listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
-import { type InFlight, ShutdownState } from "./shutdown_state.ts";
+import { ShutdownState } from "./shutdown_state.ts";
+import { checkWork, countWork } from "./work.ts";
 import { checkWebSocket, countWebSocket, type WebSocketLike } from "./web_socket.ts";
 import { ClosedError } from "../errors.ts";
+import { show } from "../internal/show.ts";
 
 export type { AttachOptions, ServerLike } from "./attach.ts";
 export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
@@ -81,6 +83,10 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** Resolves when everything is over. Never rejects. */
   readonly finished: Promise<ShutdownReport>;
+
+  static {
+    show(GracefulShutdown, ["ready", "active", "labels"]);
+  }
 
   /**
    * Starts to listen for the OS signals.
@@ -159,19 +165,13 @@ export class GracefulShutdown implements AsyncDisposable {
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
     try {
-      checkTracked(work);
+      checkWork(work);
       checkLabel(label);
       this.#use("track");
     } catch (error) {
       return Promise.reject(error);
     }
-    const isFunction = typeof work === "function";
-    const entry: InFlight = { label: label ?? ((isFunction && work.name) || "task") };
-    this.#state.inFlight.add(entry);
-    const drop = () => void this.#state.inFlight.delete(entry);
-    if (isFunction) return called(work, this.signal, drop);
-    Promise.resolve(work).then(drop, drop); // a `then` that throws counts as a rejection
-    return work;
+    return countWork(this.#state, work, label);
   }
 
   /**
@@ -296,18 +296,5 @@ export class GracefulShutdown implements AsyncDisposable {
     if (performance.now() - this.#signalledAt < this.#settings.debounce) return;
     this.#ignoreSignals();
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
-  }
-}
-
-function checkTracked(work: unknown): void {
-  must(typeof work === "function" || isThenable(work), "work", "be a promise or a function", work);
-}
-
-/** An async function of its own, so that the run-time reports a rejection that is not handled. */
-async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, drop: () => void): Promise<Awaited<T>> {
-  try {
-    return await work(signal);
-  } finally {
-    drop();
   }
 }

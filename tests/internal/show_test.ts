@@ -6,6 +6,7 @@ import {
   BoundedSemaphore,
   Condition,
   Event,
+  GracefulShutdown,
   KeyedMutex,
   Lock,
   RateLimiter,
@@ -34,6 +35,7 @@ test("show: the class, the name and the public state", () => {
     [new KeyedMutex({ name }), "KeyedMutex { name: 'orders', size: 0 }"],
     [new KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
     [new RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
+    [new GracefulShutdown({ signals: [] }), "GracefulShutdown { ready: true, active: 0, labels: [] }"],
     [new RateLimiter(3, 100, { name }), "RateLimiter { name: 'orders', limit: 3, interval: 100, waiting: 0 }"],
   ];
   for (const [thing, text] of expected) assert.equal(logged(thing), text);

@@ -1,0 +1,35 @@
+/**
+ * Work of the user that counts as in flight until it settles. Invariant: each piece is in flight from the call of `track`
+ * until its promise has settled, however it settles.
+ *
+ * @module
+ */
+import { isThenable, must } from "../internal/check.ts";
+import type { InFlight, ShutdownState } from "./shutdown_state.ts";
+
+/** A promise, or a function to call with the shutdown's signal. */
+export type Work = PromiseLike<unknown> | ((signal: AbortSignal) => unknown);
+
+export function checkWork(work: unknown): void {
+  must(typeof work === "function" || isThenable(work), "work", "be a promise or a function", work);
+}
+
+/** Returns the same promise, or one for the function's result. */
+export function countWork({ inFlight, ending }: ShutdownState, work: Work, label?: string): PromiseLike<unknown> {
+  const isFunction = typeof work === "function";
+  const entry: InFlight = { label: label ?? ((isFunction && work.name) || "task") };
+  inFlight.add(entry);
+  const drop = () => void inFlight.delete(entry);
+  if (isFunction) return called(work, ending.signal, drop);
+  Promise.resolve(work).then(drop, drop); // a `then` that throws counts as a rejection
+  return work;
+}
+
+/** An async function of its own, so that the run-time reports a rejection that is not handled. */
+async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, drop: () => void): Promise<Awaited<T>> {
+  try {
+    return await work(signal);
+  } finally {
+    drop();
+  }
+}
