@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type CancelRegistration, onCancel } from "./internal/cancellation.ts";
+import { type CancelRegistration, isClockReadable, onCancel } from "./internal/cancellation.ts";
 import {
   checkFunction,
   checkInteger,
@@ -21,6 +21,9 @@ import { StartLog } from "./internal/start_log.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
 import { describe, grant, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** More than the error of a sum of times in ms: a timer for 100 ms must not be set to 101. */
+const ROUNDING = 1e-6;
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
 export interface RateLimiterOptions extends WaitOptions {
@@ -228,8 +231,10 @@ export class RateLimiter {
     this.#timer = undefined;
     this.#due = due;
     if (due === Infinity) return;
-    this.#timer = onCancel({ timeout: Math.max(0, due - this.#now()) }, () => {
-      this.#latest = Math.max(this.#latest, due); // the clock of replaced timers cannot always be read
+    const isReadable = isClockReadable();
+    this.#timer = onCancel({ timeout: Math.max(0, due - this.#now() - ROUNDING) }, () => {
+      // On a clock that cannot be read the timer is right, also about starts that were postponed since.
+      this.#latest = Math.max(this.#latest, isReadable ? due : this.#starts.readyAt(next!.permits));
       this.#due = Infinity;
       this.#serve();
     });

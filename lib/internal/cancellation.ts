@@ -22,6 +22,8 @@ import { TimeoutError } from "../errors.ts";
 import type { WaitLimits } from "./check.ts";
 import { type Clock, type Timed, TimerRegistry } from "./timers.ts";
 
+export { isClockReadable } from "./timers.ts";
+
 /** How a wait was cancelled. */
 export type CancelOutcome = "timeout" | "aborted";
 

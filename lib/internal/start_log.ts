@@ -22,7 +22,10 @@ export class StartLog {
   /** When `permits` starts are allowed, by the clock of {@linkcode tryAdd}. O(1). */
   readyAt(permits: number): number {
     const expiring = this.#size + permits - this.#limit;
-    return expiring <= 0 ? -Infinity : this.#at(expiring - 1) + this.#interval;
+    if (expiring <= 0) return -Infinity;
+    const start = this.#at(expiring - 1);
+    const ready = start + this.#interval;
+    return ready - start < this.#interval ? ready * (1 + Number.EPSILON) : ready; // rounded down: one step up
   }
 
   /** Records `permits` starts and returns true if they are allowed at `now`; else changes nothing. */

@@ -47,13 +47,14 @@ function areMarkedFake(): boolean {
   return "clock" in setTimeout;
 }
 
+/** Whether `performance.now` shows the time of the timers that are set now. */
+export function isClockReadable(): boolean {
+  return (setTimeout === firstSetTimeout && !areMarkedFake()) || performance.now !== firstNow;
+}
+
 // When this module was loaded.
 const firstSetTimeout = globalThis.setTimeout;
-const firstNow = /* @__PURE__ */ readNow();
-
-function readNow(): () => number {
-  return performance.now;
-}
+const firstNow = /* @__PURE__ */ (() => performance.now)();
 
 /** The registries for calls that are made now: of time-outs that keep the process alive, and of the others. */
 const latest: Record<"true" | "false", TimerRegistry | undefined> = { true: undefined, false: undefined };
@@ -78,8 +79,10 @@ export class TimerRegistry implements Clock {
   readonly #setTimeout = globalThis.setTimeout;
   readonly #clearTimeout = globalThis.clearTimeout;
   readonly #performance = performance;
-  readonly #now = readNow();
+  readonly #now = performance.now;
   readonly #isMarkedFake = areMarkedFake();
+  /** Whether its times can be read between its timers, so that deadlines of several calls can be compared. */
+  readonly #isReadable = isClockReadable();
 
   constructor(keepsAlive: boolean, onDue: OnDue) {
     this.#keepsAlive = keepsAlive;
@@ -91,11 +94,6 @@ export class TimerRegistry implements Clock {
     const registry = latest[`${keepsAlive}`];
     if (registry?.isInForce() && registry.#isReadable) return registry;
     return latest[`${keepsAlive}`] = new TimerRegistry(keepsAlive, onDue);
-  }
-
-  /** Whether `now` and the timers show the same time, so that deadlines of several calls can be compared. */
-  get #isReadable(): boolean {
-    return (this.#setTimeout === firstSetTimeout && !this.#isMarkedFake) || this.#now !== firstNow;
   }
 
   isInForce(): boolean {
