@@ -137,7 +137,8 @@ function figures(suite: Suite): string[] {
 }
 
 const FIGURES = `Of the quiet session: medians of the rounds in the shared process, ± half of the distance between the
-quartiles; the first three rounds do not count. Cold: the first round of a process of its own, the best of three.
+quartiles; the first three rounds do not count. Cold: the first round of a process of its own, the best of three. A row
+without a cold figure was not measured again in the latest session: it keeps the figures of an earlier one.
 `;
 
 function tableOf({ name, unit }: Situation, suite: Suite): string {
