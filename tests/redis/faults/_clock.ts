@@ -6,7 +6,8 @@ import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Server } from "../_server.ts";
 
 const KEY = "test:clock";
-const READS = "local now = time[1] * 1000000 + time[2]\n";
+const READS = "local time = call('TIME')\n";
+const SHIFTS = `time[1] = string.format('%.0f', time[1] + (call('GET', '${KEY}') or 0))\n`;
 
 /** Runs scripts with the clock that {@linkcode setClock} sets. */
 export function byClock(backend: Backend): Backend {
@@ -15,12 +16,12 @@ export function byClock(backend: Backend): Backend {
     evalsha: () => Promise.reject(new Error("NOSCRIPT")),
     eval: (source, keys, args) => {
       if (!source.includes(READS)) throw new Error("a script that reads the time in another way");
-      return backend.eval(source.replace(READS, `${READS}now = now + (call('GET', '${KEY}') or 0)\n`), keys, args);
+      return backend.eval(source.replace(READS, READS + SHIFTS), keys, args);
     },
   };
 }
 
 /** Sets the server's clock to this number of seconds ahead of the machine's; negative values are behind. */
 export async function setClock(server: Server, seconds: number): Promise<void> {
-  await server.send("SET", KEY, seconds * 1e6);
+  await server.send("SET", KEY, seconds);
 }
