@@ -151,7 +151,7 @@ test("watchdog: a reader inside of a reader, with a writer between them", () =>
 
 test("watchdog: innocent programs cause no finding", () =>
   watched(async (findings, time) => {
-    const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+    const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)); // by the fake clock
     const a = new Lock(), b = new Lock(), outer = new Semaphore(2), inner = new Semaphore(2);
     const nested = () => a.run(() => b.run(() => sleep(700)));
     const pooled = () => outer.run(() => inner.run(() => sleep(700)));

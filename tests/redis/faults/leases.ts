@@ -32,7 +32,7 @@ async function lateReleases(harness: Harness): Promise<void> {
       harness.figures.acquisitions++;
       harness.server.pause();
       const released = lease.release();
-      await sleep(1000);
+      await sleep(1000); // how long the fault lasts; the outcome is the same for any length
       harness.server.resume();
       const outcome = await released.catch(String);
       harness.must(outcome === true, `a release with a late answer ended with ${outcome}`);
