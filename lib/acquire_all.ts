@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isThenable, must, readWaitOptions } from "./internal/check.ts";
+import { isThenable, must, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
@@ -86,7 +86,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
   const order = new LockOrder(things);
   try {
-    if (signal?.aborted) throw signal.reason;
+    throwIfAborted({ signal }); // the list may be empty
     const guards = await acquireEach(things, order, restOf(signal, timeout));
     return new Group(guards, order.indexes) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
@@ -99,9 +99,12 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 
 /** The options for the next thing. */
 function restOf(signal: AbortSignal | undefined, timeout: number): () => WaitOptions | undefined {
-  if (timeout === Infinity) return () => signal && { signal };
   const deadline = performance.now() + timeout;
-  return () => ({ signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) });
+  return () => {
+    throwIfAborted({ signal }); // a free thing is acquired without it
+    if (timeout === Infinity) return signal && { signal };
+    return { signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) };
+  };
 }
 
 /** While a watchdog is on, the message of the wait that timed out ends with the holder, and so does this one. */
@@ -124,8 +127,9 @@ async function acquireEach(
   try {
     for (const [i, index] of indexes.entries()) {
       const thing = things[index]!;
+      const options = rest();
       const free = i < locals ? thing.tryAcquire() as AnyGuard | undefined : undefined;
-      acquired.push(guards[index] = free ?? await thing.acquire(rest()));
+      acquired.push(guards[index] = free ?? await thing.acquire(options));
     }
   } catch (error) {
     await giveBack(acquired); // its errors must not replace the cause

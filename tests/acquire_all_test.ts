@@ -360,3 +360,15 @@ test("acquireAll: transfers between random accounts keep the sum, and all end", 
     assert.equal(balances.reduce((sum, balance) => sum + balance), 600);
     assert.equal(accounts.size, 0);
   }));
+
+test("acquireAll: an abort between two grants rejects, also where the rest is free", async () => {
+  const [first, second] = [new Lock(), new Lock()];
+  const guard = await first.acquire();
+  const controller = new AbortController();
+  const reason = new Error("no longer wanted");
+  const all = acquireAll([first, second], { signal: controller.signal });
+  guard.release(); // grants `first` in this step
+  controller.abort(reason);
+  await assert.rejects(all, (error) => error === reason);
+  assert.deepEqual([first.locked, second.locked], [false, false]);
+});

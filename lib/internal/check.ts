@@ -144,7 +144,7 @@ export function admit(options: WaitOptions | undefined): WaitLimits | undefined 
 }
 
 /** Throws the reason of a signal that is aborted. */
-export function throwIfAborted(limits: Partial<WaitLimits> | undefined): void {
+export function throwIfAborted(limits: Pick<WaitOptions, "signal"> | undefined): void {
   if (limits?.signal?.aborted) throw limits.signal.reason;
 }
 
