@@ -7,18 +7,25 @@ import { test } from "../_test.ts";
 import { closeIo, until } from "../redis/_clients.ts";
 import { freePort, Server } from "../redis/_server.ts";
 
+/** A node. It also listens on its port plus 10,000, which no version before 7.0 can change; both must be free. */
+async function startNode(): Promise<Server> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = 10_000 + Math.floor(Math.random() * 12_000); // both stay below the ports that the system hands out
+    const free = await Promise.all([freePort(port), freePort(port + 10_000)]).then(() => true, () => false);
+    if (free) return await Server.startAt(port, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000");
+  }
+  throw new Error("no two free ports that are 10,000 apart");
+}
+
 async function startCluster(): Promise<Server[]> {
-  // By default the nodes talk on their port plus 10,000, which another process may be using.
-  const ports = [await freePort(), await freePort(), await freePort()];
-  const start = (port: number) =>
-    Server.start("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", String(port));
-  const nodes = await Promise.all(ports.map(start));
+  const nodes = [await startNode(), await startNode(), await startNode()];
   const ends = [0, 5461, 10923, 16384];
   for (const [i, node] of nodes.entries()) {
     await node.send("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
-    await node.send("CLUSTER", "ADDSLOTSRANGE", ends[i]!, ends[i + 1]! - 1);
+    const slots = Array.from({ length: ends[i + 1]! - ends[i]! }, (_, slot) => ends[i]! + slot);
+    await node.send("CLUSTER", "ADDSLOTS", ...slots);
   }
-  for (const node of nodes.slice(1)) await node.send("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port, ports[0]!);
+  for (const node of nodes.slice(1)) await node.send("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port);
   for (const node of nodes) {
     await until(async () => {
       const info = String(await node.send("CLUSTER", "INFO"));

@@ -13,10 +13,10 @@ import process from "node:process";
 import { findServer } from "./_find_server.ts";
 import { Wire } from "./_wire.ts";
 
-/** A port of the loopback interface that no process listens on. */
-export async function freePort(): Promise<number> {
+/** A port of the loopback interface that no process listens on. Rejects if `wanted` is in use. */
+export async function freePort(wanted = 0): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(wanted, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise<void>((resolve) => server.close(() => resolve()));
   return port;
@@ -36,7 +36,11 @@ export class Server implements AsyncDisposable {
   }
 
   static async start(...args: string[]): Promise<Server> {
-    const server = new Server(await freePort(), args);
+    return await Server.startAt(await freePort(), ...args);
+  }
+
+  static async startAt(port: number, ...args: string[]): Promise<Server> {
+    const server = new Server(port, args);
     await server.start();
     return server;
   }
