@@ -11,7 +11,8 @@ import {
 import type { Acquirable, Backend, Lease } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
-import { redisTest, until } from "./_clients.ts";
+import { clients, redisTest, until } from "./_clients.ts";
+import { FaultProxy } from "./faults/_proxy.ts";
 import { nothing, scripted, serverTime } from "./_scripted.ts";
 
 type Options = ConstructorParameters<typeof RedisLock>[2];
@@ -119,6 +120,32 @@ redisTest("release is true when only its second attempt gets a reply", async ({ 
     assert.equal(lose, false);
   }
 });
+
+for (const client of clients) {
+  redisTest(
+    `${client.name}: release is not false when its reply was lost, others have held, and it was sent again`,
+    async (
+      { server, backend },
+    ) => {
+      await using proxy = await FaultProxy.start(server.port);
+      const cut = await client.connect(proxy.url); // some clients repeat the command over their next connection
+      const others = new RedisLock(backend, "a");
+      const lease = await new RedisLock(cut.backend, "a").acquire();
+      const next = others.acquire();
+      await until(async () => (await others.inspect()).waiting === 1);
+      proxy.cutNext("after");
+      proxy.refuse();
+      const released = lease.release().catch((error) => error);
+      await (await next).release();
+      await (await others.acquire()).release();
+      await proxy.accept();
+      const error = await released;
+      assert.ok(error instanceof RedisError, String(error));
+      assert.match(error.message, /^Cannot release lock "a": /);
+      await cut.close();
+    },
+  );
+}
 
 redisTest("release rejects when the first reply was lost and others have held since", async ({ backend, connect }) => {
   const direct = bodies(await connect());

@@ -83,7 +83,7 @@ const REDIS: Readonly<Record<string, string>> = {
   Inspection: "holders waiters waiting fence ttl",
   Waiter: "id process owner since expiresIn",
   Holder: "id process owner since expiresIn fencingToken permits",
-  Backend: "evalsha eval subscribe wait failure cluster closed onClose",
+  Backend: "evalsha eval subscribe wait failure losses cluster closed onClose",
   ClientOptions: "push",
   RedisError: "",
   Acquirable: ACQUIRABLE,

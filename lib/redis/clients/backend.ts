@@ -42,6 +42,11 @@ export interface Backend {
   wait?(replicas: number, timeout: number): Promise<number>;
   /** The error of the connection while there is none, such as ECONNREFUSED: for the `cause` of errors. */
   readonly failure?: unknown;
+  /**
+   * How many connections were lost so far, for a client that sends a command in flight again over the next one: the
+   * answer to the second run of a release does not show what the first one did.
+   */
+  readonly losses?: number;
   /** Whether the keys live on several nodes: one command then never names keys of two names. */
   readonly cluster?: boolean;
   /** Whether the client was closed for good: nothing is tried again then. */

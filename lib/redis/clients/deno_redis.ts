@@ -82,6 +82,9 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     eval: (script, keys, args) => client.eval(script, keys, args),
     ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
     ...client.sendCommand && client.addEventListener && { wait },
+    get losses() {
+      return connections;
+    },
     get closed() {
       return client.isClosed === true;
     },

@@ -72,22 +72,32 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     ...!cluster && { wait: waiter(connection) },
     cluster,
     failure: undefined as unknown,
+    losses: 0,
     get closed() {
       return client.status === "end";
     },
     onClose: (listener: () => void) => void connection.on("end", listener),
   };
-  if (!cluster) noteFailures(connection, backend);
+  if (cluster) connection.on("-node", () => backend.losses++);
+  else noteFailures(connection, backend);
   return backend;
 });
 
-function noteFailures(connection: Connection, backend: { failure: unknown }): void {
+function noteFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
+  let up = connection.status === "ready";
   connection.on("error", (error) => {
     backend.failure = error;
     // As ioredis itself does if the application has no listener.
     if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", error);
   });
-  connection.on("ready", () => backend.failure = undefined);
+  connection.on("ready", () => {
+    up = true;
+    backend.failure = undefined;
+  });
+  connection.on("close", () => {
+    if (up) backend.losses++; // also emitted after each attempt to connect
+    up = false;
+  });
 }
 
 /** ioredis sends a command in flight again over the next connection, on which the answer would mean nothing. */

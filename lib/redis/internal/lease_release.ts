@@ -62,20 +62,26 @@ class LeaseRelease implements Closable {
 
   #attempt(): void {
     const attempt = this.#attempts++;
-    const { ttl } = this.#spec.settings;
+    const { connection: { backend }, settings: { ttl } } = this.#spec;
+    const { losses } = backend;
     this.#inFlight++;
     // The answer counts however late it comes; without one by then, the command is sent again.
     this.#next.set(now() + Math.min(Math.max(ttl / 3, 250), 5000));
     release(this.#spec, this.#id, this.#until - now()).then(
-      (was) => this.#answered(was),
+      (was) => this.#answered(was, backend.losses !== losses),
       (error) => this.#failed(error, attempt),
     );
   }
 
-  #answered(was: Was): void {
+  /** @param again Whether the client may have sent it again: then the first run, if any, has no answer. */
+  #answered(was: Was, again: boolean): void {
     this.#inFlight--;
     if (was === "held") return this.#settle(() => this.#resolve(true));
     this.#over = true;
+    if (again) {
+      this.#unanswered++;
+      this.#failure = new NoAnswerError("the connection was lost while the command was in flight");
+    }
     this.#decide();
   }
 

@@ -99,7 +99,8 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   #request(pipe: Pipe, chunk: Uint8Array): void {
-    if (/subscribe/i.test(new TextDecoder().decode(chunk))) pipe.subscriber = true;
+    // The command, not the word inside a script.
+    if (/\r\nsubscribe\r\n/i.test(new TextDecoder().decode(chunk))) pipe.subscriber = true;
     if (this.#frozen.requests && matches(pipe, this.#frozen.requests)) return;
     if (this.#next !== undefined && !pipe.subscriber) {
       const cut = this.#next;
