@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isThenable, must, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { isThenable, must, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
@@ -83,13 +83,24 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 ): Promise<GuardGroup<GuardsOf<L>>> {
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
-  const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
+  const limits = readWaitOptions(options);
   const order = new LockOrder(things);
+  const { entries } = order;
+  const guards: AnyGuard[] = [];
   try {
-    throwIfAborted({ signal }); // the list may be empty
-    const guards = await acquireEach(things, order, restOf(signal, timeout));
-    return new Group(guards, order.indexes) as unknown as GuardGroup<GuardsOf<L>>;
+    throwIfAborted(limits); // the list may be empty
+    const deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
+    for (let i = 0; i < entries.length; i++) {
+      const { thing, index, isLocal } = entries[i]!;
+      const rest = restOf(limits, deadline);
+      // A free local thing is held in the caller's own turn: a later call does not overtake.
+      const free = isLocal ? thing.tryAcquire() as AnyGuard | undefined : undefined;
+      guards[index] = free ?? await thing.acquire(rest);
+    }
+    return new Group(guards, order) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
+    await giveBack(guards, order); // its errors must not replace the cause
+    const { timeout = Infinity, signal } = limits ?? {};
     const isOurs = timeout < Infinity && error instanceof TimeoutError && error !== signal?.reason;
     throw isOurs ? timedOutAll(timeout, error) : error;
   } finally {
@@ -98,13 +109,12 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 }
 
 /** The options for the next thing. */
-function restOf(signal: AbortSignal | undefined, timeout: number): () => WaitOptions | undefined {
-  const deadline = performance.now() + timeout;
-  return () => {
-    throwIfAborted({ signal }); // a free thing is acquired without it
-    if (timeout === Infinity) return signal && { signal };
-    return { signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) };
-  };
+function restOf(limits: WaitLimits | undefined, deadline: number): WaitOptions | undefined {
+  if (limits === undefined) return undefined;
+  throwIfAborted(limits); // a free thing is acquired without it
+  const { signal, timeout } = limits;
+  if (timeout === Infinity) return { signal };
+  return { signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) };
 }
 
 /** While a watchdog is on, the message of the wait that timed out ends with the holder, and so does this one. */
@@ -114,48 +124,29 @@ function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
 }
 
 /**
- * Resolves to the guards in the order of the list, or gives back what it has and rejects. Free local things are held in
- * the caller's own turn: a later call does not overtake.
+ * Gives back those that were acquired, the latest first. Resolves to the errors; undefined if everything was given back
+ * synchronously.
  */
-async function acquireEach(
-  things: readonly Acquirable<AnyGuard>[],
-  { indexes, locals }: LockOrder,
-  rest: () => WaitOptions | undefined,
-): Promise<AnyGuard[]> {
-  const guards: AnyGuard[] = Array.from({ length: things.length });
-  const acquired: AnyGuard[] = [];
-  try {
-    for (const [i, index] of indexes.entries()) {
-      const thing = things[index]!;
-      const options = rest();
-      const free = i < locals ? thing.tryAcquire() as AnyGuard | undefined : undefined;
-      acquired.push(guards[index] = free ?? await thing.acquire(options));
+function giveBack(guards: readonly AnyGuard[], { entries }: LockOrder<unknown>): Promise<unknown[]> | undefined {
+  let pending: Promise<unknown>[] | undefined;
+  for (let i = entries.length - 1; i >= 0; i--) {
+    try {
+      const released = guards[entries[i]!.index]?.release();
+      if (isThenable(released)) (pending ??= []).push(Promise.resolve(released));
+    } catch (error) {
+      (pending ??= []).push(Promise.reject(error));
     }
-  } catch (error) {
-    await giveBack(acquired); // its errors must not replace the cause
-    throw error;
   }
-  return guards;
+  return pending && Promise.allSettled(pending).then(errorsOf);
 }
 
-/** Gives back all, the latest first. Returns the errors, as a promise if some are given back asynchronously. */
-function giveBack(acquired: readonly AnyGuard[]): unknown[] | Promise<unknown[]> {
-  const errors: unknown[] = [];
-  const pending: Promise<unknown>[] = [];
-  for (let i = acquired.length - 1; i >= 0; i--) {
-    try {
-      const released = acquired[i]!.release();
-      if (isThenable(released)) pending.push(Promise.resolve(released).catch((error) => errors.push(error)));
-    } catch (error) {
-      errors.push(error);
-    }
-  }
-  return pending.length === 0 ? errors : Promise.all(pending).then(() => errors);
+function errorsOf(outcomes: readonly PromiseSettledResult<unknown>[]): unknown[] {
+  return outcomes.flatMap((outcome) => outcome.status === "rejected" ? [outcome.reason] : []);
 }
 
 class Group implements GuardGroup<readonly AnyGuard[]> {
-  readonly guards: readonly AnyGuard[];
-  readonly #acquired: readonly AnyGuard[];
+  readonly #guards: readonly AnyGuard[];
+  readonly #order: LockOrder<unknown>;
   #released: Promise<void> | undefined;
 
   static readonly name = "GuardGroup";
@@ -164,26 +155,29 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
     show(Group, ["held", "guards"]);
   }
 
-  constructor(guards: readonly AnyGuard[], indexes: readonly number[]) {
-    this.guards = Object.freeze(guards);
-    this.#acquired = indexes.map((index) => guards[index]!);
+  constructor(guards: readonly AnyGuard[], order: LockOrder<unknown>) {
+    this.#guards = guards;
+    this.#order = order;
+  }
+
+  get guards(): readonly AnyGuard[] {
+    return Object.freeze(this.#guards); // slow, and they are seldom read
   }
 
   get held(): boolean {
-    return this.#released === undefined && this.guards.every(({ held }) => held);
+    return this.#released === undefined && this.#guards.every(({ held }) => held);
   }
 
   release(): Promise<void> {
-    return this.#released ??= this.#giveBack();
+    return this.#released ??= giveBack(this.#guards, this.#order)?.then(throwAll) ?? Promise.resolve();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }
+}
 
-  async #giveBack(): Promise<void> {
-    const errors = await giveBack(this.#acquired);
-    if (errors.length === 1) throw errors[0];
-    if (errors.length > 1) throw new AggregateError(errors, `Cannot release all: ${errors.length} releases failed`);
-  }
+function throwAll(errors: readonly unknown[]): void {
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, `Cannot release all: ${errors.length} releases failed`);
 }

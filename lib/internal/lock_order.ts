@@ -10,65 +10,75 @@
 import { must } from "./check.ts";
 import { type Place, placeOf } from "./place.ts";
 
-/** Numbers in the order of the first use, each kept while it is pinned. */
-class KeyNumbers {
-  readonly #pinned = new Map<unknown, { readonly number: number; users: number }>();
-  #last = 0;
-
-  pin(key: unknown): number {
-    let pinned = this.#pinned.get(key);
-    if (pinned === undefined) this.#pinned.set(key, pinned = { number: ++this.#last, users: 0 });
-    pinned.users++;
-    return pinned.number;
-  }
-
-  unpin(key: unknown): void {
-    if (--this.#pinned.get(key)!.users === 0) this.#pinned.delete(key);
-  }
+/** The number of a key, and how many calls use it. */
+interface KeyNumber {
+  readonly number: number;
+  users: number;
 }
 
-/** The number of an owner, and those of its keys. */
+/** The number of an owner, and those of its keys, in the order of the first use. */
 class Numbers {
   static #owners = new WeakMap<object, Numbers>();
   static #last = 0;
   readonly number: number = ++Numbers.#last;
-  readonly keys: KeyNumbers = new KeyNumbers();
+  readonly #keys = new Map<unknown, KeyNumber>();
+  #lastKey = 0;
 
   static of(owner: object): Numbers {
     let numbers = Numbers.#owners.get(owner);
     if (numbers === undefined) Numbers.#owners.set(owner, numbers = new Numbers());
     return numbers;
   }
+
+  /** The key keeps its number until it is unpinned as often. */
+  pin(key: unknown): KeyNumber {
+    let pinned = this.#keys.get(key);
+    if (pinned === undefined) this.#keys.set(key, pinned = { number: ++this.#lastKey, users: 0 });
+    pinned.users++;
+    return pinned;
+  }
+
+  unpin(key: unknown, pinned: KeyNumber): void {
+    if (--pinned.users === 0) this.#keys.delete(key);
+  }
 }
 
 /** One thing of a list. */
-interface Entry {
+class Entry<T> {
+  readonly thing: T;
   /** Its position in the list. */
   readonly index: number;
-  readonly remote: string;
-  readonly owner: number;
-  /** 0 for a thing that is not one key of many. */
-  readonly key: number;
+  readonly place: Place;
+  readonly numbers: Numbers;
+  /** Undefined for a thing that is not one key of many. */
+  readonly key: KeyNumber | undefined;
+
+  constructor(thing: T, index: number, place: Place) {
+    this.thing = thing;
+    this.index = index;
+    this.place = place;
+    this.numbers = Numbers.of(place.owner);
+    this.key = "key" in place ? this.numbers.pin(place.key) : undefined;
+  }
+
+  get isLocal(): boolean {
+    return this.place.remote === undefined;
+  }
 }
 
 /** The order of one list, from the start of a call to its end. */
-export class LockOrder {
-  /** Positions in the list, in the order in which to acquire. */
-  readonly indexes: readonly number[];
-  /** How many of them are local; they come first. */
-  readonly locals: number;
-  readonly #places: readonly Place[];
+export class LockOrder<T> {
+  /** In the order in which to acquire; local things come first. */
+  readonly entries: readonly Entry<T>[];
 
   /**
    * @throws {TypeError} for a thing without a place, and for the same thing twice.
    */
-  constructor(list: readonly unknown[]) {
-    this.#places = list.map(checkPlace);
-    const entries = this.#places.map(pinnedEntry).sort(compare);
-    this.indexes = entries.map(({ index }) => index);
-    this.locals = entries.filter(({ remote }) => remote === "").length;
+  constructor(list: readonly T[]) {
+    const places = list.map(checkPlace);
+    this.entries = sorted(list.map((thing, index) => new Entry(thing, index, places[index]!)));
     try {
-      checkDistinct(entries);
+      checkDistinct(this.entries);
     } catch (error) {
       this.unpin();
       throw error;
@@ -77,7 +87,7 @@ export class LockOrder {
 
   /** Called once, when the call is over: its keys need not keep their numbers. */
   unpin(): void {
-    for (const place of this.#places) if ("key" in place) Numbers.of(place.owner).keys.unpin(place.key);
+    for (const { place, numbers, key } of this.entries) if (key !== undefined) numbers.unpin(place.key, key);
   }
 }
 
@@ -87,18 +97,20 @@ function checkPlace(thing: unknown, index: number): Place {
   return place;
 }
 
-function pinnedEntry(place: Place, index: number): Entry {
-  const { number, keys } = Numbers.of(place.owner);
-  return { index, remote: place.remote ?? "", owner: number, key: "key" in place ? keys.pin(place.key) : 0 };
+/** Two are compared by hand, which is quicker than `sort`. */
+function sorted<T>(entries: Entry<T>[]): Entry<T>[] {
+  if (entries.length > 2) return entries.sort(compare);
+  return entries.length === 2 && compare(entries[0]!, entries[1]!) > 0 ? entries.reverse() : entries;
 }
 
 /** Local things have no remote text, so they come first. */
-function compare(a: Entry, b: Entry): number {
-  if (a.remote !== b.remote) return a.remote < b.remote ? -1 : 1;
-  return a.owner - b.owner || a.key - b.key;
+function compare(a: Entry<unknown>, b: Entry<unknown>): number {
+  const [one, other] = [a.place.remote ?? "", b.place.remote ?? ""];
+  if (one !== other) return one < other ? -1 : 1;
+  return a.numbers.number - b.numbers.number || (a.key?.number ?? 0) - (b.key?.number ?? 0);
 }
 
-function checkDistinct(entries: readonly Entry[]): void {
+function checkDistinct(entries: readonly Entry<unknown>[]): void {
   for (let i = 1; i < entries.length; i++) {
     const [before, entry] = [entries[i - 1]!, entries[i]!];
     if (compare(before, entry) !== 0) continue;
