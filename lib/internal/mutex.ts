@@ -29,8 +29,8 @@ export class Mutex implements Owner {
   }
 
   acquire(limits?: WaitLimits): Promise<Guard> {
-    if (this.holder !== undefined) return this.queue.wait(new Hold(this), limits);
-    return Promise.resolve(takeFree(this, new Hold(this)));
+    const hold = new Hold(this); // once for both: engines compile a rare branch badly, and keep it
+    return this.holder === undefined ? Promise.resolve(takeFree(this, hold)) : this.queue.wait(hold, limits);
   }
 
   tryAcquire(): Guard | undefined {
