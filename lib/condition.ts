@@ -239,7 +239,7 @@ export class Condition implements Acquirable<Guard> {
         limits && { ...limits, call },
       );
       if (hook !== undefined) hook.release(this.#mutex, hold);
-      this.#mutex.handOff();
+      this.#mutex.onRelease();
     });
   }
 }

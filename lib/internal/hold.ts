@@ -38,6 +38,9 @@ export class Hold implements Guard, Waiter<Hold> {
 
   static readonly name = "Guard";
 
+  // A spent one. When a collection finds no instance of a class, V8 throws away the code that was compiled for it.
+  static readonly #first = new Hold(undefined as never);
+
   static {
     show(Hold, ["held"]);
   }

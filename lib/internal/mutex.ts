@@ -37,12 +37,8 @@ export class Mutex implements Owner {
     return this.holder === undefined ? takeFree(this, new Hold(this)) : undefined;
   }
 
+  /** Hands off to the next waiter, or unlocks: also when the hold is only lent. */
   onRelease(): void {
-    this.handOff();
-  }
-
-  /** Hands off to the next waiter, or unlocks. */
-  handOff(): void {
     const next = this.holder = this.queue.take();
     if (next !== undefined) grant(next, next);
     else this.onIdle();
