@@ -19,8 +19,10 @@ export interface Holding {
   readonly nextEnd: string;
   /** Notes that there are waiters. */
   readonly mark: string;
-  /** Defines grant(id, ms, weight, owner) and save(releasing). */
-  readonly changes: string;
+  /** Makes an id a holder; the arguments are expressions. */
+  readonly grant: (id: string, ms: string, weight: string, owner: string) => string;
+  /** Writes the state; a release also under maxmemory. */
+  readonly save: (releasing?: boolean) => string;
   /** Sets `code` if `me` is a holder. */
   readonly drop: string;
   /** Ends all holds, a bounded number. Sets `code`, and `more` if there are others. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { prelude, script } from "./script.ts";
+import { clock, script } from "./script.ts";
 import type { Script } from "./script.ts";
 
 /** Holders, and waiters, in one answer. */
@@ -19,7 +19,7 @@ export const MOST_WAITERS = 1000;
  * the number of all waiters, of them dead on this page, and 1 if there is another page.
  */
 function inspect(holding: string): Script {
-  return script(`${prelude}
+  return script(`${clock}
 local from, holders, waiters, fence, limit, more = ARGV[1] + 0, {}, {}, 0, 0, 0
 local function add(list, a, b, c, d)
   local n = #list

@@ -6,12 +6,20 @@
  * @module
  */
 import type { Holding } from "./holding.ts";
+import { after, digits, lives } from "./script.ts";
 
 /** No lease, no waiters; no holder. */
 const FREE = "0000000000000000-";
 const NONE = " ".repeat(21);
 
-const read = `
+const WRITE = "call('SET', KEYS[1], text, 'PX', life)";
+/** Under maxmemory a write that cannot grow makes room for one that only might. */
+const WRITE_WHEN_FULL = `if redis.p${WRITE}.err then
+  keep(KEYS[1], life, true)
+  ${WRITE}
+end`;
+
+const read = `${lives}
 local NONE, ZERO = '${NONE}', '0000000000000000'
 local fence, first, used, limit, more, dirty = 0, 0, 0, 1, 0, false
 local queued, id, last, tail = nil, NONE, NONE, ZERO
@@ -32,9 +40,9 @@ const quick = {
   readToAcquire: `
 local v = call('GET', KEYS[1])
 if v and sub(v, 17, 33) == '${FREE}' and sub(v, 55, 75) ~= ARGV[1] then
-  local fence, started = after(tonumber(sub(v, 1, 16))), time[1] .. sub('00000' .. time[2], -6)
-  local text = fence == now and started or n16(fence)
-  text = text .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. sub(v, 55, 75) .. started .. (ARGV[7] or '')
+  local last = tonumber(sub(v, 1, 16))
+  local fence = ${after("last")}
+  local text = n16(fence) .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. sub(v, 55, 75) .. stamp .. (ARGV[7] or '')
   call('SET', KEYS[1], text, 'PX', ARGV[3])
   return { 1, fence, now }
 end
@@ -43,9 +51,9 @@ ${read}`,
 local v = call('GET', KEYS[1])
 if v and sub(v, 33, 54) == '-' .. ARGV[1] and tonumber(sub(v, 17, 32)) > now and ARGV[3] == '' then
   local text = sub(v, 1, 16) .. '${FREE}${NONE}' .. ARGV[1]
-  if not redis.pcall('SET', KEYS[1], text, 'PX', ARGV[2]).err then return { 1, now, 0 } end -- else maxmemory: see save()
+  if not redis.pcall('SET', KEYS[1], text, 'PX', ARGV[2]).err then return { 1, now, 0 } end -- else maxmemory: see save
 end
-${read}`,
+${digits}${read}`,
 };
 
 /** The parts of the state machine that know where the holder is stored. */
@@ -63,21 +71,14 @@ end
   expire: "",
   nextEnd: "first",
   mark: `if v then call('SETRANGE', KEYS[1], '32', '+') end`,
-  changes: `
-local function grant(to, ms, _, owner)
-  fence, first, used, dirty = after(fence), now + ms * 1000, 1, true
-  id, tail = to, n16(now) .. owner
-end
-
-local function save(releasing)
-  local text = n16(fence) .. n16(first) .. (queued and '+' or '-') .. id .. last .. tail
-  local ms = math.max((used == 1 and math.ceil((first - now) / 1000) or 0) + retention, 1)
-  if not releasing then return call('SET', KEYS[1], text, 'PX', ms) end
-  if redis.pcall('SET', KEYS[1], text, 'PX', ms).err then
-    keep(KEYS[1], ms, true) -- a write that cannot grow makes room for one that only might
-    call('SET', KEYS[1], text, 'PX', ms)
-  end
-end
+  grant: (to, ms, _, owner) => `
+fence, first, used, dirty = ${after("fence")}, now + ${ms} * 1000, 1, true
+id, tail = ${to}, stamp .. ${owner}
+`,
+  save: (releasing) => `
+local text = n16(fence) .. n16(first) .. (queued and '+' or '-') .. id .. last .. tail
+local life = math.max((used == 1 and math.ceil((first - now) / 1000) or 0) + retention, 1)
+${releasing ? WRITE_WHEN_FULL : WRITE}
 `,
   // the end of the caller's hold: code 1 if it still held, 0 if its time was over
   drop: `

@@ -12,6 +12,7 @@
  *
  * @module
  */
+import type { Holding } from "./holding.ts";
 import { CHANNEL } from "./script.ts";
 
 /** Milliseconds for which a waiter counts as alive, at least: it asks once a second. */
@@ -29,26 +30,33 @@ export const MARGIN = 150;
 /** Waiters, or holders, that one run looks at. */
 export const LOOK = 200;
 
-/** When to check whether a waiter still counts as alive: one ttl after it asked at the latest, if it may be gone by then. */
-const doubtAt = `
-local function doubtAt(waiter)
-  local alive, ms = tonumber(sub(waiter, 1, 16)), tonumber(string.match(waiter, '^%d+', 18))
-  if sub(waiter, 17, 17) ~= 'p' or ms >= ${LIVENESS} then return alive end
-  return math.min(alive, math.max(alive - (${LIVENESS} - ms) * 1000, now + ms * 1000))
+/** Brings `at` forward to when to check whether a waiter is alive: one ttl after it asked, if it may be gone by then. */
+const orDoubt = `
+local alive, ms = tonumber(sub(waiter, 1, 16)), tonumber(string.match(waiter, '^%d+', 18))
+if sub(waiter, 17, 17) == 'p' and ms < ${LIVENESS} then
+  alive = math.min(alive, math.max(alive - (${LIVENESS} - ms) * 1000, now + ms * 1000))
 end
+at = math.min(at == 0 and math.huge or at, alive)
 `;
 
-/** Notifies the first waiters of the end of a lease, unless they ask before it anyway. */
-export const announce = `${doubtAt}
-local function publish(id, text) redis.pcall('PUBLISH', '${CHANNEL}' .. sub(id, 1, 13), text) end
+const publish = (id: string, text: string): string =>
+  `redis.pcall('PUBLISH', '${CHANNEL}' .. sub(${id}, 1, 13), ${id} .. ' ' .. ${text})`;
 
--- The first three of \`ids\` from \`from\`. With several holders a waiter also waits for those ahead of it.
-local function announce(ids, known, from, at, several)
-  for i = from, math.min(from + 2, #ids) do
-    local alive = known[i] and tonumber(sub(known[i], 1, 16)) or 0
-    if alive > now then
-      if at > 0 and at < alive then publish(ids[i], ids[i] .. ' 0 ' .. n16(now) .. ' ' .. n16(at + (i - from) * 50000)) end
-      if several then at = math.min(at == 0 and math.huge or at, doubtAt(known[i])) end
+/**
+ * Notifies the first three of `ids` from `from` of the end of a lease, unless they ask before it anyway. With several
+ * holders a waiter also waits for those ahead of it.
+ */
+export const announce = (from: string, end: string, several: string): string => `
+local at, from = ${end}, ${from}
+local text = n16(at)
+for k = from, math.min(from + 2, #ids) do
+  local waiter = known[k]
+  if waiter and waiter > stamp then
+    if at > 0 and text < waiter then
+      ${publish("ids[k]", "'0 ' .. stamp .. ' ' .. n16(at + (k - from) * 50000)")}
+    end
+    if ${several} then${orDoubt}
+      text = n16(at)
     end
   end
 end
@@ -62,8 +70,10 @@ if mode == 'p' then
   if subscribed[2] == 0 then mode, deaf = 'h', 1 end
 end
 if seq == '0' then
-  local tail = call('ZRANGE', KEYS[2], '-1', '-1', 'WITHSCORES')
-  seq = n16(tail[2] and after(tonumber(tail[2])) or now)
+  seq = stamp
+  if call('ZCOUNT', KEYS[2], seq, '+inf') > 0 then -- the clock was set back, or stands still
+    seq = n16(call('ZRANGE', KEYS[2], '-1', '-1', 'WITHSCORES')[2] + 1)
+  end
 else
   keep(KEYS[2], 1, true) -- heartbeats pass maxmemory
 end
@@ -76,7 +86,7 @@ keep(KEYS[3], liveness + retention)
 place, queued = tonumber(seq), true
 `;
 
-const isAlive = `
+const listeners = `
 local heard = {}
 -- How many listen on the channel of a waiter; -1 where this user may not ask.
 local function listeners(id)
@@ -87,33 +97,32 @@ local function listeners(id)
   end
   return heard[channel]
 end
-
-local function isAlive(id, waiter)
-  return waiter and tonumber(sub(waiter, 1, 16)) > now and (sub(waiter, 17, 17) ~= 'p' or listeners(id) ~= 0)
-end
 `;
+
+/** An expression: the one place that decides it. */
+const isAlive = (id: string, waiter: string): string =>
+  `${waiter} and ${waiter} > stamp and (sub(${waiter}, 17, 17) ~= 'p' or listeners(${id}) ~= 0)`;
 
 /**
  * Serving from the head: grants while it fits, and drops the dead. Sets `mine`, the token of `me`, and `more`; `messages`
  * are to be published by {@linkcode notify}.
  */
-export const serve = (nextEnd: string): string =>
-  `${announce}
-${isAlive}
+export const serve = ({ nextEnd, grant }: Holding): string =>
+  `${listeners}
 local to, looked, messages, changed, full, ids, known, i = '3', 0, {}, false
 repeat
   ids, i = call('ZRANGE', KEYS[2], '0', to), 1
   known = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}
   while ids[i] and used < limit do
-    local id, waiter = ids[i], known[i]
-    if isAlive(id, waiter) then
+    local other, waiter = ids[i], known[i]
+    if ${isAlive("other", "waiter")} then
       local ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18)
       ms, weight = ms + 0, weight + 0
       if used + weight > limit then break end -- letting small ones pass would starve this one
       -- one that has to ask needs a lease that outlives its next question
-      if sub(waiter, 17, 17) == 'h' and listeners(id) < 1 then ms = math.max(ms, ${LIVENESS}) end
-      grant(id, ms, weight, owner)
-      if id == me then mine = fence else messages[#messages + 1] = { id, fence } end
+      if sub(waiter, 17, 17) == 'h' and listeners(other) < 1 then ms = math.max(ms, ${LIVENESS}) end
+      ${grant("other", "ms", "weight", "owner")}
+      if other == me then mine = fence else messages[#messages + 1] = { other, fence } end
     end
     i = i + 1
   end
@@ -132,13 +141,13 @@ if changed or releasing then
     ids, i = call('ZRANGE', KEYS[2], '0', '2'), 1
     known, queued = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}, ids[1] ~= nil
   end
-  if ids[i] then announce(ids, known, i, ${nextEnd}, limit > 1) end
+  if ids[i] then${announce("i", nextEnd, "limit > 1")}end
 end
 `;
 
 /** After everything is written: a server that refuses writes must not have published a token. */
 export const notify = `
-for _, m in ipairs(messages) do publish(m[1], m[1] .. ' ' .. n16(m[2]) .. ' ' .. n16(now)) end
+for _, m in ipairs(messages) do ${publish("m[1]", "n16(m[2]) .. ' ' .. stamp")} end
 `;
 
 /**
@@ -146,19 +155,19 @@ for _, m in ipairs(messages) do publish(m[1], m[1] .. ' ' .. n16(m[2]) .. ' ' ..
  * the first waiters of the first three processes are to ask: no herd, and a dead process counts once. Dead waiters that
  * keep the caller from being among the first go.
  */
-export const askAt = (nextEnd: string): string => `
-local at, seen, rank = ${nextEnd}, {}, 0
-if limit > 1 then${doubtAt}
+export const askAt = ({ nextEnd }: Holding): string => `
+local at, seen = ${nextEnd}, {}
+if limit > 1 then
   local head = call('ZRANGE', KEYS[2], 0, 0)[1]
   local waiter = head and head ~= me and call('HGET', KEYS[3], head)
-  if waiter then
-    at = math.min(at == 0 and math.huge or at, doubtAt(waiter))
+  if waiter then${orDoubt}
     seen[sub(head, 1, 13)] = true -- if it is dead, so is its process
   end
 end
 local pause = math.min(math.max(${HEARTBEAT}, ttl / 3) + ${STRETCH}, math.max(ttl, ${LIVENESS}) - ${MARGIN} - 100)
-if at > now + pause * 1000 then at = 0 end -- it asks before that; 100: the first three ask 50 ms apart
-local ids = at > 0 and call('ZRANGE', KEYS[2], 0, 99) or {}
+-- it asks before that; 100: the first three ask 50 ms apart
+if at == 0 or at > now + pause * 1000 then return { 0, now, place, 0, deaf, more } end
+local ids, rank = call('ZRANGE', KEYS[2], '0', '99'), 0
 for _, other in ipairs(ids) do
   local process = sub(other, 1, 13)
   if other == me and (seen[process] or rank < 3) then
@@ -169,10 +178,10 @@ for _, other in ipairs(ids) do
   end
 end
 if ids[1] then -- not among the first; if that is because of dead ones, they go, and it asks again
-  ${isAlive}
+  ${listeners}
   local gone = {}
   for i, waiter in ipairs(call('HMGET', KEYS[3], unpack(ids))) do
-    if not isAlive(ids[i], waiter) then gone[#gone + 1] = ids[i] end
+    if not (${isAlive("ids[i]", "waiter")}) then gone[#gone + 1] = ids[i] end
   end
   if gone[1] then
     call('ZREM', KEYS[2], unpack(gone))

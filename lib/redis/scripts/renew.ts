@@ -4,7 +4,7 @@
  * @module
  */
 import { announce } from "./queue.ts";
-import { prelude, script } from "./script.ts";
+import { clock, digits, lives, script } from "./script.ts";
 import type { Script } from "./script.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { Script } from "./script.ts";
  * set the end, even to an earlier one), id, ttl, retention. Returns now, then 1 or 0 for each; or -2 now. A hold whose
  * time is over is lost, also when there has been no other holder since.
  */
-export const renew: Script = script(`${prelude}${announce}
+export const renew: Script = script(`${clock}${digits}${lives}
 if now > tonumber(ARGV[1]) then return { -2, now } end
 local out = { now }
 for i, key in ipairs(KEYS) do
@@ -36,7 +36,10 @@ for i, key in ipairs(KEYS) do
       queued = call('EXISTS', key .. ':queue') == 1
     end
     local ids = queued and call('ZRANGE', key .. ':queue', 0, 2) or {}
-    if ids[1] then announce(ids, call('HMGET', key .. ':waiters', unpack(ids)), 1, ends, not mutex) end
+    if ids[1] then
+      local known = call('HMGET', key .. ':waiters', unpack(ids))
+      ${announce("1", "ends", "not mutex")}
+    end
   end
 end
 return out

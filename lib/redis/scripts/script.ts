@@ -1,7 +1,8 @@
 /**
- * The beginning of every script. Invariants: only the server's clock counts; every key has a time to live; every
- * write comes before the first message about a grant. Times are microseconds inside the server, milliseconds in
- * arguments; literal numbers are given to commands as text, which takes less time.
+ * The pieces of Lua that all scripts share. Each run makes the functions of a script anew, which takes longer than a short
+ * command: most pieces are text, put in where they are used. Invariants: only the server's clock counts; every key has a
+ * time to live; every write comes before the first message about a grant. Times are microseconds inside the server,
+ * milliseconds in arguments; literal numbers are given to commands as text, which takes less time.
  *
  * @module
  */
@@ -20,19 +21,36 @@ export function script(source: string): Script {
 /** The start of all channels; the id of the process follows. */
 export const CHANNEL = "interlock:push:";
 
-export const prelude = `
+/** The beginning of every script. */
+export const clock = `
 local call, sub, format = redis.call, string.sub, string.format
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
--- 16 digits: two small numbers are formatted faster than a large one.
+`;
+
+/** Times as text of 16 digits, which compare as numbers do; `stamp` is now. */
+export const digits = `
+local stamp = time[1] .. sub('00000' .. time[2], -6)
 local function n16(n)
+  if n == now then return stamp end
   local low = n % 1000000
-  return format('%010d%06d', (n - low) / 1000000, low)
-end
-local function after(last) return last >= now and last + 1 or now end
--- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
-local function keep(key, ms, write)
-  local left = call('PTTL', key)
-  if write or left < ms then call('PEXPIRE', key, math.max(left, ms, 1)) end
+  return format('%010d%06d', (n - low) / 1000000, low) -- two small numbers are formatted faster than a large one
 end
 `;
+
+/** Lives of keys. */
+export const lives = `
+-- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
+-- Else a life that is too short becomes longer than needed: most calls then find it long enough.
+local function keep(key, ms, write)
+  local left = call('PTTL', key)
+  if write then
+    call('PEXPIRE', key, math.max(left, ms, 1))
+  elseif left < ms then
+    call('PEXPIRE', key, math.ceil(ms * 17 / 16))
+  end
+end
+`;
+
+/** An expression: a fence after the last one. */
+export const after = (last: string): string => `(${last} >= now and ${last} + 1 or now)`;

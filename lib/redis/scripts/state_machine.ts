@@ -14,7 +14,7 @@
 import type { Holding } from "./holding.ts";
 import { mutex } from "./mutex.ts";
 import { askAt, join, notify, serve } from "./queue.ts";
-import { prelude, script } from "./script.ts";
+import { clock, digits, script } from "./script.ts";
 import type { Script } from "./script.ts";
 import { weighted } from "./weighted.ts";
 
@@ -27,8 +27,9 @@ import { weighted } from "./weighted.ts";
  * use another limit).
  */
 function acquire(holding: Holding): Script {
-  const { readToAcquire, prolong, expire, nextEnd, mark, changes } = holding;
-  return script(`${prelude}
+  const { readToAcquire, prolong, expire, mark, grant, save } = holding;
+  const take = grant("me", "ttl", "weight", "owner");
+  return script(`${clock}${digits}
 if ARGV[4] ~= '0' and now > ARGV[4] + 0 then return { -2, now } end
 ${readToAcquire}
 local me, ttl, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3] - ARGV[2], ARGV[5]
@@ -40,26 +41,23 @@ if not limit or (used == 0 and not queued) then limit = wanted end
 local free = limit == wanted and not queued and used + weight <= limit
 local place, deaf, waiting, releasing, mine = 0, 0, queued, false, nil
 if not free and limit == wanted and mode ~= 't' then ${join} end
-if used < limit then${changes}
-  if free then
-    grant(me, ttl, weight, owner)
-    save()
+if used < limit then
+  if free then${take}${save()}
     return { 1, fence, now }
   end
-${serve(nextEnd)}
+${serve(holding)}
   if used == 0 and not queued then limit = wanted end
-  if mode == 't' and limit == wanted and not queued and used + weight <= limit then
-    grant(me, ttl, weight, owner)
+  if mode == 't' and limit == wanted and not queued and used + weight <= limit then${take}
     mine = fence
   end
-  if dirty then save() end
+  if dirty then${save()}end
   ${notify}
   if mine then return { 1, mine, now } end
 end
 if queued and not waiting then ${mark} end
 if limit ~= wanted and more == 0 then return { -3, limit, now } end
 if place == 0 then return { 0, now, 0, 0, 0, more } end
-${askAt(nextEnd)}
+${askAt(holding)}
 `);
 }
 
@@ -70,8 +68,8 @@ ${askAt(nextEnd)}
  * command has to follow, 2: "serve".
  */
 function release(holding: Holding): Script {
-  const { readToRelease, expire, nextEnd, changes, drop, evict } = holding;
-  return script(`${prelude}
+  const { readToRelease, expire, drop, evict, save } = holding;
+  return script(`${clock}
 if #KEYS == 0 then return now end
 ${readToRelease}
 local me, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3]
@@ -87,19 +85,16 @@ if mode == '' then
 elseif mode == 'force' then ${evict} end
 code = code or 0
 if not limit then return { code, now, 0 } end
-${changes}
-if more == 1 then
-  save(true)
+if more == 1 then${save(true)}
   return { code, now, 1 } -- "force" again
 end
 ${expire}
-if not queued then
-  save(true)
+if not queued then${save(true)}
   return { code, now, 0 }
 end
 me = nil
-${serve(nextEnd)}
-if dirty or not queued then save(true) end
+${serve(holding)}
+if dirty or not queued then${save(true)}end
 ${notify}
 return { code, now, more == 1 and 2 or 0 }
 `);

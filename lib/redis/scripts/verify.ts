@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { prelude, script } from "./script.ts";
+import { clock, script } from "./script.ts";
 import type { Script } from "./script.ts";
 
 /** KEYS: state. ARGV: m or w, id. Returns now and the microseconds that are left of the hold; 0 or less: not held. */
-export const verify: Script = script(`${prelude}
+export const verify: Script = script(`${clock}
 local ends = 0
 if ARGV[1] == 'm' then
   local v = call('GET', KEYS[1])

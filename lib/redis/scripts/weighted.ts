@@ -8,8 +8,9 @@
  */
 import type { Holding } from "./holding.ts";
 import { LOOK } from "./queue.ts";
+import { after, digits, lives } from "./script.ts";
 
-const read = `
+const read = `${lives}
 local s = call('HMGET', KEYS[1], 'f', 'n', 'l', 'r')
 local fence, used, limit, last, more = tonumber(s[1]) or 0, tonumber(s[2]) or 0, tonumber(s[3]), s[4], 0
 local queued, life, dirty = call('EXISTS', KEYS[2]) == 1, 0, false
@@ -29,7 +30,7 @@ end
 /** The parts of the state machine that know where the holders are stored. */
 export const weighted: Holding = {
   readToAcquire: read,
-  readToRelease: read,
+  readToRelease: digits + read,
   prolong: `
 local ends, hold = tonumber(call('ZSCORE', KEYS[4], me) or 0), call('HGET', KEYS[1], 'h' .. me)
 if ends > now and hold then
@@ -49,22 +50,19 @@ if used > 0 and not ended[1] and call('EXISTS', KEYS[4]) == 0 then used = 0 end 
 `,
   nextEnd: `tonumber(call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0)`,
   mark: "",
-  changes: `
-local function grant(id, ms, weight, owner)
-  fence, used, dirty = after(fence), used + weight, true
-  call('HSET', KEYS[1], 'h' .. id, n16(fence) .. n16(now) .. format('%.0f', weight) .. ' ' .. owner)
-  call('ZADD', KEYS[4], now + ms * 1000, id)
-  life = math.max(life, ms)
-end
-
-local function save()
-  call('HSET', KEYS[1], 'f', n16(fence), 'n', used, 'l', limit, 'r', last or '')
-  if used == 0 and not queued then
-    call('PEXPIRE', KEYS[1], math.max(retention, 1)) -- idle
-  else
-    keep(KEYS[1], life + retention)
-    keep(KEYS[4], life + retention)
-  end
+  grant: (id, ms, weight, owner) => `
+fence, used, dirty = ${after("fence")}, used + ${weight}, true
+call('HSET', KEYS[1], 'h' .. ${id}, n16(fence) .. stamp .. format('%.0f', ${weight}) .. ' ' .. ${owner})
+call('ZADD', KEYS[4], now + ${ms} * 1000, ${id})
+life = math.max(life, ${ms})
+`,
+  save: () => `
+call('HSET', KEYS[1], 'f', n16(fence), 'n', used, 'l', limit, 'r', last or '')
+if used == 0 and not queued then
+  call('PEXPIRE', KEYS[1], math.max(retention, 1)) -- idle
+else
+  keep(KEYS[1], life + retention)
+  keep(KEYS[4], life + retention)
 end
 `,
   drop: `

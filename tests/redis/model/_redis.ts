@@ -151,6 +151,8 @@ export class MemoryRedis {
     const members = this.members(key);
     const sorted = () => [...members].sort(([a, x], [b, y]) => Number(x) - Number(y) || (a < b ? -1 : 1));
     switch (name) {
+      case "ZCOUNT":
+        return sorted().filter(([, score]) => Number(score) >= Number(args[0])).length;
       case "ZCARD":
         return members.size;
       case "ZSCORE":

@@ -22,19 +22,24 @@ const {
 } = models(4, 1) as Record<string, Model>;
 /** As one version did: a message that no subscriber of this server received was taken for one that none received. */
 const TAKEN_BACK =
-  `if id ~= me and call('PUBLISH', '${CHANNEL}' .. sub(id, 1, 13), format('%s %.0f %.0f', id, fence, now)) == 0 then
+  `if other ~= me and call('PUBLISH', '${CHANNEL}' .. sub(other, 1, 13), format('%s %.0f %.0f', other, fence, now)) == 0 then
   fence, used = fence - 1, used - weight
-elseif id == me then mine = fence end`;
+elseif other == me then mine = fence end`;
 const broken: [what: string, model: Model, changes: [text: string, instead: string][], violation: RegExp][] = [
   ["a newcomer overtakes", lock!, [["wanted and not queued and", "wanted and"]], /was passed over/],
-  ["tokens do not grow", lock!, [["last >= now and last + 1 or now", "now"]], /was given to|is no larger/],
+  [
+    "tokens do not grow",
+    lock!,
+    [["last >= now and last + 1 or now", "now"], ["fence >= now and fence + 1 or now", "now"]],
+    /was given to|is no larger/,
+  ],
   ["the limit is not kept", semaphore!, [["if used + weight > limit then break end", ""]], /hold together/],
   ["the head is not served", lock!, [["while ids[i] and used < limit do", "while false do"]], /waits forever/],
   [
     "a token that a replica delivered is given again",
     moved!,
-    [["(sub(waiter, 17, 17) ~= 'p' or listeners(id) ~= 0)", "true"], [
-      "if id == me then mine = fence else messages[#messages + 1] = { id, fence } end",
+    [["(sub(waiter, 17, 17) ~= 'p' or listeners(other) ~= 0)", "true"], [
+      "if other == me then mine = fence else messages[#messages + 1] = { other, fence } end",
       TAKEN_BACK,
     ]],
     /was given to/,
@@ -44,7 +49,7 @@ for (const [what, model, changes, violation] of broken) {
   test(`model: finds that ${what}`, () => {
     const { acquire, release } = model.family;
     const change = ({ source }: Script) =>
-      script(changes.reduce((text, [before, after]) => text.replace(before, () => after), source));
+      script(changes.reduce((text, [before, after]) => text.replaceAll(before, () => after), source));
     for (const [text] of changes) assert.ok(acquire.source.includes(text));
     const family: Family = { ...model.family, acquire: change(acquire), release: change(release) };
     assert.throws(() => explore({ ...model, family }), violation);
