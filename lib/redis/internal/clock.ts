@@ -23,12 +23,12 @@ export class Timer {
     this.#keepsAlive = keepsAlive;
   }
 
-  /** Sets the moment, in place of an earlier one; `Infinity` sets none. */
-  set(at: number): void {
+  /** Sets the moment, in place of an earlier one; `Infinity` sets none. `time` is now. */
+  set(at: number, time: number = now()): void {
     this.clear();
     if (at === Infinity) return;
     this.#at = at;
-    const registration = onCancel({ timeout: Math.max(0, at - now()), keepsAlive: this.#keepsAlive }, () => {
+    const registration = onCancel({ timeout: Math.max(0, at - time), keepsAlive: this.#keepsAlive }, () => {
       if (this.#registration !== registration) return; // another timer of the same moment has cleared or set this one
       this.clear();
       this.#fire();

@@ -15,7 +15,8 @@ export interface Moment {
 }
 
 export function moment(): Moment {
-  return { at: now(), gap: Date.now() - now() };
+  const at = now();
+  return { at, gap: Date.now() - at };
 }
 
 /** The lease's time without the drift allowed between two clocks. */

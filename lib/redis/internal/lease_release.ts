@@ -46,28 +46,29 @@ class LeaseRelease implements Closable {
     this.#spec = spec;
     this.#id = id;
     this.#options = options;
-    this.#until = Math.max(options.until, now() + LEAST);
+    const time = now();
+    this.#until = Math.max(options.until, time + LEAST);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     spec.connection.onClose(this);
-    this.#attempt(); // first, as its time ends sooner: moving a timer takes time
-    this.#end.set(this.#until);
+    this.#attempt(time); // first, as its time ends sooner: moving a timer takes time
+    this.#end.set(this.#until, time);
   }
 
   close(): void {
     this.#giveUp();
   }
 
-  #attempt(): void {
+  #attempt(time = now()): void {
     const attempt = this.#attempts++;
     const { connection: { backend }, settings: { ttl } } = this.#spec;
     const { losses } = backend;
     this.#inFlight++;
     // The answer counts however late it comes; without one by then, the command is sent again.
-    this.#next.set(now() + Math.min(Math.max(ttl / 3, 250), 5000));
-    release(this.#spec, this.#id, this.#until - now()).then(
+    this.#next.set(time + Math.min(Math.max(ttl / 3, 250), 5000), time);
+    release(this.#spec, this.#id, this.#until - time).then(
       (was) => this.#answered(was, backend.losses !== losses),
       (error) => this.#failed(error, attempt),
     );
@@ -121,7 +122,8 @@ class LeaseRelease implements Closable {
     this.#end.clear();
     this.#spec.connection.offClose(this);
     // An acquire of this id without an answer may still run, and would be granted.
-    const mayRun = this.#options.inFlightUntil > this.#spec.connection.serverTime(now());
+    const { inFlightUntil } = this.#options;
+    const mayRun = inFlightUntil !== 0 && inFlightUntil > this.#spec.connection.serverTime(now());
     if (mayRun) releaseInBackground(this.#spec, this.#id, this.#options);
     settle();
   }

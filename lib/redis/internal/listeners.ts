@@ -36,7 +36,7 @@ export class Listeners {
 
   /** Returns whether the id was known. */
   delete(id: string): boolean {
-    return this.#byId.delete(id);
+    return this.#byId.size > 0 && this.#byId.delete(id); // finding out that a fresh id is not there takes time, too
   }
 
   /** The id of the first waiter of a queue, and the waiter. */
