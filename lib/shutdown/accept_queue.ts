@@ -1,13 +1,16 @@
 /**
  * The accept queue: connections that the system has accepted and the process has not. The system resets them when the
  * listener is closed. Node takes one connection from the queue in each turn of its event loop, so a turn without a new
- * connection implies that the queue was empty.
+ * connection implies that the queue was empty when the turn began; if the turn was brief, it hardly filled again.
  *
  * @module
  */
 
 /** The longest wait, in ms: the queue of an overloaded server never empties. */
 const LONGEST = 250;
+/** The length of a brief turn, in ms: the shortest that counts, and a share of the wait, which grows on a slow server. */
+const BRIEF = 0.2;
+const SHARE = 1 / 25;
 
 /**
  * Resolves when the accept queue is empty, or after 250 ms. For run-times with node:http.
@@ -16,10 +19,12 @@ const LONGEST = 250;
  */
 export async function acceptQueueEmpty(accepted: () => number): Promise<void> {
   await nextTurn(); // the rest of this one accepts nothing any more
-  const until = performance.now() + LONGEST;
-  for (let before = NaN; accepted() !== before && performance.now() < until;) {
-    before = accepted();
+  const began = performance.now();
+  for (let now = began, calm = false; !calm && now < began + LONGEST;) {
+    const [before, turnBegan] = [accepted(), now];
     await nextTurn();
+    now = performance.now();
+    calm = accepted() === before && now - turnBegan <= Math.max(BRIEF, (now - began) * SHARE);
   }
 }
 

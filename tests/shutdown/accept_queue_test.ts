@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { connect } from "node:net";
+import { setImmediate } from "node:timers";
 import { runtime, test } from "../_test.ts";
 import { Client, host, listen, quiet } from "./client.ts";
 
@@ -15,6 +16,25 @@ if (runtime === "node") {
 
   test("shutdown: connections that wait in the accept queue are served also if each has one request only", async () => {
     assert.equal(await servedOfQueued("close"), CLIENTS);
+  });
+
+  test("shutdown: a long turn without a new connection does not prove that the accept queue is empty", async () => {
+    const shutdown = quiet();
+    const server = shutdown.attach(createServer((_request, response) => void response.end("done")));
+    const port = await listen(server);
+    let accepted = 0;
+    server.on("connection", () => accepted++);
+    const early = clients(port, "keep-alive");
+    for (const client of early) await client.gets(/done$/);
+    const queued = inFirstTurnWithout(() => accepted, () => {
+      const newcomers = clients(port, "keep-alive");
+      for (const until = performance.now() + 50; performance.now() < until;); // as a slow request does
+      return newcomers;
+    });
+    shutdown.request();
+    assert.equal((await shutdown.finished).ok, true);
+    for (const client of [...early, ...await queued]) await client.end();
+    assert.equal((await queued).filter(({ text }) => text.endsWith("done")).length, CLIENTS);
   });
 }
 
@@ -31,6 +51,17 @@ async function servedOfQueued(connection: string): Promise<number> {
   assert.equal((await shutdown.finished).ok, true);
   for (const client of [...early, ...queued]) await client.end();
   return queued.filter(({ text }) => /connection: close[^]*done$/i.test(text)).length;
+}
+
+/** Calls `fn` at the end of the first turn of the event loop in which the count stays the same. */
+function inFirstTurnWithout<T>(count: () => number, fn: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    const look = (before: number) => {
+      if (count() === before) resolve(fn());
+      else setImmediate(look, count());
+    };
+    setImmediate(look, NaN);
+  });
 }
 
 function clients(port: number, connection: string): Client[] {
