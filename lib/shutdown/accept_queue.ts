@@ -8,27 +8,55 @@
 
 /** The longest wait, in ms: the queue of an overloaded server never empties. */
 const LONGEST = 250;
-/** The length of a brief turn, in ms: the shortest that counts, and a share of the wait, which grows on a slow server. */
+/** ms that a brief turn may take. */
 const BRIEF = 0.2;
+/** The same as a share of the wait so far: on a slow server, no turn is brief. */
 const SHARE = 1 / 25;
 
+/** Arrivals that make a server busy: as many within {@linkcode RECENTLY}. */
+const BUSY = 8;
+/** In ms. */
+const RECENTLY = 100;
+
+/** Counts connections, or requests where connections are not known. */
+export class Arrivals {
+  count = 0;
+  /** When the last {@linkcode BUSY} arrived, in a ring. */
+  readonly #times = Array<number>(BUSY).fill(-Infinity);
+
+  add(): void {
+    this.#times[this.count++ % BUSY] = performance.now();
+  }
+
+  /** Whether more are likely to be arriving at this moment. */
+  isBusy(open = 0): boolean {
+    return open >= BUSY || performance.now() - this.#times[this.count % BUSY]! < RECENTLY;
+  }
+}
+
 /**
- * Resolves when the accept queue is empty, or after 250 ms. For run-times with node:http.
+ * Resolves when the accept queue is empty, or after 250 ms.
  *
  * @param accepted Returns the number of connections that were accepted so far.
+ * @param nextTurn Resolves in the next turn of the event loop. Default: by setImmediate, for run-times with node:http.
+ * @param brief ms that a brief turn may take.
  */
-export async function acceptQueueEmpty(accepted: () => number): Promise<void> {
+export async function acceptQueueEmpty(
+  accepted: () => number,
+  nextTurn: () => Promise<void> = immediate,
+  brief = BRIEF,
+): Promise<void> {
   await nextTurn(); // the rest of this one accepts nothing any more
   const began = performance.now();
   for (let now = began, calm = false; !calm && now < began + LONGEST;) {
     const [before, turnBegan] = [accepted(), now];
     await nextTurn();
     now = performance.now();
-    calm = accepted() === before && now - turnBegan <= Math.max(BRIEF, (now - began) * SHARE);
+    calm = accepted() === before && now - turnBegan <= Math.max(brief, (now - began) * SHARE);
   }
 }
 
-function nextTurn(): Promise<void> {
+function immediate(): Promise<void> {
   const { setImmediate } = globalThis as unknown as { setImmediate(resolve: () => void): unknown };
   return new Promise((resolve) => void setImmediate(resolve));
 }

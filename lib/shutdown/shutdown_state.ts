@@ -4,6 +4,7 @@
  * @module
  */
 import { onCancel } from "../internal/cancellation.ts";
+import { Arrivals } from "./accept_queue.ts";
 import { SetEvent } from "../set_event.ts";
 
 /** A piece of work that the drain waits for. */
@@ -65,8 +66,8 @@ export class ShutdownState {
   readonly atEnd: (() => void)[] = [];
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
-  /** Whether the handler has answered a request that no attached server counts. */
-  handled = false;
+  /** The requests that the handler was called with and no attached server counts. */
+  readonly handled: Arrivals = new Arrivals();
   /** Time of the last complete answer of the handler that let its connection live; on the monotonic clock. */
   keptAliveAt: number = -Infinity;
   /** Whether the attached servers were asked to stop listening. */

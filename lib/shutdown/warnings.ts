@@ -18,7 +18,7 @@ export function warn(message: string, code: string): void {
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */
 export function warnIfNotAttached(state: ShutdownState): void {
   const problem = state.used
-    ? isNode() && state.handled && state.servers.length === 0 &&
+    ? isNode() && state.handled.count > 0 && state.servers.length === 0 &&
       "its handler answered requests and no server was attached, so answers that are still being sent may be cut off"
     : "nothing was attached, handled, tracked, deferred or registered";
   if (problem === false) return;

@@ -277,3 +277,23 @@ test("handler: thousands in flight are all known by name", async () => {
   await Promise.all(answers);
   assert.equal((await shutdown.finished).drained, true);
 });
+
+for (const [requests, load] of [[1, "idle"], [8, "busy"]] as const) {
+  test(`handler: a server that is ${load} stops listening ${requests === 1 ? "at once" : "in a calm turn"}`, async () => {
+    const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+    const handle = shutdown.handler(() => new Response("x"));
+    let handled = 0;
+    const answers = async () => {
+      handled++;
+      await (await handle(new Request(URL_))).text();
+    };
+    let handledBefore = NaN;
+    shutdown.attach({ shutdown: () => Promise.resolve(void (handledBefore = handled)) });
+    for (let i = 0; i < requests; i++) await answers();
+    shutdown.request();
+    await nextTurn(); // in which a connection of the accept queue brings another one
+    await answers();
+    assert.equal((await shutdown.finished).ok, true);
+    assert.equal(handledBefore, load === "idle" ? 1 : 9);
+  });
+}

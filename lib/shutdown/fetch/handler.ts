@@ -43,7 +43,7 @@ export function countingHandler<A extends unknown[], R>(
       return await fn.call(this, request, ...rest);
     }
     if (state.refuses) return refusal(state);
-    state.handled = true;
+    state.handled.add();
     const [info] = rest;
     if (isDenoInfo(info)) trackUpload(state.uploads, request, info.completed);
     const entry: InFlight = { label: requestLabel(request, label) };

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { acceptQueueEmpty } from "../accept_queue.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 
 /** The part of Deno.serve's server that is used. */
@@ -46,6 +47,9 @@ export function bunAbilities(server: BunServerLike): Abilities {
   };
 }
 
+/** ms within which the run-time accepts the connections that are there, reads their requests and calls the handler. */
+const TURN = 1;
+
 /** One attached server. */
 export class FetchServer implements AttachedServer {
   readonly #state: ShutdownState;
@@ -63,7 +67,7 @@ export class FetchServer implements AttachedServer {
   readonly accepted = 0; // unknown
 
   isBusy(): boolean {
-    return false; // unknown
+    return false; // it stops listening later, in #stop()
   }
 
   begin(): void {}
@@ -91,12 +95,16 @@ export class FetchServer implements AttachedServer {
   }
 
   async #stop(): Promise<void> {
-    const { uploads, forcing, idle } = this.#state;
+    const { uploads, forcing, idle, handled } = this.#state;
     // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
     // and its answer has "Connection: close".
     const wait = this.#state.keptAliveAt + idle - performance.now();
     if (wait > 0) await this.#state.pause(wait);
-    while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forcing.signal });
+    const uploading = () => this.#server.breaksUploads === true && uploads.size > 0;
+    do {
+      while (uploading()) await uploads.wait({ signal: forcing.signal });
+      if (handled.isBusy()) await acceptQueueEmpty(() => handled.count, () => this.#state.pause(TURN), 2 * TURN);
+    } while (uploading());
     await this.#server.stop(false);
   }
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { Arrivals } from "../accept_queue.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { Http1Requests } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
@@ -38,11 +39,6 @@ const HANDOVER = 100;
 /** How often close() looks for open connections, in ms. */
 const STEP = 10;
 
-/** A server is busy with as many open connections, or as many new ones within {@linkcode RECENTLY}. */
-const BUSY = 8;
-/** In ms. */
-const RECENTLY = 100;
-
 /** One attached server. */
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
@@ -55,9 +51,7 @@ export class NodeServer implements AttachedServer {
   readonly #undo: (() => void)[];
   #closed: Promise<void> | undefined;
   #stoppedAt = -Infinity;
-  #accepted = 0;
-  /** When the last {@linkcode BUSY} connections were accepted, in a ring. */
-  readonly #acceptedAt = Array<number>(BUSY).fill(-Infinity);
+  readonly #arrivals = new Arrivals();
 
   constructor(
     state: ShutdownState,
@@ -73,12 +67,11 @@ export class NodeServer implements AttachedServer {
   }
 
   get accepted(): number {
-    return this.#accepted;
+    return this.#arrivals.count;
   }
 
   isBusy(): boolean {
-    const oldest = this.#acceptedAt[this.#accepted % BUSY]!;
-    return this.#sockets.size + this.#carriers.size >= BUSY || performance.now() - oldest < RECENTLY;
+    return this.#arrivals.isBusy(this.#sockets.size + this.#carriers.size);
   }
 
   begin(): void {
@@ -158,7 +151,7 @@ export class NodeServer implements AttachedServer {
   #meet(event: string, opened: unknown): void {
     switch (event) {
       case "connection":
-        this.#acceptedAt[this.#accepted++ % BUSY] = performance.now();
+        this.#arrivals.add();
         // Under TLS, requests come on the "secureConnection" instead.
         if ("setSecureContext" in this.#server) this.#carry(opened as SocketLike);
         else if (!isHttp2(this.#server)) this.#sockets.meet(opened as SocketLike);
