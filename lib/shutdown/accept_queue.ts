@@ -37,7 +37,7 @@ export class Arrivals {
 /**
  * Resolves when the accept queue is empty, or after 250 ms.
  *
- * @param accepted Returns the number of connections that were accepted so far.
+ * @param accepted Returns the number of connections that were accepted so far; NaN counts as a new one.
  * @param nextTurn Resolves in the next turn of the event loop. Default: by setImmediate, for run-times with node:http.
  * @param brief ms that a brief turn may take.
  */

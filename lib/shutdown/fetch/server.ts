@@ -100,11 +100,9 @@ export class FetchServer implements AttachedServer {
     // and its answer has "Connection: close".
     const wait = this.#state.keptAliveAt + idle - performance.now();
     if (wait > 0) await this.#state.pause(wait);
-    const uploading = () => this.#server.breaksUploads === true && uploads.size > 0;
-    do {
-      while (uploading()) await uploads.wait({ signal: forcing.signal });
-      if (handled.isBusy()) await acceptQueueEmpty(() => handled.count, () => this.#state.pause(TURN), 2 * TURN);
-    } while (uploading());
+    const calm = () => uploads.size > 0 ? NaN : handled.count;
+    if (handled.isBusy()) await acceptQueueEmpty(calm, () => this.#state.pause(TURN), 2 * TURN);
+    while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forcing.signal });
     await this.#server.stop(false);
   }
 }
