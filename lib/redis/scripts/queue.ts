@@ -104,6 +104,25 @@ const isAlive = (id: string, waiter: string): string =>
   `${waiter} and ${waiter} > stamp and (sub(${waiter}, 17, 17) ~= 'p' or listeners(${id}) ~= 0)`;
 
 /**
+ * If the first three are of one process, which may be dead as a whole, puts the first of each process in their place: only
+ * if the queue has a ttl so long that its waiter might not ask before its lease ends. By then it counts as alive for 0.63 of its ttl
+ * or more, as it asks every third of it.
+ */
+const firstOfEach = `
+local process = sub(ids[i], 1, 13)
+if ends > now and ids[i + 2] and sub(ids[i + 1], 1, 13) == process and sub(ids[i + 2], 1, 13) == process
+  and call('PTTL', KEYS[2]) - retention > math.max((ends - now) / 1000 * 1.9, ${LIVENESS + 50}) then
+  local firsts, seen = {}, {}
+  for _, id in ipairs(call('ZRANGE', KEYS[2], '0', '99')) do
+    process = sub(id, 1, 13)
+    if not seen[process] and #firsts < 3 then firsts[#firsts + 1] = id end
+    seen[process] = true
+  end
+  ids, i, known = firsts, 1, call('HMGET', KEYS[3], unpack(firsts))
+end
+`;
+
+/**
  * Serving from the head: grants while it fits, and drops the dead. Sets `mine`, the token of `me`, and `more`; `messages`
  * are to be published by {@linkcode notify}.
  */
@@ -141,7 +160,11 @@ if changed or releasing then
     ids, i = call('ZRANGE', KEYS[2], '0', '2'), 1
     known, queued = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}, ids[1] ~= nil
   end
-  if ids[i] then${announce("i", nextEnd, "limit > 1")}end
+  if ids[i] then
+    local ends = ${nextEnd}
+    ${firstOfEach}
+    ${announce("i", "ends", "limit > 1")}
+  end
 end
 `;
 
