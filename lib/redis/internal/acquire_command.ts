@@ -34,9 +34,20 @@ export interface Waiting {
   readonly more: boolean;
 }
 
+/** A grant whose answer came after its command's time. */
+export interface LateGrant {
+  readonly fence: number;
+  readonly sentAt: number;
+  /** As of the command. */
+  readonly gap: number;
+}
+
 export class AcquireCommand {
   readonly id: string;
   readonly #spec: ResourceSpec;
+  readonly #onLate: (grant: LateGrant) => void;
+  /** When the last command with an answer was sent. */
+  #answeredAt = -Infinity;
   /** Server time until which a command whose answer never came may still run. */
   inFlightUntil = 0;
   /** Redis may know the id, and no lease has it. */
@@ -44,9 +55,11 @@ export class AcquireCommand {
   /** The clocks' difference when the last command with an answer was sent. */
   gap = 0;
 
-  constructor(spec: ResourceSpec) {
+  /** @param onLate Called with a late grant, unless a later command has been answered. */
+  constructor(spec: ResourceSpec, onLate: (grant: LateGrant) => void) {
     this.id = spec.connection.newId();
     this.#spec = spec;
+    this.#onLate = onLate;
   }
 
   /**
@@ -61,9 +74,14 @@ export class AcquireCommand {
     const before = this.inFlightUntil;
     this.inFlightUntil = Math.max(before, latest);
     this.known = true;
+    const late = (answer: unknown) => {
+      const [code, fence] = answer as unknown[];
+      if (Number(code) === 1 && sentAt > this.#answeredAt) this.#onLate({ fence: Number(fence), sentAt, gap });
+    };
     try {
-      const answer = await connection.run(family.acquire, keys, args, limit, cancelled) as unknown[];
+      const answer = await connection.run(family.acquire, keys, args, limit, cancelled, late) as unknown[];
       this.inFlightUntil = before;
+      this.#answeredAt = sentAt;
       const parsed = this.#parse(answer.map(Number), sentAt, mode);
       this.gap = gap;
       return parsed;

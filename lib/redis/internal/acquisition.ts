@@ -7,7 +7,7 @@
 import type { WaitOptions } from "../../types.ts";
 import type { Cancellable, CancelOutcome, CancelRegistration } from "../../internal/cancellation.ts";
 import { hook } from "../../internal/hook.ts";
-import { AcquireCommand, type Answer, type Waiting } from "./acquire_command.ts";
+import { AcquireCommand, type Answer, type LateGrant, type Waiting } from "./acquire_command.ts";
 import { AcquirePause } from "./acquire_pause.ts";
 import { now } from "./clock.ts";
 import { explain, NoAnswerError } from "../errors.ts";
@@ -52,6 +52,8 @@ class Acquisition implements Cancellable<CancelRegistration> {
   readonly #pause = new AcquirePause();
   readonly #settlement: Settlement;
   readonly #waiter: QueueWaiter;
+  /** Counts only if the command in flight has no answer either. */
+  #late: LateGrant | undefined;
 
   constructor(
     spec: ResourceSpec,
@@ -63,7 +65,7 @@ class Acquisition implements Cancellable<CancelRegistration> {
     this.#spec = spec;
     this.#waits = waits;
     this.#timeout = timeout;
-    this.#command = new AcquireCommand(spec);
+    this.#command = new AcquireCommand(spec, (grant) => this.#cameLate(grant));
     this.#retry = new RetryPolicy(spec.settings.ttl, now() + least, timeout === Infinity && signal === undefined);
     this.#settlement = new Settlement(spec, this.#command, this.#pause, this);
     this.#waiter = new QueueWaiter(this.#command.id, spec, this.#pause, this.#settlement);
@@ -114,10 +116,12 @@ class Acquisition implements Cancellable<CancelRegistration> {
 
   #take(answer: Answer): void {
     if (answer.kind === "refused") {
+      if (this.#takeLate()) return;
       // Too late by the server's clock, which is known better now.
       if (!this.#retry.refused()) throw new NoAnswerError("the command came too late by the server's clock");
       return this.#pause.skip();
     }
+    this.#late = undefined;
     if (answer.kind === "granted") this.#granted(answer.fence, answer.sentAt + trusted(this.#spec.settings.ttl));
     else if (this.#waits && answer.place !== 0) this.#queued(answer);
     else if (!answer.more) this.#settlement.refuse();
@@ -133,6 +137,23 @@ class Acquisition implements Cancellable<CancelRegistration> {
     if (missed) this.#spec.connection.subscription.askNext(this.#waiter.queue); // it may hold as well
   }
 
+  #cameLate(grant: LateGrant): void {
+    this.#late = grant;
+    if (this.#pause.active) this.#takeLate();
+  }
+
+  /** Returns whether there was a late grant that can still be trusted. */
+  #takeLate(): boolean {
+    const late = this.#late;
+    this.#late = undefined;
+    if (late === undefined || this.#settlement.settled) return false;
+    const deadline = late.sentAt + trusted(this.#spec.settings.ttl);
+    if (deadline <= now()) return false;
+    this.#command.gap = late.gap;
+    this.#settlement.grant(late.fence, deadline);
+    return true;
+  }
+
   #queued(answer: Waiting): void {
     const joins = this.#waiter.place === 0 && !this.#settlement.settled;
     if (joins && hook !== undefined) hook.wait(this.#spec.resource, this, this.#spec.weight);
@@ -140,7 +161,7 @@ class Acquisition implements Cancellable<CancelRegistration> {
   }
 
   #failed(error: unknown): void {
-    if (this.#waiter.takePushedGrant()) return;
+    if (this.#waiter.takePushedGrant() || this.#takeLate()) return;
     const againAt = this.#retry.failed(error);
     const mayPass = this.#spec.connection.mayPass(error);
     if (this.#waits && mayPass && againAt !== undefined) return this.#pause.endAt(againAt);

@@ -32,6 +32,7 @@ export class LeaseDeadline {
   #ttl: number;
   #at = 0;
   #keptUntil = 0;
+  #setBy = -Infinity;
   #renewAt = Infinity;
   /** The clocks' difference when the last confirmed command was sent. */
   #gap = 0;
@@ -65,6 +66,11 @@ export class LeaseDeadline {
   /** Local time until which the server may keep the hold: later than `at` after a shorter time was asked for. */
   get keptUntil(): number {
     return this.#keptUntil;
+  }
+
+  /** Local time at which the last command was sent that has set or limited `at`. */
+  get setBy(): number {
+    return this.#setBy;
   }
 
   /** `at` on the wall clock. */
@@ -104,6 +110,7 @@ export class LeaseDeadline {
     // A command sent before can run after this one, but not once it is too late for it.
     if (serverTime > this.#unansweredUntil) this.#unansweredTtl = Infinity;
     const least = Math.min(ttl, this.#unansweredTtl);
+    this.#setBy = sent.at;
     this.#trustClocksOf(sent);
     this.#keptUntil = sent.at + trusted(ttl);
     this.#set(sent.at + trusted(least), least);
@@ -125,6 +132,7 @@ export class LeaseDeadline {
    */
   limit(sentAt: number, ttl: number, answerWithin: number): boolean {
     this.#keptUntil = Math.max(this.#keptUntil, sentAt + answerWithin + ttl);
+    this.#setBy = sentAt;
     const at = sentAt + trusted(ttl);
     if (at >= this.#at) return false;
     this.#set(at, ttl);

@@ -128,6 +128,7 @@ export class LeaseHold implements RenewableLease {
   }
 
   renewed(sent: Moment): void {
+    if (sent.at < this.deadline.setBy) return; // late, and a later command counts
     this.failure = undefined;
     if (this.state.held) this.deadline.confirm(sent, this.#spec.connection.serverTime(sent.at));
   }

@@ -32,7 +32,7 @@ export interface RenewableLease extends Member {
   /** Ends the lease if its time is over, before its holder can act on it. Returns whether it is lost. */
   expire(time: number): boolean;
   pushRenewal(args: string[], ttl: number, exact: boolean): void;
-  /** Renewed by a command that was sent at that moment. */
+  /** Renewed by a command that was sent at that moment; perhaps its answer is late. */
   renewed(sent: Moment): void;
   retryRenewal(error: unknown): void;
   lose(state: string): void;
@@ -105,15 +105,22 @@ export class LeaseRenewer {
     const limit = Math.min(...batch.map((lease) => lease.renewalLimit));
     const args = [String(this.#connection.serverTime(sent.at + limit))];
     for (const lease of batch) lease.pushRenewal(args, lease.ttl, false);
-    try {
-      const answer = await this.#connection.run(renew, batch.map((lease) => lease.key), args, limit) as unknown[];
-      const [code = NaN, ...results] = answer.map(Number);
-      this.#connection.sawTime(code === -2 ? results[0]! : code);
-      if (code === -2) throw new Error("the renewal came too late");
+    const keys = batch.map((lease) => lease.key);
+    const take = (results: number[]) =>
       batch.forEach((lease, i) => {
         if (results[i] === 1) lease.renewed(sent);
         else lease.loseUnknown();
       });
+    const late = (answer: unknown) => {
+      const [code, ...results] = (answer as unknown[]).map(Number);
+      if (code !== -2) take(results);
+    };
+    try {
+      const answer = await this.#connection.run(renew, keys, args, limit, undefined, late) as unknown[];
+      const [code = NaN, ...results] = answer.map(Number);
+      this.#connection.sawTime(code === -2 ? results[0]! : code);
+      if (code === -2) throw new Error("the renewal came too late");
+      take(results);
     } catch (error) {
       if (codeOf(error) === "CROSSSLOT") this.#single = true;
       for (const lease of batch) lease.retryRenewal(error);

@@ -92,6 +92,7 @@ export class ScriptRunner {
    * Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds.
    *
    * @param unless Whether the call has ended: then a script that the server does not know is not sent in full.
+   * @param late Called with an answer that comes after the limit.
    */
   run(
     script: Script,
@@ -99,15 +100,22 @@ export class ScriptRunner {
     args: readonly string[],
     limit: number,
     unless?: () => boolean,
+    late?: (answer: unknown) => void,
   ): Promise<unknown> {
-    return this.#within(limit, this.#evalsha(script, keys as string[], args as string[]), (error) => {
+    const again = (error: unknown) => {
       if (codeOf(error) !== "NOSCRIPT" || unless?.()) return undefined;
       return promised(() => this.backend.eval(script.source, keys as string[], args as string[]));
-    });
+    };
+    return this.#within(limit, this.#evalsha(script, keys as string[], args as string[]), again, late);
   }
 
   /** Settles as `first` does, or as what `again` makes of its error, or rejects after `limit` milliseconds. */
-  #within<T>(limit: number, first: Promise<T>, again?: (error: unknown) => Promise<T> | undefined): Promise<T> {
+  #within<T>(
+    limit: number,
+    first: Promise<T>,
+    again?: (error: unknown) => Promise<T> | undefined,
+    late?: (value: T) => void,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       let over = false;
       const timeLimit = onCancel({ timeout: limit }, () => {
@@ -115,6 +123,7 @@ export class ScriptRunner {
         reject(this.#causeOf(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`)));
       });
       const done = (value: T) => {
+        if (over) return late?.(value);
         timeLimit.end();
         resolve(value);
       };

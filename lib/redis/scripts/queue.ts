@@ -104,9 +104,9 @@ const isAlive = (id: string, waiter: string): string =>
   `${waiter} and ${waiter} > stamp and (sub(${waiter}, 17, 17) ~= 'p' or listeners(${id}) ~= 0)`;
 
 /**
- * If the first three are of one process, which may be dead as a whole, puts the first of each process in their place: only
- * if the queue has a ttl so long that its waiter might not ask before its lease ends. By then it counts as alive for 0.63 of its ttl
- * or more, as it asks every third of it.
+ * If the first three are of one process, which may be dead as a whole, puts the first of each process in their place. Only
+ * if there is a waiter whose ttl is so long that it might not ask before the lease ends: as it asks every third of its ttl,
+ * it still counts as alive for 0.63 of that or more, and the queue lives as long.
  */
 const firstOfEach = `
 local process = sub(ids[i], 1, 13)

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { CountingController, flushMicrotasks, nextTurn, withFakeTime } from "../../_tools.ts";
+import { CountingController, deferred, flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { queuedReply, scripted, serverTime } from "../_scripted.ts";
+import { nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
@@ -153,4 +153,68 @@ test("Acquisition: a message that comes before the first answer does not put off
     await flushMicrotasks();
     time.advance(10_000); // the subscription lingers, and the command without an answer may run late
     await flushMicrotasks();
+  }));
+
+/** Computes the digests of the scripts, which takes a real turn of the event loop. */
+async function knowScripts(backend: Backend): Promise<void> {
+  const lease = await new RedisLock(backend, "other").acquire();
+  await lease.extend();
+  await lease.release();
+}
+
+/** The second command, the reply to it, and when the grant arrives that is the reply to the first one; its time is 3 s. */
+const LATE = [
+  { what: "before the second command", grantAt: 3000, commands: 1, reply: () => nothing, held: true },
+  { what: "while the second one gets no reply", grantAt: 3500, commands: 2, reply: () => nothing, held: true },
+  { what: "before the second one is refused", grantAt: 3500, commands: 2, reply: () => [-2, serverTime()], held: true },
+  { what: "before the second one is queued", grantAt: 3500, commands: 2, reply: () => queuedReply(), held: false },
+];
+
+for (const { what, grantAt, commands, reply, held } of LATE) {
+  test(`Acquisition: a grant that comes late, ${what}, is ${held ? "taken" : "not taken"}`, () =>
+    withFakeTime(async (time) => {
+      const replies = [deferred<unknown>(), deferred<unknown>()];
+      let sent = -1;
+      const backend = scripted((command) => {
+        if (command === "acquire" && sent++ >= 0) return replies[sent - 1]?.promise ?? nothing;
+      });
+      await knowScripts(backend);
+      const controller = new AbortController();
+      const call = watch(new RedisLock(backend, "a", { ttl: 9000 }).acquire({ signal: controller.signal }));
+      await flushMicrotasks();
+      assert.equal(sent, 1);
+      const granted = [1, 77, serverTime()];
+      await time.pass(grantAt);
+      replies[0]!.resolve(granted);
+      await flushMicrotasks();
+      assert.equal(sent, commands);
+      if (commands === 2) replies[1]!.resolve(reply());
+      await time.pass(3000);
+      assert.equal(call.state, held ? "fulfilled" : "pending");
+      if (held) {
+        assert.deepEqual([call.value!.fencingToken, call.value!.held], [77, true]);
+        await time.pass(9000); // it is renewed
+        assert.equal(await call.value!.release(), true);
+      }
+      controller.abort();
+      await time.pass(10_000); // also the release in the background
+    }));
+}
+
+test("Acquisition: a grant that comes after its own end is not taken", () =>
+  withFakeTime(async (time) => {
+    const first = deferred<unknown>();
+    let sent = -1;
+    const backend = scripted((command) => {
+      if (command === "acquire" && sent++ >= 0) return sent === 1 ? first.promise : nothing;
+    });
+    await knowScripts(backend);
+    const call = watch(new RedisLock(backend, "a", { ttl: 900 }).acquire({ timeout: 1800 }));
+    await time.pass(890);
+    const granted = [1, 77, serverTime()];
+    await time.pass(500);
+    first.resolve(granted);
+    await time.pass(500);
+    assert.equal(call.state, "rejected");
+    await time.pass(5000);
   }));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
+import { deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { nothing, scripted, serverTime } from "../_scripted.ts";
 
 test("LeaseRenewer: a listener of one lost lease may extend another that is due: one renewal of a key at a time", () =>
@@ -97,4 +97,31 @@ test("LeaseRenewer: a lost answer to a batch costs the shortest lease in it noth
     await time.pass(6000);
     assert.deepEqual([lose, short.held, long.held], [false, true, true]);
     assert.deepEqual(await Promise.all([short.release(), long.release()]), [true, true]);
+  }));
+
+test("LeaseRenewer: a renewal whose reply is late counts, unless a later command has set the end", () =>
+  withFakeTime(async (time) => {
+    for (const extended of [false, true]) {
+      const reply = deferred<unknown>();
+      let renewals = 0;
+      const backend = scripted((command, args) => {
+        if (command !== "renew" || args[1] === "M") return; // "M" is an extension
+        return renewals++ === 0 ? reply.promise : nothing;
+      });
+      const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
+      const { expiresAt } = lease;
+      await time.pass(2100); // its time was over after 1,000 ms
+      assert.ok(renewals >= 1);
+      if (extended) await lease.extend(900);
+      const ends = lease.expiresAt;
+      reply.resolve([serverTime(), 1]);
+      await flushMicrotasks();
+      if (extended) assert.equal(lease.expiresAt, ends);
+      else assert.ok(lease.expiresAt >= expiresAt + 800, `${lease.expiresAt - expiresAt}`);
+      await time.pass(1200);
+      assert.equal(lease.held, !extended);
+      const released = lease.release();
+      await time.pass(5000);
+      await released;
+    }
   }));
