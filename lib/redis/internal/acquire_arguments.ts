@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { HEARTBEAT, LIVENESS, MARGIN } from "../scripts/queue.ts";
+import { LIVENESS } from "../scripts/announce.ts";
+import { HEARTBEAT, MARGIN } from "../scripts/queue.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import type { NotifyMode } from "./subscription.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { announce } from "./queue.ts";
+import { announce } from "./announce.ts";
 import { clock, digits, lives, script } from "./script.ts";
 import type { Script } from "./script.ts";
 
