@@ -1,8 +1,8 @@
 /**
  * The commands of one step of the event loop are handed over in portions. node-redis writes all that it has at the end of
  * a step in one go: the server would have nothing to do until then, and the client nothing until all answers are there.
- * Invariants: the commands keep their order; at most {@linkcode MOST} are handed over in one step; none is kept back for
- * longer than the steps that those before it need.
+ * Invariant: the commands keep their order; at most {@linkcode MOST} are handed over in one step, or all after a long one;
+ * none is kept back for longer than the steps that those before it need.
  *
  * @module
  */
@@ -12,12 +12,16 @@ import { promised } from "../../internal/check.ts";
 /** The most commands in one step. */
 const MOST = 8;
 
+/** Milliseconds of a step in which other work keeps the client busy: keeping commands back would gain nothing. */
+const LONG = 20;
+
 /** Calls `step` at the end of the current step. Wherever node-redis runs there is one. */
 declare const setImmediate: (step: () => void) => unknown;
 
 export class Portions {
   // #room < MOST, or a command in #waiting, implies that the end of the step is awaited
   #room = MOST;
+  #began = 0;
   readonly #waiting: (() => void)[] = [];
 
   /** Hands over a command, now or in one of the next steps. */
@@ -29,12 +33,16 @@ export class Portions {
   #send<T>(command: () => Promise<T>): Promise<T> {
     const answer = promised(command);
     // Only now, so that the client, which waits for the same moment, comes first.
-    if (this.#room-- === MOST) setImmediate(() => this.#next());
+    if (this.#room-- === MOST) {
+      this.#began = performance.now();
+      setImmediate(() => this.#next());
+    }
     return answer;
   }
 
   #next(): void {
+    const long = performance.now() - this.#began > LONG;
     this.#room = MOST;
-    for (const send of this.#waiting.splice(0, MOST)) send();
+    for (const send of this.#waiting.splice(0, long ? Infinity : MOST)) send();
   }
 }

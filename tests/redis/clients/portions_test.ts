@@ -19,6 +19,17 @@ test("Portions: commands of one step are handed over eight a step, in order", as
   assert.deepEqual(await Promise.all([...answers, last]), sent.map((i) => i + 1));
 });
 
+test("Portions: after a step that took long none is kept back", async () => {
+  const portions = new Portions();
+  const sent: number[] = [];
+  const answers = Array.from({ length: 100 }, (_, i) => portions.send(() => Promise.resolve(sent.push(i))));
+  assert.equal(sent.length, 8);
+  for (const end = performance.now() + 30; performance.now() < end;);
+  await endOfStep();
+  assert.deepEqual(sent, Array.from({ length: 100 }, (_, i) => i));
+  await Promise.all(answers);
+});
+
 test("Portions: a command that fails, also by throwing, holds no other one up", async () => {
   const portions = new Portions();
   const failing = Array.from({ length: 9 }, (_, i) =>
