@@ -11,6 +11,9 @@ import { type Figures, Resource } from "./_resource.ts";
 import type { Kind, Orders } from "./_worker.ts";
 
 export const TTL = 1000;
+/** Milliseconds of a hold of a worker, and the most writes in it: one each 5 ms, and a last one if the lease is lost. */
+const HOLD = 10;
+export const WRITES = HOLD / 5 + 1;
 /** A lease, a heartbeat of a waiter, and the time that a client takes to reconnect. */
 const RECOVERY = TTL + 1000 + 3000;
 const WORKER = fileURLToPath(new URL("./_worker.ts", import.meta.url));
@@ -82,7 +85,7 @@ export class Harness {
 
   async #worker(kind: Kind, more: Partial<Orders>): Promise<ChildProcess> {
     const worker = `${kind} ${this.#workers.length + 1}`;
-    const rest = { ttl: TTL, hold: 10, timeout: 8000, skew: 0, block: 0, clock: false, keys: 3, ...more };
+    const rest = { ttl: TTL, hold: HOLD, timeout: 8000, skew: 0, block: 0, clock: false, keys: 3, ...more };
     const orders: Orders = { url: this.proxy.url, resource: this.#resourcePort, worker, kind, ...rest };
     const flags = "Deno" in globalThis
       ? ["run", "--quiet", "-A", "--no-check"]

@@ -1,7 +1,7 @@
 /** Faults of the server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { setClock } from "./_clock.ts";
-import { type Harness, type Scenario, TTL } from "./_harness.ts";
+import { type Harness, type Scenario, TTL, WRITES } from "./_harness.ts";
 
 async function stopped(harness: Harness, ms: number): Promise<void> {
   await harness.workers(4, "lock");
@@ -107,10 +107,18 @@ export const server: readonly Scenario[] = [
     fast: true,
     run: async (harness) => {
       await harness.workers(4, "lock", { clock: true });
+      let [clock, most] = [0, 0];
       for (const seconds of [3600, 0, -3600, 0]) {
         await harness.entries(20);
         await setClock(harness.server, seconds);
         await harness.recover();
+        if (seconds > clock) most += WRITES; // of the one holder whose lease has ended for the server
+        clock = seconds;
+        const { stale } = harness.figures;
+        harness.must(
+          stale <= most,
+          `${stale} writes with an old token until the jump to ${seconds} s, more than ${most}`,
+        );
       }
     },
   },
