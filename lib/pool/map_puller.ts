@@ -45,6 +45,8 @@ export class Puller<T, R> implements WorkerOwner<R> {
   readonly #job: MapJob<T, R>;
   readonly #results: Results<R>;
   readonly #limits: WaitLimits;
+  /** All calls that need not wait, while nothing observes them one by one. */
+  readonly #unobserved: SlotCall;
 
   constructor(pool: PoolState, map: PulledMap, job: MapJob<T, R>, results: Results<R>, signal: AbortSignal) {
     this.buffer = job.buffer;
@@ -53,6 +55,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
     this.#job = job;
     this.#results = results;
     this.#limits = { signal, timeout: Infinity };
+    this.#unobserved = new SlotCall(pool.pulling, this.#limits);
   }
 
   /** No more items are pulled, and no function runs. */
@@ -63,7 +66,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
   get canPull(): boolean {
     const atOnce = Math.max(this.#pool.slots.limit, 1); // also while the pool is paused: the map waits in its queue
     // With as many functions running as there are slots, the next one to end pulls.
-    return this.phase === "pulling" && !this.#isWaiting && this.#running < atOnce &&
+    return this.#running < atOnce && this.phase === "pulling" && !this.#isWaiting &&
       this.#results.ahead < Math.max(this.buffer, atOnce);
   }
 
@@ -78,8 +81,9 @@ export class Puller<T, R> implements WorkerOwner<R> {
     try {
       while (this.canPull) {
         this.#source ??= new Source(this.#job.source);
-        const call = new SlotCall(this.#pool.pulling, this.#limits);
-        if (!this.#pool.slots.tryTake(call)) return void this.#pullLater(call);
+        const { pulling, slots } = this.#pool;
+        const call = hook === undefined ? this.#unobserved : new SlotCall(pulling, this.#limits);
+        if (!slots.tryTake(call)) return void this.#pullLater(new SlotCall(pulling, this.#limits));
         const later = this.#ask(call, this.#source);
         if (later !== undefined) return void this.#pullLater(call, later);
         this.#start(call);
@@ -154,7 +158,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
     worker.node = this.#results.add(worker.index);
     this.#running++;
     try {
-      const result = this.#call(call, this.#source!.value as T, worker.index);
+      const result = hook === undefined ? this.#call(worker.index) : this.#callObserved(hook, call, worker.index);
       if (isThenable(result)) return worker.follow(result);
       this.#results.fill(worker.node, worker.index, result);
     } catch (error) {
@@ -163,15 +167,13 @@ export class Puller<T, R> implements WorkerOwner<R> {
     this.#end(worker);
   }
 
-  #call(call: SlotCall, value: T, index: number): R | PromiseLike<R> {
-    if (hook !== undefined) return this.#callObserved(hook, call, value, index);
+  #call(index: number): R | PromiseLike<R> {
     const { fn } = this.#job;
-    return fn(value, index, this.#limits.signal!);
+    return fn(this.#source!.value as T, index, this.#limits.signal!);
   }
 
-  #callObserved(hook: Hook, call: SlotCall, value: T, index: number): R | PromiseLike<R> {
-    const { fn } = this.#job;
-    return hook.run(call, () => fn(value, index, this.#limits.signal!));
+  #callObserved(hook: Hook, call: SlotCall, index: number): R | PromiseLike<R> {
+    return hook.run(call, () => this.#call(index));
   }
 
   onFulfilled(worker: Worker<R>, value: R): void {
