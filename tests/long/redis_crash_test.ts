@@ -56,29 +56,32 @@ const bodies: readonly Body[] = [
 
 for (const { name, large, small, waiting } of bodies) {
   for (const ttl of [1500, 30_000]) {
-    const title = `50 waiters of a stopped process delay the next one, with a ttl of ${ttl} ms, by one ttl`;
-    redisTest(`${name}: ${title}`, async ({ server, backend, connect }) => {
-      const [other, options] = [await connect(), { ttl: 1500 }];
-      const [held, listening] = [await large(backend, options), large(other, options)];
-      await subscribed(server, 1); // so that it has nothing else to ask for while it waits
-      await held.release();
-      await (await listening).release();
-      using stopped = new StoppedBackend(await connect());
-      const first = await small(backend, { ttl });
-      const dead = Array.from({ length: 50 }, () => large(stopped, options).catch(() => {}));
-      await until(async () => await waiting(backend) === 50);
-      const next = small(other, { ttl });
-      await until(async () => await waiting(backend) === 51);
-      stopped.stop();
-      const stoppedAt = performance.now();
-      await first.release();
-      const lease = await next;
-      const took = performance.now() - stoppedAt;
-      assert.ok(took <= options.ttl + DELAY + BUSY, `${took} ms`);
-      assert.equal(await lease.release(), true);
-      stopped[Symbol.dispose]();
-      await Promise.all(dead);
-    });
+    redisTest(
+      `${name}: 50 waiters of a stopped process delay the next one, with ttl ${ttl}, by one ttl`,
+      async (setup) => {
+        const { server, backend, connect } = setup;
+        const [other, options] = [await connect(), { ttl: 1500 }];
+        const [held, listening] = [await large(backend, options), large(other, options)];
+        await subscribed(server, 1); // so that it has nothing else to ask for while it waits
+        await held.release();
+        await (await listening).release();
+        using stopped = new StoppedBackend(await connect());
+        const first = await small(backend, { ttl });
+        const dead = Array.from({ length: 50 }, () => large(stopped, options).catch(() => {}));
+        await until(async () => await waiting(backend) === 50);
+        const next = small(other, { ttl });
+        await until(async () => await waiting(backend) === 51);
+        stopped.stop();
+        const stoppedAt = performance.now();
+        await first.release();
+        const lease = await next;
+        const took = performance.now() - stoppedAt;
+        assert.ok(took <= options.ttl + DELAY + BUSY, `${took} ms`);
+        assert.equal(await lease.release(), true);
+        stopped[Symbol.dispose]();
+        await Promise.all(dead);
+      },
+    );
   }
 }
 

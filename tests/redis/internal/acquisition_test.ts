@@ -164,14 +164,32 @@ async function knowScripts(backend: Backend): Promise<void> {
 
 /** The second command, the reply to it, and when the grant arrives that is the reply to the first one; its time is 3 s. */
 const LATE = [
-  { what: "before the second command", grantAt: 3000, commands: 1, reply: () => nothing, held: true },
-  { what: "while the second one gets no reply", grantAt: 3500, commands: 2, reply: () => nothing, held: true },
-  { what: "before the second one is refused", grantAt: 3500, commands: 2, reply: () => [-2, serverTime()], held: true },
-  { what: "before the second one is queued", grantAt: 3500, commands: 2, reply: () => queuedReply(), held: false },
+  { what: "before the second command, is taken", grantAt: 3000, commands: 1, reply: () => nothing, held: true },
+  {
+    what: "while the second one gets no reply, is taken",
+    grantAt: 3500,
+    commands: 2,
+    reply: () => nothing,
+    held: true,
+  },
+  {
+    what: "before the second one is refused, is taken",
+    grantAt: 3500,
+    commands: 2,
+    reply: () => [-2, serverTime()],
+    held: true,
+  },
+  {
+    what: "before the second one is queued, is not taken",
+    grantAt: 3500,
+    commands: 2,
+    reply: () => queuedReply(),
+    held: false,
+  },
 ];
 
 for (const { what, grantAt, commands, reply, held } of LATE) {
-  test(`Acquisition: a grant that comes late, ${what}, is ${held ? "taken" : "not taken"}`, () =>
+  test(`Acquisition: a grant that comes late, ${what}`, () =>
     withFakeTime(async (time) => {
       const replies = [deferred<unknown>(), deferred<unknown>()];
       let sent = -1;
