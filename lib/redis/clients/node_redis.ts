@@ -30,6 +30,8 @@ interface Client {
   unref?(): void;
   readonly isOpen: boolean;
   readonly isReady: boolean;
+  readonly options?: { readonly commandOptions?: { readonly timeout?: number } };
+  withCommandOptions?(options: object): object;
 }
 
 /**
@@ -61,11 +63,13 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const pool = "totalClients" in client;
   const events = client as unknown as Client;
   const portions = new Portions();
+  const quick = cluster || pool ? client : withoutTimeouts(events);
+  const target = () => events.isReady ? quick : client;
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
-      portions.send(() => client.evalSha(sha, { keys, arguments: args })),
+      portions.send(() => target().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
-      portions.send(() => client.eval(script, { keys, arguments: args })),
+      portions.send(() => target().eval(script, { keys, arguments: args })),
     ...push && { subscribe: cluster ? clusterSubscriber(events) : subscriber(client, events) },
     ...!cluster && !pool && { wait: waiter(events) },
     cluster,
@@ -84,6 +88,16 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   events.on("ready", () => backend.failure = undefined);
   return backend;
 });
+
+/**
+ * The same client for commands that are sent at once. node-redis 6 gives each command an AbortSignal that ends it while it
+ * waits to be sent, which takes as long as all the rest of it. A time that the application has set is kept.
+ */
+function withoutTimeouts(client: Client): NodeRedisClient {
+  const options = client.options?.commandOptions;
+  const found = options?.timeout === undefined && client.withCommandOptions?.({ ...options, timeout: undefined });
+  return (found || client) as unknown as NodeRedisClient;
+}
 
 /** Commands in flight are rejected when their connection ends; one that was not sent yet would go over the next one. */
 function waiter(client: Client): NonNullable<Backend["wait"]> {

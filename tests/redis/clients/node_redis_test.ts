@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createClient, createCluster } from "redis";
 import { nodeRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
+import { type Client, redisTest, useNode } from "../_clients.ts";
 
 test("nodeRedis: the same client gives the same backend; a cluster is recognized", () => {
   const client = createClient();
@@ -11,3 +12,28 @@ test("nodeRedis: the same client gives the same backend; a cluster is recognized
   assert.equal(nodeRedis(client).cluster, false);
   assert.equal(nodeRedis(createCluster({ rootNodes: [] })).cluster, true);
 });
+
+/** Counts the signals with a time-out that `fn` makes. */
+async function countTimeouts(fn: () => Promise<unknown>): Promise<number> {
+  const real = AbortSignal.timeout;
+  let made = 0;
+  AbortSignal.timeout = (ms) => (made++, real.call(AbortSignal, ms));
+  try {
+    await fn();
+  } finally {
+    AbortSignal.timeout = real;
+  }
+  return made;
+}
+
+for (const [timeout, made] of [[undefined, 0], [4000, 1]] as const) {
+  const commandOptions = timeout === undefined ? {} : { timeout };
+  const client: Client = { name: "redis", connect: (url) => useNode(createClient({ url, commandOptions })) };
+  redisTest(
+    `nodeRedis: with a timeout of ${timeout}, a command that is sent at once makes ${made} signals`,
+    async ({ backend }) => {
+      assert.equal(await countTimeouts(() => backend.eval("return 1", [], [])), made);
+    },
+    { client },
+  );
+}
