@@ -12,7 +12,7 @@ export interface Stream {
 }
 
 /** The most commands in one write: the server is to begin while the rest is still being written. */
-const MOST = 8;
+const MOST = 16;
 
 export class Cork {
   // #stream is corked, for #count commands so far

@@ -10,7 +10,7 @@
 import { promised } from "../../internal/check.ts";
 
 /** The most commands in one step. */
-const MOST = 8;
+const MOST = 16;
 
 /** Milliseconds of a step in which other work keeps the client busy: keeping commands back would gain nothing. */
 const LONG = 20;

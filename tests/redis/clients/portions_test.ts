@@ -6,16 +6,16 @@ import { test } from "../../_test.ts";
 /** The end of a step of the event loop. */
 const endOfStep = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("Portions: commands of one step are handed over eight a step, in order", async () => {
+test("Portions: commands of one step are handed over sixteen a step, in order", async () => {
   const portions = new Portions();
   const sent: number[] = [];
-  const answers = Array.from({ length: 20 }, (_, i) => portions.send(() => Promise.resolve(sent.push(i))));
-  assert.equal(sent.length, 8);
-  await endOfStep();
+  const answers = Array.from({ length: 40 }, (_, i) => portions.send(() => Promise.resolve(sent.push(i))));
   assert.equal(sent.length, 16);
-  const last = portions.send(() => Promise.resolve(sent.push(20))); // behind those that wait
   await endOfStep();
-  assert.deepEqual(sent, Array.from({ length: 21 }, (_, i) => i));
+  assert.equal(sent.length, 32);
+  const last = portions.send(() => Promise.resolve(sent.push(40))); // behind those that wait
+  await endOfStep();
+  assert.deepEqual(sent, Array.from({ length: 41 }, (_, i) => i));
   assert.deepEqual(await Promise.all([...answers, last]), sent.map((i) => i + 1));
 });
 
@@ -32,7 +32,7 @@ test("Portions: after a step that took long none is kept back", async () => {
 
 test("Portions: a command that fails, also by throwing, holds no other one up", async () => {
   const portions = new Portions();
-  const failing = Array.from({ length: 9 }, (_, i) =>
+  const failing = Array.from({ length: 17 }, (_, i) =>
     portions.send<number>(() => {
       if (i % 2 === 0) throw new Error(`thrown ${i}`);
       return Promise.reject(new Error(`rejected ${i}`));
