@@ -29,6 +29,10 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 export class Event {
   // #set implies #queue.size === 0
   #set = false;
+  /** The promise of the last waiter, if nothing can cancel it: later calls without options share it. */
+  #last: Promise<void> | undefined = undefined;
+  /** The number of waiters that share the promise of an earlier one, and are not in the queue. */
+  #sharing = 0;
   readonly #self: WaitedFor;
   readonly #queue = new WaitQueue<void>();
 
@@ -58,12 +62,14 @@ export class Event {
 
   /** The number of waiters. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#queue.size + this.#sharing;
   }
 
   /** Sets the flag and releases all waiters, also when it is cleared right after. */
   set(): void {
     this.#set = true;
+    this.#last = undefined;
+    this.#sharing = 0;
     this.#queue.wakeAll();
   }
 
@@ -85,12 +91,20 @@ export class Event {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
+    if (options === undefined && this.#last !== undefined && hook === undefined) {
+      this.#sharing++;
+      return this.#last;
+    }
     return promised(() => {
       const limits = admit(options);
       const waiter = new PlainWaiter<void>(this.#self);
-      if (!this.#set) return this.#queue.wait(waiter, limits);
-      if (hook !== undefined) reportGrant(waiter);
-      return Promise.resolve();
+      if (this.#set) {
+        if (hook !== undefined) reportGrant(waiter);
+        return Promise.resolve();
+      }
+      const granted = this.#queue.wait(waiter, limits);
+      this.#last = limits === undefined ? granted : undefined;
+      return granted;
     });
   }
 }

@@ -1,6 +1,7 @@
 /** Event: set releases all waiters, in any order with the other calls of the same tick. */
 import assert from "node:assert/strict";
 import { Event, TimeoutError } from "../mod.ts";
+import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
 import { CountingController, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 
@@ -45,6 +46,32 @@ test("Event: waiters resume in the order in which they came", async () => {
   event.set();
   await Promise.all(waiters);
   assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
+});
+
+test("Event: calls with and without options are counted, and resume in the order in which they came", async () => {
+  const event = new Event();
+  const order: number[] = [];
+  const wait = (i: number) => event.wait([undefined, undefined, { timeout: 1e6 }, {}][i % 4]).then(() => order.push(i));
+  for (const count of [20, 3]) {
+    const middle = new AbortController();
+    const waiters = [];
+    for (let i = 0; i < count; i++) {
+      if (i === 2) waiters.push(event.wait({ signal: middle.signal }).catch(() => {}));
+      if (i === 3 && count > 3) middle.abort();
+      waiters.push(wait(i));
+    }
+    assert.equal(event.waiting, count === 3 ? 4 : count);
+    {
+      using _ = observe({}); // calls are observed one by one
+      waiters.push(wait(count), wait(count + 1));
+    }
+    waiters.push(wait(count + 2));
+    event.set();
+    assert.equal(event.waiting, 0);
+    event.clear();
+    await Promise.all(waiters);
+    assert.deepEqual(order.splice(0), Array.from({ length: count + 3 }, (_, i) => i));
+  }
 });
 
 test("Event: cancelling the middle waiter, before and after set", () =>
