@@ -156,7 +156,7 @@ function tableOf({ name, unit }: Situation, suite: Suite): string {
     ...isTime ? runs.map((run) => coldCell(find(run?.alone, contender))) : [],
   ]);
   const head = [unit, ...runTimes, ...isTime ? runTimes.map((runTime) => `${runTime}, cold`) : []];
-  return `### ${name[0]!.toUpperCase()}${name.slice(1)}\n\n${table(head, body)}`;
+  return `### ${name}\n\n${table(head, body)}`;
 }
 
 function medianCell(row: Row | undefined): string {
