@@ -70,8 +70,8 @@ const ARITY =
   "But then every function would need an AbortController (600 ns there) or share one signal with others. On V8 memory " +
   "decides: a queued call has 760 bytes, as with limitAsync (and a closure of 90 in it, which the row adds), and copying " +
   "them is two thirds of the time on Node 20. Tried: a smaller asynchronous part, `catch` in place of `finally` (no " +
-  "difference); `then` in place of an asynchronous function (440 bytes; 0.4 of the time on Node 20, 0.7 on Node 26, 0.9 on " +
-  "Deno and Bun), but errors would not show their callers, on V8 those of the first turn, on Bun all.";
+  "difference); `then` in place of an asynchronous function (440 bytes; 0.4 to 0.6 of the time on Node 20, 0.8 on Node 26 and Deno, " +
+  "0.9 on Bun), but errors would not show their callers, on V8 those of the first turn, on Bun all.";
 const WHY = "`for await` itself takes about a quarter of p-map's time over a hand-written iterator.";
 
 export const pool: readonly Situation[] = [
