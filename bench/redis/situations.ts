@@ -115,7 +115,7 @@ const MANY =
 const PROCESSES =
   "measured is one release to the next entry in another process: a script, a message, and two processes " +
   "that have to be woken. The peer's own figure moves by as much. The scripts of a pair that others wait for run through " +
-  "18 % fewer instructions of the server than before; an eighth of what is left reads the first four waiters and asks " +
+  "15 % fewer instructions of the server than before; an eighth of what is left reads the first four waiters and asks " +
   "whether the process of the first one listens, which crashed processes make necessary. These rows were measured before.";
 
 export const situations: readonly Situation[] = [
