@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import type { Routes } from "./jobs.ts";
 import type { Tally } from "./load.ts";
-import { type RuntimeName, startOf } from "./runtimes.ts";
+import { type ProgramName, startOf } from "./runtimes.ts";
 import { seeded } from "./seeded.ts";
 
 /** The file that the server writes at its end. */
@@ -31,7 +31,7 @@ export interface Started {
 
 /** Starts a file of this repository in a run-time. */
 export async function start(
-  runtime: RuntimeName,
+  runtime: ProgramName,
   file: string,
   args: readonly string[],
   env: Record<string, string> = {},
@@ -85,7 +85,7 @@ let files = 0;
 
 /** Starts the tests' server, or one that takes the same arguments. */
 export async function startServer(
-  runtime: RuntimeName,
+  runtime: ProgramName,
   kind: string,
   args: readonly string[] = [],
   source = "tests/shutdown/server.ts",
@@ -152,7 +152,7 @@ export interface Outcome {
 
 /** Plays a round. The moment of the signal depends on the seed: up to `spread` ms after the load began. */
 export async function round(
-  runtime: RuntimeName,
+  runtime: ProgramName,
   kind: "fetch" | "node",
   seed: number,
   { connections = 200, spread = 500, args = [] as string[] } = {},

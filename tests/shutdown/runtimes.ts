@@ -3,6 +3,7 @@
  */
 import { execFile } from "node:child_process";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -10,40 +11,57 @@ const run = promisify(execFile);
 /** A run-time that servers are tested on. */
 export type RuntimeName = "deno" | "node" | "bun";
 
-/** The first major version of each that runs TypeScript as it is and has all that the servers use. */
-const OLDEST: Record<RuntimeName, number> = { deno: 2, node: 24, bun: 1 };
-const FROM_NPM: Record<RuntimeName, string> = { deno: "deno@^2", node: "node@^26", bun: "bun@^1.4" };
+/** The same, and the oldest Node. */
+export type ProgramName = RuntimeName | "node20";
 
-const found = new Map<RuntimeName, Promise<string>>();
+/** The major versions of each that have all that the servers use; "node" has to run TypeScript as it is. */
+const FITS: Record<ProgramName, (major: number) => boolean> = {
+  deno: (major) => major >= 2,
+  node: (major) => major >= 24,
+  node20: (major) => major === 20,
+  bun: (major) => major >= 1,
+};
+const FROM_NPM: Record<ProgramName, string> = {
+  deno: "deno@^2",
+  node: "node@^26",
+  node20: "node@^20",
+  bun: "bun@^1.4",
+};
+const COMMAND: Record<ProgramName, string> = { deno: "deno", node: "node", node20: "node", bun: "bun" };
+const TRANSPILE = fileURLToPath(new URL("../../scripts/transpile.mjs", import.meta.url));
+
+const found = new Map<ProgramName, Promise<string>>();
 
 /** The path of the run-time's program. */
-export function program(name: RuntimeName): Promise<string> {
+export function program(name: ProgramName): Promise<string> {
   let path = found.get(name);
   if (path === undefined) found.set(name, path = find(name));
   return path;
 }
 
 /** The command that starts a TypeScript file in it. */
-export async function startOf(name: RuntimeName, file: string): Promise<[command: string, args: string[]]> {
-  return [
-    await program(name),
-    name === "deno" ? ["run", "--no-lock", "--no-check", "--unstable-net", "-A", file] : [file],
-  ];
+export async function startOf(name: ProgramName, file: string): Promise<[command: string, args: string[]]> {
+  const before: Partial<Record<ProgramName, string[]>> = {
+    deno: ["run", "--no-lock", "--no-check", "--unstable-net", "-A"],
+    node20: [`--import=${TRANSPILE}`],
+  };
+  return [await program(name), [...before[name] ?? [], file]];
 }
 
-async function find(name: RuntimeName): Promise<string> {
+async function find(name: ProgramName): Promise<string> {
   const current = (globalThis as { Deno?: { execPath(): string } }).Deno?.execPath();
   if (name === "deno" && current !== undefined) return current;
-  if (await majorOf(name) >= OLDEST[name]) return name;
+  const command = COMMAND[name];
+  if (FITS[name](await majorOf(command))) return command;
   const print = name === "deno" ? ["eval", "console.log(Deno.execPath())"] : ["-p", "process.execPath"];
-  const args = ["exec", "--yes", `--package=${FROM_NPM[name]}`, "--", name, ...print];
+  const args = ["exec", "--yes", `--package=${FROM_NPM[name]}`, "--", command, ...print];
   const { stdout } = await run("npm", args, { shell: process.platform === "win32" });
   return stdout.trim();
 }
 
-async function majorOf(name: RuntimeName): Promise<number> {
+async function majorOf(command: string): Promise<number> {
   try {
-    const { stdout } = await run(name, ["--version"]);
+    const { stdout } = await run(command, ["--version"]);
     return Number(/(\d+)\./.exec(stdout)?.[1] ?? 0);
   } catch {
     return 0; // not there

@@ -2,7 +2,7 @@
  * `deno task shutdown-load`: servers ended under load, on their own, behind proxies, taking over from each other, and next
  * to other packages. Prints a table for each part, as Markdown, and fails if a promise was broken.
  *
- *     table.ts [--only PART] [--rounds N] [--seed N] [--connections N]
+ *     table.ts [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N]
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -13,8 +13,9 @@ import type { Part, TableOptions } from "./table_row.ts";
 import { runtimes } from "./table_runtimes.ts";
 
 const PARTS: Record<string, Part> = { runtimes, proxies, handovers, peers };
-const USAGE = `Usage: deno task shutdown-load [--only PART] [--rounds N] [--seed N] [--connections N]
+const USAGE = `Usage: deno task shutdown-load [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N]
   --only         ${Object.keys(PARTS).join(", ")}. Default: all
+  --row          rows whose names contain this text; several with commas. Default: all
   --rounds       how often each server is ended. Default: 10
   --seed         of the random requests. Default: random
   --connections  clients at a time. Default: 100`;
@@ -27,17 +28,21 @@ function usage(problem: string): never {
 function options(): TableOptions & { only: string[] } {
   const string = { type: "string" } as const;
   try {
-    const { values } = parseArgs({ options: { only: string, rounds: string, seed: string, connections: string } });
+    const { values } = parseArgs({
+      options: { only: string, row: string, rounds: string, seed: string, connections: string },
+    });
     const only = values.only?.split(",") ?? Object.keys(PARTS);
     const unknown = only.find((part) => !(part in PARTS));
     if (unknown !== undefined) usage(`Unknown part ${JSON.stringify(unknown)}`);
+    const rows = values.row?.split(",") ?? [""];
+    const wanted = (row: string) => rows.some((text) => row.includes(text));
     const number = (name: "rounds" | "seed" | "connections", otherwise: number) => {
       const value = Number(values[name] ?? otherwise);
       if (!Number.isInteger(value) || value < 1) usage(`--${name} must be a whole number of 1 or more`);
       return value;
     };
     const [rounds, connections] = [number("rounds", 10), number("connections", 100)];
-    return { only, rounds, connections, seed: number("seed", 1 + Math.floor(Math.random() * 1e9)) };
+    return { only, wanted, rounds, connections, seed: number("seed", 1 + Math.floor(Math.random() * 1e9)) };
   } catch (error) {
     return usage((error as Error).message);
   }

@@ -5,6 +5,8 @@ export interface TableOptions {
   rounds: number;
   seed: number;
   connections: number;
+  /** Whether a row is asked for, by its name. */
+  wanted(row: string): boolean;
 }
 
 /** Prints one table; resolves to the number of rows that broke a promise. */

@@ -3,7 +3,7 @@ import process from "node:process";
 import { freePort } from "../ports.ts";
 import { type Load, type Server, start, startLoad, startServer } from "../round.ts";
 import type { Routes } from "../jobs.ts";
-import type { RuntimeName } from "../runtimes.ts";
+import type { ProgramName } from "../runtimes.ts";
 import { end } from "./contenders.ts";
 import type { RollingOutcome } from "./rolling.ts";
 
@@ -37,7 +37,7 @@ export async function replaceWorkers(
 
 /** Starts a successor on the same port by `reusePort`, then ends the predecessor. */
 export async function replaceByReusePort(
-  runtime: RuntimeName,
+  runtime: ProgramName,
   { rounds, connections, seed }: HandoverOptions,
 ): Promise<RollingOutcome> {
   const args = ["--port", String(await freePort()), "--reuse-port"];
@@ -62,7 +62,7 @@ export interface SuccessorOutcome {
 }
 
 /** Ends a server that has a long answer in flight, and starts another one on its port meanwhile. */
-export async function succeed(runtime: RuntimeName, kind: "fetch" | "node"): Promise<SuccessorOutcome> {
+export async function succeed(runtime: ProgramName, kind: "fetch" | "node"): Promise<SuccessorOutcome> {
   const old = await startServer(runtime, kind);
   const address = `http://127.0.0.1:${old.port}`;
   const response = await fetch(`${address}/stream?id=last&chunks=30&ms=100`, { headers: { connection: "close" } });
@@ -75,7 +75,7 @@ export async function succeed(runtime: RuntimeName, kind: "fetch" | "node"): Pro
   return { problem: problem ?? (whole ? undefined : "the predecessor's answer was cut off"), exit };
 }
 
-async function takeOver(runtime: RuntimeName, kind: "fetch" | "node", old: Server): Promise<string | undefined> {
+async function takeOver(runtime: ProgramName, kind: "fetch" | "node", old: Server): Promise<string | undefined> {
   const url = `http://127.0.0.1:${old.port}/quick`;
   await until(async () => !await answers(url));
   try {

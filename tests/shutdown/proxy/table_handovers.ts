@@ -1,10 +1,28 @@
 /** Processes that take over from each other without a proxy. */
-import { failuresOf, type Part, sum, Table } from "../table_row.ts";
+import type { ProgramName } from "../runtimes.ts";
+import { failuresOf, type Part, sum, Table, type TableOptions } from "../table_row.ts";
 import { replaceByReusePort, replaceWorkers, succeed } from "./handover.ts";
 import type { RollingOutcome } from "./rolling.ts";
 
 /** Clients that send quick requests without a pause; more would keep the processor busy. */
 const QUICK = 4;
+
+type Handover = (options: TableOptions) => Promise<RollingOutcome>;
+
+const ROWS: [name: string, repeats: number, handover: Handover][] = [
+  ["node:cluster, 2 workers", 0, replaceWorkers],
+  [
+    "node:cluster, a connection for each request",
+    0,
+    (options) => replaceWorkers({ ...options, routes: "quick", connections: QUICK }),
+  ],
+  ["reusePort, Deno.serve", Infinity, (options) => replaceByReusePort("deno", options)],
+  ["reusePort, Bun.serve", Infinity, (options) => replaceByReusePort("bun", options)],
+  ["same port, node:http on Node 20", 0, samePort("node20", "node")],
+  ["same port, node:http on the newest Node", 0, samePort("node", "node")],
+  ["same port, Deno.serve", 0, samePort("deno", "fetch")],
+  ["same port, Bun.serve", 0, samePort("bun", "fetch")],
+];
 
 /**
  * Promise: clients see no failure, and a successor can bind the port while its predecessor drains. Deno and Bun close a
@@ -12,25 +30,30 @@ const QUICK = 4;
  */
 export const handovers: Part = async (options) => {
   const table = new Table();
-  const add = (what: string, { answered, failures, unread, exit }: RollingOutcome, repeats = 0) =>
+  for (const [name, repeats, handover] of ROWS.filter(([name]) => options.wanted(name))) {
+    const { answered, failures, unread, exit } = await handover(options);
     table.add({
-      "handover": what,
+      "handover": name,
       "times": options.rounds,
       "requests answered": answered,
       "client-visible failures": failuresOf(failures),
       "of these unread": unread,
       "longest exit ms": Math.round(exit),
     }, sum(failures) === Math.min(unread, repeats));
-  add("node:cluster, 2 workers", await replaceWorkers(options));
-  const quick = { ...options, routes: "quick", connections: QUICK } as const;
-  add("node:cluster, a connection for each request", await replaceWorkers(quick));
-  for (const runtime of ["deno", "bun"] as const) {
-    add(`reusePort, ${runtime}`, await replaceByReusePort(runtime, options), Infinity);
-  }
-  for (const [runtime, kind] of [["node", "node"], ["deno", "fetch"], ["bun", "fetch"]] as const) {
-    const { problem, exit } = await succeed(runtime, kind);
-    const failures: Record<string, number> = problem === undefined ? {} : { [problem]: 1 };
-    add(`same port, ${runtime}`, { answered: 2, failures, unread: 0, exit });
   }
   return table.broken;
 };
+
+/** A successor binds the port while the last answer of its predecessor is on its way. */
+function samePort(runtime: ProgramName, kind: "fetch" | "node"): Handover {
+  return async ({ rounds }) => {
+    const total: RollingOutcome = { answered: 0, failures: {}, unread: 0, exit: 0 };
+    for (let i = 0; i < rounds; i++) {
+      const { problem, exit } = await succeed(runtime, kind);
+      if (problem === undefined) total.answered += 2;
+      else total.failures[problem] = (total.failures[problem] ?? 0) + 1;
+      total.exit = Math.max(total.exit, exit);
+    }
+    return total;
+  };
+}
