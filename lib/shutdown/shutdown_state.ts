@@ -68,6 +68,8 @@ export class ShutdownState {
   used = false;
   /** The requests that the handler was called with and no attached server counts. */
   readonly handled: Arrivals = new Arrivals();
+  /** Answers of the handler that are still being sent and let their connections live. */
+  readonly keepingAlive: Set<InFlight> = new Set();
   /** Time of the last complete answer of the handler that let its connection live; on the monotonic clock. */
   keptAliveAt: number = -Infinity;
   /** Whether the attached servers were asked to stop listening. */

@@ -297,3 +297,20 @@ for (const [requests, load] of [[1, "idle"], [8, "busy"]] as const) {
     assert.equal(handledBefore, load === "idle" ? 1 : 9);
   });
 }
+
+test("handler: a busy server stops listening after the answers that let their connections live, if they are short", async () => {
+  const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+  const { body, out } = written();
+  const handle = shutdown.handler(({ method }) => new Response(method === "PUT" ? body : "x"));
+  let [sending, sendingAtStop] = [true, true];
+  shutdown.attach({ shutdown: () => Promise.resolve(void (sendingAtStop = sending)) });
+  const stream = await handle(new Request(URL_, { method: "PUT" }));
+  for (let i = 0; i < 8; i++) await (await handle(new Request(URL_))).text();
+  shutdown.request();
+  for (let i = 0; i < 10; i++) await nextTurn();
+  out.close();
+  await stream.text();
+  sending = false;
+  assert.equal((await shutdown.finished).ok, true);
+  assert.equal(sendingAtStop, false);
+});

@@ -52,12 +52,15 @@ export function countingHandler<A extends unknown[], R>(
     const ended = () => {
       state.keptAliveAt = Math.max(state.keptAliveAt, answeredAt);
       state.inFlight.delete(entry);
+      state.keepingAlive.delete(entry);
     };
     let answer: R | Response | undefined;
     try {
       answer = await untilCut(state, entry, async () => await fn.call(this, request, ...rest));
-      if (state.phase === "serving") answeredAt = performance.now();
-      else answer = closing(answer);
+      if (state.phase === "serving") {
+        answeredAt = performance.now();
+        state.keepingAlive.add(entry);
+      } else answer = closing(answer);
     } catch (error) {
       await tracker.watch(request, undefined, info, entry, ended);
       throw error;

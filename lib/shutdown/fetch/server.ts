@@ -95,13 +95,14 @@ export class FetchServer implements AttachedServer {
   }
 
   async #stop(): Promise<void> {
-    const { uploads, forcing, idle, handled } = this.#state;
+    const { uploads, forcing, idle, handled, keepingAlive } = this.#state;
     // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
     // and its answer has "Connection: close".
     const wait = this.#state.keptAliveAt + idle - performance.now();
     if (wait > 0) await this.#state.pause(wait);
-    const calm = () => uploads.size > 0 ? NaN : handled.count;
-    if (handled.isBusy()) await acceptQueueEmpty(calm, () => this.#state.pause(TURN), 2 * TURN);
+    // Stopping also closes the connection of each answer that is being sent, right behind it.
+    const calm = () => uploads.size > 0 || keepingAlive.size > 0 ? NaN : handled.count;
+    if (handled.isBusy()) await acceptQueueEmpty(calm, () => this.#state.pause(TURN), 3 * TURN);
     while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forcing.signal });
     await this.#server.stop(false);
   }

@@ -38,11 +38,11 @@ export async function replaceWorkers(
 /** Starts a successor on the same port by `reusePort`, then ends the predecessor. */
 export async function replaceByReusePort(
   runtime: ProgramName,
-  { rounds, connections, seed }: HandoverOptions,
+  { rounds, connections, seed, routes = "service" }: HandoverOptions,
 ): Promise<RollingOutcome> {
   const args = ["--port", String(await freePort()), "--reuse-port"];
   let server = await startServer(runtime, "fetch", args);
-  const load = await startLoad({ port: server.port, seed, connections, keepUp: true });
+  const load = await startLoad({ port: server.port, seed, connections, routes, keepUp: true });
   const exits: number[] = [];
   for (let i = 0; i < rounds; i++) {
     const successor = await startServer(runtime, "fetch", args);
