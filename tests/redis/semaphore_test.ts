@@ -44,3 +44,14 @@ redisTest("a call with a different number of permits rejects", async ({ backend 
   await lease.release();
   await (await other.acquire()).release(); // without holders and waiters the number may change
 });
+
+redisTest("a holder whose lease is gone from Redis gives no permit back", async ({ server, backend, connect }) => {
+  const [here, there] = [new RedisSemaphore(backend, "a", 1), new RedisSemaphore(await connect(), "a", 1)];
+  const lost = await here.acquire();
+  const [leases] = await server.send("KEYS", "*:leases") as string[];
+  await server.send("DEL", leases!); // as when it expires sooner than the other keys
+  const lease = await there.acquire({ timeout: 5000 });
+  assert.equal(await lost.release(), false);
+  assert.equal(await here.tryAcquire(), undefined);
+  assert.equal(await lease.release(), true);
+});

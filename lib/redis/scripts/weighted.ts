@@ -67,7 +67,7 @@ end
 `,
   drop: `
 local ends = tonumber(call('ZSCORE', KEYS[4], me) or 0)
-if call('HEXISTS', KEYS[1], 'h' .. me) == 1 then
+if ends > 0 and call('HEXISTS', KEYS[1], 'h' .. me) == 1 then -- else its weight is not counted any more
   remove({ me })
   code = ends > now and 1 or 0
   if code == 1 then last = me end
