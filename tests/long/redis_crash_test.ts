@@ -55,7 +55,7 @@ const bodies: readonly Body[] = [
 ];
 
 for (const { name, large, small, waiting } of bodies) {
-  for (const [count, ttl] of [[50, 1500], [50, 30_000], [300, 30_000]] as const) {
+  for (const [count, ttl] of [[50, 1500], [50, 30_000], [120, 30_000]] as const) {
     redisTest(
       `${name}: ${count} waiters of a stopped process delay the next one, with ttl ${ttl}, by one ttl`,
       async (setup) => {
