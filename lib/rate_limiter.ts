@@ -40,6 +40,9 @@ const platformNow = performance.now;
  */
 export let joinRateLimiter: (limiter: RateLimiter, onStart: () => void) => () => void;
 
+/** Whether a call of a pool may start, a microtask later. */
+export let startSoon: (limiter: RateLimiter) => boolean;
+
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
  * slides, so there is no burst of twice the limit at an edge, unlike with a token bucket or fixed windows.
@@ -72,11 +75,10 @@ export class RateLimiter {
   /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
   #latest = -Infinity;
   #offset = 0;
-  /** Starts that were granted in this turn, whose callers have not gone on yet. */
-  #granted = 0;
 
   static {
     joinRateLimiter = (limiter, onStart) => limiter.#join(onStart);
+    startSoon = (limiter) => limiter.#start(1);
     show(RateLimiter, ["name", "limit", "interval", "waiting"]);
   }
 
@@ -148,7 +150,7 @@ export class RateLimiter {
    */
   tryAcquire(permits: number = 1): boolean {
     this.#check(permits);
-    return this.#start(permits);
+    return this.#start(permits, true);
   }
 
   /**
@@ -191,26 +193,23 @@ export class RateLimiter {
     checkInteger(permits, "permits", 1, this.#limit);
   }
 
-  #start(permits: number): boolean {
-    if (this.#queue.size > 0 || !this.#tryAdd(permits)) return false;
+  #start(permits: number, isNow = false): boolean {
+    if (this.#queue.size > 0 || !this.#tryAdd(permits, isNow)) return false;
     if (hook !== undefined) reportGrant(new PlainWaiter(this.#self, permits));
     return true;
   }
 
-  /** Callers go on a microtask later, and the rest of this turn may take long: the start is no earlier than that. */
-  #tryAdd(permits: number): boolean {
-    if (!this.#starts.tryAdd(permits, this.#now())) return false;
-    if (performance.now !== platformNow) return true;
+  /** Unless `isNow`, callers go on a microtask later, and the rest of this turn may take long: no start is earlier. */
+  #tryAdd(permits: number, isNow = false): boolean {
+    const now = this.#now();
+    if (!this.#starts.tryAdd(permits, now)) return false;
+    const { granted } = this.#starts;
+    if (performance.now !== platformNow || isNow && granted === 0) return true;
     // Twice: the first microtask may come before the callers go on, the second comes after all of them.
-    if (this.#granted === 0) queueMicrotask(() => queueMicrotask(this.#postpone));
-    this.#granted += permits;
+    if (granted === 0) queueMicrotask(() => queueMicrotask(() => this.#starts.goOn(this.#now())));
+    this.#starts.grant(permits, now);
     return true;
   }
-
-  readonly #postpone = (): void => {
-    this.#starts.postpone(this.#granted, this.#now());
-    this.#granted = 0;
-  };
 
   /** Grants what is allowed by now, and sets the timer for the next. */
   #serve(): void {

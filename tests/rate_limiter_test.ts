@@ -234,6 +234,21 @@ test("RateLimiter: the start of a call is the moment at which its caller goes on
   await limiter.acquire();
   assert.ok(performance.now() - await first >= 40);
 });
+
+test("RateLimiter: a turn longer than the interval starts no more at its end", async () => {
+  const limiter = new RateLimiter(1, 20);
+  const pass = (ms: number) => {
+    for (const began = performance.now(); performance.now() - began < ms;);
+  };
+  assert.equal(limiter.tryAcquire(), true);
+  pass(25);
+  const first = limiter.acquire().then(() => performance.now());
+  pass(25);
+  assert.equal(limiter.tryAcquire(), false, "the call before has not gone on yet");
+  const second = limiter.acquire().then(() => performance.now());
+  assert.ok(await second - await first >= 20);
+});
+
 test("RateLimiter: waiters of a clock that is gone do not hold up later calls", async () => {
   const limiter = new RateLimiter(1, 20);
   const time = new FakeTime();

@@ -12,6 +12,9 @@ export class StartLog {
   #times: Float64Array<ArrayBuffer>;
   #oldest = 0;
   #size = 0;
+  // The latest #granted of them are of this turn, not before #grantedAt, and their callers have not gone on yet.
+  #granted = 0;
+  #grantedAt = 0;
 
   constructor(limit: number, interval: number) {
     this.#limit = limit;
@@ -28,8 +31,15 @@ export class StartLog {
     return ready - start < this.#interval ? ready * (1 + Number.EPSILON) : ready; // rounded down: one step up
   }
 
+  /** How many starts were granted whose callers have not gone on yet. */
+  get granted(): number {
+    return this.#granted;
+  }
+
   /** Records `permits` starts and returns true if they are allowed at `now`; else changes nothing. */
   tryAdd(permits: number, now: number): boolean {
+    // A turn longer than the interval: what it granted is not over.
+    if (this.#granted > 0 && now - this.#grantedAt >= this.#interval) this.#postpone(now);
     const expiring = this.#size + permits - this.#limit;
     // The subtraction that an observer makes, so that rounding never shows it a shorter distance.
     if (expiring > 0 && now - this.#at(expiring - 1) < this.#interval) return false;
@@ -37,9 +47,21 @@ export class StartLog {
     return true;
   }
 
-  /** The latest `count` starts, or as many of them as are left, have happened at `now` and not before. */
-  postpone(count: number, now: number): void {
-    for (let index = Math.max(0, this.#size - count); index < this.#size; index++) {
+  /** The caller of the latest `permits` starts goes on later in this turn, so they happen no earlier than that. */
+  grant(permits: number, now: number): void {
+    if (this.#granted === 0) this.#grantedAt = now;
+    this.#granted += permits;
+  }
+
+  /** All callers have gone on. */
+  goOn(now: number): void {
+    this.#postpone(now);
+    this.#granted = 0;
+  }
+
+  #postpone(now: number): void {
+    this.#grantedAt = now;
+    for (let index = Math.max(0, this.#size - this.#granted); index < this.#size; index++) {
       this.#times[(this.#oldest + index) % this.#times.length] = now;
     }
   }

@@ -8,7 +8,7 @@ import type { WaitLimits } from "../internal/check.ts";
 import { hook, type Resource } from "../internal/hook.ts";
 import { WaitQueue } from "../internal/wait_queue.ts";
 import { grant, PlainWaiter, reject, reportGrant, type WaitedFor } from "../internal/waiter.ts";
-import { joinRateLimiter, type RateLimiter } from "../rate_limiter.ts";
+import { joinRateLimiter, type RateLimiter, startSoon } from "../rate_limiter.ts";
 
 /** A way to use a slot: the resource that is reported, the operation in messages, and its needs. */
 export interface SlotUse extends WaitedFor, Resource {
@@ -71,7 +71,7 @@ export class Slots {
   /** Takes a slot, and a start if the call needs one, unless it has to wait. */
   tryTake(call: SlotCall): boolean {
     if (this.#active >= this.#limit || this.#queue.size > 0) return false;
-    if (this.rate !== undefined && call.waitsFor.needsStart && !this.rate.tryAcquire()) return false;
+    if (this.rate !== undefined && call.waitsFor.needsStart && !startSoon(this.rate)) return false;
     this.#active++;
     if (hook !== undefined) reportGrant(call);
     return true;
@@ -101,7 +101,7 @@ export class Slots {
   #serve(hasStart = false): void {
     let next: SlotCall | undefined;
     while (this.#active < this.#limit && (next = this.#queue.peek()) !== undefined) {
-      if (this.rate !== undefined && next.waitsFor.needsStart && !hasStart && !this.rate.tryAcquire()) {
+      if (this.rate !== undefined && next.waitsFor.needsStart && !hasStart && !startSoon(this.rate)) {
         return this.#waitForStart(this.rate);
       }
       hasStart = false;
