@@ -42,16 +42,17 @@ end
 `;
 
 /**
- * If the first three are of one process, which may be dead as a whole, puts the first of each process in their place, of the first hundred and the last one. Only
- * if there is a waiter whose ttl is so long that it might not ask before the lease ends: as it asks every third of its ttl,
- * it still counts as alive for 0.63 of that or more, and the queue lives as long.
+ * If the first three are of one process, which may be dead as a whole, puts the first of each process among the first
+ * hundred and the last waiter in their place: any waiter that asks serves the whole queue. Only if there is a waiter
+ * whose ttl is so long that it might not ask before the lease ends: as it asks every third of its ttl, it still counts as
+ * alive for 0.63 of that or more, and the queue lives as long.
  */
 export const firstOfEach = `
 local process = sub(ids[i], 1, 13)
 if ends > now and ids[i + 2] and sub(ids[i + 1], 1, 13) == process and sub(ids[i + 2], 1, 13) == process
   and call('PTTL', KEYS[2]) - retention > math.max((ends - now) / 1000 * 1.9, ${LIVENESS + 50}) then
   local firsts, seen, some = {}, {}, call('ZRANGE', KEYS[2], '0', '99')
-  some[#some + 1] = call('ZRANGE', KEYS[2], '-1', '-1')[1] -- any waiter that asks serves the whole queue
+  some[#some + 1] = call('ZRANGE', KEYS[2], '-1', '-1')[1]
   for _, id in ipairs(some) do
     process = sub(id, 1, 13)
     if not seen[process] and #firsts < 3 then firsts[#firsts + 1] = id end

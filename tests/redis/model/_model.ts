@@ -3,7 +3,7 @@
  * a stopped process, a lost subscription, a lost reply, a lost push, a failover with and without the last write. After
  * each step: the weights of the clients that trust their hold never exceed the limit, except that holds from before a
  * lossy failover do not count; a token belongs to one client and is larger than all before; no live waiter that can be
- * reached is passed over. After each sequence, a fair run without faults grants every live waiter.
+ * reached is passed over; the weight in use is that of the holders. After each sequence, a fair run without faults grants every live waiter.
  */
 import type { Family } from "../../../lib/redis/internal/resource_spec.ts";
 import { CHANNEL } from "../../../lib/redis/scripts/script.ts";
@@ -11,11 +11,14 @@ import { evaluate } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
 const TTL = 3000;
+const RETENTION = 1000;
+const PAUSE = 1600;
 const KEYS = ["state", "state:queue", "state:waiters", "state:leases"];
 
 interface Client {
   readonly id: string;
   readonly weight: number;
+  readonly retention: number;
   phase: "idle" | "waiting" | "holding" | "releasing" | "done" | "dead";
   place: number;
   /** The time until which it trusts its hold, in µs. */
@@ -34,6 +37,10 @@ export interface Model {
   readonly faults: number;
   /** Whether the server fails over. */
   readonly failover?: boolean;
+  /** The retention of each client, in ms. */
+  readonly retentions?: readonly number[];
+  /** How much time passes in a step, in ms. */
+  readonly pause?: number;
 }
 
 class World {
@@ -52,7 +59,8 @@ class World {
     this.redis = from?.redis.clone() ?? new MemoryRedis();
     this.before = from?.before; // never changed
     this.epoch = from?.epoch ?? 0;
-    this.clients = from?.clients.map((client) => ({ ...client })) ?? model.weights.map(newClient);
+    this.clients = from?.clients.map((client) => ({ ...client })) ??
+      model.weights.map((weight, i) => newClient(weight, i, model.retentions?.[i]));
     this.tokens = new Map(from?.tokens);
     this.trail = from === undefined ? [] : [...from.trail, step];
     this.faults = (from?.faults ?? 0) + faults;
@@ -88,7 +96,16 @@ class World {
     for (const [id, fence] of [...granted].sort(([, a], [, b]) => a - b)) this.#token(fence, id);
     for (const [other, until] of heard) if (other.phase === "waiting") this.#hold(other, until);
     this.#inOrder(before, records, granted);
+    this.#weighed();
     return answer;
+  }
+
+  /** The weight in use is that of the holders. Without holders it counts for nothing. */
+  #weighed(): void {
+    const [state, leases] = [this.redis.members(KEYS[0]!), this.redis.members(KEYS[3]!)];
+    if (leases.size === 0) return;
+    const sum = [...leases.keys()].reduce((sum, id) => sum + parseInt(state.get(`h${id}`)?.slice(32) ?? "0"), 0);
+    this.assert(Number(state.get("n")) === sum, `${state.get("n")} in use, of holders ${sum}`);
   }
 
   /** No live waiter that can be notified was passed over by a grant. */
@@ -127,7 +144,7 @@ class World {
   ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
     const mode = client.subscribed ? "p" : "h";
     const { family, limit } = this.model;
-    const args = [client.id, TTL, TTL + 1000, 0, mode, client.place, ""].map(String);
+    const args = [client.id, TTL, TTL + client.retention, 0, mode, client.place, ""].map(String);
     if (family.code === "w") args.push(String(client.weight), String(limit));
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
@@ -148,7 +165,7 @@ class World {
 
   release(client: Client, { pushLost = false, answerLost = false } = {}): void {
     client.phase = "releasing"; // from here on it trusts no hold and sends no acquire
-    this.#run("release", client, [client.id, "1000", ""], pushLost);
+    this.#run("release", client, [client.id, String(client.retention), ""], pushLost);
     if (!answerLost) client.phase = "done"; // else it releases again
   }
 
@@ -173,7 +190,7 @@ class World {
 
   /** All steps that are possible here. */
   *steps(): Iterable<[name: string, faults: number, step: (world: World) => void]> {
-    yield ["time", 0, (world) => world.redis.now += 1_600_000];
+    yield ["time", 0, (world) => world.redis.now += (this.model.pause ?? PAUSE) * 1000];
     if (this.model.failover) {
       yield ["failover", 1, (world) => world.redis.failOver()];
       if (this.before !== undefined) {
@@ -212,9 +229,9 @@ class World {
   }
 }
 
-function newClient(weight: number, index: number): Client {
+function newClient(weight: number, index: number, retention = RETENTION): Client {
   const id = `process${index}00000${"0".repeat(7)}${index}`;
-  return { id, weight, phase: "idle", place: 0, until: 0, subscribed: true, epoch: 0 };
+  return { id, weight, retention, phase: "idle", place: 0, until: 0, subscribed: true, epoch: 0 };
 }
 
 function channelOf(id: string): string {

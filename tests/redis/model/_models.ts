@@ -13,6 +13,12 @@ export function models(depth: number, faults: number): Record<string, Model> {
     "a semaphore of 2 and a large request": semaphore,
     "a lock and a failover": { ...lock, failover: true },
     "a semaphore and a failover": { ...semaphore, failover: true },
+    "a semaphore of 2 and keys that expire": {
+      ...semaphore,
+      retentions: [9000, 1000, 1000],
+      pause: 5000,
+      depth: depth + 2,
+    },
     "two readers, a writer and a failover": { ...readersAndWriter, failover: true },
   };
 }

@@ -76,8 +76,11 @@ export class MemoryRedis {
         return [rest[0], Number(this.subscribers.has(rest[0]!))];
       case "EXISTS":
         return Number(this.#get(key) !== undefined);
-      case "PTTL":
-        return this.#get(key) === undefined ? -2 : Math.ceil((this.#entries.get(key)!.until - this.now) / 1000);
+      case "PTTL": {
+        const { until = -Infinity } = this.#get(key) === undefined ? {} : this.#entries.get(key)!;
+        if (Math.abs(until) === Infinity) return until > 0 ? -1 : -2;
+        return Math.ceil((until - this.now) / 1000);
+      }
       case "PEXPIRE":
         if (this.#get(key) === undefined) return 0;
         this.#entries.get(key)!.until = this.now + Number(rest[0]) * 1000;
