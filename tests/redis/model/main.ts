@@ -8,5 +8,7 @@ for (const [name, model] of Object.entries(models(depth, faults))) {
   const startedAt = performance.now();
   const states = explore(model);
   const seconds = Math.round((performance.now() - startedAt) / 1000);
-  console.log(`${name}: ${states} states up to ${model.depth} steps with ${faults} faults in ${seconds} s, no violation`);
+  console.log(
+    `${name}: ${states} states up to ${model.depth} steps with ${faults} faults in ${seconds} s, no violation`,
+  );
 }
