@@ -640,8 +640,7 @@ test("Pool: the stack of an error shows who called run", async () => {
     });
   }
   const error = await theCaller().catch((error: Error) => error) as unknown as Error;
-  // JavaScriptCore keeps no frames of callers that wait.
-  if (!("Bun" in globalThis)) assert.match(error.stack!, /theCaller/);
+  assert.match(error.stack!, /theCaller/);
 });
 
 test("Pool: ending with the reason of the whole pool is no failure, also after another cancellation", async () => {
