@@ -4,7 +4,7 @@
  *
  *     peer_server.ts CONTENDER REPORT_FILE [--port N]
  */
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
@@ -48,7 +48,10 @@ const server = createServer(nodeListener((request) => {
   accepted.push(new URL(request.url).searchParams.get("id") ?? "");
   return serve(request);
 }));
-const writeDown = () => writeFileSync(file, JSON.stringify({ accepted }));
+const writeDown = () => {
+  writeFileSync(`${file}.new`, JSON.stringify({ accepted }));
+  renameSync(`${file}.new`, file); // whole, whenever SIGKILL comes
+};
 process.on("exit", writeDown);
 // A server that has to be killed has no other chance.
 process.on("SIGTERM", () => setTimeout(() => setInterval(writeDown, 10), 9_300));
