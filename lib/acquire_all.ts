@@ -4,6 +4,8 @@
  * @module
  */
 import { isThenable, must, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
+import { onCancel } from "./internal/cancellation.ts";
+import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
@@ -17,7 +19,7 @@ export interface AnyGuard extends AsyncDisposable {
   release(): unknown;
 }
 
-/** The guards of a list of things, in its order. */
+/** The guards of a list, in its order. */
 export type GuardsOf<L extends readonly Acquirable<AnyGuard>[]> = {
   readonly [I in keyof L]: Awaited<ReturnType<L[I]["acquire"]>>;
 };
@@ -33,6 +35,11 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
   /** Whether all of them are still held. */
   readonly held: boolean;
   /**
+   * Aborts with the reason of the first lease among them that is lost. Never aborts where all of them are local, nor by
+   * `release()`.
+   */
+  readonly signal: AbortSignal;
+  /**
    * Gives all of them back, the latest first, and resolves when that is done. Idempotent. Rejects if one of them cannot
    * be given back, with an AggregateError if several cannot; the others are given back all the same.
    */
@@ -40,25 +47,25 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
 }
 
 /**
- * Acquires several things together, without deadlock whatever order callers list them in: they are acquired one after
- * the other in one order for all callers, local things before remote ones.
+ * Acquires several locks, permits and keys together, without deadlock whatever order callers list them in: they are
+ * acquired one after the other in one order for all callers, local ones before remote ones.
  *
  * `list` takes locks, semaphores (one permit), sides of a read-write lock and keys (`KeyedMutex.at`), local and over
- * Redis. A {@linkcode Condition} is not acquired itself: list its lock. Not for things acquired apart: a caller that
- * holds one and then acquires another can still deadlock. Across processes, things with the same name and prefix on two
+ * Redis. A {@linkcode Condition} is not acquired itself: list its lock. Not for locks acquired apart: a caller that
+ * holds one and then acquires another can still deadlock. Across processes, locks with the same name and prefix on two
  * Redis servers have no common order.
  *
- * **Fairness**: each thing serves its own queue, first come, first served. While a call waits for one thing it already
+ * **Fairness**: each lock serves its own queue, first come, first served. While a call waits for one lock it already
  * holds those before it.
  *
  * **Cancellation**: on abort or time-out everything already acquired is given back first, then the call rejects.
  * `timeout` bounds the whole wait, and is used in place of a TimeoutLock's own time.
  *
- * @param list The things to hold. May be empty.
+ * @param list The locks, permits and keys to hold. May be empty.
  * @param options When to stop waiting; `timeout` in milliseconds.
  * @returns The holds. Errors of giving back after a failure never replace its cause.
  * @throws {TimeoutError} when the time is over.
- * @throws {TypeError} when `list` is not an array, names the same thing twice (the same key of one mutex, both sides of
+ * @throws {TypeError} when `list` is not an array, names the same lock twice (the same key of one mutex, both sides of
  *   one RwLock), or has something else in it, and for options of a wrong type.
  * @throws {RangeError} for a `timeout` that is NaN or negative.
  * @example
@@ -148,11 +155,10 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   readonly #guards: readonly AnyGuard[];
   readonly #order: LockOrder<unknown>;
   #released: Promise<void> | undefined;
-
-  static readonly name = "GuardGroup";
+  #controller: AbortController | undefined;
 
   static {
-    show(Group, ["held", "guards"]);
+    show(Group, "GuardGroup", ["held", "guards"]);
   }
 
   constructor(guards: readonly AnyGuard[], order: LockOrder<unknown>) {
@@ -168,11 +174,22 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
     return this.#released === undefined && this.#guards.every(({ held }) => held);
   }
 
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = this.#controller = new AbortController();
+      for (const { signal } of this.#guards as readonly { readonly signal?: AbortSignal }[]) {
+        if (signal?.aborted) controller.abort(signal.reason);
+        else if (signal !== undefined) onCancel({ signal }, () => controller.abort(signal.reason));
+      }
+    }
+    return this.#controller.signal;
+  }
+
   release(): Promise<void> {
     return this.#released ??= giveBack(this.#guards, this.#order)?.then(throwAll) ?? Promise.resolve();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [ASYNC_DISPOSE](): Promise<void> {
     return this.release();
   }
 }

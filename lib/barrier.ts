@@ -6,15 +6,21 @@
 import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
+import { assertSoundWaitQueue } from "./internal/sound.ts";
 import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, PlainWaiter, reject, reportGrant, type WaitedFor } from "./internal/waiter.ts";
+import { describe, grant, reject, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundBarrier: (barrier: Barrier) => void;
 
 /**
  * Makes a number of parties wait until all of them have arrived. It can be used again at once, for the next round.
  *
  * Not for waiting until jobs have ended: that is {@linkcode SetEvent} or `Promise.all`.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -36,7 +42,8 @@ export class Barrier {
   #broken = false;
 
   static {
-    show(Barrier, ["name", "parties", "waiting", "broken"]);
+    assertSoundBarrier = (barrier) => barrier.#assertSound();
+    show(Barrier, "Barrier", ["name", "parties", "waiting", "broken"]);
   }
 
   /**
@@ -94,9 +101,9 @@ export class Barrier {
       const limits = readWaitOptions(options);
       if (this.#broken) throw this.#brokenBy("barrier is broken");
       throwIfAborted(limits);
-      const party = new PlainWaiter<number>(this.#self);
+      const party = new Waiter<number>(this.#self);
       // A waiter whose signal is aborted but has not notified its listeners yet does not count.
-      if (this.#complete) { for (const other of this.#queue.waiters()) other.registration?.cancelIfAborted(); }
+      if (this.#complete) this.#queue.cancelAborted();
       if (!this.#complete) return this.#queue.wait(party, limits);
       const index = this.#trip();
       if (hook !== undefined) reportGrant(party);
@@ -123,9 +130,9 @@ export class Barrier {
 
   /** Releases all waiting parties; returns the index of the last one. */
   #trip(): number {
-    let index = 0;
-    this.#queue.drainWith((party) => grant(party, index++));
-    return index;
+    const parties = this.#queue.takeAll();
+    parties.forEach(grant);
+    return parties.length;
   }
 
   #rejectAll(state: string): void {
@@ -134,5 +141,11 @@ export class Barrier {
 
   #brokenBy(state: string): BrokenBarrierError {
     return new BrokenBarrierError(`Cannot ${this.#self.operation}: ${state}`);
+  }
+
+  #assertSound(): void {
+    assertSoundWaitQueue(this.#queue);
+    const isSound = this.waiting < this.#parties && (!this.#broken || this.waiting === 0);
+    if (!isSound) throw new Error(`unsound barrier: ${this.waiting} of ${this.#parties} wait`);
   }
 }

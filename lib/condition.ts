@@ -8,9 +8,9 @@ import { hook } from "./internal/hook.ts";
 import { timedOut } from "./internal/cancellation.ts";
 import {
   checkFunction,
+  checkInstance,
   checkInteger,
   isThenable,
-  must,
   named,
   promised,
   readName,
@@ -20,13 +20,17 @@ import {
 } from "./internal/check.ts";
 import { ConditionWaiter, releasedMeanwhile } from "./internal/condition_waiter.ts";
 import type { Mutex } from "./internal/mutex.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, type WaitedFor } from "./internal/waiter.ts";
-import { NotHeldError } from "./errors.ts";
+import { assertSoundWaitQueue } from "./internal/sound.ts";
+import { cancelQueues, WaitQueue, wakeOne } from "./internal/wait_queue.ts";
+import { describe, reportGiveUp, setResolve, type WaitedFor } from "./internal/waiter.ts";
+import { ClosedError, NotHeldError } from "./errors.ts";
 import { type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
 import { show } from "./internal/show.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundCondition: (condition: Condition) => void;
 
 /**
  * Waits, while holding a lock, for a change that another holder of the lock makes.
@@ -37,6 +41,9 @@ import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
  * Releasing or disposing of a guard while its `wait` waits ends that wait: it rejects with {@linkcode NotHeldError}
  * without taking the lock back, and a notification that had reached it goes to the next waiter. So leaving the scope of a
  * guard never leaves a lock behind that cannot be released.
+ *
+ * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * own.
  *
  * @example
  * ```ts
@@ -59,10 +66,11 @@ export class Condition implements Acquirable<Guard> {
   readonly #lock: Lock;
   readonly #mutex: Mutex;
   readonly #self: WaitedFor;
-  readonly #queue = new WaitQueue<void>();
+  readonly #queue = new WaitQueue<void, ConditionWaiter>();
 
   static {
-    show(Condition, ["name", "locked", "waiting"]);
+    assertSoundCondition = (condition) => condition.#assertSound();
+    show(Condition, "Condition", ["name", "locked", "waiting", "closed"]);
   }
 
   /**
@@ -73,7 +81,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {TypeError} when it is not a {@linkcode Lock}, or the name is not a string.
    */
   constructor(lock?: Lock, options?: NameOptions) {
-    must(lock === undefined || lock instanceof Lock, "lock", "be a Lock", lock);
+    if (lock !== undefined) checkInstance(lock, Lock, "lock", "Lock");
     const name = readName(options);
     this.#self = describe("condition", "wait for condition", name);
     this.#lock = lock ?? new Lock({ name });
@@ -88,6 +96,11 @@ export class Condition implements Acquirable<Guard> {
   /** Whether the lock is held. */
   get locked(): boolean {
     return this.#lock.locked;
+  }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#queue.closed;
   }
 
   /** The number of waits for a notification. Waits for the lock are counted by `lock.waiting`. */
@@ -106,7 +119,7 @@ export class Condition implements Acquirable<Guard> {
     return this.#lock.acquire(options);
   }
 
-  /** The guard if the lock is free, else undefined. */
+  /** Returns the guard if the lock is free, else undefined. */
   tryAcquire(): Guard | undefined {
     return this.#lock.tryAcquire();
   }
@@ -145,6 +158,7 @@ export class Condition implements Acquirable<Guard> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
+   * @throws {ClosedError} when the condition or its lock was cancelled.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -152,6 +166,7 @@ export class Condition implements Acquirable<Guard> {
   wait(options?: WaitOptions): Promise<void> {
     return promised(() => {
       const limits = readWaitOptions(options);
+      this.#checkOpen();
       return this.#wait(this.#hold(this.#self.operation), limits);
     });
   }
@@ -165,6 +180,7 @@ export class Condition implements Acquirable<Guard> {
    * @param predicate Returns whether the wait is over. A promise that it returns is awaited while the lock is held.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
+   * @throws {ClosedError} when the condition or its lock was cancelled.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -172,6 +188,7 @@ export class Condition implements Acquirable<Guard> {
   async waitFor<T>(predicate: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(predicate, "predicate");
     const limits = readWaitOptions(options);
+    this.#checkOpen();
     const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
     const call = limits && new CallTimeout(limits.timeout);
@@ -201,7 +218,7 @@ export class Condition implements Acquirable<Guard> {
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
     this.#hold(named("notify condition", this.name));
-    while (n-- > 0 && this.#queue.wakeOne() !== undefined);
+    while (n-- > 0 && wakeOne(this.#queue, undefined) !== undefined);
   }
 
   /**
@@ -211,35 +228,63 @@ export class Condition implements Acquirable<Guard> {
    */
   notifyAll(): void {
     this.#hold(named("notify condition", this.name));
-    while (this.#queue.wakeOne() !== undefined);
+    while (wakeOne(this.#queue, undefined) !== undefined);
+  }
+
+  /**
+   * Closes the condition for good: all waits for a notification end in order and in one step; each takes the lock back, as
+   * after an abort, and rejects with `reason`. Later waits reject with a {@linkcode ClosedError}. The lock is not closed:
+   * {@linkcode Lock.cancel} does that. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    cancelQueues([this.#queue], reason, (waiter, cause) => {
+      setResolve(waiter, undefined);
+      waiter.onCancelled(cause);
+      if (hook !== undefined) reportGiveUp(waiter, "error");
+    });
+  }
+
+  /** Neither is closed: a wait could not take a closed lock back. */
+  #checkOpen(): void {
+    this.#queue.checkOpen(this.#self);
+    const { operation } = this.#self;
+    if (this.#mutex.queue.closed) throw new ClosedError(`Cannot ${operation}: lock is closed`);
   }
 
   #hold(operation: string): Hold {
     const hold = this.#mutex.holder;
-    if (hold === undefined) throw new NotHeldError(`Cannot ${operation}: lock is not held`);
+    if (!hold?.held) throw new NotHeldError(`Cannot ${operation}: lock is not held`);
     return hold;
   }
 
   /** Another guard may hold by now, which is not the caller's to lend. */
   #checkHolder(hold: Hold): void {
-    if (this.#mutex.holder !== hold) throw releasedMeanwhile(this.#self);
+    if (this.#mutex.holder !== hold || !hold.held) throw releasedMeanwhile(this.#self);
   }
 
   /** Waits for one notification. */
   #wait(hold: Hold, limits: WaitLimits | undefined, call?: CallTimeout): Promise<void> {
+    this.#checkOpen();
     throwIfAborted(limits);
+    if (limits?.signal !== undefined) this.#checkHolder(hold); // asking a foreign signal runs its code
     if (limits?.timeout === 0 || call?.isOver) throw timedOut(this.#self.operation, limits!.timeout);
     return new Promise((resolve, reject) => {
-      const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, reject);
+      const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, resolve, reject);
       // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
       this.#queue.join(
         waiter,
-        () => waiter.onNotified(resolve),
+        () => waiter.onNotified(),
         (reason) => waiter.onCancelled(reason),
         limits && { ...limits, call },
       );
       if (hook !== undefined) hook.release(this.#mutex, hold);
       this.#mutex.onRelease();
     });
+  }
+
+  #assertSound(): void {
+    assertSoundWaitQueue(this.#queue);
   }
 }

@@ -35,6 +35,13 @@ export class ClosedError extends SyncError {
   }
 }
 
+/** As many calls as may wait are waiting already: `maxWaiting`. */
+export class QueueFullError extends SyncError {
+  static {
+    this.prototype.name = "QueueFullError";
+  }
+}
+
 /** The barrier was reset or aborted during the wait, or is still broken. */
 export class BrokenBarrierError extends SyncError {
   static {

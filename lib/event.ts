@@ -3,18 +3,24 @@
  *
  * @module
  */
-import { admit, promised, readName } from "./internal/check.ts";
+import { promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
+import { assertSoundWaitQueue } from "./internal/sound.ts";
+import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
+import { describe, grant, isWaiting, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundEvent: (event: Event) => void;
 
 /**
  * A flag with any number of waiters: `set` releases them all, and later calls return at once until `clear`.
  *
  * Not for waking one of several waiters (that is {@linkcode Condition}), nor for "until nothing is left" (that is
  * {@linkcode SetEvent}).
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -27,7 +33,7 @@ import type { NameOptions, WaitOptions } from "./types.ts";
  * ```
  */
 export class Event {
-  // #set implies #queue.size === 0
+  // #set implies #queue.size === 0; #last !== undefined implies that its waiter, the last one, is in the queue
   #set = false;
   /** The promise of the last waiter, if nothing can cancel it: later calls without options share it. */
   #last: Promise<void> | undefined = undefined;
@@ -37,7 +43,8 @@ export class Event {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    show(Event, ["name", "isSet", "waiting"]);
+    assertSoundEvent = (event) => event.#assertSound();
+    show(Event, "Event", ["name", "isSet", "waiting", "closed"]);
   }
 
   /**
@@ -65,12 +72,18 @@ export class Event {
     return this.#queue.size + this.#sharing;
   }
 
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#queue.closed;
+  }
+
   /** Sets the flag and releases all waiters, also when it is cleared right after. */
   set(): void {
     this.#set = true;
+    this.#queue.cancelAborted(); // first: a foreign signal that is asked may clear the flag and wait
     this.#last = undefined;
     this.#sharing = 0;
-    this.#queue.wakeAll();
+    for (const waiter of this.#queue.takeAll()) grant(waiter, undefined);
   }
 
   /** Clears the flag. Waiters that were released stay released. */
@@ -87,6 +100,7 @@ export class Event {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
+   * @throws {ClosedError} when it was cancelled, also if the flag is set.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -96,15 +110,36 @@ export class Event {
       return this.#last;
     }
     return promised(() => {
-      const limits = admit(options);
-      const waiter = new PlainWaiter<void>(this.#self);
+      const limits = readWaitOptions(options);
+      this.#queue.checkOpen(this.#self);
+      throwIfAborted(limits);
+      const waiter = new Waiter<void>(this.#self);
       if (this.#set) {
         if (hook !== undefined) reportGrant(waiter);
         return Promise.resolve();
       }
       const granted = this.#queue.wait(waiter, limits);
-      this.#last = limits === undefined ? granted : undefined;
+      this.#last = limits === undefined && isWaiting(waiter) ? granted : undefined; // an observer may have set it
       return granted;
     });
+  }
+
+  /**
+   * Closes the event for good: all waiters reject with `reason`, in order and in one step, and later calls of `wait` with
+   * a {@linkcode ClosedError}. The flag stays as it is. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    this.#last = undefined;
+    this.#sharing = 0;
+    cancelQueues([this.#queue], reason);
+  }
+
+  #assertSound(): void {
+    assertSoundWaitQueue(this.#queue);
+    const isSound = (!this.#set || this.waiting === 0) && this.#sharing >= 0 &&
+      (this.#last === undefined || this.#queue.size > 0) && (this.#sharing === 0 || this.#queue.size > 0);
+    if (!isSound) throw new Error(`unsound event: ${this.waiting} wait, ${this.#sharing} of them share a promise`);
   }
 }

@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { admit, named, promised, quote, readName } from "./internal/check.ts";
-import { Mutex } from "./internal/mutex.ts";
+import { forKey, readMaxWaiting, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { ClosedError } from "./errors.ts";
+import { Key } from "./internal/key.ts";
+import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
-import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
+import { cancelQueues } from "./internal/wait_queue.ts";
+import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** One key of a {@linkcode KeyedMutex}, as a lock. */
 export interface KeyedLock extends Acquirable<Guard> {
@@ -20,9 +22,12 @@ export interface KeyedLock extends Acquirable<Guard> {
   readonly locked: boolean;
   /** The length of the key's queue. */
   readonly waiting: number;
-  /** The guard if the key is free, else undefined. */
+  /** Returns the guard if the key is free, else undefined. */
   tryAcquire(): Guard | undefined;
 }
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundKeyedMutex: (keyedMutex: KeyedMutex<unknown>) => void;
 
 /**
  * Mutual exclusion per key: one queue for each user, order or file, instead of one for all.
@@ -30,6 +35,9 @@ export interface KeyedLock extends Acquirable<Guard> {
  * Keys are compared as in a `Map`: NaN equals itself, objects and symbols count by identity. An entry lives only while
  * its key is held or waited for, so memory does not grow with the number of keys ever used. Not for limiting how many
  * keys are held at a time: that is {@linkcode Semaphore}. Not for one lock with a fixed name: that is {@linkcode Lock}.
+ *
+ * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * own.
  *
  * @typeParam K The keys.
  * @example
@@ -47,19 +55,24 @@ export class KeyedMutex<K = unknown> {
   // The key of every entry is held
   readonly #entries = new Map<K, Entry<K>>();
   readonly #name: string | undefined;
+  readonly #maxWaiting: number;
+  #closed = false;
 
   static {
-    show(KeyedMutex, ["name", "size"]);
+    assertSoundKeyedMutex = (keyedMutex) => keyedMutex.#assertSound();
+    show(KeyedMutex, "KeyedMutex", ["name", "size", "closed"]);
   }
 
   /**
    * A mutex without entries.
    *
-   * @param options Its name.
-   * @throws {TypeError} when the name is not a string.
+   * @param options Its name, and how many calls may wait for each key.
+   * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
+   * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(options?: NameOptions) {
+  constructor(options?: MaxWaitingOptions) {
     this.#name = readName(options);
+    this.#maxWaiting = readMaxWaiting(options);
   }
 
   /** Its name, which error messages and diagnostics show with the key. */
@@ -70,6 +83,11 @@ export class KeyedMutex<K = unknown> {
   /** The number of keys that are held. */
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#closed;
   }
 
   /** Whether `key` is held. */
@@ -93,19 +111,31 @@ export class KeyedMutex<K = unknown> {
    * @param key The key to hold.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
+   * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
-    if (options === undefined) return this.#entry(key).acquire();
-    return promised(() => {
-      const limits = admit(options); // before there is an entry, which would never be removed
+    try { // quicker than a function for `promised`
+      // All of this before there is an entry, which would never be removed.
+      const limits = options === undefined ? undefined : readWaitOptions(options);
+      this.#checkOpen(key);
+      throwIfAborted(limits);
+      if (limits?.signal !== undefined) this.#checkOpen(key); // asking a foreign signal runs its code
       return this.#entry(key).acquire(limits);
-    });
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
-  /** The guard if `key` is free, else undefined. */
+  /**
+   * Returns the guard if `key` is free, else undefined.
+   *
+   * @throws {ClosedError} when it was cancelled.
+   */
   tryAcquire(key: K): Guard | undefined {
+    this.#checkOpen(key);
     return this.#entries.has(key) ? undefined : this.#add(key).tryAcquire();
   }
 
@@ -121,8 +151,8 @@ export class KeyedMutex<K = unknown> {
   }
 
   /**
-   * One key as a lock, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds no entry:
-   * it may be kept or made anew for each use.
+   * Returns one key as a lock, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds no
+   * entry: it may be kept or made anew for each use.
    *
    * @param key The key.
    */
@@ -130,59 +160,36 @@ export class KeyedMutex<K = unknown> {
     return new Key(this, key);
   }
 
+  /**
+   * Closes the mutex for good and for all keys: all waiters reject with `reason` in one step, in order for each key, and later
+   * calls with a {@linkcode ClosedError}. Holders keep their keys and release them as usual. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    this.#closed = true;
+    cancelQueues([...this.#entries.values()].map(({ queue }) => queue), reason);
+  }
+
+  #checkOpen(key: K): void {
+    if (this.#closed) throw new ClosedError(`Cannot ${forKey("acquire lock", this.#name, key)}: lock is closed`);
+  }
+
   #entry(key: K): Entry<K> {
     return this.#entries.get(key) ?? this.#add(key);
   }
 
   #add(key: K): Entry<K> {
-    const entry = new Entry(this.#entries, key, this.#name);
+    const entry = new Entry(this.#entries, key, this.#name, this.#maxWaiting);
     this.#entries.set(key, entry);
     return entry;
   }
-}
 
-class Key<K> implements KeyedLock {
-  readonly #mutex: KeyedMutex<K>;
-  readonly #key: K;
-
-  static readonly name = "KeyedLock";
-
-  static {
-    setPlace(Key, (one) => ({ owner: one.#mutex, key: one.#key }));
-    show(Key, ["name", "key", "locked", "waiting"]);
-  }
-
-  constructor(mutex: KeyedMutex<K>, key: K) {
-    this.#mutex = mutex;
-    this.#key = key;
-  }
-
-  get name(): string | undefined {
-    return this.#mutex.name;
-  }
-
-  get key(): K {
-    return this.#key;
-  }
-
-  get locked(): boolean {
-    return this.#mutex.locked(this.#key);
-  }
-
-  get waiting(): number {
-    return this.#mutex.waiting(this.#key);
-  }
-
-  acquire(options?: WaitOptions): Promise<Guard> {
-    return this.#mutex.acquire(this.#key, options);
-  }
-
-  tryAcquire(): Guard | undefined {
-    return this.#mutex.tryAcquire(this.#key);
-  }
-
-  run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(this, fn, options);
+  #assertSound(): void {
+    for (const entry of this.#entries.values()) {
+      assertSoundMutex(entry);
+      if (entry.holder === undefined) throw new Error("unsound keyed mutex: an entry that nobody holds");
+    }
   }
 }
 
@@ -191,10 +198,14 @@ class Entry<K> extends Mutex {
   readonly #entries: Map<K, Entry<K>>;
   readonly #key: K;
 
-  constructor(entries: Map<K, Entry<K>>, key: K, name: string | undefined) {
-    super(name);
+  constructor(entries: Map<K, Entry<K>>, key: K, name: string | undefined, maxWaiting: number) {
+    super(name, maxWaiting);
     this.#entries = entries;
     this.#key = key;
+  }
+
+  get noun(): string {
+    return "lock";
   }
 
   override get kind(): string {
@@ -206,7 +217,7 @@ class Entry<K> extends Mutex {
   }
 
   override get operation(): string {
-    return `${named("acquire lock", this.name)} for key ${quote(this.#key)}`;
+    return forKey("acquire lock", this.name, this.#key);
   }
 
   protected override onIdle(): void {

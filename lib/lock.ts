@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { admit, named, promised, readName } from "./internal/check.ts";
-import { Mutex } from "./internal/mutex.ts";
+import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
+import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
+import { cancelQueues } from "./internal/wait_queue.ts";
+import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** For Condition, which lends the lock's hold. */
 export let mutexOf: (lock: Lock) => Mutex;
@@ -19,6 +20,9 @@ export let mutexOf: (lock: Lock) => Mutex;
  *
  * Not for counting (that is {@linkcode Semaphore}). Not re-entrant: acquiring it twice deadlocks. Not for one lock per
  * user, order or file: that is {@linkcode KeyedMutex}.
+ *
+ * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * own.
  *
  * @example
  * ```ts
@@ -38,17 +42,18 @@ export class Lock implements Acquirable<Guard> {
   static {
     mutexOf = (lock) => lock.#mutex;
     setPlace(Lock, (lock) => ({ owner: lock.#mutex }));
-    show(Lock, ["name", "locked", "waiting"]);
+    show(Lock, "Lock", ["name", "locked", "waiting", "closed"]);
   }
 
   /**
    * An unlocked lock.
    *
-   * @param options Its name.
-   * @throws {TypeError} when the name is not a string.
+   * @param options Its name, and how many calls may wait.
+   * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
+   * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(options?: NameOptions) {
-    this.#mutex = new Mutex(readName(options));
+  constructor(options?: MaxWaitingOptions) {
+    this.#mutex = new Mutex(readName(options), readMaxWaiting(options));
   }
 
   /** Its name, which error messages and diagnostics show. */
@@ -66,6 +71,11 @@ export class Lock implements Acquirable<Guard> {
     return this.#mutex.queue.size;
   }
 
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#mutex.queue.closed;
+  }
+
   /**
    * Waits for the lock and resolves to the guard that holds it.
    *
@@ -77,15 +87,25 @@ export class Lock implements Acquirable<Guard> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
+   * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
-    if (options === undefined) return this.#mutex.acquire();
-    return promised(() => this.#mutex.acquire(admit(options)));
+    try { // quicker than a function for `promised`
+      return this.#mutex.acquire(options === undefined ? undefined : admit(options, this.#mutex));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
-  /** The guard if the lock is free, else undefined. Synchronous: `lock.tryAcquire() ?? await lock.acquire()` is fastest. */
+  /**
+   * Returns the guard if the lock is free, else undefined. Synchronous: `lock.tryAcquire() ?? await lock.acquire()` is
+   * fastest.
+   *
+   * @throws {ClosedError} when it was cancelled.
+   */
   tryAcquire(): Guard | undefined {
     return this.#mutex.tryAcquire();
   }
@@ -109,7 +129,25 @@ export class Lock implements Acquirable<Guard> {
    */
   release(): void {
     const { holder, name } = this.#mutex;
-    if (holder === undefined) throw new NotHeldError(`Cannot ${named("release lock", name)}: lock is not held`);
+    if (!holder?.held) throw new NotHeldError(`Cannot ${named("release lock", name)}: lock is not held`);
     holder.release();
   }
+
+  /**
+   * Closes the lock for good: all waiters reject with `reason`, in order and in one step, and later calls with a
+   * {@linkcode ClosedError}. The holder keeps its hold and releases it as usual. The first reason stays.
+   *
+   * A {@linkcode Condition} on it is not cancelled; a `wait` of one that comes back to the lock rejects with the reason,
+   * not holding.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    cancelQueues([this.#mutex.queue], reason);
+  }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundLock(lock: Lock): void {
+  assertSoundMutex(mutexOf(lock));
 }

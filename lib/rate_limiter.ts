@@ -3,26 +3,31 @@
  *
  * @module
  */
-import { type CancelRegistration, isClockReadable, onCancel } from "./internal/cancellation.ts";
+import { isClockReadable, onCancel } from "./internal/cancellation.ts";
 import {
   checkFunction,
   checkInteger,
   checkNumber,
   isThenable,
   must,
+  option,
   promised,
+  readMaxWaiting,
   readName,
   readWaitOptions,
   throwIfAborted,
 } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
+import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { StartLog } from "./internal/start_log.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
-import type { NameOptions, WaitOptions } from "./types.ts";
+import { Timer } from "./internal/timer.ts";
+import { assertSoundWaitQueue } from "./internal/sound.ts";
+import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
+import { describe, grant, isWaiting, permitsOf, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 
-/** More than the error of a sum of times in ms: a timer for 100 ms must not be set to 101. */
+/** More than the error of a sum of times in ms: 100 ms must not be rounded up to 101. */
 const ROUNDING = 1e-6;
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
@@ -35,13 +40,29 @@ export interface RateLimiterOptions extends WaitOptions {
 const platformNow = performance.now;
 
 /**
- * For the pool: waits in the queue of `limiter`. `onStart` is called in the step that grants the start. Returns a function
- * that leaves the queue, to be called before that.
+ * For the pool: waits in the queue of `limiter`. `onTurn` is called in the step that grants the start, or with false where the limiter was cancelled. Returns a function
+ * that leaves the queue, to be called before that; undefined if the start was granted at once, by what an observer did.
  */
-export let joinRateLimiter: (limiter: RateLimiter, onStart: () => void) => () => void;
+export let joinRateLimiter: (limiter: RateLimiter, onTurn: (isStart: boolean) => void) => (() => void) | undefined;
 
-/** Whether a call of a pool may start, a microtask later. */
+/** Whether a call of a pool may start, a microtask later. Throws if the limiter was cancelled. */
 export let startSoon: (limiter: RateLimiter) => boolean;
+
+/** Serves the limiter's queue from the request of `waiter`, while it waits: where timers end with their request. */
+export let serveAlong: (limiter: RateLimiter, waiter: Waiter<void>) => void;
+
+/**
+ * For KeyedRateLimiter: what its calls wait for in place of itself, and a function that is called when waiters were granted
+ * or have left.
+ */
+export let describeAs: (limiter: RateLimiter, self: WaitedFor, onServed: () => void) => void;
+
+/** When no start will lie within the window any more, on the limiter's own clock; and how many ms that takes. */
+export let windowEnd: (limiter: RateLimiter) => number;
+export let idleIn: (limiter: RateLimiter) => number;
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundRateLimiter: (rateLimiter: RateLimiter) => void;
 
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
@@ -53,6 +74,8 @@ export let startSoon: (limiter: RateLimiter) => boolean;
  * A start is the moment at which a granted call goes on, on the monotonic clock, in the same turn of the event loop. A
  * window includes its beginning and not its end: with a limit of 1, starts are at least `interval` apart.
  *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
  * @example
  * ```ts
  * import { RateLimiter } from "@interlock/interlock";
@@ -63,23 +86,28 @@ export let startSoon: (limiter: RateLimiter) => boolean;
  * ```
  */
 export class RateLimiter {
-  // #queue.size > 0 implies that #timer is set for the first waiter, at #due
-  readonly #limit: number;
-  readonly #interval: number;
+  // #queue.size > 0 implies that #timer is set for the first waiter, by #now
   readonly #starts: StartLog;
-  readonly #self: WaitedFor;
-  readonly #queue: WaitQueue<void, PlainWaiter<void>> = new WaitQueue({ afterLeave: () => this.#serve() });
-  #timer: CancelRegistration | undefined;
-  /** When the first waiter may start, by #now; Infinity while no timer is set. */
-  #due = Infinity;
+  #self: WaitedFor;
+  #onServed: (() => void) | undefined;
+  readonly #queue: WaitQueue<void>;
+  readonly #timer = new Timer((due) => this.#onDue(due), true);
   /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
   #latest = -Infinity;
   #offset = 0;
 
   static {
-    joinRateLimiter = (limiter, onStart) => limiter.#join(onStart);
-    startSoon = (limiter) => limiter.#start(1);
-    show(RateLimiter, ["name", "limit", "interval", "waiting"]);
+    joinRateLimiter = (limiter, onTurn) => limiter.#join(onTurn);
+    startSoon = (limiter) => limiter.#startSoon();
+    serveAlong = (limiter, waiter) => limiter.#serveAlong(waiter);
+    describeAs = (limiter, self, onServed) => {
+      limiter.#self = self;
+      limiter.#onServed = onServed;
+    };
+    windowEnd = (limiter) => limiter.#starts.end;
+    idleIn = (limiter) => limiter.#starts.end - limiter.#now();
+    assertSoundRateLimiter = (rateLimiter) => rateLimiter.#assertSound();
+    show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
   /**
@@ -87,18 +115,16 @@ export class RateLimiter {
    *
    * @param limit Starts in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
-   * @param options Its name.
-   * @throws {TypeError} when `limit` or `interval` is not a number, or the name is not a string.
-   * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `interval` is not finite and above 0.
+   * @param options Its name, and how many calls may wait.
+   * @throws {TypeError} when `limit`, `interval` or `maxWaiting` is not a number, or the name is not a string.
+   * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
+   *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(limit: number, interval: number, options?: NameOptions) {
+  constructor(limit: number, interval: number, options?: MaxWaitingOptions) {
     checkInteger(limit, "limit", 1);
-    checkNumber(interval, "interval");
-    const isFinite = interval > 0 && interval < Infinity;
-    must(isFinite, "interval", "be a finite number of milliseconds above 0", interval, RangeError);
+    checkInterval(interval);
     this.#self = describe("rate-limiter", "acquire rate limiter", readName(options));
-    this.#limit = limit;
-    this.#interval = interval;
+    this.#queue = new WaitQueue({ afterLeave: () => this.#serve() }, readMaxWaiting(options));
     this.#starts = new StartLog(limit, interval);
   }
 
@@ -107,19 +133,46 @@ export class RateLimiter {
     return this.#self.name;
   }
 
-  /** The most starts in any window. */
+  /**
+   * The most starts in any window. When it is set, the starts already made count against the new one; a waiter that wants
+   * more waits on.
+   *
+   * @throws {TypeError} when it is set to something that is not a number.
+   * @throws {RangeError} when it is set to something that is not a whole number of 1 or more.
+   */
   get limit(): number {
-    return this.#limit;
+    return this.#starts.limit;
   }
 
-  /** The length of the window in milliseconds. */
+  set limit(limit: number) {
+    checkInteger(limit, "limit", 1);
+    this.#setWindow(limit, this.interval);
+  }
+
+  /**
+   * The length of the window in milliseconds. When it is set, the starts already made count against the new one; after a
+   * longer one, those that are still known.
+   *
+   * @throws {TypeError} when it is set to something that is not a number.
+   * @throws {RangeError} when it is set to something that is not finite and above 0.
+   */
   get interval(): number {
-    return this.#interval;
+    return this.#starts.interval;
+  }
+
+  set interval(interval: number) {
+    checkInterval(interval);
+    this.#setWindow(this.limit, interval);
   }
 
   /** The length of the queue. */
   get waiting(): number {
     return this.#queue.size;
+  }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#queue.closed;
   }
 
   /**
@@ -132,6 +185,8 @@ export class RateLimiter {
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
+   * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for `permits` that are not a whole number from 1 to the limit, and for a `timeout` that is NaN
    *   or negative.
@@ -147,9 +202,11 @@ export class RateLimiter {
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
+   * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(permits: number = 1): boolean {
     this.#check(permits);
+    this.#queue.checkOpen(this.#self);
     return this.#start(permits, true);
   }
 
@@ -167,35 +224,84 @@ export class RateLimiter {
     return isThenable(result) ? await result : result; // awaited, so that the stack of an error shows the caller
   }
 
+  /**
+   * Milliseconds until a call made now could start if no call came after it: behind those that wait, 0 if it could start
+   * now. Rounded up to whole milliseconds; `Infinity` behind a waiter that wants more than a lowered limit. It is what a
+   * Retry-After header needs, which counts seconds.
+   *
+   * @param permits How many starts. Default: 1.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number from 1 to the limit.
+   */
+  retryAfter(permits: number = 1): number {
+    this.#check(permits);
+    const now = this.#now();
+    const queued = this.#queue.waiters().map(permitsOf);
+    return Math.ceil(Math.max(0, this.#starts.readyBehind([...queued, permits], now) - now - ROUNDING));
+  }
+
+  /**
+   * Closes the rate limiter for good: all waiters reject with `reason`, in order and in one step, and later calls with a
+   * {@linkcode ClosedError}, also those of a pool that has it as its `rate`. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    cancelQueues([this.#queue], reason);
+    this.#setTimer();
+  }
+
   /** Starts, and returns undefined, or waits. */
   #wait(options: RateLimiterOptions | undefined): Promise<void> | undefined {
     const limits = readWaitOptions(options);
-    const { permits = 1 } = options ?? {};
+    const permits = option(options, "permits", 1);
     this.#check(permits);
+    this.#queue.checkOpen(this.#self);
     throwIfAborted(limits);
+    this.#queue.checkOpen(this.#self); // asking a foreign signal runs its code
     if (this.#start(permits)) return undefined;
-    const started = this.#queue.wait(new PlainWaiter(this.#self, permits), limits);
+    const waiter = new Waiter<void>(this.#self, permits);
+    const started = this.#queue.wait(waiter, limits);
     this.#setTimer();
+    if (timersEndWithRequest) this.#serveAlong(waiter);
     return started;
   }
 
-  #join(onStart: () => void): () => void {
-    const waiter = new PlainWaiter<void>(this.#self);
-    this.#queue.join(waiter, onStart, () => {});
+  #join(onTurn: (isStart: boolean) => void): (() => void) | undefined {
+    const waiter = new Waiter<void>(this.#self);
+    const settle = (rejection: unknown) => {
+      if (rejection !== undefined) (rejection as Promise<void>).catch(() => {}); // the pool asks again, and hears of it
+      onTurn(rejection === undefined);
+    };
+    this.#queue.join(waiter, settle, () => {});
     this.#setTimer();
+    if (!isWaiting(waiter)) return undefined;
     return () => {
       this.#queue.remove(waiter);
       this.#serve();
     };
   }
 
+  /** Whether a call of a pool may start. If not, the timer for those that wait may have gone with its clock. */
+  #startSoon(): boolean {
+    this.#queue.checkOpen(this.#self);
+    if (this.#start(1)) return true;
+    this.#setTimer();
+    return false;
+  }
+
   #check(permits: number): void {
-    checkInteger(permits, "permits", 1, this.#limit);
+    checkInteger(permits, "permits", 1, this.limit);
+  }
+
+  #setWindow(limit: number, interval: number): void {
+    this.#starts.setWindow(limit, interval);
+    this.#serve();
   }
 
   #start(permits: number, isNow = false): boolean {
     if (this.#queue.size > 0 || !this.#tryAdd(permits, isNow)) return false;
-    if (hook !== undefined) reportGrant(new PlainWaiter(this.#self, permits));
+    if (hook !== undefined) reportGrant(new Waiter(this.#self, permits));
     return true;
   }
 
@@ -215,28 +321,35 @@ export class RateLimiter {
   #serve(): void {
     let next = this.#queue.peek();
     // Letting smaller requests pass the first one would starve it.
-    for (; next !== undefined && this.#tryAdd(next.permits); next = this.#queue.peek()) {
+    for (; next !== undefined && this.#tryAdd(permitsOf(next)); next = this.#queue.peek()) {
       this.#queue.shift(next);
       grant(next, undefined);
     }
     this.#setTimer();
+    this.#onServed?.();
   }
 
   #setTimer(): void {
     const next = this.#queue.peek();
-    const due = next === undefined ? Infinity : this.#starts.readyAt(next.permits);
-    if (due === this.#due && !this.#timer?.isStale) return;
-    this.#timer?.end();
-    this.#timer = undefined;
-    this.#due = due;
-    if (due === Infinity) return;
-    const isReadable = isClockReadable();
-    this.#timer = onCancel({ timeout: Math.max(0, due - this.#now() - ROUNDING) }, () => {
-      // On a clock that cannot be read the timer is right, also about starts that were postponed since.
-      this.#latest = Math.max(this.#latest, isReadable ? due : this.#starts.readyAt(next!.permits));
-      this.#due = Infinity;
+    const due = next === undefined ? Infinity : this.#starts.readyAt(permitsOf(next));
+    if (due !== this.#timer.at) this.#timer.set(due, this.#now());
+  }
+
+  #serveAlong(waiter: Waiter<void>): void {
+    if (!isWaiting(waiter)) return;
+    const rest = Math.max(this.#timer.at - this.#now(), 1);
+    onCancel({ timeout: Math.min(rest, this.interval) }, () => {
       this.#serve();
+      this.#serveAlong(waiter);
     });
+  }
+
+  #onDue(due: number): void {
+    const next = this.#queue.peek();
+    // On a clock that cannot be read the timer is right, also about starts that were postponed since.
+    const isRight = next !== undefined && !isClockReadable();
+    this.#latest = Math.max(this.#latest, isRight ? this.#starts.readyAt(permitsOf(next)) : due);
+    this.#serve();
   }
 
   /** Milliseconds on a clock that never goes back, also when a replaced one comes or goes. */
@@ -246,4 +359,19 @@ export class RateLimiter {
     this.#offset += this.#latest - now;
     return this.#latest;
   }
+
+  #assertSound(): void {
+    assertSoundWaitQueue(this.#queue);
+    const [first] = this.#queue.waiters();
+    const due = first === undefined ? Infinity : this.#starts.readyAt(permitsOf(first));
+    // Starts that were postponed since are noticed when the timer fires.
+    const isSet = first === undefined ? this.#timer.at === Infinity : this.#timer.at <= due;
+    if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${this.#timer.at}, not ${due}`);
+  }
+}
+
+function checkInterval(interval: unknown): asserts interval is number {
+  checkNumber(interval, "interval");
+  const isFinite = interval > 0 && interval < Infinity;
+  must(isFinite, "interval", "be a finite number of milliseconds above 0", interval, RangeError);
 }

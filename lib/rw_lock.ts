@@ -3,12 +3,17 @@
  *
  * @module
  */
-import { admit, named, promised, readName } from "./internal/check.ts";
-import { Permits } from "./internal/permits.ts";
+import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
+import { NotHeldError } from "./errors.ts";
+import { hook } from "./internal/hook.ts";
+import { assertSoundPermits, Permits } from "./internal/permits.ts";
 import { Hold, type Owner, runHolding } from "./internal/hold.ts";
+import { nameClass } from "./internal/class_name.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
+import { cancelQueues } from "./internal/wait_queue.ts";
+import { reportGrant, setTarget } from "./internal/waiter.ts";
+import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
@@ -18,9 +23,34 @@ export interface RwLockSide extends Acquirable<Guard> {
   readonly locked: boolean;
   /** The number of waiters of this side. */
   readonly waiting: number;
-  /** The guard if the other side is not held and the queue is empty, else undefined. A writer also waits for writers. */
+  /** Returns the guard if neither the other side nor a writer holds and the queue is empty, else undefined. */
   tryAcquire(): Guard | undefined;
 }
+
+/** The guard of a {@linkcode RwLockWriter}. */
+export interface WriterGuard extends Guard {
+  /**
+   * Turns the hold into one of the reader side, in one step: no writer gets in between, and those readers that wait before
+   * the next writer are granted as well. This guard is spent.
+   *
+   * @returns The guard of the reader side.
+   * @throws {NotHeldError} when it is not held.
+   */
+  downgrade(): Guard;
+}
+
+/** The exclusive side of a {@linkcode RwLock}. */
+export interface RwLockWriter extends Acquirable<WriterGuard> {
+  /** Whether this side is held. */
+  readonly locked: boolean;
+  /** The number of waiters of this side. */
+  readonly waiting: number;
+  /** Returns the guard if neither side is held and the queue is empty, else undefined. */
+  tryAcquire(): WriterGuard | undefined;
+}
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundRwLock: (rwLock: RwLock) => void;
 
 /**
  * Many readers or one writer.
@@ -33,6 +63,8 @@ export interface RwLockSide extends Acquirable<Guard> {
  *
  * **Cancellation**: on abort or time-out a waiter leaves the queue in O(1); readers that waited only behind a cancelled
  * writer are granted at once.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -51,54 +83,77 @@ export class RwLock {
   /** The shared side: any number of holders, while there is no writer. */
   readonly reader: RwLockSide;
   /** The exclusive side: one holder, while there are no readers. */
-  readonly writer: RwLockSide;
+  readonly writer: RwLockWriter;
 
   readonly #permits: Permits;
 
   static {
-    show(RwLock, ["name", "reader", "writer"]);
+    assertSoundRwLock = (rwLock) => rwLock.#assertSound();
+    show(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
   }
 
   /**
    * A lock without holders.
    *
-   * @param options Its name.
-   * @throws {TypeError} when the name is not a string.
+   * @param options Its name, and how many calls may wait, those of both sides together.
+   * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
+   * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(options?: NameOptions) {
-    const permits = this.#permits = new Permits(ALL, readName(options));
-    this.reader = new Side(permits, "reader");
-    this.writer = new Side(permits, "writer");
+  constructor(options?: MaxWaitingOptions) {
+    const permits = this.#permits = new Permits(ALL, readName(options), readMaxWaiting(options));
+    const reader = new Side(permits);
+    this.reader = reader;
+    this.writer = new Writer(permits, reader);
   }
 
   /** Its name, which error messages and diagnostics show. */
   get name(): string | undefined {
     return this.#permits.name;
   }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#permits.queue.closed;
+  }
+
+  /**
+   * Closes both sides for good: all waiters reject with `reason`, in order and in one step, and later calls with a
+   * {@linkcode ClosedError}. Holders keep their holds and release them as usual. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    cancelQueues([this.#permits.queue], reason);
+  }
+
+  #assertSound(): void {
+    assertSoundPermits(this.#permits);
+  }
 }
 
-class Side implements RwLockSide, Owner {
-  readonly kind: "reader" | "writer";
+class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
   readonly #permits: Permits;
-
-  static readonly name = "RwLockSide";
 
   static {
     setPlace(Side, (side) => ({ owner: side.#permits }));
-    show(Side, ["name", "locked", "waiting"]);
+    show(Side, "RwLockSide", ["name", "locked", "waiting"]);
   }
 
-  constructor(permits: Permits, kind: "reader" | "writer") {
+  constructor(permits: Permits) {
     this.#permits = permits;
-    this.kind = kind;
+  }
+
+  get kind(): string {
+    return "reader";
   }
 
   get name(): string | undefined {
     return this.#permits.name;
   }
 
-  get share(): number {
-    return this.kind === "writer" ? ALL : 1;
+  /** The permits of one hold. */
+  get unit(): number {
+    return 1;
   }
 
   get operation(): string {
@@ -112,27 +167,107 @@ class Side implements RwLockSide, Owner {
   get locked(): boolean {
     // No permit is free while there is a writer; all are free while there is no holder.
     const { value } = this.#permits;
-    return this.share === ALL ? value === 0 : value > 0 && value < ALL;
+    return value > 0 && value < ALL;
   }
 
   get waiting(): number {
     const { size, large } = this.#permits.queue; // writers want more than one permit
-    return this.share === ALL ? large : size - large;
+    return size - large;
   }
 
-  acquire(options?: WaitOptions): Promise<Guard> {
-    return promised(() => this.#permits.acquire(new Hold(this, this.share), admit(options)));
+  acquire(options?: WaitOptions): Promise<G> {
+    try { // quicker than a function for `promised`
+      const limits = options === undefined ? undefined : admit(options, this);
+      return this.#permits.acquire(this.hold(), limits) as Promise<G>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
-  tryAcquire(): Guard | undefined {
-    return this.#permits.fit(this.share) ? this.#permits.take(new Hold(this, this.share)) : undefined;
+  tryAcquire(): G | undefined {
+    this.checkOpen();
+    return this.#permits.fit(this.unit) ? this.#permits.take(this.hold()) as G : undefined;
   }
 
-  run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+  checkOpen(): void {
+    this.#permits.queue.checkOpen(this);
+  }
+
+  protected hold(): G {
+    return new Hold(this) as G;
+  }
+
+  run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
   }
 
   onRelease(hold: Hold): void {
     this.#permits.onRelease(hold);
+  }
+}
+
+class Writer extends Side<WriterHold> {
+  readonly #permits: Permits;
+  readonly #reader: Side;
+
+  static {
+    nameClass(Writer, "RwLockSide");
+  }
+
+  constructor(permits: Permits, reader: Side) {
+    super(permits);
+    this.#permits = permits;
+    this.#reader = reader;
+  }
+
+  override get kind(): string {
+    return "writer";
+  }
+
+  override get unit(): number {
+    return ALL;
+  }
+
+  override get locked(): boolean {
+    return this.#permits.value === 0;
+  }
+
+  override get waiting(): number {
+    return this.#permits.queue.large;
+  }
+
+  protected override hold(): WriterHold {
+    return new WriterHold(this, ALL);
+  }
+
+  /** The hold of `spent` goes on as a reader's. */
+  downgrade(spent: WriterHold): Guard {
+    setTarget(spent, undefined);
+    const guard = new Hold(this.#reader);
+    this.#permits.value = ALL - 1; // before an observer hears of it: it may use this lock
+    if (hook !== undefined) {
+      hook.release(this, spent);
+      reportGrant(guard);
+    }
+    this.#permits.afterLeave();
+    return guard;
+  }
+}
+
+class WriterHold extends Hold implements WriterGuard {
+  readonly #side: Writer;
+
+  static {
+    nameClass(WriterHold, "Guard");
+  }
+
+  constructor(side: Writer, permits: number) {
+    super(side, permits);
+    this.#side = side;
+  }
+
+  downgrade(): Guard {
+    if (this.held) return this.#side.downgrade(this);
+    throw new NotHeldError(`Cannot ${named("downgrade writer side", this.#side.name)}: it is not held`);
   }
 }

@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
-import { Permits } from "./internal/permits.ts";
+import { checkInteger, option, readMaxWaiting, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { assertSoundPermits, Permits } from "./internal/permits.ts";
 import { Hold, runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
+import { cancelQueues } from "./internal/wait_queue.ts";
+import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode Semaphore.acquire} and {@linkcode Semaphore.run}. */
 export interface SemaphoreOptions extends WaitOptions {
@@ -16,8 +17,8 @@ export interface SemaphoreOptions extends WaitOptions {
   readonly permits?: number | undefined;
 }
 
-/** For BoundedSemaphore: sets the most permits that there may be. */
-let bound: (semaphore: Semaphore, most: number) => void;
+/** For BoundedSemaphore. */
+let permitsIn: (semaphore: Semaphore) => Permits;
 
 /**
  * Limits how many hold it at a time: a number of permits, which holders take and give back.
@@ -25,6 +26,9 @@ let bound: (semaphore: Semaphore, most: number) => void;
  * Not for mutual exclusion (that is {@linkcode Lock}), nor for running a list of jobs with limited concurrency (that is
  * {@linkcode Pool}). `release` without having acquired adds permits; if that would be a mistake, use
  * {@linkcode BoundedSemaphore}.
+ *
+ * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * own.
  *
  * @example
  * ```ts
@@ -39,22 +43,22 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   readonly #permits: Permits;
 
   static {
-    bound = (semaphore, most) => semaphore.#permits.most = most;
+    permitsIn = (semaphore) => semaphore.#permits;
     setPlace(Semaphore, (semaphore) => ({ owner: semaphore.#permits }));
-    show(Semaphore, ["name", "value", "locked", "waiting"]);
+    show(Semaphore, "Semaphore", ["name", "value", "locked", "waiting", "closed"]);
   }
 
   /**
    * A semaphore with free permits only.
    *
    * @param value The initial number of permits, 0 or more.
-   * @param options Its name.
-   * @throws {TypeError} when `value` is not a number, or the name is not a string.
-   * @throws {RangeError} when `value` is not a whole number of 0 or more.
+   * @param options Its name, and how many calls may wait.
+   * @throws {TypeError} when `value` or `maxWaiting` is not a number, or the name is not a string.
+   * @throws {RangeError} when `value` is not a whole number of 0 or more, or `maxWaiting` neither that nor `Infinity`.
    */
-  constructor(value: number = 1, options?: NameOptions) {
+  constructor(value: number = 1, options?: MaxWaitingOptions) {
     checkInteger(value, "value", 0);
-    this.#permits = new Permits(value, readName(options));
+    this.#permits = new Permits(value, readName(options), readMaxWaiting(options));
   }
 
   /** Its name, which error messages and diagnostics show. */
@@ -64,7 +68,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 
   /** The number of free permits. */
   get value(): number {
-    return this.#permits.value;
+    return Math.max(0, this.#permits.value);
   }
 
   /** Whether a newcomer would have to wait. */
@@ -75,6 +79,11 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   /** The length of the queue. */
   get waiting(): number {
     return this.#permits.queue.size;
+  }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#permits.queue.closed;
   }
 
   /**
@@ -88,30 +97,38 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
+   * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not a whole number of 1 or more (and at most the value of a bounded
+   * @throws {RangeError} for `permits` that are not a whole number of 1 or more (and at most the limit of a bounded
    *   semaphore), and for a `timeout` that is NaN or negative.
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
-    if (options === undefined) return this.#permits.acquire(new Hold(this.#permits));
-    return promised(() => {
+    const own = this.#permits;
+    try { // quicker than a function for `promised`
+      if (options === undefined) return own.acquire(new Hold(own));
       const limits = readWaitOptions(options);
-      const { permits = 1 } = options;
-      checkInteger(permits, "permits", 1, this.#permits.most);
+      const permits = option(options, "permits", 1);
+      checkInteger(permits, "permits", 1, own.largest);
+      own.checkOpen();
       throwIfAborted(limits);
-      return this.#permits.acquire(new Hold(this.#permits, permits), limits);
-    });
+      return own.acquire(new Hold(own, permits), limits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**
-   * The guard if that number of permits is free and the queue is empty, else undefined.
+   * Returns the guard if that number of permits is free and the queue is empty, else undefined.
    *
    * @param permits How many permits to take at once. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more (and at most the value of a bounded semaphore).
+   * @throws {RangeError} when it is not a whole number of 1 or more (and at most the limit of a bounded semaphore).
+   * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(permits: number = 1): Guard | undefined {
-    checkInteger(permits, "permits", 1, this.#permits.most);
+    checkInteger(permits, "permits", 1, this.#permits.largest);
+    this.#permits.checkOpen();
     return this.#permits.fit(permits) ? this.#permits.take(new Hold(this.#permits, permits)) : undefined;
   }
 
@@ -133,18 +150,31 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param permits How many, 1 or more. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more, or a bounded semaphore would exceed its initial value.
+   * @throws {RangeError} when it is not a whole number of 1 or more, or a bounded semaphore would exceed its limit.
    */
   release(permits: number = 1): void {
     checkInteger(permits, "permits", 1);
     this.#permits.give(permits);
   }
+
+  /**
+   * Closes the semaphore for good: all waiters reject with `reason`, in order and in one step, and later calls with a
+   * {@linkcode ClosedError}. Holders keep their permits and give them back as usual. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    cancelQueues([this.#permits.queue], reason);
+  }
 }
 
 /**
- * A {@linkcode Semaphore} that throws on over-release: it never has more permits than initially.
+ * A {@linkcode Semaphore} that throws on over-release: it never has more permits than its limit, which can be changed.
  *
- * Not for a limit that grows: that is a plain Semaphore.
+ * Not for permits that holders do not give back, such as a number of units made and used up: that is a plain Semaphore.
+ *
+ * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * own.
  *
  * @example
  * ```ts
@@ -159,17 +189,44 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
  * ```
  */
 export class BoundedSemaphore extends Semaphore {
+  static {
+    show(BoundedSemaphore, "BoundedSemaphore", ["name", "value", "limit", "locked", "waiting", "closed"]);
+  }
+
   /**
    * A semaphore with free permits only.
    *
-   * @param value The initial and greatest number of permits, 1 or more.
-   * @param options Its name.
-   * @throws {TypeError} when `value` is not a number, or the name is not a string.
-   * @throws {RangeError} when `value` is not a whole number of 1 or more.
+   * @param value The number of permits, 1 or more, and its limit at first.
+   * @param options Its name, and how many calls may wait.
+   * @throws {TypeError} when `value` or `maxWaiting` is not a number, or the name is not a string.
+   * @throws {RangeError} when `value` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
+   *   more nor `Infinity`.
    */
-  constructor(value: number = 1, options?: NameOptions) {
+  constructor(value: number = 1, options?: MaxWaitingOptions) {
     checkInteger(value, "value", 1);
     super(value, options);
-    bound(this, value);
+    permitsIn(this).most = value;
   }
+
+  /**
+   * The most permits that may be taken. When it is raised, waiters that fit now are granted in the same step. When it is
+   * lowered, holders keep theirs: `value` is 0 until enough of them have left. 0 pauses the semaphore: all requests wait.
+   * A waiter that wants more than a new limit waits on.
+   *
+   * @throws {TypeError} when it is set to something that is not a number.
+   * @throws {RangeError} when it is set to something that is not a whole number of 0 or more.
+   */
+  get limit(): number {
+    return permitsIn(this).most;
+  }
+
+  set limit(limit: number) {
+    checkInteger(limit, "limit", 0);
+    permitsIn(this).setMost(limit);
+  }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundSemaphore(semaphore: Semaphore): void {
+  assertSoundPermits(permitsIn(semaphore));
 }

@@ -6,15 +6,21 @@
 import { admit, isThenable, must, promised, readName } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, PlainWaiter, reportGrant, type WaitedFor } from "./internal/waiter.ts";
+import { assertSoundWaitQueue } from "./internal/sound.ts";
+import { WaitQueue, wakeAll } from "./internal/wait_queue.ts";
+import { describe, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundSetEvent: (setEvent: SetEvent<unknown>) => void;
 
 /**
  * A set with waiters: it is open while it is empty, and a new one is. For "wait until all connections are closed".
  *
  * The tie between the set and the event cannot be broken: there is no `set()` and no `clear()`. Not for limiting how many
  * run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}).
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @typeParam T The members; objects and promises by identity, as in a `Set`.
  * @example
@@ -35,7 +41,8 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    show(SetEvent, ["name", "size", "isSet", "waiting"]);
+    assertSoundSetEvent = (setEvent) => setEvent.#assertSound();
+    show(SetEvent, "SetEvent", ["name", "size", "isSet", "waiting"]);
   }
 
   /**
@@ -86,7 +93,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    */
   delete(member: T): boolean {
     if (!this.#members.delete(member)) return false;
-    if (this.#members.size === 0) this.#queue.wakeAll();
+    if (this.#members.size === 0 && this.#queue.size > 0) wakeAll(this.#queue, undefined);
     return true;
   }
 
@@ -132,10 +139,15 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   wait(options?: WaitOptions): Promise<void> {
     return promised(() => {
       const limits = admit(options);
-      const waiter = new PlainWaiter<void>(this.#self);
+      const waiter = new Waiter<void>(this.#self);
       if (!this.isSet) return this.#queue.wait(waiter, limits);
       if (hook !== undefined) reportGrant(waiter);
       return Promise.resolve();
     });
+  }
+
+  #assertSound(): void {
+    assertSoundWaitQueue(this.#queue);
+    if (this.waiting > 0 && this.isSet) throw new Error(`unsound set event: ${this.waiting} wait for an empty set`);
   }
 }

@@ -10,6 +10,15 @@ export interface NameOptions {
   readonly name?: string | undefined;
 }
 
+/** Options of everything local that has a queue for holds or places. */
+export interface MaxWaitingOptions extends NameOptions {
+  /**
+   * The most calls that may wait, 0 or more. A call that would be one more rejects at once with a
+   * {@linkcode QueueFullError}; a call that need not wait is never refused. Default: `Infinity`.
+   */
+  readonly maxWaiting?: number | undefined;
+}
+
 /** Ends a wait early. Every method that waits takes these. They are read once, when the call is made. */
 export interface WaitOptions {
   /**
@@ -37,7 +46,7 @@ export interface Guard extends Disposable, AsyncDisposable {
 
 /**
  * Everything that can be held, in one process or across machines. Code written against this interface with
- * `await using` moves from one process to many by changing the line that makes the thing.
+ * `await using` moves from one process to many by changing the line that makes the lock.
  *
  * @typeParam G The guard or lease of a successful acquisition.
  * @typeParam O The options that waiting takes.

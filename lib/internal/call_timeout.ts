@@ -9,8 +9,9 @@ import { type CallClock, type Cancellable, type CancelOutcome, CancelRegistratio
 export class CallTimeout implements Cancellable<CancelRegistration>, CallClock {
   /** Set exactly while the call waits. */
   #wait: CancelRegistration | undefined;
-  /** The queue whose phase two is due. */
-  #cancelled: Cancellable<CancelRegistration> | undefined;
+  /** The wait whose further phases are due. */
+  #cancelled: CancelRegistration | undefined;
+  #target: Cancellable<CancelRegistration> | undefined;
   #isOver = false;
   readonly #timer: CancelRegistration;
 
@@ -37,13 +38,18 @@ export class CallTimeout implements Cancellable<CancelRegistration>, CallClock {
     return !this.#timer.isStale;
   }
 
-  leave(_: CancelRegistration, outcome: CancelOutcome): void {
+  leave(_: CancelRegistration, outcome: CancelOutcome): boolean {
     this.#isOver = true;
-    this.#cancelled = this.#wait?.cancel(outcome);
+    if (this.#wait?.leave(outcome)) this.#cancelled = this.#wait;
+    return true;
+  }
+
+  settle(_: CancelRegistration, outcome: CancelOutcome): void {
+    this.#target = this.#cancelled?.settle(outcome);
   }
 
   afterLeave(): void {
-    this.#cancelled?.afterLeave();
+    this.#target?.afterLeave();
   }
 
   /** The call has ended. */

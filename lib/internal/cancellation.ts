@@ -3,8 +3,9 @@
  * queues, and no other module of the library listens to a signal or sets a timer.
  *
  * Any number of waits with one signal share one listener; any number of time-outs share one timer. Both are gone as soon
- * as no wait needs them. Waits that end together do so in two phases: all of them leave first, then grants are made, so
- * nothing is granted to a waiter that is about to leave.
+ * as no wait needs them. Waits that end together do so in three phases: all of them leave first, then they are settled,
+ * then grants are made. So nothing is granted to a waiter that is about to leave, and code that runs in between finds all
+ * of them gone.
  *
  * Usage, from the simplest to the most general:
  *
@@ -19,9 +20,11 @@
  * @module
  */
 import { TimeoutError } from "../errors.ts";
-import type { WaitLimits } from "./check.ts";
+import { reasonOf, type WaitLimits } from "./check.ts";
+import { throwUncaught } from "./platform.ts";
 import { type Clock, type Timed, TimerRegistry } from "./timers.ts";
 
+export { reasonOf } from "./check.ts";
 export { isClockReadable } from "./timers.ts";
 
 /** How a wait was cancelled. */
@@ -43,9 +46,14 @@ export interface CallClock extends Clock {
 
 /** The owner of registered waits: a queue, a pause, a lease. */
 export interface Cancellable<R> {
-  /** Phase one: ends the wait of this registration. Grants nothing, and runs no code of the user. Does not throw. */
-  leave(registration: R, outcome: CancelOutcome): void;
-  /** Phase two: called once after all that leave together have left. Does not throw. */
+  /**
+   * Phase one: takes the wait of this registration out. Settles and grants nothing, and runs no code of the user. Does not
+   * throw. Returns false where it was out already. Without it, there is nothing to leave.
+   */
+  leave?(registration: R, outcome: CancelOutcome): boolean;
+  /** Phase two: settles and reports it. Does not throw. */
+  settle?(registration: R, outcome: CancelOutcome): void;
+  /** Phase three: called once after all that leave together are settled. Does not throw. */
   afterLeave(): void;
 }
 
@@ -53,6 +61,8 @@ export interface Cancellable<R> {
 export class CancelRegistration implements Timed {
   readonly #target: Cancellable<CancelRegistration>;
   #signals: SignalRegistry | undefined;
+  /** Whether it was cancelled or ended. */
+  #isOver = false;
   clock: Clock | undefined = undefined;
   deadline: number = Infinity;
   order: number = 0;
@@ -64,11 +74,15 @@ export class CancelRegistration implements Timed {
     this.#target = target as Cancellable<CancelRegistration>;
   }
 
-  /** Throws what `signal.addEventListener` throws; nothing is registered then. */
+  /**
+   * Throws what `signal.addEventListener` throws; nothing is registered then. May cancel at once, where a foreign signal
+   * has aborted meanwhile.
+   */
   begin({ signal, timeout = Infinity, call, keepsAlive = true }: CancelLimits): this {
     if (signal !== undefined) this.#signals = SignalRegistry.join(signal, this);
     if (call !== undefined) call.add(this);
     else if (timeout !== Infinity) TimerRegistry.inForce(keepsAlive, onDue).add(this, timeout);
+    this.#signals?.handleEvent(); // adding a listener runs a foreign signal's code, which may have aborted it
     return this;
   }
 
@@ -77,12 +91,18 @@ export class CancelRegistration implements Timed {
     return this.clock !== undefined && !this.clock.isInForce();
   }
 
-  get signal(): AbortSignal | undefined {
-    return this.#signals?.signal;
+  get hasSignal(): boolean {
+    return this.#signals !== undefined;
+  }
+
+  /** The reason of its signal. A foreign one may run code when it is asked. */
+  get reason(): unknown {
+    return this.#signals && reasonOf(this.#signals.signal);
   }
 
   /** Forgets signal and time-out. Calling it again does nothing. */
   end(): void {
+    this.#isOver = true;
     const { clock } = this;
     this.clock = undefined;
     clock?.delete();
@@ -91,21 +111,28 @@ export class CancelRegistration implements Timed {
     signals?.leave(this);
   }
 
-  /** Phase one. Returns what phase two is called on. */
-  cancel(outcome: CancelOutcome): Cancellable<CancelRegistration> {
-    this.#target.leave(this, outcome);
-    this.end();
+  /** Phase one. Returns whether it was still registered; then the other phases follow. */
+  leave(outcome: CancelOutcome): boolean {
+    return !this.#isOver && (this.#isOver = this.#target.leave?.(this, outcome) ?? true);
+  }
+
+  /** Phase two. Returns what phase three is called on. */
+  settle(outcome: CancelOutcome): Cancellable<CancelRegistration> {
+    try {
+      this.#target.settle?.(this, outcome);
+    } finally {
+      this.end();
+    }
     return this.#target;
   }
 
   /**
    * For a signal that is aborted but has not yet notified its listeners: a grant must not go to a cancelled waiter.
-   * Phase two is left to the caller.
+   * Phase three is left to the caller.
    */
-  cancelIfAborted(): boolean {
-    if (this.#signals === undefined || !isAborted(this.#signals.signal)) return false;
-    this.cancel("aborted");
-    return true;
+  cancelIfAborted(): void {
+    const signals = this.#signals;
+    if (signals !== undefined && isAborted(signals.signal) && this.leave("aborted")) this.settle("aborted");
   }
 }
 
@@ -113,7 +140,9 @@ export class CancelRegistration implements Timed {
 export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): CancelRegistration {
   let cancelledBy: CancelOutcome;
   return new CancelRegistration({
-    leave: (_, outcome) => cancelledBy = outcome,
+    settle: (_, outcome) => {
+      cancelledBy = outcome;
+    },
     afterLeave: () => fn(cancelledBy),
   }).begin(limits);
 }
@@ -132,15 +161,6 @@ export function timedOut(operation: string, timeout: number, holder = "", option
   return new TimeoutError(`Cannot ${operation}: timed out after ${rounded} ms${holder}`, options);
 }
 
-/** The signal's reason. Never throws. */
-export function reasonOf(signal: AbortSignal): unknown {
-  try {
-    return signal.reason;
-  } catch (error) {
-    return error;
-  }
-}
-
 /** A foreign signal whose getter throws counts as not aborted. */
 function isAborted(signal: AbortSignal): boolean {
   try {
@@ -154,11 +174,23 @@ function onDue(due: readonly Timed[]): void {
   cancelTogether(due as readonly CancelRegistration[], "timeout");
 }
 
-/** Removes all cancelled waiters first, then lets grants be made. */
-function cancelTogether(registrations: Iterable<CancelRegistration>, outcome: CancelOutcome): void {
+/** Removes all cancelled waiters first, then settles them, then lets grants be made. */
+function cancelTogether(registrations: readonly CancelRegistration[], outcome: CancelOutcome): void {
   const targets = new Set<Cancellable<CancelRegistration>>();
-  for (const registration of registrations) targets.add(registration.cancel(outcome));
-  for (const target of targets) target.afterLeave();
+  const left = registrations.filter((one) => one.leave(outcome));
+  each(left, (registration) => targets.add(registration.settle(outcome)));
+  each(targets, (target) => target.afterLeave());
+}
+
+/** No step should throw. If one does, the others are made as well, and the process hears of it. */
+function each<T>(all: Iterable<T>, step: (one: T) => void): void {
+  for (const one of all) {
+    try {
+      step(one);
+    } catch (error) {
+      throwUncaught(error);
+    }
+  }
 }
 
 const registries = /* @__PURE__ */ new WeakMap<AbortSignal, SignalRegistry>();
@@ -208,8 +240,9 @@ class SignalRegistry {
     if (isAborted(this.signal)) cancelTogether(this.#members(), "aborted");
   }
 
-  /** Each is removed before the next one is asked for. */
-  *#members(): Iterable<CancelRegistration> {
-    while (this.#first !== undefined) yield this.#first;
+  #members(): CancelRegistration[] {
+    const members: CancelRegistration[] = [];
+    for (let member = this.#first; member !== undefined; member = member.nextMember) members.push(member);
+    return members;
   }
 }

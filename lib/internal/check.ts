@@ -4,12 +4,13 @@
  *
  * @module
  */
-import type { NameOptions, WaitOptions } from "../types.ts";
+import { classOf, isNamed } from "./class_name.ts";
+import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 
 /** The value as an error message shows it: short, on one line, and different for `"1"` and `1`. Never throws. */
 export function quote(value: unknown): string {
   try {
-    return spelt(value);
+    return visible(spelt(value));
   } catch {
     return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
   }
@@ -18,18 +19,37 @@ export function quote(value: unknown): string {
 function spelt(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(cut(value));
   if (typeof value === "bigint") return cut(`${value}n`);
-  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
-  if (typeof value === "object" && value !== null) return `an object (${value.constructor?.name || "no class"})`;
-  return cut(String(value));
+  if (typeof value === "function") return `function ${cut(value.name || "(anonymous)")}`;
+  if (typeof value === "object" && value !== null) return `an object (${cut(classOf(value) || "no class")})`;
+  return cut(String(value)); // a symbol cannot be put into a text in another way
 }
 
-function cut(text: string): string {
+/** The user's text, such as the name of a class, as a message shows it without quotes. */
+export function printable(text: string): string {
+  return visible(cut(text));
+}
+
+function cut(value: unknown): string {
+  const text = `${value}`;
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** Controls, those of bidirectional text, and line ends: with them a name could forge a line of a log, or reorder it. */
+const CONTROLS = /[\p{Cc}\p{Cs}\p{Bidi_C}\u2028\u2029]/gu;
+
+/** The text with these characters spelt out. */
+export function visible(text: string): string {
+  return text.replace(CONTROLS, (one) => `\\u${(0x10000 + one.charCodeAt(0)).toString(16).slice(1)}`);
 }
 
 /** `acquire lock "orders"`, or `acquire lock` without a name. */
 export function named(operation: string, name: string | undefined): string {
   return name === undefined ? operation : `${operation} ${quote(name)}`;
+}
+
+/** `acquire lock "users" for key 42`. */
+export function forKey(operation: string, name: string | undefined, key: unknown): string {
+  return `${named(operation, name)} for key ${quote(key)}`;
 }
 
 /** Throws unless it `holds` that the argument obeys the rule, which reads on from "must". */
@@ -41,6 +61,13 @@ export function must(
   Wrong: new (message: string) => Error = TypeError,
 ): asserts holds {
   if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
+}
+
+/** An instance of a class of this copy of the module: those of another one have a state of their own. */
+export function checkInstance(value: unknown, Class: new (...args: never[]) => object, name: string, of: string): void {
+  const isOwn = value instanceof Class;
+  must(isOwn || !isNamed(value, of), name, "be of the same copy of this module: there are two copies", value);
+  must(isOwn, name, `be a ${of}`, value);
 }
 
 /** Milliseconds to wait: any number from 0 up, `Infinity` included. */
@@ -62,6 +89,13 @@ export function checkInteger(
   must(false, name, `be a whole number ${range}`, value, RangeError);
 }
 
+/** A whole number from `min` up, or Infinity. */
+export function checkCount(value: unknown, name: string, min: number): asserts value is number {
+  checkNumber(value, name);
+  const isCount = value === Infinity || (Number.isSafeInteger(value) && value >= min);
+  must(isCount, name, `be a whole number of ${min} or more, or Infinity`, value, RangeError);
+}
+
 /** Any number, NaN included. */
 export function checkNumber(value: unknown, name: string): asserts value is number {
   must(typeof value === "number", name, "be a number", value);
@@ -69,7 +103,8 @@ export function checkNumber(value: unknown, name: string): asserts value is numb
 
 /** Something that can be called. */
 export function checkFunction(value: unknown, name: string): void {
-  must(typeof value === "function", name, "be a function", value);
+  if (typeof value === "function") return;
+  must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
 }
 
 /** Text that may be empty. */
@@ -92,15 +127,37 @@ export function checkBoolean(value: unknown, name: string): asserts value is boo
 export function checkOptions(options: unknown): void {
   if (options === undefined) return;
   must(typeof options === "object" && options !== null, "options", "be an object", options);
-  must(!("aborted" in options), "options", "not be a signal itself", options); // it would pass for options that say nothing
+  const given = options as { readonly aborted?: unknown };
+  const isSignal = given.aborted !== undefined && option(given, "aborted") !== undefined; // quicker by name, if there is none
+  // It would pass for options that say nothing.
+  must(!isSignal, "options", "not be a signal itself: pass it as { signal }", options);
+}
+
+/** One option, the object's own or of its class: members added to `Object.prototype` are none. */
+export function option<O extends object, K extends keyof O, D = undefined>(
+  options: O | undefined,
+  key: K,
+  otherwise?: D,
+): Exclude<O[K], undefined> | D {
+  const value = options?.[key];
+  let owner: object | null = value !== undefined && key in Object.prototype ? options! : null;
+  while (owner !== null && !Object.hasOwn(owner, key)) owner = Object.getPrototypeOf(owner);
+  return (value === undefined || owner === Object.prototype ? otherwise : value) as Exclude<O[K], undefined> | D;
 }
 
 /** The name in the options of a constructor, read once; undefined if there is none. */
 export function readName(options: NameOptions | undefined): string | undefined {
   checkOptions(options);
-  const { name } = options ?? {};
+  const name = option(options, "name");
   if (name !== undefined) checkString(name, "name");
   return name;
+}
+
+/** The most calls that may wait, from the options of a constructor that {@linkcode readName} has checked. */
+export function readMaxWaiting(options: MaxWaitingOptions | undefined): number {
+  const most = option(options, "maxWaiting", Infinity);
+  checkCount(most, "maxWaiting", 0);
+  return most;
 }
 
 /** The wait options of one call, read once and checked. */
@@ -117,15 +174,14 @@ export interface WaitLimits {
  */
 export function readWaitOptions(options: WaitOptions | undefined, defaultTimeout = Infinity): WaitLimits | undefined {
   checkOptions(options);
-  const { signal, timeout = defaultTimeout } = options ?? {};
+  const { prototype }: { readonly prototype: WaitOptions } = Object;
+  const isPlain = prototype.signal === undefined && prototype.timeout === undefined; // reading by name is quicker then
+  const { signal, timeout = defaultTimeout } = isPlain
+    ? options ?? prototype
+    : { signal: option(options, "signal"), timeout: option(options, "timeout") };
   checkTimeout(timeout);
   if (signal !== undefined) checkSignal(signal);
   return signal === undefined && timeout === Infinity ? undefined : { signal, timeout };
-}
-
-/** Checks {@linkcode WaitOptions} that are read elsewhere. */
-export function checkWaitOptions(options: WaitOptions | undefined): void {
-  readWaitOptions(options);
 }
 
 /** By structure, so that signals of another realm or of a polyfill pass. */
@@ -136,16 +192,27 @@ export function checkSignal(value: unknown, name = "signal"): asserts value is A
   must(isSignal, name, "be an AbortSignal", value);
 }
 
-/** The limits of a call that has no state to check before its signal. Throws for bad options or an aborted signal. */
-export function admit(options: WaitOptions | undefined): WaitLimits | undefined {
+/** The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal. */
+export function admit(options: WaitOptions | undefined, door?: { checkOpen(): void }): WaitLimits | undefined {
   const limits = readWaitOptions(options);
+  door?.checkOpen();
   throwIfAborted(limits);
   return limits;
 }
 
 /** Throws the reason of a signal that is aborted. */
 export function throwIfAborted(limits: Pick<WaitOptions, "signal"> | undefined): void {
-  if (limits?.signal?.aborted) throw limits.signal.reason;
+  if (limits?.signal?.aborted) throw reasonOf(limits.signal);
+}
+
+/** The signal's reason; an AbortError where it has none, as in older polyfills. Never throws. */
+export function reasonOf(signal: AbortSignal): unknown {
+  try {
+    const { reason = AbortSignal.abort().reason } = signal;
+    return reason;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Calls `fn`, and turns what it throws into a rejection: a method that returns a promise never throws synchronously. */

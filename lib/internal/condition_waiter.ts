@@ -4,69 +4,100 @@
  *
  * @module
  */
-import type { Borrower, Hold } from "./hold.ts";
+import type { Hold, HoldBorrower } from "./hold.ts";
 import { type Mutex, takeFree } from "./mutex.ts";
-import type { WaitQueue } from "./wait_queue.ts";
-import { PlainWaiter, type WaitedFor } from "./waiter.ts";
+import { type WaitQueue, wakeOne } from "./wait_queue.ts";
+import { type Resolve, setTarget, type WaitedFor, Waiter } from "./waiter.ts";
 import { NotHeldError } from "../errors.ts";
 
-export class ConditionWaiter extends PlainWaiter<void> implements Borrower {
+export class ConditionWaiter extends Waiter<void> implements HoldBorrower {
   readonly lender: Mutex;
+  readonly #self: WaitedFor;
   readonly #queue: WaitQueue<void>;
   readonly #hold: Hold;
+  readonly #resolve: Resolve<void>;
   readonly #reject: (reason: unknown) => void;
+  /** Whether a notification has reached it that another one could use. */
   #isNotified = false;
+  /** Whether the guard was released meanwhile. */
+  #isOver = false;
   /** Why the wait was cancelled, if it was. */
   #reason: unknown;
 
-  /** @param reject Rejects the wait. */
+  /**
+   * @param resolve Resolves the wait.
+   * @param reject Rejects it.
+   */
   constructor(
     condition: WaitedFor,
     queue: WaitQueue<void>,
     lender: Mutex,
     hold: Hold,
+    resolve: Resolve<void>,
     reject: (reason: unknown) => void,
   ) {
     super(condition);
+    this.#self = condition;
     this.#queue = queue;
     this.lender = lender;
     this.#hold = hold;
+    this.#resolve = resolve;
     this.#reject = reject;
-    hold.moveTo(this);
+    setTarget(hold, this);
   }
 
-  /** Moves over to the lock's queue; `resolve` is called once the lock is back. */
-  onNotified(resolve: () => void): void {
+  /** Moves over to the lock's queue; the wait is resolved once the lock is back. */
+  onNotified(): void {
+    if (this.#isOver) return this.#passOn();
     this.#isNotified = true;
-    this.#repark(resolve);
+    this.#repark(this.#resolve);
   }
 
-  /** The same, to reject. */
+  /** The same, to reject. It has left the condition's queue. */
   onCancelled(reason: unknown): void {
+    if (this.#isOver) return;
     this.#reason = reason;
     this.#repark(() => this.#reject(reason));
   }
 
   /** The guard was released: the lock is not taken back. */
   onRelease(hold: Hold): void {
-    if (this.resolve !== undefined) this.#queue.remove(this);
-    else this.lender.queue.remove(hold);
-    // A notification for a wait that has ended belongs to the next one.
-    if (this.#isNotified) this.#queue.wakeOne();
-    this.#reject(releasedMeanwhile(this.waitsFor, this.#reason));
+    if (this.#isOver) return;
+    this.#isOver = true;
+    setTarget(hold, this); // for the report
+    // In neither queue for the moment in which it is taken from one: a settlement then finds it over.
+    if (!this.#queue.remove(this)) this.lender.queue.remove(hold);
+    setTarget(hold, undefined);
+    if (this.#isNotified) this.#passOn();
+    this.#reject(releasedMeanwhile(this.#self, this.#reason));
+  }
+
+  /** A notification for a wait that has ended belongs to the next one. */
+  #passOn(): void {
+    wakeOne(this.#queue, undefined);
   }
 
   /** Takes the hold back by way of the lock's queue. Nothing cancels this wait. */
   #repark(onBack: () => void): void {
     const { lender } = this;
     const hold = this.#hold;
-    const back = () => {
-      hold.moveTo(lender);
-      onBack();
+    const { end } = lender.queue;
+    if (end !== undefined) return this.#fail(end.reason);
+    const back = (granted: Hold | PromiseLike<Hold>) => {
+      setTarget(hold, granted === hold ? lender : undefined); // or else the lock was cancelled
+      if (granted === hold) onBack();
+      else this.#resolve(granted as PromiseLike<never>);
     };
     if (lender.holder !== undefined) return lender.queue.join(hold, back, unreachable);
+    setTarget(hold, lender); // before an observer hears of it, who may release it
     takeFree(lender, hold);
-    back();
+    onBack();
+  }
+
+  /** The lock was cancelled: the wait ends with its reason, not holding. */
+  #fail(reason: unknown): void {
+    setTarget(this.#hold, undefined);
+    this.#reject(reason);
   }
 }
 

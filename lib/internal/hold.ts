@@ -5,81 +5,30 @@
  * @module
  */
 import { callIn } from "./call_in.ts";
-import type { CancelRegistration } from "./cancellation.ts";
 import { checkFunction, isThenable } from "./check.ts";
-import { hook } from "./hook.ts";
-import { show } from "./show.ts";
-import type { Resolve, WaitedFor, Waiter } from "./waiter.ts";
+import { type Borrower, type WaitedFor, Waiter } from "./waiter.ts";
 import type { Guard } from "../types.ts";
 
 /** A primitive, or a part of one, that hands out holds. */
 export interface Owner extends WaitedFor {
   readonly kind: string;
-  readonly lender?: undefined;
   /** Called once for each granted hold, when it ends. */
   onRelease(hold: Hold): void;
 }
 
 /** A wait that a hold is lent to. Meanwhile the hold is not held. */
-export interface Borrower {
+export interface HoldBorrower extends Borrower {
   readonly lender: Owner;
   /** Called when the hold is released instead of going back to its lender. */
   onRelease(hold: Hold): void;
 }
 
-/** The guard that every local primitive hands out. Only its owner sees it before it is granted. */
-export class Hold implements Guard, Waiter<Hold> {
-  resolve: Resolve<Hold> | undefined = undefined;
-  registration: CancelRegistration | undefined = undefined;
-  next: this | undefined = undefined;
-  readonly permits: number;
-  /** Undefined once it is spent. */
-  #owner: Owner | Borrower | undefined;
-
-  static readonly name = "Guard";
-
-  // A spent one. When a collection finds no instance of a class, V8 throws away the code that was compiled for it.
-  static readonly #first = new Hold(undefined as never);
-
-  static {
-    show(Hold, ["held"]);
-  }
-
-  constructor(owner: Owner, permits = 1) {
-    this.#owner = owner;
-    this.permits = permits;
-  }
-
-  get waitsFor(): Owner {
-    const owner = this.#owner!;
-    return owner.lender ?? owner;
-  }
-
-  get held(): boolean {
-    return this.#owner !== undefined && this.#owner.lender === undefined;
-  }
-
-  /** Lends it, or gives it back to its lender. */
-  moveTo(owner: Owner | Borrower): void {
-    this.#owner = owner;
-  }
-
-  release(): void {
-    const owner = this.#owner;
-    if (owner === undefined) return;
-    this.#owner = undefined;
-    if (hook !== undefined && owner.lender === undefined) hook.release(owner, this);
-    owner.onRelease(this);
-  }
-
-  [Symbol.dispose](): void {
-    this.release();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-}
+/**
+ * The guard that every local primitive hands out. Only its owner sees it before it is granted. Its target is its owner, or
+ * the wait that it is lent to; undefined once it is spent.
+ */
+export type Hold = Waiter<Hold>;
+export const Hold: new (owner: Owner, permits?: number) => Hold = Waiter;
 
 /** Anything that `runHolding` can acquire. */
 interface Source<G, O> {

@@ -6,7 +6,10 @@
  * @module
  */
 
-/** A thing with a queue: a lock, one key of a keyed mutex, a pool, … */
+/**
+ * A thing with a queue: a lock, one key of a keyed mutex, a pool, … It states the facts about itself; nothing is derived
+ * from the text of its kind. Facts that are not stated have their defaults, so that most things carry no such member.
+ */
 export interface Resource {
   /** As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … */
   readonly kind: string;
@@ -16,10 +19,22 @@ export interface Resource {
   readonly key?: unknown;
   /** The same for resources whose holders block each other's waiters: the sides of a RwLock, two RedisLocks of one name. */
   readonly group?: unknown;
+  /** Its noun in messages. Default: its kind, with spaces. */
+  readonly noun?: string;
+  /** Whether a grant is a hold, which ends in a release. If not, the grant ends the acquisition. Default: true. */
+  readonly isHeld?: boolean;
+  /** Whether holders may be in other processes. Default: false. */
+  readonly isRemote?: boolean;
+  /** Whether a hold excludes every other. Default: by the unit. For remote things, whose holders are not all known. */
+  readonly isExclusive?: boolean;
+  /** Whether its calls start work beside their caller, which goes on without them. Default: false. */
+  readonly isStart?: boolean;
+  /** How many permits are one to its caller, as all of them are to a writer. Default: 1. */
+  readonly unit?: number;
 }
 
 /** How a wait ended without a grant. */
-export type GiveUpOutcome = "timeout" | "aborted" | "error";
+export type GiveUpOutcome = "timeout" | "aborted" | "error" | "full";
 
 /**
  * The notifications. `call` is the object that identifies one acquisition from its wait to its release: the
@@ -36,14 +51,16 @@ export interface Hook {
   wait(resource: Resource, call: object, permits: number): void;
   /** `call` holds now, with or without having waited. */
   grant(resource: Resource, call: object, permits: number): void;
-  /** `call` has left the queue without a grant. */
-  giveUp(resource: Resource, call: object, outcome: GiveUpOutcome): void;
+  /** `call` has left the queue without a grant; with "full", it was refused and has never waited. */
+  giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
   /** `call` has ended its hold. */
   release(resource: Resource, call: object): void;
   /** Permits were given back without a guard (`Semaphore.release()`): the oldest holds count as ended. */
   giveBack(resource: Resource, permits: number): void;
   /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */
   run<T>(call: object, fn: () => T): T;
+  /** The error that `call`, which is about to wait, rejects with at once: it waits for what its own `run` holds. */
+  deadlockOf(resource: Resource, call: object, operation: string): Error | undefined;
   /** The end of a TimeoutError's message: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
   holderOf(resource: Resource): string;
 }

@@ -8,7 +8,7 @@
  * @module
  */
 import { must } from "./check.ts";
-import { type Place, placeOf } from "./place.ts";
+import { isOfAnotherCopy, type Place, placeOf } from "./place.ts";
 
 /** The number of a key, and how many calls use it. */
 interface KeyNumber {
@@ -93,7 +93,10 @@ export class LockOrder<T> {
 
 function checkPlace(thing: unknown, index: number): Place {
   const place = placeOf(thing);
-  must(place !== undefined, `list[${index}]`, "be a lock, a semaphore, a side of a RwLock or a key", thing);
+  const rule = "be a lock, a semaphore, a side of a RwLock (rw.reader, rw.writer) or a key (mutex.at(key))";
+  must(place !== undefined, `list[${index}]`, rule, thing);
+  const sameCopy = "be of the same copy of this module as acquireAll: there are two copies";
+  must(!isOfAnotherCopy(thing), `list[${index}]`, sameCopy, thing);
   return place;
 }
 

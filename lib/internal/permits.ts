@@ -7,19 +7,22 @@
 import { named, type WaitLimits } from "./check.ts";
 import type { Hold, Owner } from "./hold.ts";
 import { hook } from "./hook.ts";
+import { assertSoundWaitQueue } from "./sound.ts";
 import { type QueueOwner, WaitQueue } from "./wait_queue.ts";
-import { grant, reportGrant } from "./waiter.ts";
+import { grant, permitsOf, reportGrant, waitsFor } from "./waiter.ts";
 
 export class Permits implements Owner, QueueOwner {
-  // queue.size > 0 implies that the first waiter wants more than value; value <= most
+  // queue.size > 0 implies that the first waiter wants more than value. value <= most; it is below 0 where a lowered most
+  // has left too many taken.
   value: number;
   most: number = Number.MAX_SAFE_INTEGER;
-  readonly queue: WaitQueue<Hold, Hold> = new WaitQueue(this);
+  readonly queue: WaitQueue<Hold, Hold>;
   readonly name: string | undefined;
 
-  constructor(value: number, name?: string) {
+  constructor(value: number, name?: string, maxWaiting?: number) {
     this.value = value;
     this.name = name;
+    this.queue = new WaitQueue(this, maxWaiting);
   }
 
   get kind(): string {
@@ -30,6 +33,10 @@ export class Permits implements Owner, QueueOwner {
     return named("acquire semaphore", this.name);
   }
 
+  checkOpen(): void {
+    this.queue.checkOpen(this);
+  }
+
   /** Whether a newcomer that wants this many permits need not wait. */
   fit(permits: number): boolean {
     return permits <= this.value && this.queue.size === 0;
@@ -37,19 +44,33 @@ export class Permits implements Owner, QueueOwner {
 
   /** For a hold that fits. */
   take(hold: Hold): Hold {
-    this.value -= hold.permits;
+    this.value -= permitsOf(hold);
     if (hook !== undefined) reportGrant(hold);
     return hold;
   }
 
-  /** Takes or waits. */
+  /** The most that a newcomer may want. While there are none at all, it waits for better times. */
+  get largest(): number {
+    return this.most || Number.MAX_SAFE_INTEGER;
+  }
+
+  /** Sets how many permits there are, taken and free. Revokes none; grants to the waiters that fit now. */
+  setMost(most: number): void {
+    this.value += most - this.most;
+    this.most = most;
+    this.afterLeave();
+  }
+
+  /** Takes or waits; throws if it is closed, with the operation of the hold's owner. */
   acquire(hold: Hold, limits?: WaitLimits): Promise<Hold> {
-    return this.fit(hold.permits) ? Promise.resolve(this.take(hold)) : this.queue.wait(hold, limits);
+    if (this.queue.closed) this.queue.checkOpen(waitsFor(hold));
+    return this.fit(permitsOf(hold)) ? Promise.resolve(this.take(hold)) : this.queue.wait(hold, limits);
   }
 
   onRelease(hold: Hold): void {
-    this.refuseExcess(hold.permits);
-    this.add(hold.permits);
+    const permits = permitsOf(hold);
+    this.refuseExcess(permits);
+    this.add(permits);
   }
 
   /** Adds permits that no guard gives back, and grants to the waiters that fit now. */
@@ -63,14 +84,16 @@ export class Permits implements Owner, QueueOwner {
   afterLeave(): void {
     while (this.value > 0) {
       const next = this.queue.peek();
-      if (next === undefined || next.permits > this.value) return; // letting smaller ones pass would starve this one
+      if (next === undefined) return;
+      const permits = permitsOf(next);
+      if (permits > this.value) return; // letting smaller ones pass would starve this one
+      this.value -= permits; // first: leaving a foreign signal runs its code
       this.queue.shift(next);
-      this.value -= next.permits;
       grant(next, next);
     }
   }
 
-  // `private` by type only: methods named with # would cost each semaphore 8 bytes.
+  // `private` by type only: methods named with # would make each semaphore larger.
 
   private refuseExcess(permits: number): void {
     if (permits <= this.most - this.value) return;
@@ -82,4 +105,14 @@ export class Permits implements Owner, QueueOwner {
     this.value += permits;
     this.afterLeave();
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundPermits({ value, most, queue }: Permits): void {
+  assertSoundWaitQueue(queue);
+  const [first] = queue.waiters();
+  if (first !== undefined && permitsOf(first) <= value) {
+    throw new Error(`unsound permits: the first waiter fits ${value}`);
+  }
+  if (value > most) throw new Error(`unsound permits: ${value} of ${most} are free`);
 }

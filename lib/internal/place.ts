@@ -16,6 +16,8 @@ export interface Place {
 }
 
 const PLACE = Symbol.for("@interlock/interlock place");
+/** On the things of this copy of the module only. */
+const OWN = /* @__PURE__ */ Symbol("own place");
 
 /** Gives the instances of a class their places. */
 export function setPlace<T extends object>(
@@ -23,6 +25,7 @@ export function setPlace<T extends object>(
   placeOf: (thing: T) => Place,
 ): void {
   (prototype as Placed<T>)[PLACE] = placeOf;
+  (prototype as Placed<T>)[OWN] = true;
 }
 
 /** The place of anything; undefined if it has none. */
@@ -30,6 +33,13 @@ export function placeOf<T>(thing: T): Place | undefined {
   return (thing as Placed<T> | null | undefined)?.[PLACE]?.(thing);
 }
 
+/** Whether it has a place that only another copy of the module can compare: each copy numbers local things by itself. */
+export function isOfAnotherCopy<T>(thing: T): boolean {
+  const place = placeOf(thing);
+  return place !== undefined && place.remote === undefined && (thing as Placed<T>)[OWN] === undefined;
+}
+
 interface Placed<T> {
+  [OWN]?: true;
   [PLACE]?: (thing: T) => Place;
 }

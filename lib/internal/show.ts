@@ -4,25 +4,39 @@
  *
  * @module
  */
+import { printable } from "./check.ts";
+import { classOf, nameClass } from "./class_name.ts";
 
 /**
- * Shows these members of all instances of a class, without those that are undefined. A private class has a static `name`
- * for its users.
+ * Shows these members of all instances of a class, without those that are undefined, and `closed` only where it is true.
  *
+ * @param name The name under which the class is exported: bundlers rename classes.
  * @param stateOf Returns the object that has the members. Default: the instance.
  */
 export function show<T extends object, S extends object = T>(
   { prototype }: { readonly prototype: T },
+  name: string,
   keys: readonly (keyof S & string)[],
   stateOf = (thing: T): S => thing as unknown as S,
 ): void {
+  nameClass({ prototype }, name);
   (prototype as Record<symbol, Inspect>)[Symbol.for("nodejs.util.inspect.custom")] = function (_, options, inspect) {
     const shown: Record<string, unknown> = {};
     try {
-      for (const key of keys) if (stateOf(this as T)[key] !== undefined) shown[key] = stateOf(this as T)[key];
+      const state = stateOf(this as T);
+      for (const key of keys) if (state[key] || state[key] !== undefined && key !== "closed") shown[key] = state[key];
     } catch { /* a prototype has no state */ }
-    return `${this.constructor.name} ${inspect(shown, options)}`;
+    return `${printable(classOf(this))} ${inspect(shown, options)}`;
   };
+}
+
+/** Makes console.log show `thing` by `text`. The member for this is not enumerable, so copies and comparisons miss it. */
+export function inspectBy<T extends object>(
+  thing: T,
+  text: (options: unknown, inspect: (value: unknown, options: unknown) => string) => string,
+): T {
+  const value: Inspect = (_, options, inspect) => text(options, inspect);
+  return Object.defineProperty(thing, Symbol.for("nodejs.util.inspect.custom"), { value });
 }
 
 type Inspect = (

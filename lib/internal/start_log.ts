@@ -6,9 +6,10 @@
  */
 
 export class StartLog {
-  readonly #limit: number;
-  readonly #interval: number;
-  // A ring: #size starts from #oldest on. #size <= #times.length <= #limit; starts never decrease.
+  #limit: number;
+  #interval: number;
+  // A ring: #size starts from #oldest on. #size <= #times.length, which is at most the greatest limit so far; starts never
+  // decrease.
   #times: Float64Array<ArrayBuffer>;
   #oldest = 0;
   #size = 0;
@@ -22,13 +23,55 @@ export class StartLog {
     this.#times = new Float64Array(Math.min(limit, 16));
   }
 
-  /** When `permits` starts are allowed, by the clock of {@linkcode tryAdd}. O(1). */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  get interval(): number {
+    return this.#interval;
+  }
+
+  /** The starts already made count against the new window, as far as they are still known. */
+  setWindow(limit: number, interval: number): void {
+    this.#limit = limit;
+    this.#interval = interval;
+  }
+
+  /** When `permits` starts are allowed, by the clock of {@linkcode tryAdd}; `Infinity` for more than the limit. O(1). */
   readyAt(permits: number): number {
+    if (permits > this.#limit) return Infinity;
     const expiring = this.#size + permits - this.#limit;
-    if (expiring <= 0) return -Infinity;
-    const start = this.#at(expiring - 1);
-    const ready = start + this.#interval;
-    return ready - start < this.#interval ? ready * (1 + Number.EPSILON) : ready; // rounded down: one step up
+    return expiring <= 0 ? -Infinity : this.#endOf(this.#at(expiring - 1));
+  }
+
+  /**
+   * The same for a call behind others that wait: `queued` are the permits of each of them, in order, and then its own.
+   * O(n) in the sum of these.
+   */
+  readyBehind(queued: readonly number[], now: number): number {
+    const later: number[] = []; // the starts that those are going to make
+    let ready = now;
+    for (const permits of queued) {
+      if (permits > this.#limit) return Infinity;
+      const expiring = this.#size + later.length + permits - this.#limit;
+      if (expiring > 0) {
+        const start = expiring <= this.#size ? this.#at(expiring - 1) : later[expiring - 1 - this.#size]!;
+        ready = Math.max(ready, this.#endOf(start));
+      }
+      for (let i = 0; i < permits; i++) later.push(ready);
+    }
+    return ready;
+  }
+
+  /** When no start will lie within the window any more. */
+  get end(): number {
+    return this.#size === 0 ? -Infinity : this.#endOf(this.#at(this.#size - 1));
+  }
+
+  /** When the window that began with this start is over. */
+  #endOf(start: number): number {
+    const end = start + this.#interval;
+    return end - start < this.#interval ? end * (1 + Number.EPSILON) : end; // rounded down: one step up
   }
 
   /** How many starts were granted whose callers have not gone on yet. */
@@ -38,8 +81,9 @@ export class StartLog {
 
   /** Records `permits` starts and returns true if they are allowed at `now`; else changes nothing. */
   tryAdd(permits: number, now: number): boolean {
-    // A turn longer than the interval: what it granted is not over.
+    // A turn longer than the interval: its grants are not over.
     if (this.#granted > 0 && now - this.#grantedAt >= this.#interval) this.#postpone(now);
+    if (permits > this.#limit) return false; // a lowered one
     const expiring = this.#size + permits - this.#limit;
     // The subtraction that an observer makes, so that rounding never shows it a shorter distance.
     if (expiring > 0 && now - this.#at(expiring - 1) < this.#interval) return false;
@@ -86,7 +130,7 @@ export class StartLog {
   }
 
   #grow(): void {
-    const times = new Float64Array(Math.min(this.#limit, 2 * this.#size));
+    const times = new Float64Array(Math.max(this.#size + 1, Math.min(this.#limit, 2 * this.#size)));
     times.set(this.#times.subarray(this.#oldest));
     times.set(this.#times.subarray(0, this.#oldest), this.#size - this.#oldest);
     this.#times = times;

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { timersEndWithRequest } from "./platform.ts";
 
 /** The longest delay that setTimeout can count; a longer one would fire at once. */
 const LONGEST_DELAY = 2 ** 31 - 1;
@@ -15,6 +16,8 @@ const LONGEST_DELAY = 2 ** 31 - 1;
 const SLACK = 2;
 /** More than the error of a sum of times in ms: a deadline 100 ms from now must not be counted as 101. */
 const ROUNDING = 1e-6;
+/** How often a clock is read, at most, until it moves: 1 to 3 ms. */
+const MOST_READS = 50_000;
 /** How often the timer is set to the exact deadline of an earlier newcomer before it is set to the half of that time. */
 const EXACT_MOVES = 8;
 /** How many children an entry of the heap has: with four instead of two, the heap is half as high. */
@@ -49,15 +52,30 @@ function areMarkedFake(): boolean {
 
 /** Whether `performance.now` shows the time of the timers that are set now. */
 export function isClockReadable(): boolean {
-  return (setTimeout === firstSetTimeout && !areMarkedFake()) || performance.now !== firstNow;
+  const isReal = setTimeout === firstSetTimeout && !areMarkedFake();
+  return isReal ? !isCoarse() : performance.now !== firstNow;
+}
+
+/** The function that was judged last, and whether it is too coarse to tell when a call was made. */
+let judged: { readonly now: () => number; readonly isCoarse: boolean } | undefined;
+
+/** Browsers that resist fingerprinting have coarse clocks, by which a time-out may seem over too early. */
+function isCoarse(): boolean {
+  const { now } = performance;
+  if (judged?.now === now) return judged.isCoarse;
+  const start = performance.now();
+  let passed = 0;
+  for (let reads = 0; passed === 0 && reads < MOST_READS; reads++) passed = performance.now() - start;
+  judged = { now, isCoarse: passed === 0 || passed >= SLACK };
+  return judged.isCoarse;
 }
 
 // When this module was loaded.
 const firstSetTimeout = globalThis.setTimeout;
 const firstNow = /* @__PURE__ */ (() => performance.now)();
 
-/** The registries for calls that are made now: of time-outs that keep the process alive, and of the others. */
-const latest: Record<"true" | "false", TimerRegistry | undefined> = { true: undefined, false: undefined };
+/** The registries for calls that are made now: of time-outs that keep the process alive (1), and of the others (0). */
+const latest: (TimerRegistry | undefined)[] = [];
 
 /** The deadlines that share one timer. */
 export class TimerRegistry implements Clock {
@@ -89,11 +107,12 @@ export class TimerRegistry implements Clock {
     this.#onDue = onDue;
   }
 
-  /** The registry for a call that is made now. On a clock that cannot be read, each call has its own. */
+  /** The registry for a call that is made now. On a clock that cannot be read, each call has its own, and on Workers. */
   static inForce(keepsAlive: boolean, onDue: OnDue): TimerRegistry {
-    const registry = latest[`${keepsAlive}`];
+    if (timersEndWithRequest) return new TimerRegistry(keepsAlive, onDue);
+    const registry = latest[+keepsAlive];
     if (registry?.isInForce() && registry.#isReadable) return registry;
-    return latest[`${keepsAlive}`] = new TimerRegistry(keepsAlive, onDue);
+    return latest[+keepsAlive] = new TimerRegistry(keepsAlive, onDue);
   }
 
   isInForce(): boolean {
@@ -121,14 +140,11 @@ export class TimerRegistry implements Clock {
 
   /** Forgets one that has ended. Its entry stays in the heap until such entries outnumber the others. */
   delete(): void {
-    if (--this.#pending === 0) this.#end();
-    else if (this.#heap.length > 2 * this.#pending + SPARE) this.#sweep();
-  }
-
-  #end(): void {
-    this.#stop();
-    this.#heap = [];
-    this.#joined = 0;
+    if (--this.#pending === 0) {
+      this.#stop();
+      this.#heap = [];
+      this.#joined = 0;
+    } else if (this.#heap.length > 2 * this.#pending + SPARE) this.#sweep();
   }
 
   #sweep(): void {

@@ -1,20 +1,53 @@
 /**
  * The queue that everything local waits in, first come, first served.
  *
- * Each waiter links to the next one; a ring was a little slower with up to a thousand waiters, and faster with ten
- * thousand. A cancelled waiter is marked in place, O(1), and passed over later; the marked ones never outnumber the live
- * ones by more than a constant, so memory is bounded by the live ones. Leaving the queue and settling is one synchronous
- * step: a waiter is granted or cancelled, never both.
+ * Each waiter links to the next one; on Node 20, Node 26 and Deno 2.9 a ring was a little slower with up to a thousand
+ * waiters, and faster with ten thousand. A cancelled waiter is marked in place, O(1), and passed over later; the marked
+ * ones never outnumber the live ones by more than a constant, so memory is bounded by the live ones.
+ *
+ * Leaving the queue and settling is one synchronous step: a waiter is granted or cancelled, never both. Several that
+ * leave together have all left, and the counts are right, before any of them is settled, reported or asks its signal:
+ * what runs there (an observer, a getter of a foreign signal, a thenable) may use the same queue.
  *
  * @module
  */
-import type { Cancellable, CancelLimits, CancelOutcome } from "./cancellation.ts";
+import {
+  type Cancellable,
+  type CancelLimits,
+  type CancelOutcome,
+  type CancelRegistration,
+  onCancel,
+} from "./cancellation.ts";
 import { hook } from "./hook.ts";
-import { grant, reportGiveUp, reportWait, type Resolve, type Waiter } from "./waiter.ts";
+import { timersEndWithRequest } from "./platform.ts";
+import {
+  deadlockOf,
+  grant,
+  isUncancellable,
+  isWaiting,
+  link,
+  nextOf,
+  permitsOf,
+  registrationOf,
+  reject,
+  reportGiveUp,
+  reportWait,
+  type Resolve,
+  resolveOf,
+  setRegistration,
+  setResolve,
+  unlink,
+  type WaitedFor,
+  type Waiter,
+  waitsFor,
+} from "./waiter.ts";
+import { ClosedError, QueueFullError } from "../errors.ts";
 import { timedOutError, WaiterRegistration } from "./waiter_registration.ts";
 
 /** How many more entries may be marked than live. */
 const SPARE = 32;
+/** Milliseconds for which a timer keeps a waiting request on Workers. */
+const KEPT_FOR = 1000;
 
 /** The owner of a queue. */
 export interface QueueOwner {
@@ -24,7 +57,8 @@ export interface QueueOwner {
 
 /** A queue of `W`, each of which waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellable<WaiterRegistration<T>> {
-  // From #head to #tail there are #size live waiters and #gaps cancelled ones. #head undefined implies both are 0.
+  // From #head to #tail, which links to itself, there are #size live waiters and #gaps cancelled ones. #head undefined
+  // implies both are 0.
   #head: W | undefined = undefined;
   #tail: W | undefined = undefined;
   #size = 0;
@@ -32,10 +66,16 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   /** How many of the live waiters want more than one permit. */
   #large = 0;
   readonly #owner: QueueOwner | undefined;
-  // Methods are `private` by type only: those named with # would cost each queue 8 bytes.
+  /** The most that may wait. */
+  readonly #most: number;
+  /** Set once it is closed for good. #end !== undefined implies that nothing joins any more. */
+  #end: { readonly reason: unknown } | undefined = undefined;
+  // Methods are `private` by type only: those named with # would make each queue larger.
 
-  constructor(owner?: QueueOwner) {
+  /** @param most The most waiters; a Condition's way back to its lock is spared. */
+  constructor(owner?: QueueOwner, most = Infinity) {
     this.#owner = owner;
+    this.#most = most;
   }
 
   /** The number of waiters. */
@@ -48,24 +88,48 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     return this.#large;
   }
 
+  /** Why it is closed for good; undefined while it is open. */
+  get end(): { readonly reason: unknown } | undefined {
+    return this.#end;
+  }
+
+  get closed(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Throws if it is closed. */
+  checkOpen(target: WaitedFor): void {
+    if (this.#end === undefined) return;
+    const { operation, noun, kind } = target; // not before: these are made when they are asked for
+    throw new ClosedError(`Cannot ${operation}: ${noun ?? kind!.replaceAll("-", " ")} is closed`);
+  }
+
+  /** Closes it; returns false if it was closed before. To empty it is left to {@linkcode cancelQueues}. */
+  close(reason: unknown): boolean {
+    if (this.#end !== undefined) return false;
+    this.#end = { reason };
+    return true;
+  }
+
   /** The waiters in order, by a walk along the queue. */
   waiters(): W[] {
     const waiters: W[] = [];
-    for (let waiter = this.#head; waiter !== undefined; waiter = waiter.next) {
-      if (waiter.resolve !== undefined) waiters.push(waiter);
+    for (let waiter = this.#head; waiter !== undefined; waiter = behind(waiter)) {
+      if (isWaiting(waiter)) waiters.push(waiter);
     }
     return waiters;
   }
 
-  /** Joins the end of the queue. */
+  /** Joins the end of the queue, unless as many as may wait are waiting already. */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
-    if (limits !== undefined) {
+    if (this.#size >= this.#most && limits?.timeout !== 0) return refuse(waiter, this.#size);
+    if (limits !== undefined || hook !== undefined || timersEndWithRequest) {
       return new Promise((resolve, reject) => this.join(waiter, resolve, reject, limits));
     }
-    // The function given to the promise does nothing that could throw, so engines need not make a `reject` for it.
-    const granted = new Promise<T>((resolve) => waiter.resolve = resolve);
-    this.link(waiter);
-    if (hook !== undefined) reportWait(waiter);
+    // The function given to the promise calls nothing: engines need not make a `reject` for it, and inline it.
+    let resolve!: Resolve<T>;
+    const granted = new Promise<T>((settle) => resolve = settle);
+    this.link(waiter, resolve);
     return granted;
   }
 
@@ -73,32 +137,39 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   join(waiter: W, resolve: Resolve<T>, reject: (reason: unknown) => void, limits?: CancelLimits): void {
     const { timeout = Infinity } = limits ?? {};
     if (timeout === 0) return reject(timedOutError(waiter, 0));
-    waiter.resolve = resolve;
-    this.link(waiter);
+    const deadlock = deadlockOf(waiter);
+    if (deadlock !== undefined) return reject(deadlock);
+    this.link(waiter, resolve);
+    if (timersEndWithRequest) keepRequest(waiter);
     if (limits !== undefined) {
       const registration = new WaiterRegistration(this, waiter, reject, timeout);
-      waiter.registration = registration;
+      setRegistration(waiter, registration);
       try {
         registration.begin(limits);
       } catch (error) {
-        if (waiter.registration === registration) {
+        if (registrationOf(waiter) === registration) {
           this.drop(waiter);
           reject(error);
         }
       }
       // A foreign signal's `addEventListener` may have released what the waiter waits for.
-      if (waiter.registration !== registration) registration.end();
+      if (registrationOf(waiter) !== registration) registration.end();
     }
-    if (hook !== undefined && waiter.resolve !== undefined) reportWait(waiter);
+    if (hook !== undefined && isWaiting(waiter)) reportWait(waiter);
   }
 
-  /** The first waiter. It stays in the queue. */
+  /** The first waiter. It stays in the queue. A foreign signal that is asked here may use the queue. */
   peek(): W | undefined {
     for (let first = this.#head; first !== undefined; first = this.#head) {
-      if (first.resolve === undefined) {
+      if (isUncancellable(first)) return first;
+      const registration = registrationOf(first);
+      if (registration === undefined) {
         this.unlink(first);
         this.#gaps--;
-      } else if (!first.registration?.cancelIfAborted()) return first;
+      } else {
+        registration.cancelIfAborted();
+        if (registrationOf(first) === registration && this.#head === first) return first;
+      }
     }
     return undefined;
   }
@@ -117,38 +188,51 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     endRegistration(first);
   }
 
-  /** Grants to the first waiter, and returns it. */
-  wakeOne(value: T): W | undefined {
-    const waiter = this.take();
-    if (waiter !== undefined) grant(waiter, value);
-    return waiter;
-  }
-
-  /** Grants to all present waiters, in order. */
-  wakeAll(value: T): void {
-    this.drainWith((waiter) => grant(waiter, value));
-  }
-
-  /** Removes all present waiters, in order; `settle` settles each of them. */
+  /** Removes all present waiters; `settle` settles each of them, in order, once all have left. */
   drainWith(settle: (waiter: W) => void): void {
-    this.restart((waiter) => {
-      endRegistration(waiter);
-      settle(waiter);
-    });
+    this.cancelAborted();
+    for (const waiter of this.takeAll()) settle(waiter);
   }
 
-  /** Removes a waiter anywhere in the queue without settling it. */
-  remove(waiter: W): void {
+  /** Cancels the waiters whose signals are aborted and have not notified their listeners yet. */
+  cancelAborted(): void {
+    const registrations: CancelRegistration[] = [];
+    for (let waiter = this.#head; waiter !== undefined; waiter = behind(waiter)) {
+      const registration = registrationOf(waiter);
+      if (registration?.hasSignal) registrations.push(registration);
+    }
+    for (const registration of registrations) registration.cancelIfAborted(); // each may change the queue
+  }
+
+  /** Removes all present waiters. The caller settles them, in order, in the same synchronous step. */
+  takeAll(): W[] {
+    const waiters = this.waiters();
+    this.#head = this.#tail = undefined;
+    this.#size = this.#gaps = this.#large = 0;
+    for (const waiter of waiters) unlink(waiter);
+    for (const waiter of waiters) endRegistration(waiter); // leaving a foreign signal runs its code
+    return waiters;
+  }
+
+  /** Removes a waiter anywhere in the queue without settling it. Returns whether it was still there. */
+  remove(waiter: W): boolean {
+    if (!isWaiting(waiter) || !isQueued(waiter)) return false; // it was taken a moment ago
     this.drop(waiter);
     if (hook !== undefined) reportGiveUp(waiter, "error");
+    return true;
   }
 
-  leave(registration: WaiterRegistration<T>, outcome: CancelOutcome): void {
-    const { waiter } = registration;
-    const reason = registration.reasonFor(outcome);
-    this.drop(waiter as W);
-    registration.reject(reason);
-    if (hook !== undefined) reportGiveUp(waiter, outcome);
+  leave(registration: WaiterRegistration<T>): boolean {
+    const waiter = registration.waiter as W;
+    if (registrationOf(waiter) !== registration || !isQueued(waiter)) return false; // it was taken a moment ago
+    setRegistration(waiter, undefined);
+    this.drop(waiter);
+    return true;
+  }
+
+  settle(registration: WaiterRegistration<T>, outcome: CancelOutcome): void {
+    registration.reject(registration.reasonFor(outcome));
+    if (hook !== undefined) reportGiveUp(registration.waiter, outcome);
   }
 
   afterLeave(): void {
@@ -157,48 +241,98 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** Marks an entry. It stays until such entries outnumber the live ones. */
   private drop(waiter: W): void {
-    endRegistration(waiter);
-    waiter.resolve = undefined;
+    setResolve(waiter, undefined);
     this.discount(waiter);
-    if (++this.#gaps > this.#size + SPARE) this.restart((one) => this.link(one));
+    if (++this.#gaps > this.#size + SPARE) this.compact();
+    endRegistration(waiter);
   }
 
-  private link(waiter: W): void {
-    if (this.#head === undefined) this.#head = waiter;
-    else this.#tail!.next = waiter;
+  private link(waiter: W, resolve: Resolve<T>): void {
+    const permits = link(waiter, resolve, this.#tail);
     this.#tail = waiter;
+    this.#head ??= waiter;
     this.#size++;
-    if (waiter.permits > 1) this.#large++;
+    if (permits > 1) this.#large++;
   }
 
   private discount(waiter: W): void {
     this.#size--;
-    if (waiter.permits > 1) this.#large--;
+    if (this.#large > 0 && permitsOf(waiter) > 1) this.#large--;
   }
 
-  /** A dequeued waiter keeps none of the queue alive. */
   private unlink(first: W): void {
-    this.#head = first.next;
-    first.next = undefined;
+    this.#head = unlink(first);
+    if (this.#head === undefined) this.#tail = undefined;
   }
 
-  /** Begins an empty queue; each waiter of the old one is passed on. */
-  private restart(passOn: (waiter: W) => void): void {
+  /** Drops the marked entries. */
+  private compact(): void {
     let waiter = this.#head;
     this.#head = this.#tail = undefined;
     this.#size = this.#gaps = this.#large = 0;
     while (waiter !== undefined) {
-      const { next } = waiter;
-      waiter.next = undefined;
-      if (waiter.resolve !== undefined) passOn(waiter);
+      const next: W | undefined = unlink(waiter);
+      const resolve = resolveOf<T>(waiter);
+      if (resolve !== undefined) this.link(waiter, resolve);
       waiter = next;
     }
   }
 }
 
-function endRegistration<T>(waiter: Waiter<T>): void {
-  const { registration } = waiter;
+/** Grants to the first waiter, and returns it. A function, so that bundlers drop it where it is not used. */
+export function wakeOne<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, value: T): W | undefined {
+  const waiter = queue.take();
+  if (waiter !== undefined) grant(waiter, value);
+  return waiter;
+}
+
+/** Grants to all present waiters, in order. */
+export function wakeAll<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, value: T): void {
+  queue.drainWith((waiter) => grant(waiter, value));
+}
+
+/**
+ * Closes queues for good and rejects all of their waiters with the reason. The first reason stays.
+ *
+ * @param reason Default: an AbortError.
+ * @param settle How a waiter that has left is settled.
+ */
+export function cancelQueues<T, W extends Waiter<T>>(
+  queues: readonly WaitQueue<T, W>[],
+  reason: unknown,
+  settle: (waiter: W, reason: unknown) => void = reject,
+): void {
+  const { reason: cause } = AbortSignal.abort(reason);
+  const closed = queues.filter((queue) => queue.close(cause));
+  for (const queue of closed) queue.cancelAborted();
+  for (const waiter of closed.flatMap((queue) => queue.takeAll())) settle(waiter, cause);
+}
+
+/** The rejection of a call that would be one more than may wait. */
+export function refuse(waiter: Waiter<never>, waiting: number): Promise<never> {
+  if (hook !== undefined) reportGiveUp(waiter, "full");
+  const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
+  return Promise.reject(new QueueFullError(`Cannot ${waitsFor(waiter).operation}: ${calls} waiting already`));
+}
+
+function isQueued(waiter: Waiter<never>): boolean {
+  return nextOf(waiter) !== undefined;
+}
+
+function behind<W extends Waiter<never>>(waiter: W): W | undefined {
+  const next = nextOf(waiter);
+  return next === waiter ? undefined : next;
+}
+
+function endRegistration(waiter: Waiter<never>): void {
+  const registration = registrationOf(waiter);
   if (registration === undefined) return;
-  waiter.registration = undefined;
+  setRegistration(waiter, undefined);
   registration.end();
+}
+
+/** Cloudflare cancels a request that waits for nothing but another request. A timer of its own keeps it. */
+function keepRequest(waiter: Waiter<never>): void {
+  const mayWait = isWaiting(waiter); // if not, the grant may still be on its way from the other request
+  onCancel({ timeout: KEPT_FOR }, () => mayWait && keepRequest(waiter));
 }

@@ -1,11 +1,11 @@
 /**
- * The cancellation of one waiter of a queue. Invariant: if a wait has a signal or a time-out, `waiter.registration` is
- * defined exactly while the waiter is in the queue, which sets and clears it.
+ * The cancellation of one waiter of a queue. Invariant: if a wait has a signal or a time-out, the waiter has its
+ * registration exactly while it is in the queue, which sets and clears it.
  *
  * @module
  */
-import { type Cancellable, type CancelOutcome, CancelRegistration, reasonOf, timedOut } from "./cancellation.ts";
-import { holderOf, type Waiter } from "./waiter.ts";
+import { type Cancellable, type CancelOutcome, CancelRegistration, timedOut } from "./cancellation.ts";
+import { holderOf, type Waiter, waitsFor } from "./waiter.ts";
 import type { TimeoutError } from "../errors.ts";
 
 /** The registration of one waiter with its signal and its time-out. */
@@ -26,13 +26,14 @@ export class WaiterRegistration<T> extends CancelRegistration {
     this.timeout = timeout;
   }
 
-  /** The reason to reject with. To be asked for before {@linkcode end}, which forgets the signal. */
+  /** The reason to reject with; asking a foreign signal for it may run code that uses the same queue. */
   reasonFor(outcome: CancelOutcome): unknown {
-    return outcome === "aborted" ? reasonOf(this.signal!) : timedOutError(this.waiter, this.timeout);
+    return outcome === "aborted" ? this.reason : timedOutError(this.waiter, this.timeout);
   }
 }
 
 /** The error of a waiter that timed out. The diagnostics add the holder to its message. */
-export function timedOutError<T>({ waitsFor }: Waiter<T>, timeout: number): TimeoutError {
-  return timedOut(waitsFor.operation, timeout, holderOf(waitsFor));
+export function timedOutError(waiter: Waiter<never>, timeout: number): TimeoutError {
+  const target = waitsFor(waiter);
+  return timedOut(target.operation, timeout, holderOf(target));
 }

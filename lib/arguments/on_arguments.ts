@@ -1,0 +1,119 @@
+/**
+ * Wraps a function so that each call has a key: it names the function and spells out the selected arguments so that
+ * different ones never have the same key.
+ *
+ * @module
+ */
+import {
+  checkFunction,
+  checkInteger,
+  checkName,
+  checkOptions,
+  checkTimeout,
+  must,
+  option,
+  promised,
+  quote,
+} from "../internal/check.ts";
+
+/** An argument that can be part of a key. */
+export type KeyPart = string | number | bigint | boolean | null | undefined;
+
+/** Which arguments make the key: their positions, or a function that makes it from all of them. */
+export type Select<A extends readonly unknown[]> =
+  | readonly number[]
+  | ((...args: A) => KeyPart | readonly KeyPart[]);
+
+/** The options of both wrappers. */
+export interface OnArgumentsOptions {
+  readonly name?: string | undefined;
+  readonly timeout?: number | undefined;
+}
+
+/** A wrapper, and a standard decorator. */
+type Wrapper<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
+  fn: (this: This, ...args: B) => R,
+  context?: ClassMethodDecoratorContext<This, (this: This, ...args: B) => R>,
+) => (this: This, ...args: B) => Promise<Awaited<R>>;
+
+/** Makes a call in the way of the wrapper. */
+type CallWithKey = <T>(
+  key: string,
+  fn: () => T | PromiseLike<T>,
+  options: { timeout?: number | undefined },
+) => Promise<T>;
+
+/** Checks the selection and the options, and returns the options, read once. */
+export function checkOnArguments(select: unknown, options: OnArgumentsOptions): OnArgumentsOptions {
+  // A hole is checked like undefined.
+  if (Array.isArray(select)) Array.from(select, (position, i) => checkInteger(position, `select[${i}]`, 0));
+  else must(typeof select === "function", "select", "be an array of positions or a function", select);
+  checkOptions(options);
+  const name = option(options, "name");
+  const timeout = option(options, "timeout");
+  if (name !== undefined) checkName(name);
+  if (timeout !== undefined) checkTimeout(timeout);
+  return { name, timeout };
+}
+
+/** @param decorator The name of the wrapper, for messages. */
+export function onArguments<A extends readonly unknown[]>(
+  decorator: string,
+  select: Select<A>,
+  { name, timeout }: OnArgumentsOptions,
+  call: CallWithKey,
+): Wrapper<A> {
+  const partsOf = typeof select === "function" ? select : pick([...select]);
+  return <This, B extends [...A, ...unknown[]], R>(fn: (this: This, ...args: B) => R, context?: unknown) => {
+    checkDecorated(decorator, fn, context);
+    const identity = name === undefined ? `function ${++functions}` : `name ${name}`;
+    const wrapped = function (this: This, ...args: B): Promise<Awaited<R>> {
+      return promised(() => {
+        const parts: KeyPart | readonly KeyPart[] = Reflect.apply(partsOf, undefined, args);
+        const key = spell(identity, Array.isArray(parts) ? parts : [parts], typeof select === "function");
+        return call(key, () => fn.apply(this, args) as Awaited<R>, { timeout });
+      });
+    };
+    Object.defineProperty(wrapped, "name", { value: fn.name, configurable: true });
+    Object.defineProperty(wrapped, "length", { value: fn.length, configurable: true });
+    return wrapped;
+  };
+}
+
+/** The number of functions that are identified by themselves. */
+let functions = 0;
+
+/** Only a function that does its work when it is called can be wrapped or decorated. */
+function checkDecorated(decorator: string, fn: unknown, context: unknown): void {
+  const isStandard = context === undefined || (typeof context === "object" && context !== null);
+  must(isStandard, decorator, "be applied as a standard decorator (switch experimentalDecorators off)", context);
+  checkFunction(fn, "fn");
+  const isGenerator = /Generator/.test(Object.prototype.toString.call(fn));
+  must(!isGenerator, "fn", "not be a generator function: calling it runs nothing yet", fn);
+  const kind = (context as Partial<DecoratorContext> | undefined)?.kind ?? "method";
+  must(kind === "method", decorator, "decorate a method", kind);
+}
+
+function pick(positions: readonly number[]): (...args: unknown[]) => KeyPart[] {
+  return (...args) => positions.map((position) => args[position] as KeyPart);
+}
+
+/** JSON of strings that begin with their type: no two lists of parts are spelled alike. */
+function spell(identity: string, parts: readonly KeyPart[], areMade: boolean): string {
+  return JSON.stringify([identity, ...parts.map((part, index) => spellPart(part, index, areMade))]);
+}
+
+/** @param isMade Whether a key function made it. */
+function spellPart(part: unknown, index: number, isMade: boolean): string {
+  if (part === null) return "null";
+  if (typeof part === "object" || typeof part === "function" || typeof part === "symbol") {
+    const rule = "must be a string, number, bigint, boolean, null or undefined";
+    const got = typeof part === "symbol" ? "a symbol" : quote(part);
+    throw new TypeError(
+      isMade
+        ? `the key that select returns ${rule}, got ${got}`
+        : `selected argument ${index} ${rule}, got ${got}: pass a key function as select`,
+    );
+  }
+  return `${typeof part} ${part}`;
+}

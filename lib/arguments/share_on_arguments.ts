@@ -1,0 +1,74 @@
+/**
+ * Calls with equal arguments share one run.
+ *
+ * @module
+ */
+import { must } from "../internal/check.ts";
+import { SingleFlight } from "../single_flight.ts";
+import { checkOnArguments, type KeyPart, onArguments } from "./on_arguments.ts";
+
+/** Options of {@linkcode shareOnArguments}. */
+export interface ShareOnArgumentsOptions {
+  /** Functions with the same name share their runs. Without it, only calls of the same function do. */
+  readonly name?: string | undefined;
+  /** Milliseconds after which a call rejects with a {@linkcode TimeoutError}; the run goes on while other calls wait. */
+  readonly timeout?: number | undefined;
+}
+
+/**
+ * A wrapper for functions that take at least the arguments `A`, and a standard decorator for methods that return a
+ * promise.
+ */
+export type SharedOnArguments<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
+  fn: (this: This, ...args: B) => R,
+  context?: ClassMethodDecoratorContext<This, (this: This, ...args: B) => R>,
+) => (this: This, ...args: B) => Promise<Awaited<R>>;
+
+/**
+ * Makes calls of a function with equal selected arguments share one run while it lasts: the first of them runs, the others
+ * get its result or error. The twin of {@linkcode lockOnArguments}, with the same keys. A wrapper for functions and, as a
+ * standard decorator, for methods.
+ *
+ * Two functions never share runs unless both are given the same `name`. The object that a method is called on is not part
+ * of the key: not for methods whose result depends on it.
+ *
+ * Not a cache: when a run has ended, the next call starts anew. Not re-entrant: a function that awaits itself with the same
+ * arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
+ *
+ * **Fairness**: all calls that share a run are settled at once, and resume in their order.
+ *
+ * **Cancellation**: by `timeout` only; where a signal is needed, use {@linkcode SingleFlight} itself.
+ *
+ * @param flights Where the runs are.
+ * @param select Which arguments count: their positions from 0, or a function that makes the key from all of them.
+ *   It distinguishes null, undefined, NaN, bigints, numbers, strings and booleans.
+ * @param options The function's name, and how long a call may wait.
+ * @throws {TypeError} for arguments of a wrong type; for a SingleFlight of another copy of this module; for a generator
+ *   function; when applied as a legacy decorator; and, as the rejection of a call, when a selected argument is an object
+ *   (pass a key function then).
+ * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
+ * @example
+ * ```ts
+ * import { shareOnArguments, SingleFlight } from "@interlock/interlock";
+ *
+ * let queries = 0;
+ * const load = shareOnArguments(new SingleFlight<string>(), [0])(async (id: number, _trace: string) => {
+ *   queries++;
+ *   return await Promise.resolve(`user ${id}`);
+ * });
+ * console.log(await Promise.all([load(1, "a"), load(1, "b")]), queries); // [ 'user 1', 'user 1' ] 1
+ * ```
+ */
+export function shareOnArguments<A extends readonly unknown[] = []>(
+  flights: SingleFlight<string>,
+  select: readonly number[] | ((...args: A) => KeyPart | readonly KeyPart[]),
+  options: ShareOnArgumentsOptions = {},
+): SharedOnArguments<A> {
+  const { run, forget } = Object(flights) as Partial<SingleFlight>;
+  const isOwn = flights instanceof SingleFlight;
+  const isForeign = !isOwn && typeof run === "function" && typeof forget === "function";
+  must(!isForeign, "flights", "be of the same copy of this module as shareOnArguments: there are two copies", flights);
+  must(isOwn, "flights", "be a SingleFlight", flights);
+  const own = checkOnArguments(select, options);
+  return onArguments("shareOnArguments", select, own, (key, fn, limits) => flights.run(key, fn, limits));
+}

@@ -1,0 +1,79 @@
+/**
+ * The one place that looks at the platform's `process`, which browsers lack and bundlers replace by a part of it. Invariant:
+ * it is looked up at each call, every member may be missing, and nothing is imported that would fail in a browser.
+ *
+ * @module
+ */
+
+/** The part that Deno, Node and Bun have in common. */
+interface PlatformProcess {
+  readonly versions: { readonly node?: string; readonly deno?: string; readonly bun?: string };
+  readonly stderr: { readonly isTTY?: boolean };
+  /** Whether a parent process is still connected by IPC. */
+  readonly connected: boolean;
+  on(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+  emitWarning(message: string, options: { code: string }): void;
+  nextTick(fn: () => void): void;
+  getActiveResourcesInfo(): string[];
+  getBuiltinModule(id: string): unknown;
+}
+
+/** The process; undefined in a browser. */
+export function currentProcess(): Partial<PlatformProcess> | undefined {
+  return (globalThis as { process?: Partial<PlatformProcess> }).process;
+}
+
+/** The name of the run-time. Deno and Bun have the versions of Node as well. */
+export function runtime(): "deno" | "bun" | "node" | undefined {
+  const versions = currentProcess()?.versions;
+  return (["deno", "bun", "node"] as const).find((name) => versions?.[name] !== undefined);
+}
+
+/**
+ * Whether a timer ends with the request that set it, as in Cloudflare's workerd (2026-04): no timer may be shared between
+ * calls there, nor may one be needed that another request has set.
+ */
+export const timersEndWithRequest: boolean =
+  /* @__PURE__ */ (() =>
+    (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === "Cloudflare-Workers")();
+
+/** Emits a process warning, where there is a process. */
+export function warn(message: string, code: string): void {
+  currentProcess()?.emitWarning?.(message, { code });
+}
+
+/** Resolves when the warnings emitted so far are printed, which is in the process's next tick. */
+export function warningsPrinted(): Promise<void> {
+  const process = currentProcess();
+  return new Promise((resolve) => process?.nextTick === undefined ? resolve() : process.nextTick(resolve));
+}
+
+/** A built-in module; undefined in a browser and in Node before 20.16. */
+export function builtin<T>(id: string): T | undefined {
+  return currentProcess()?.getBuiltinModule?.(`node:${id}`) as T | undefined;
+}
+
+/**
+ * Calls `fn` after `ms` if the process is still there, which this does not bring about. Not by a timer: those of a test may be
+ * replaced, or counted as leaks, while this is about the process as a whole.
+ */
+export function ifStillAlive(ms: number, fn: () => void): void {
+  type WaitAsync = (cell: Int32Array, index: number, value: number, ms: number) => { value: PromiseLike<unknown> };
+  const { waitAsync } = Atomics as unknown as { waitAsync?: WaitAsync };
+  if (currentProcess() === undefined || waitAsync === undefined) return;
+  void waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms).value.then(fn);
+}
+
+/** For a signal that many functions share: from the eleventh listener on, Node 20 warns of a leak. */
+export function allowManyListeners(signal: AbortSignal): void {
+  type Events = { setMaxListeners?(count: number, target: AbortSignal): void };
+  builtin<Events>("events")?.setMaxListeners?.(0, signal);
+}
+
+/** Throws the error where no caller can catch it, as the platform does with errors of event listeners. */
+export function throwUncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
