@@ -4,7 +4,9 @@
  *
  * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments}, {@linkcode Semaphore},
  * {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent}, {@linkcode Condition},
- * {@linkcode Barrier}, {@linkcode acquireAll}, {@linkcode RateLimiter}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks, semaphores and read-write locks across
+ * {@linkcode Barrier}, {@linkcode acquireAll}, {@linkcode KeyedSemaphore}, {@linkcode RateLimiter},
+ * {@linkcode KeyedRateLimiter}, {@linkcode Queue}, {@linkcode SingleFlight}, {@linkcode shareOnArguments},
+ * {@linkcode TaskGroup}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks, semaphores and read-write locks across
  * machines, with the same interface, are in `@interlock/interlock/redis`.
  *
  * @example
@@ -18,12 +20,13 @@
  *
  * @module
  */
-export type { Acquirable, Guard, NameOptions, WaitOptions } from "./lib/types.ts";
+export type { Acquirable, Guard, MaxWaitingOptions, NameOptions, WaitOptions } from "./lib/types.ts";
 export {
   BrokenBarrierError,
   ClosedError,
   LeaseLostError,
   NotHeldError,
+  QueueFullError,
   SyncError,
   TimeoutError,
 } from "./lib/errors.ts";
@@ -34,9 +37,14 @@ export { SetEvent } from "./lib/set_event.ts";
 export { Condition } from "./lib/condition.ts";
 export { BoundedSemaphore, Semaphore, type SemaphoreOptions } from "./lib/semaphore.ts";
 export { Barrier } from "./lib/barrier.ts";
-export { RwLock, type RwLockSide } from "./lib/rw_lock.ts";
+export { RwLock, type RwLockSide, type RwLockWriter, type WriterGuard } from "./lib/rw_lock.ts";
 export { type KeyedLock, KeyedMutex } from "./lib/keyed_mutex.ts";
+export { Queue } from "./lib/queue.ts";
+export { TaskGroup, type TaskGroupOptions } from "./lib/task_group.ts";
+export { SingleFlight } from "./lib/single_flight.ts";
+export { type KeyedPermits, KeyedSemaphore } from "./lib/keyed_semaphore.ts";
 export { acquireAll, type AnyGuard, type GuardGroup, type GuardsOf } from "./lib/acquire_all.ts";
+export { KeyedRateLimiter } from "./lib/keyed_rate_limiter.ts";
 export { RateLimiter, type RateLimiterOptions } from "./lib/rate_limiter.ts";
 export {
   type ArgumentMutex,
@@ -45,6 +53,11 @@ export {
   lockOnArguments,
   type LockOnArgumentsOptions,
 } from "./lib/arguments/lock_on_arguments.ts";
+export {
+  type SharedOnArguments,
+  shareOnArguments,
+  type ShareOnArgumentsOptions,
+} from "./lib/arguments/share_on_arguments.ts";
 export { GracefulShutdown } from "./lib/shutdown/graceful_shutdown.ts";
 export type {
   AttachOptions,
@@ -59,7 +72,7 @@ export type {
   ShutdownReport,
   WebSocketLike,
 } from "./lib/shutdown/graceful_shutdown.ts";
-export { Pool, type PoolOptions } from "./lib/pool/pool.ts";
+export { Pool, type PoolOptions, type TaskOptions } from "./lib/pool/pool.ts";
 export type { Task, TaskStatus } from "./lib/pool/task.ts";
 export type { MapFunction, MapOptions, MapResults } from "./lib/pool/map_types.ts";
 export type { MapSource } from "./lib/pool/map_source.ts";

@@ -1,0 +1,275 @@
+/**
+ * Permits for each key that is held or waited for, and for no other.
+ *
+ * @module
+ */
+import {
+  checkInteger,
+  forKey,
+  option,
+  readMaxWaiting,
+  readName,
+  readWaitOptions,
+  throwIfAborted,
+} from "./internal/check.ts";
+import { Hold, runHolding } from "./internal/hold.ts";
+import { Key } from "./internal/key.ts";
+import { Permits } from "./internal/permits.ts";
+import { show } from "./internal/show.ts";
+import { cancelQueues } from "./internal/wait_queue.ts";
+import { ClosedError } from "./errors.ts";
+import type { SemaphoreOptions } from "./semaphore.ts";
+import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
+
+/** One key of a {@linkcode KeyedSemaphore}, as a semaphore. */
+export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
+  /** The name of the semaphore. */
+  readonly name: string | undefined;
+  /** The key. */
+  readonly key: unknown;
+  /** The number of free permits of the key. */
+  readonly value: number;
+  /** Whether a newcomer would have to wait. */
+  readonly locked: boolean;
+  /** The length of the key's queue. */
+  readonly waiting: number;
+  /** The guard if that number of permits is free and the queue is empty, else undefined. Default: 1. */
+  tryAcquire(permits?: number): Guard | undefined;
+}
+
+/** For the tests: throws unless the invariant holds. */
+export let assertSoundKeyedSemaphore: (semaphore: KeyedSemaphore<unknown>) => void;
+
+/**
+ * Limits how many hold each key at a time: a semaphore for each user, host or file, instead of one for all.
+ *
+ * Keys are compared as in a `Map`. An entry lives only while its key is held or waited for, so memory does not grow with the
+ * number of keys ever used. Not for one holder per key: that is {@linkcode KeyedMutex}. Not for how often something starts:
+ * that is {@linkcode KeyedRateLimiter}.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @typeParam K The keys.
+ * @example
+ * ```ts
+ * import { KeyedSemaphore } from "@interlock/interlock";
+ *
+ * const hosts = new KeyedSemaphore<string>(2); // at most 2 requests to each host at a time
+ * await hosts.run("example.org", () => console.log(hosts.value("example.org"))); // 1
+ * console.log(hosts.size); // 0
+ * ```
+ */
+export class KeyedSemaphore<K = unknown> {
+  // Permits of every entry are held
+  readonly #entries = new Map<K, Entry<K>>();
+  readonly #permits: number;
+  readonly #name: string | undefined;
+  readonly #maxWaiting: number;
+  #closed = false;
+
+  static {
+    assertSoundKeyedSemaphore = (semaphore) => {
+      for (const { value, most, queue } of semaphore.#entries.values()) {
+        if (value >= most || value < 0 || queue.size < 0) throw new Error(`unsound key: ${value} of ${most} free`);
+      }
+    };
+    show(KeyedSemaphore, "KeyedSemaphore", ["name", "size", "closed"]);
+  }
+
+  /**
+   * A semaphore without entries.
+   *
+   * @param permits The number of permits of each key, 1 or more.
+   * @param options Its name, and how many calls may wait for each key.
+   * @throws {TypeError} when `permits` or `maxWaiting` is not a number, or the name is not a string.
+   * @throws {RangeError} when `permits` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
+   *   more nor `Infinity`.
+   */
+  constructor(permits: number, options?: MaxWaitingOptions) {
+    checkInteger(permits, "permits", 1);
+    this.#permits = permits;
+    this.#name = readName(options);
+    this.#maxWaiting = readMaxWaiting(options);
+  }
+
+  /** Its name, which error messages and diagnostics show with the key. */
+  get name(): string | undefined {
+    return this.#name;
+  }
+
+  /** The number of keys of which permits are held. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** The number of free permits of `key`. */
+  value(key: K): number {
+    return this.#entries.get(key)?.value ?? this.#permits;
+  }
+
+  /** Whether a newcomer for `key` would have to wait. */
+  locked(key: K): boolean {
+    return this.#entries.get(key)?.fit(1) === false;
+  }
+
+  /** The length of the queue for `key`. */
+  waiting(key: K): number {
+    return this.#entries.get(key)?.queue.size ?? 0;
+  }
+
+  /**
+   * Waits for permits of `key` and resolves to the guard that gives them back.
+   *
+   * **Fairness**: strictly first come, first served within each key. Large requests are never overtaken by small ones.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), nothing of it is left, and those behind it
+   * are granted if they fit now. An abort after the grant changes nothing.
+   *
+   * @param key The key to hold.
+   * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
+   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key already.
+   * @throws {ClosedError} when it was cancelled.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout` that
+   *   is NaN or negative.
+   */
+  acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
+    try {
+      // All of this before there is an entry, which would never be removed.
+      const limits = options === undefined ? undefined : readWaitOptions(options);
+      const permits = this.#check(option(options, "permits", 1));
+      this.#checkOpen(key);
+      throwIfAborted(limits);
+      if (limits?.signal !== undefined) this.#checkOpen(key); // asking a foreign signal runs its code
+      const entry = this.#entry(key);
+      return entry.acquire(new Hold(entry, permits), limits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * The guard if that number of permits of `key` is free and its queue is empty, else undefined.
+   *
+   * @param key The key to hold.
+   * @param permits How many permits to take at once. Default: 1.
+   * @throws {ClosedError} when it was cancelled.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number from 1 to the permits of a key.
+   */
+  tryAcquire(key: K, permits: number = 1): Guard | undefined {
+    this.#check(permits);
+    this.#checkOpen(key);
+    const entry = this.#entry(key);
+    return entry.fit(permits) ? entry.take(new Hold(entry, permits)) : undefined;
+  }
+
+  /**
+   * Calls `fn` while holding permits of `key`, and gives them back when `fn` has ended, either way.
+   *
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}; once `fn` runs, the options have no effect.
+   *
+   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedSemaphore.acquire} and `fn` do.
+   */
+  run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
+    return runHolding(this.at(key), fn, options);
+  }
+
+  /**
+   * One key as a semaphore, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds no
+   * entry: it may be kept or made anew for each use.
+   *
+   * @param key The key.
+   */
+  at(key: K): KeyedPermits {
+    return new PermitsKey(this, key);
+  }
+
+  /**
+   * Closes the semaphore for good and for all keys: all waiters reject with `reason` in one step, in order for each key, and later
+   * calls with a {@linkcode ClosedError}. Holders keep their permits and give them back as usual. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    this.#closed = true;
+    cancelQueues([...this.#entries.values()].map(({ queue }) => queue), reason);
+  }
+
+  #check(permits: number): number {
+    checkInteger(permits, "permits", 1, this.#permits);
+    return permits;
+  }
+
+  #checkOpen(key: K): void {
+    if (this.#closed) throw new ClosedError(`Cannot ${forKey(ACQUIRE, this.#name, key)}: semaphore is closed`);
+  }
+
+  /** Its entry, from which a request fits at once if it is new. */
+  #entry(key: K): Entry<K> {
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const entry = new Entry(this.#entries, key, this.#permits, this.#name, this.#maxWaiting);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+}
+
+const ACQUIRE = "acquire semaphore";
+
+class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implements KeyedPermits {
+  readonly #semaphore: KeyedSemaphore<K>;
+
+  static {
+    show(PermitsKey, "KeyedPermits", ["name", "key", "value", "locked", "waiting"]);
+  }
+
+  constructor(semaphore: KeyedSemaphore<K>, key: K) {
+    super(semaphore, key);
+    this.#semaphore = semaphore;
+  }
+
+  get value(): number {
+    return this.#semaphore.value(this.key);
+  }
+}
+
+/** Permits that remove themselves from the map when all of them are free. */
+class Entry<K> extends Permits {
+  readonly #entries: Map<K, Entry<K>>;
+  readonly #key: K;
+
+  constructor(entries: Map<K, Entry<K>>, key: K, permits: number, name: string | undefined, maxWaiting: number) {
+    super(permits, name, maxWaiting);
+    this.most = permits;
+    this.#entries = entries;
+    this.#key = key;
+  }
+
+  get noun(): string {
+    return "semaphore";
+  }
+
+  override get kind(): string {
+    return "key";
+  }
+
+  get key(): K {
+    return this.#key;
+  }
+
+  override get operation(): string {
+    return forKey(ACQUIRE, this.name, this.#key);
+  }
+
+  override onRelease(hold: Hold): void {
+    super.onRelease(hold);
+    if (this.value === this.most && this.#entries.get(this.#key) === this) this.#entries.delete(this.#key);
+  }
+}

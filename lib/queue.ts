@@ -1,0 +1,365 @@
+/**
+ * A ring of items between a queue of getters and a queue of putters.
+ *
+ * @module
+ */
+import { checkCount, readName, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
+import { hook } from "./internal/hook.ts";
+import { show } from "./internal/show.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import {
+  describe,
+  giveUp,
+  grant,
+  isWaiting,
+  reject,
+  reportGrant,
+  resolveOf,
+  type WaitedFor,
+  Waiter,
+  waitsFor,
+} from "./internal/waiter.ts";
+import { ClosedError } from "./errors.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** The fewest slots of a ring. */
+const SMALLEST = 16;
+
+/** For the tests: throws unless the invariant of the queue holds. */
+export let assertSoundQueue: (queue: Queue<unknown>) => void;
+
+/**
+ * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
+ *
+ * Not for limiting how many functions run at a time (that is {@linkcode Pool}), nor for passing every item to every
+ * consumer: each item is got once. `get` resolves to what an item that is a promise resolves to, as any promise does;
+ * `tryGet` and iteration pass it on as it is.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @typeParam T The items.
+ * @example
+ * ```ts
+ * import { Queue } from "@interlock/interlock";
+ *
+ * const lines = new Queue<string>(100); // at most 100 lines that nobody has read yet
+ * const produce = async () => {
+ *   for (const line of ["one", "two", "three"]) await lines.put(line);
+ *   lines.close();
+ * };
+ * produce();
+ * for await (const line of lines) console.log(line); // one, then two, then three
+ * console.log(lines.size, lines.closed); // 0 true
+ * ```
+ */
+export class Queue<T> implements AsyncIterable<T> {
+  // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity.
+  // #closed implies that nothing waits; #cancelled implies #closed and #items.size === 0.
+  readonly #items = new Ring<T>();
+  readonly #capacity: number;
+  // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
+  readonly #getters = new WaitQueue<unknown>();
+  readonly #putters = new WaitQueue<void, Putter>();
+  readonly #getting: WaitedFor;
+  /** For waits of iterations, which get results of an iterator. */
+  readonly #iterating: WaitedFor;
+  readonly #putting: WaitedFor;
+  #closed = false;
+  /** Holds the reason of `cancel`. */
+  #cancelled: { readonly reason: unknown } | undefined;
+
+  static {
+    assertSoundQueue = (queue) => queue.#assertSound();
+    show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
+  }
+
+  /**
+   * A queue without items.
+   *
+   * @param capacity The most items in it. Default: Infinity.
+   * @param options Its name.
+   * @throws {TypeError} when `capacity` is not a number, or the name is not a string.
+   * @throws {RangeError} when `capacity` is neither a whole number of 1 or more nor `Infinity`.
+   */
+  constructor(capacity: number = Infinity, options?: NameOptions) {
+    checkCount(capacity, "capacity", 1);
+    const name = readName(options);
+    this.#capacity = capacity;
+    this.#getting = { ...describe("queue", "get from queue", name), group: this };
+    this.#iterating = { ...this.#getting };
+    this.#putting = { ...describe("queue", "put into queue", name), group: this };
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#getting.name;
+  }
+
+  /** The number of items in it. */
+  get size(): number {
+    return this.#items.size;
+  }
+
+  /** The most items in it. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** How many calls wait for an item. */
+  get getting(): number {
+    return this.#getters.size;
+  }
+
+  /** How many calls wait to put an item in. */
+  get putting(): number {
+    return this.#putters.size;
+  }
+
+  /** Whether it takes no more items. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /**
+   * Puts an item in, or waits until there is room. If a `get` waits, the item is handed to it directly.
+   *
+   * **Fairness**: items go in in the order of the calls, and come out in that order.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and its item never gets in. An abort after the item
+   * is in changes nothing.
+   *
+   * @param item The item; any value.
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed, before the call or during it.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  put(item: T, options?: WaitOptions): Promise<void> {
+    try { // quicker than a function for `promised`
+      const limits = options === undefined ? undefined : this.#admit(this.#putting, options);
+      return this.#offer(item) ? Promise.resolve() : this.#putters.wait(new Putter(this.#putting, item), limits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * Puts an item in if there is room, without overtaking a `put` that waits.
+   *
+   * @returns Whether it is in.
+   * @throws {ClosedError} when the queue is closed.
+   */
+  tryPut(item: T): boolean {
+    return this.#offer(item);
+  }
+
+  /**
+   * Takes the first item out, or waits for one. If a `put` waits, its item goes in at the same moment.
+   *
+   * **Fairness**: strictly first come, first served.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and takes no item. An abort after the grant changes
+   * nothing: the item is the caller's.
+   *
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed and empty.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  get(options?: WaitOptions): Promise<T> {
+    try {
+      const limits = options === undefined ? undefined : this.#admit(this.#getting, options);
+      if (this.#items.size > 0) return Promise.resolve(this.#take());
+      this.#refuse(this.#getting);
+      return this.#getters.wait(new Waiter<unknown>(this.#getting), limits) as Promise<T>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * The first item, if there is one.
+   *
+   * @returns The item as `value`, since it may be `undefined` itself.
+   * @throws {ClosedError} when the queue is closed and empty.
+   */
+  tryGet(): { value: T } | undefined {
+    this.#refuse(this.#getting);
+    return this.#items.size > 0 ? { value: this.#take() } : undefined;
+  }
+
+  /**
+   * Takes no more items: later puts and those that wait reject with a {@linkcode ClosedError}. The items that are in it
+   * can still be got. When there are none, gets reject with a ClosedError as well, and iteration ends.
+   */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#putters.drainWith((putter) => reject(putter, closedError(this.#putting)));
+    this.#getters.drainWith((getter) => {
+      if (this.#isLoop(getter)) giveUp(getter, done());
+      else reject(getter, closedError(this.#getting));
+    });
+  }
+
+  /**
+   * Closes the queue and drops the items in it. All calls that wait and all iterations reject with `reason`, later calls
+   * with a {@linkcode ClosedError}. The first reason stays.
+   *
+   * @param reason The reason. Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    if (this.#cancelled !== undefined) return;
+    const cancelled = this.#cancelled = { reason: AbortSignal.abort(reason).reason as unknown };
+    this.#closed = true;
+    this.#items.clear();
+    this.#putters.drainWith((putter) => reject(putter, cancelled.reason));
+    this.#getters.drainWith((getter) => reject(getter, cancelled.reason));
+  }
+
+  /**
+   * Gets item after item until the queue is closed and empty. Several iterations share the items. Leaving a `for await`
+   * loop takes no further item, and does not close the queue.
+   */
+  [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
+    let isLeft = false;
+    const waits = new Set<Waiter<unknown>>();
+    return {
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+      next: (): Promise<IteratorResult<T, undefined>> => {
+        if (this.#cancelled !== undefined && !isLeft) return Promise.reject(this.#cancelled.reason);
+        if (isLeft || this.#isOver) return Promise.resolve(done());
+        if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
+        for (const getter of waits) if (!isWaiting(getter)) waits.delete(getter);
+        const getter = new Waiter<unknown>(this.#iterating);
+        waits.add(getter);
+        return this.#getters.wait(getter) as Promise<IteratorResult<T, undefined>>;
+      },
+      return: (): Promise<IteratorResult<T, undefined>> => {
+        isLeft = true;
+        // No item may go to a call of `next` whose result is awaited no more.
+        for (const getter of waits) this.#leave(getter);
+        return Promise.resolve(done());
+      },
+    };
+  }
+
+  #isLoop(getter: Waiter<unknown>): boolean {
+    return waitsFor(getter) === this.#iterating;
+  }
+
+  /** Ends a wait of an iteration that was left. */
+  #leave(getter: Waiter<unknown>): void {
+    const resolve = resolveOf(getter);
+    if (this.#getters.remove(getter)) resolve!(done());
+  }
+
+  /** Reads the options of a call, then refuses it if the queue is over for it, then if its signal has aborted. */
+  #admit(operation: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
+    const limits = readWaitOptions(options);
+    this.#refuse(operation);
+    throwIfAborted(limits); // asking a foreign signal runs its code: the calls look again whether it is over
+    return limits;
+  }
+
+  #refuse(operation: WaitedFor): void {
+    if (operation === this.#getting ? this.#isOver : this.#closed) throw closedError(operation);
+  }
+
+  /** Whether there is nothing left to get. */
+  get #isOver(): boolean {
+    return this.#closed && this.#items.size === 0;
+  }
+
+  /** Hands the item to the first getter, or puts it in if there is room. */
+  #offer(item: T): boolean {
+    const getter = this.#getters.size > 0 ? this.#getters.take() : undefined;
+    if (getter !== undefined) grant(getter, this.#isLoop(getter) ? { value: item, done: false } : item);
+    else if (this.#closed) throw closedError(this.#putting);
+    else if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
+    else this.#items.push(item);
+    if (hook !== undefined) reportGrant(new Putter(this.#putting, item));
+    return true;
+  }
+
+  /** Takes out the first item, of which there is one, and fills the place. */
+  #take(): T {
+    const item = this.#items.shift();
+    while (this.#putters.size > 0 && this.#items.size < this.#capacity) {
+      const putter = this.#putters.peek();
+      // Asking a foreign signal whether it has aborted runs its code, which may have filled the place.
+      if (putter === undefined || this.#items.size >= this.#capacity) break;
+      this.#items.push(putter.item as T);
+      this.#putters.shift(putter);
+      grant(putter, undefined);
+    }
+    if (hook !== undefined) reportGrant(new Waiter<unknown>(this.#getting));
+    return item;
+  }
+
+  #assertSound(): void {
+    const [items, getters, putters] = [this.#items.size, this.#getters.size, this.#putters.size];
+    const isSound = items <= this.#capacity && (getters === 0 || items === 0) &&
+      (putters === 0 || items === this.#capacity) && (!this.#closed || getters + putters === 0) &&
+      (this.#cancelled === undefined || this.#closed && items === 0);
+    if (!isSound) throw new Error(`unsound queue: ${items} items, ${getters} getters, ${putters} putters`);
+  }
+}
+
+/** A call that waits for room for its item. */
+class Putter extends Waiter<void> {
+  readonly item: unknown;
+
+  constructor(waitsFor: WaitedFor, item: unknown) {
+    super(waitsFor);
+    this.item = item;
+  }
+}
+
+/** The items in an array that doubles when it is full, and halves when three quarters of it are free. */
+class Ring<T> {
+  // #slots.length is a power of two; the items are the `size` slots from #first on, round the end.
+  #slots: (T | undefined)[] = new Array(SMALLEST);
+  #first = 0;
+  size = 0;
+
+  push(item: T): void {
+    const { length } = this.#slots;
+    if (this.size === length) this.#resize(2 * length);
+    this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = item;
+  }
+
+  /** Only if there is one. */
+  shift(): T {
+    const { length } = this.#slots;
+    const item = this.#slots[this.#first] as T;
+    this.#slots[this.#first] = undefined;
+    this.#first = (this.#first + 1) & (length - 1);
+    if (--this.size < length / 4 && length > SMALLEST) this.#resize(length / 2);
+    return item;
+  }
+
+  clear(): void {
+    this.size = 0;
+    this.#resize(SMALLEST);
+  }
+
+  #resize(length: number): void {
+    const slots = new Array<T | undefined>(length);
+    for (let i = 0; i < this.size; i++) slots[i] = this.#slots[(this.#first + i) & (this.#slots.length - 1)];
+    this.#slots = slots;
+    this.#first = 0;
+  }
+}
+
+function done(): IteratorReturnResult<undefined> {
+  return { value: undefined, done: true };
+}
+
+function closedError({ operation }: WaitedFor): ClosedError {
+  return new ClosedError(`Cannot ${operation}: queue is closed`);
+}

@@ -1,0 +1,212 @@
+/**
+ * One run of a function for all calls with its key that are made before it has ended.
+ *
+ * @module
+ */
+import { admit, checkFunction, named, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
+import { hook } from "./internal/hook.ts";
+import { timersEndWithRequest } from "./internal/platform.ts";
+import { show } from "./internal/show.ts";
+import { type QueueOwner, WaitQueue } from "./internal/wait_queue.ts";
+import { grant, reject, type Resolve, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import { timedOutError } from "./internal/waiter_registration.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** For the tests: throws unless the invariant of all flights holds. */
+export let assertSoundSingleFlight: (flights: SingleFlight<unknown>) => void;
+
+/**
+ * Calls with the same key share one run: while a function runs for a key, further calls with that key get its result
+ * instead of running theirs. Go's singleflight.
+ *
+ * Not a cache: nothing is kept once a run has ended. Not for one run after the other (that is {@linkcode KeyedMutex}).
+ * Keys are compared as in a `Map`. A key stands for one kind of result: the function of a call that joins a run is not
+ * called.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @typeParam K The keys.
+ * @example
+ * ```ts
+ * import { SingleFlight } from "@interlock/interlock";
+ *
+ * const users = new SingleFlight<number>();
+ * let queries = 0;
+ * const load = (id: number) =>
+ *   users.run(id, async (signal) => {
+ *     queries++;
+ *     await Promise.resolve();
+ *     signal.throwIfAborted(); // as fetch does
+ *     return `user ${id}`;
+ *   });
+ * const [one, same] = await Promise.all([load(1), load(1), load(2)]);
+ * console.log(one, same === one, queries); // user 1 true 2
+ * ```
+ */
+export class SingleFlight<K = unknown> {
+  // Each has callers, and has not ended
+  readonly #flights = new Map<K, Flight>();
+  readonly #name: string | undefined;
+
+  static {
+    assertSoundSingleFlight = (flights) => {
+      for (const [key, flight] of flights.#flights) {
+        if (!flight.isSound) throw new Error(`unsound flight ${quote(key)}`);
+      }
+    };
+    show(SingleFlight, "SingleFlight", ["name", "size"]);
+  }
+
+  /**
+   * No flights.
+   *
+   * @param options Its name.
+   * @throws {TypeError} when the name is not a string.
+   */
+  constructor(options?: NameOptions) {
+    this.#name = readName(options);
+  }
+
+  /** Its name, which error messages and diagnostics show with the key. */
+  get name(): string | undefined {
+    return this.#name;
+  }
+
+  /** The number of keys for which a function runs, or is about to. */
+  get size(): number {
+    return this.#flights.size;
+  }
+
+  /** Whether a function runs for `key`, or is about to. */
+  has(key: K): boolean {
+    return this.#flights.has(key);
+  }
+
+  /** Makes the next call with `key` start anew, also while a function runs for it. The present calls keep theirs. */
+  forget(key: K): void {
+    this.#flights.delete(key);
+  }
+
+  /**
+   * Resolves to the result of the function that runs for `key`, or calls `fn`, a microtask later, if there is none. All
+   * calls that share a run get the same result or error. When it has ended, either way, the next call starts anew.
+   *
+   * A call inside of `fn` with the same key gets the promise of its own run: awaiting it deadlocks.
+   *
+   * **Fairness**: all calls that share a run are settled at once, and resume in their order.
+   *
+   * **Cancellation**: by the options, for the wait of this call only. When all callers have gone, the signal that `fn`
+   * gets aborts with the reason of the last one, a later call starts anew, and how `fn` ends is ignored.
+   *
+   * @param key The key of the run.
+   * @param fn The function to call, with a signal; it may be synchronous.
+   * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
+   * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
+   * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  run<T>(key: K, fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return promised(() => {
+      checkFunction(fn, "fn");
+      const limits = admit(options);
+      const flight = this.#flights.get(key) ?? new Flight(this.#flights as Map<unknown, Flight>, key, this.#name);
+      if (limits?.timeout === 0) throw timedOutError(new Waiter(flight), 0);
+      if (!flight.hasBegun) flight.begin(fn);
+      return flight.join(limits) as Promise<T>;
+    });
+  }
+}
+
+/** One run and its callers. It is in the map from its beginning until it has ended, was abandoned or forgotten. */
+class Flight implements WaitedFor, QueueOwner {
+  readonly kind = "single-flight";
+  readonly isHeld = false;
+  readonly name: string | undefined;
+  readonly key: unknown;
+  readonly #flights: Map<unknown, Flight>;
+  readonly #callers = new WaitQueue<unknown>(this);
+  /** The promise of the first caller that nothing can cancel; later ones share it. */
+  #shared: Promise<unknown> | undefined;
+  /** Settles it where it is in no queue: it came first. */
+  #resolve: Resolve<unknown> | undefined;
+  /** The reason of the last caller that has left. */
+  #reason: unknown;
+  #controller: AbortController | undefined;
+  #hasEnded = false;
+  hasBegun = false;
+
+  constructor(flights: Map<unknown, Flight>, key: unknown, name: string | undefined) {
+    this.#flights = flights;
+    this.key = key;
+    this.name = name;
+  }
+
+  get operation(): string {
+    return `${named("run single flight", this.name)} for key ${quote(this.key)}`;
+  }
+
+  get isSound(): boolean {
+    return this.hasBegun && !this.#hasEnded && (this.#callers.size > 0 || this.#resolve !== undefined);
+  }
+
+  begin(fn: (signal: AbortSignal) => unknown): void {
+    this.hasBegun = true;
+    this.#flights.set(this.key, this);
+    this.#fly(fn);
+  }
+
+  join(limits: WaitLimits | undefined): Promise<unknown> {
+    if (limits === undefined) {
+      if (hook !== undefined || timersEndWithRequest) return this.#shared = this.#callers.wait(new Waiter(this));
+      return this.#shared ??= this.#share();
+    }
+    return new Promise((resolve, reject) => {
+      const fail = (reason: unknown) => reject(this.#reason = reason);
+      this.#callers.join(new Waiter(this), resolve, fail, limits);
+      this.afterLeave(); // a foreign signal may refuse the listener
+    });
+  }
+
+  /** Outside of the queue, which is quicker, unless callers that can be cancelled come first. */
+  #share(): Promise<unknown> {
+    if (this.#callers.size > 0) return this.#callers.wait(new Waiter(this));
+    return new Promise((resolve) => this.#resolve = resolve);
+  }
+
+  /** Abandons the run when all callers have gone. */
+  afterLeave(): void {
+    if (this.#callers.size > 0 || this.#resolve !== undefined || this.#hasEnded) return;
+    this.#end();
+    this.#controller?.abort(this.#reason);
+  }
+
+  /** The part that a caller waits for. Never rejects. */
+  async #fly(fn: (signal: AbortSignal) => unknown): Promise<void> {
+    await undefined; // `fn` is never called inside of the call of `run`
+    if (this.#hasEnded) return;
+    this.#controller = new AbortController();
+    try {
+      const value = await fn(this.#controller.signal);
+      const queued = this.#land();
+      this.#resolve?.(value);
+      for (const caller of queued) grant(caller, value);
+    } catch (error) {
+      const queued = this.#land();
+      this.#resolve?.(Promise.reject(error));
+      for (const caller of queued) reject(caller, error);
+    }
+  }
+
+  /** Ends it. Returns the callers in the queue, all of which have left it before one is settled. */
+  #land(): Waiter<unknown>[] {
+    this.#end();
+    if (this.#callers.size === 0) return [];
+    this.#callers.cancelAborted();
+    return this.#callers.takeAll();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    if (this.#flights.get(this.key) === this) this.#flights.delete(this.key);
+  }
+}

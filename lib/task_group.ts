@@ -1,0 +1,276 @@
+/**
+ * Tasks that end together: a number of places, a signal, and the failures.
+ *
+ * @module
+ */
+import { callIn } from "./internal/call_in.ts";
+import { type CancelRegistration, onCancel, reasonOf } from "./internal/cancellation.ts";
+import {
+  admit,
+  checkCount,
+  checkFunction,
+  checkOptions,
+  checkSignal,
+  named,
+  option,
+  promised,
+  readName,
+} from "./internal/check.ts";
+import { Hold } from "./internal/hold.ts";
+import { isCancellation } from "./internal/is_cancellation.ts";
+import { Permits } from "./internal/permits.ts";
+import { allowManyListeners } from "./internal/platform.ts";
+import { setDisposal } from "./internal/dispose.ts";
+import { show } from "./internal/show.ts";
+import { WaitQueue, wakeAll } from "./internal/wait_queue.ts";
+import { describe, reject, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import { ClosedError } from "./errors.ts";
+import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** Options of {@linkcode TaskGroup}. */
+export interface TaskGroupOptions extends NameOptions {
+  /** The most tasks that run at a time; the others wait in a queue. Default: Infinity. */
+  readonly limit?: number | undefined;
+  /** Aborts the group with its reason, which {@linkcode TaskGroup.join} then throws. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** For the tests: throws unless the invariant of the group holds. */
+export let assertSoundTaskGroup: (group: TaskGroup) => void;
+
+/**
+ * Runs tasks of which either all succeed or the first failure stops the rest: it aborts the others, waits for their end
+ * and throws. No task outlives the block of an `await using`.
+ *
+ * Not for many independent jobs, where a failure concerns nothing else (that is {@linkcode Pool}). Waiting inside a task
+ * for `join` of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
+ *
+ * No task is called synchronously, inside the call of `run`, and each runs in the asynchronous context
+ * (`AsyncLocalStorage`) of that call.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @example
+ * ```ts
+ * import { TaskGroup } from "@interlock/interlock";
+ *
+ * const load = async (path: string, signal: AbortSignal) => {
+ *   await Promise.resolve();
+ *   signal.throwIfAborted(); // as fetch(path, { signal }) does
+ *   return path.length;
+ * };
+ * await using group = new TaskGroup();
+ * const page = group.run((signal) => load("/page", signal));
+ * const image = group.run((signal) => load("/image", signal));
+ * console.log(await page + await image); // 11
+ * ```
+ */
+export class TaskGroup implements AsyncDisposable {
+  // #tasks is the number of tasks that wait, are about to start, or run; those that have a place hold a permit.
+  // #ended implies #closing and #tasks === 0. #failures is empty unless the signal has aborted.
+  readonly #places: Places;
+  readonly #joining: WaitedFor;
+  readonly #joiners = new WaitQueue<void>();
+  readonly #limit: number;
+  #tasks = 0;
+  #closing = false;
+  #ended = false;
+  /** Whether a call of `join` has thrown the failures: no further ones can come, as the signal has aborted. */
+  #isThrown = false;
+  /** The errors to throw, in the order in which they happened. */
+  readonly #failures: unknown[] = [];
+  /** Made when it is needed: some platforms allow none while a module is loaded. */
+  #controller: AbortController | undefined;
+  /** The link to the signal of the options. */
+  #link: CancelRegistration | undefined;
+
+  static {
+    assertSoundTaskGroup = (group) => group.#assertSound();
+    setDisposal(TaskGroup);
+    show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
+  }
+
+  /**
+   * A group without tasks.
+   *
+   * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
+   */
+  constructor(options?: TaskGroupOptions) {
+    checkOptions(options);
+    const limit = option(options, "limit", Infinity);
+    const signal = option(options, "signal");
+    checkCount(limit, "limit", 1);
+    if (signal !== undefined) checkSignal(signal);
+    const name = readName(options);
+    this.#limit = Math.min(limit, Number.MAX_SAFE_INTEGER);
+    this.#places = new Places(this.#limit, name);
+    this.#joining = describe(undefined, "join task group", name);
+    if (signal?.aborted) this.#fail(reasonOf(signal));
+    else if (signal !== undefined) this.#link = onCancel({ signal }, () => this.#fail(reasonOf(signal)));
+  }
+
+  /** Its name, which error messages and diagnostics show. */
+  get name(): string | undefined {
+    return this.#places.name;
+  }
+
+  /** The signal that all tasks get. It aborts with the first failure, or with the reason of a cancellation. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** How many tasks have a place: they run, or are about to start. */
+  get active(): number {
+    return this.#limit - this.#places.value;
+  }
+
+  /** How many tasks wait for a place. */
+  get waiting(): number {
+    return this.#places.queue.size;
+  }
+
+  /**
+   * Starts `fn` and resolves to its result. Its failure aborts the group; {@linkcode TaskGroup.join} throws it, also if
+   * the promise of this call was handled, so that promise may be left alone.
+   *
+   * A task may start further tasks, also while the group is being disposed of.
+   *
+   * **Fairness**: with a `limit`, tasks start strictly first come, first served.
+   *
+   * **Cancellation**: by the group's signal. A task that has not started when it aborts rejects with its reason, and `fn`
+   * is not called.
+   *
+   * @param fn The function to run; it gets the group's signal, and may be synchronous.
+   * @throws {ClosedError} (as a rejection, like all of these) when the group has ended.
+   * @throws {TypeError} when `fn` is not a function.
+   */
+  run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
+    return promised(() => {
+      checkFunction(fn, "fn");
+      const { operation } = this.#places;
+      if (this.#ended) throw new ClosedError(`Cannot ${operation}: task group has ended`);
+      const result = this.#execute(fn, new Hold(this.#places));
+      result.catch(() => {}); // `join` throws it
+      return result;
+    });
+  }
+
+  /**
+   * Aborts {@linkcode TaskGroup.signal}: tasks that run are asked to end, those that have not started reject with
+   * `reason`. This is no failure: {@linkcode TaskGroup.join} resolves when all have ended, unless one throws another
+   * error. The first reason stays.
+   *
+   * @param reason The reason. Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    if (this.#ended || this.#abort.signal.aborted) return;
+    this.#link?.end(); // the first reason stays
+    this.#abort.abort(reason);
+    const cause: unknown = this.signal.reason; // never undefined
+    this.#places.queue.drainWith((hold) => reject(hold, cause));
+  }
+
+  /**
+   * Waits until no task is left, and throws the failures: one as it is, several in an AggregateError in the order in which
+   * they happened. It does not end the group, and a further call throws them again. Awaiting it inside a task of the group
+   * deadlocks.
+   *
+   * **Fairness**: all waiting calls end at once.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), nothing is stopped, and no failure is lost.
+   *
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {AggregateError} (as a rejection, like all of these) when several tasks have failed.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   */
+  async join(options?: WaitOptions): Promise<void> {
+    const limits = admit(options);
+    if (this.#tasks > 0) await this.#joiners.wait(new Waiter(this.#joining), limits);
+    const failures = this.#failures;
+    if (failures.length === 0) return;
+    this.#isThrown = true;
+    if (failures.length === 1) throw failures[0];
+    throw new AggregateError(failures, `Cannot ${this.#joining.operation}: ${failures.length} failures`);
+  }
+
+  /**
+   * Ends the group once no task is left, and then does as {@linkcode TaskGroup.join}, for `await using`. Failures that a
+   * call of `join` has thrown before are not thrown again: the block has either handled them or ends with them.
+   */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing = true;
+    this.#checkEnd();
+    const isKnown = this.#isThrown; // before this call
+    const joined = this.join();
+    return isKnown ? joined.catch(() => {}) : joined;
+  }
+
+  get #abort(): AbortController {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      allowManyListeners(this.#controller.signal);
+    }
+    return this.#controller;
+  }
+
+  async #execute<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, hold: Hold): Promise<T> {
+    let place: Hold | undefined;
+    this.#tasks++;
+    try {
+      this.signal.throwIfAborted();
+      place = await this.#places.acquire(hold);
+      this.signal.throwIfAborted();
+      return await callIn(place, fn, this.signal);
+    } catch (error) {
+      this.#fail(error); // before its place is free, where the next task would start
+      throw error;
+    } finally {
+      place?.release();
+      this.#tasks--;
+      this.#checkEnd();
+    }
+  }
+
+  /** The first failure aborts the group. An error caused by its signal is no failure. */
+  #fail(error: unknown): void {
+    const { signal } = this.#abort;
+    if (isCancellation(error, signal)) return;
+    this.#failures.push(error);
+    this.cancel(error);
+  }
+
+  #checkEnd(): void {
+    if (this.#tasks > 0) return;
+    if (this.#closing) {
+      this.#ended = true;
+      this.#link?.end();
+    }
+    wakeAll(this.#joiners, undefined);
+  }
+
+  #assertSound(): void {
+    const [tasks, active, failures] = [this.#tasks, this.active, this.#failures.length];
+    const isSound = tasks >= active + this.waiting && (!this.#ended || this.#closing && tasks === 0) &&
+      (failures === 0 || this.signal.aborted) && (this.waiting === 0 || active === this.#limit && !this.signal.aborted);
+    if (!isSound) throw new Error(`unsound task group: ${tasks} tasks, ${active} active, ${failures} failures`);
+  }
+}
+
+/** The places of one group. */
+class Places extends Permits {
+  override get kind(): string {
+    return "task-group";
+  }
+
+  get isStart(): boolean {
+    return true;
+  }
+
+  override get operation(): string {
+    return named("run in task group", this.name);
+  }
+}
