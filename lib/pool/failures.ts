@@ -1,38 +1,137 @@
 /**
- * The failures of a pool that are not observed yet.
+ * The failures of a pool that are not observed yet. No failure is swallowed: one that no `join` has taken is reported when
+ * it is overdue, and thrown when the process runs out of work. Neither keeps the process alive, and memory is bounded.
  *
  * @module
  */
+import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
+import { quote } from "../internal/check.ts";
+import { currentProcess, throwUncaught, warn } from "../internal/platform.ts";
+
+/** The most failures that a pool keeps, and the most pools whose failures are thrown at the end of the process. */
+const MOST = 1000;
+/** Milliseconds after which an unobserved failure is reported. */
+const OVERDUE = 10_000;
+
+/** The pool, as its failures need it. */
+interface FailingPool {
+  /** "pool", with its name. */
+  readonly title: string;
+  /** Whether a call of `join` waits: it will get the failures. */
+  readonly isJoined: boolean;
+}
+
+interface Failure {
+  readonly error: unknown;
+  /** The wait until it is overdue; undefined where nothing is reported. */
+  report: CancelRegistration | undefined;
+}
+
+/** The error that one `join` throws. */
+export interface TakenFailures {
+  readonly errors: readonly unknown[];
+  /** How many more there were. */
+  readonly more: number;
+}
 
 export class Failures {
   /** By the task or map that failed, in the order in which it happened. */
-  readonly #errors = new Map<object, unknown>();
+  readonly #kept = new Map<object, Failure>();
+  /** The owners of those that came when #kept was full, and their number. */
+  #others = new WeakSet<object>();
+  #more = 0;
+  #isReported = false;
+  readonly #pool: FailingPool;
+
+  constructor(pool: FailingPool) {
+    this.#pool = pool;
+  }
 
   /** Keeps a failure until it is observed. */
   add(owner: object, error: unknown): void {
-    this.#errors.set(owner, error);
+    const failure = this.#keep(owner, error);
+    if (failure === undefined || currentProcess()?.on === undefined) return;
+    throwAtExit(this);
+    if (!this.#isReported) this.#watch(failure);
+  }
+
+  /** Keeps the error of a map that is not read yet, for `join` only: it may still be read. */
+  addUnread(owner: object, error: unknown): void {
+    this.#keep(owner, error);
   }
 
   /** The outcome of `owner` is observed. */
   observe(owner: object): void {
-    this.#errors.delete(owner);
+    const failure = this.#kept.get(owner);
+    if (failure === undefined) {
+      if (this.#others.delete(owner)) this.#more--;
+      return;
+    }
+    failure.report?.end();
+    this.#kept.delete(owner);
+    if (this.#kept.size === 0) forgetAtExit(this);
   }
 
   /** Takes all, for one `join`. */
-  take(): readonly unknown[] {
-    const errors = [...this.#errors.values()];
-    this.#errors.clear();
-    return errors;
+  take(): TakenFailures {
+    const taken = { errors: [...this.#kept.values()].map(({ error }) => error), more: this.#more };
+    for (const owner of this.#kept.keys()) this.observe(owner);
+    this.#others = new WeakSet();
+    this.#more = 0;
+    return taken;
+  }
+
+  /** The process has run out of work: no `join` will come. */
+  throwAll(): void {
+    for (const error of this.take().errors) throwUncaught(error);
+  }
+
+  #keep(owner: object, error: unknown): Failure | undefined {
+    if (this.#kept.size < MOST) {
+      const failure: Failure = { error, report: undefined };
+      this.#kept.set(owner, failure);
+      return failure;
+    }
+    this.#others.add(owner);
+    this.#more++;
+    return undefined;
+  }
+
+  #watch(failure: Failure): void {
+    failure.report = onCancel({ timeout: OVERDUE, keepsAlive: false }, () => {
+      if (this.#pool.isJoined) this.#watch(failure);
+      else if (!this.#isReported) this.#report(failure.error);
+    });
+  }
+
+  #report(error: unknown): void {
+    this.#isReported = true;
+    const failure = `Failure in ${this.#pool.title} not observed for ${OVERDUE / 1000} s: ${describe(error)}`;
+    warn(`${failure}; await the pool's join(), or the result of each task`, "INTERLOCK_UNOBSERVED");
   }
 }
 
-/** Whether `error` is the signal's reason, or an AbortError with the reason as its cause, as Node's functions throw it. */
-export function isCancellation(error: unknown, signal: AbortSignal): boolean {
-  if (!signal.aborted) return false;
-  if (error === signal.reason) return true;
+/** An error in one line. */
+function describe(error: unknown): string {
   try {
-    return error instanceof Error && error.name === "AbortError" && error.cause === signal.reason;
+    return quote(String(error));
   } catch {
-    return false; // a getter or a proxy that throws
+    return quote(error);
   }
+}
+
+/** The pools with failures to throw at the end. The process carries the listener exactly while there are any. */
+const failing = /* @__PURE__ */ new Set<Failures>();
+
+function throwAtExit(failures: Failures): void {
+  if (failing.size === 0) currentProcess()?.on?.("beforeExit", onBeforeExit);
+  if (failing.size < MOST) failing.add(failures);
+}
+
+function forgetAtExit(failures: Failures): void {
+  if (failing.delete(failures) && failing.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
+}
+
+function onBeforeExit(): void {
+  for (const failures of [...failing]) failures.throwAll();
 }

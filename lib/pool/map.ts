@@ -42,7 +42,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#results = new Results(job.ordered);
     this.#puller = new Puller(pool, this, job, this.#results, this.#controller.signal);
     this.#driving = this.#drive();
-    pool.failures.add(
+    pool.failures.addUnread(
       this,
       new SyncError(`${pool.cannotJoin}: a map was never read; read it with for await or toArray()`),
     );

@@ -12,7 +12,7 @@ import type { Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
 import { Worker, type WorkerOwner } from "./map_worker.ts";
 import type { MapJob } from "./map_types.ts";
-import { SlotCall } from "./slots.ts";
+import { SlotCall, type SlotUse } from "./lanes.ts";
 import type { PoolState } from "./state.ts";
 
 /** The map that a puller works for. */
@@ -55,7 +55,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
     this.#job = job;
     this.#results = results;
     this.#limits = { signal, timeout: Infinity };
-    this.#unobserved = new SlotCall(pool.pulling, this.#limits);
+    this.#unobserved = this.#slotCall(pool.pulling);
   }
 
   /** No more items are pulled, and no function runs. */
@@ -82,8 +82,8 @@ export class Puller<T, R> implements WorkerOwner<R> {
       while (this.canPull) {
         this.#source ??= new Source(this.#job.source);
         const { pulling, slots } = this.#pool;
-        const call = hook === undefined ? this.#unobserved : new SlotCall(pulling, this.#limits);
-        if (!slots.tryTake(call)) return void this.#pullLater(new SlotCall(pulling, this.#limits));
+        const call = hook === undefined ? this.#unobserved : this.#slotCall(pulling);
+        if (!slots.tryTake(call)) return void this.#pullLater(this.#slotCall(pulling));
         const later = this.#ask(call, this.#source);
         if (later !== undefined) return void this.#pullLater(call, later);
         this.#start(call);
@@ -91,6 +91,11 @@ export class Puller<T, R> implements WorkerOwner<R> {
     } catch (error) {
       this.#map.fail(error);
     }
+  }
+
+  /** A use of a slot by this map. */
+  #slotCall(use: SlotUse): SlotCall {
+    return new SlotCall(use, this.#limits, this.#job.priority);
   }
 
   /** Closes the source, unless it has ended by itself. */
@@ -114,7 +119,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
       if (later !== undefined) {
         await later;
         if (!this.#mayStart()) return;
-        await this.#pool.slot(call = new SlotCall(this.#pool.mapping, this.#limits));
+        await this.#pool.slot(call = this.#slotCall(this.#pool.mapping));
       }
       this.#start(call);
     } catch (error) {

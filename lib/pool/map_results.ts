@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { WaitQueue } from "../internal/wait_queue.ts";
-import { describe, grant, PlainWaiter, reject } from "../internal/waiter.ts";
+import { WaitQueue, wakeOne } from "../internal/wait_queue.ts";
+import { describe, grant, reject, Waiter } from "../internal/waiter.ts";
 
 /** The outcome of one read. */
 export type Read<R> = IteratorResult<R, undefined>;
@@ -62,7 +62,7 @@ export class Results<R> {
     node.value = value;
     node.isReady = true;
     if (!this.#isOrdered) this.#append(node);
-    while (this.#readers.size > 0 && this.#first?.isReady) this.#readers.wakeOne(this.#shift(this.#first));
+    while (this.#readers.size > 0 && this.#first?.isReady) wakeOne(this.#readers, this.#shift(this.#first));
   }
 
   /** The first result, if it is ready. */
@@ -72,7 +72,7 @@ export class Results<R> {
 
   /** Waits for the first result. */
   read(): Promise<Read<R>> {
-    return this.#readers.wait(new PlainWaiter(READING));
+    return this.#readers.wait(new Waiter(READING));
   }
 
   /** Takes all results, in the order of the items. For the end, when all are ready. */

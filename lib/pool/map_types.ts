@@ -16,6 +16,8 @@ export interface MapOptions {
   readonly buffer?: number | undefined;
   /** Ends the map early: running functions are aborted, and the reader is rejected with `signal.reason`. */
   readonly signal?: AbortSignal | undefined;
+  /** The place of its items among other calls that wait: see {@linkcode TaskOptions}. Default: 0. */
+  readonly priority?: number | undefined;
 }
 
 /** The function that a map calls for each item. */
@@ -37,4 +39,5 @@ export interface MapJob<T, R> {
   readonly ordered: boolean;
   readonly buffer: number;
   readonly signal: AbortSignal | undefined;
+  readonly priority: number;
 }

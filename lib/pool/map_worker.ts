@@ -4,9 +4,11 @@
  * @module
  */
 import type { ResultNode } from "./map_results.ts";
-import type { SlotCall } from "./slots.ts";
+import type { SlotCall } from "./lanes.ts";
 
-const { then } = Promise.prototype;
+// Both of one kind, also where a library replaces the global Promise later (zone.js, bluebird).
+const Native = Promise;
+const { then } = Native.prototype;
 
 /** The puller of a worker. */
 export interface WorkerOwner<R> {
@@ -29,6 +31,6 @@ export class Worker<R> {
 
   /** By the engine's own `then`, as `await` does it: one callback is called, once, for every kind of promise. */
   follow(result: PromiseLike<R>): void {
-    then.call(Promise.resolve(result), this.#onFulfilled as (value: unknown) => void, this.#onRejected);
+    then.call(Native.resolve(result), this.#onFulfilled as (value: unknown) => void, this.#onRejected);
   }
 }

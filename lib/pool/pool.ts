@@ -5,13 +5,19 @@
  */
 import {
   checkBoolean,
+  checkCount,
   checkFunction,
+  checkInstance,
   checkNumber,
   checkOptions,
   checkSignal,
   must,
+  option,
+  readMaxWaiting,
   readName,
 } from "../internal/check.ts";
+import { setDisposal } from "../internal/dispose.ts";
+import { isNamed } from "../internal/class_name.ts";
 import { show } from "../internal/show.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 import { PoolMap } from "./map.ts";
@@ -19,10 +25,10 @@ import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResults } from "./map_types.ts";
 import { PoolState } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
-import type { NameOptions, WaitOptions } from "../types.ts";
+import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
 
 /** Options of {@linkcode Pool}. */
-export interface PoolOptions extends NameOptions {
+export interface PoolOptions extends MaxWaitingOptions {
   /**
    * Limits how often functions start: each needs a slot and a start allowed by this limiter. Other pools and callers may
    * share it.
@@ -30,17 +36,34 @@ export interface PoolOptions extends NameOptions {
   readonly rate?: RateLimiter | undefined;
 }
 
+/** Options of {@linkcode Pool.run} and {@linkcode Pool.createTask}. */
+export interface TaskOptions extends WaitOptions {
+  /**
+   * Where the call waits: before those with a smaller number, behind those with the same or a greater one. Any finite
+   * number. Functions that run are not touched. Calls of a small priority may starve: there may always be others before
+   * them. Default: 0.
+   */
+  readonly priority?: number | undefined;
+}
+
+/** Throws unless the invariants hold; for tests. */
+export let assertSoundPool: (pool: Pool) => void;
+
 /**
  * Runs functions with limited concurrency, and applies back-pressure to producers.
  *
- * Not for protecting a thing that several functions use (that is {@linkcode Lock} or {@linkcode Semaphore}), and not
+ * Not for protecting what several functions use (that is {@linkcode Lock} or {@linkcode Semaphore}), and not
  * for using several cores: everything runs in the thread that called. Waiting inside a function for another call of the
  * same pool can deadlock: both need a slot.
  *
  * No function is ever called synchronously, inside the call that passed it, and each runs in the asynchronous context
  * (`AsyncLocalStorage`) of that call. No failure is swallowed: `run` and `map` throw theirs to their caller, and
  * {@linkcode Pool.join} throws the failure of a task whose `result` was never read. So join every pool, or create it
- * with `await using`, which closes and joins it.
+ * with `await using`, which closes and joins it. A failure that has waited 10 s for that is reported by a process warning
+ * (code `INTERLOCK_UNOBSERVED`, once for each pool); one that is left when the process has run out of work becomes an
+ * uncaught error.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -59,16 +82,21 @@ export class Pool implements AsyncDisposable {
   readonly #state: PoolState;
 
   static {
-    show(Pool, ["name", "limit", "active", "waiting"]);
+    setDisposal(Pool);
+    assertSoundPool = (pool) => pool.#state.slots.assertSound();
+    show(Pool, "Pool", ["name", "limit", "active", "waiting", "closed"]);
   }
 
   /**
    * A pool with a number of slots.
    *
    * @param maxConcurrency The most functions that run at a time, 1 or more, or `Infinity`.
-   * @param options A name, and a limit of the rate at which functions start.
-   * @throws {TypeError} when `maxConcurrency` is not a number, `name` not a string or `rate` not a RateLimiter.
-   * @throws {RangeError} when `maxConcurrency` is neither a whole number of 1 or more nor `Infinity`.
+   * @param options A name, a limit of the rate at which functions start, and how many calls of `run` and `createTask` may
+   *   wait. The items of a map wait in their source.
+   * @throws {TypeError} when `maxConcurrency` or `maxWaiting` is not a number, `name` not a string or `rate` not a
+   *   RateLimiter.
+   * @throws {RangeError} when `maxConcurrency` is neither a whole number of 1 or more nor `Infinity`, or `maxWaiting`
+   *   neither a whole number of 0 or more nor `Infinity`.
    *
    * @example At most 5 at a time, and at most 100 starts in any minute
    * ```ts
@@ -81,11 +109,11 @@ export class Pool implements AsyncDisposable {
   constructor(maxConcurrency: number, options?: PoolOptions) {
     checkCount(maxConcurrency, "maxConcurrency", 1);
     const name = readName(options);
-    const isRate = options instanceof RateLimiter; // it would pass for options without a rate
+    const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
-    const { rate } = options ?? {};
-    if (rate !== undefined) must(rate instanceof RateLimiter, "rate", "be a RateLimiter", rate);
-    this.#state = new PoolState(maxConcurrency, name, rate);
+    const rate = option(options, "rate");
+    if (rate !== undefined) checkInstance(rate, RateLimiter, "rate", "RateLimiter");
+    this.#state = new PoolState(maxConcurrency, name, rate, readMaxWaiting(options));
   }
 
   /** Its name, which error messages and diagnostics show. */
@@ -119,13 +147,19 @@ export class Pool implements AsyncDisposable {
     return this.#state.slots.waiting;
   }
 
+  /** Whether it takes no more calls. */
+  get closed(): boolean {
+    return this.#state.closed;
+  }
+
   /**
    * Waits for a slot, starts `fn` in it and resolves to its handle. Awaiting that applies back-pressure: there are never
    * more unfinished tasks than slots.
    *
    * `fn` may be synchronous. An error of `fn` is the task's failure, never that of this call.
    *
-   * **Fairness**: slots are granted strictly first come, first served, also between `createTask`, `run` and `map`.
+   * **Fairness**: slots are granted strictly first come, first served, also between `createTask`, `run` and `map`; calls
+   * with a greater `priority` come first.
    *
    * **Cancellation**: until `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start of
    * the `rate` up, and `fn` is not called. While `fn` runs, `signal` aborts the signal that `fn` gets with the same
@@ -133,16 +167,17 @@ export class Pool implements AsyncDisposable {
    * has no effect then.
    *
    * @param fn The function to run.
-   * @param options When to stop waiting for a slot; `timeout` in milliseconds.
+   * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
-  async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<Task<T>> {
+  async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
     checkFunction(fn, "fn");
     const state = this.#state;
-    const call = state.call(state.creating, options);
+    const call = state.call(state.creating, options, readPriority(options));
     await state.slot(call);
     try {
       state.begin(call, true);
@@ -162,15 +197,16 @@ export class Pool implements AsyncDisposable {
    * **Fairness** and **Cancellation** as in {@linkcode Pool.createTask}.
    *
    * @param fn The function to run.
-   * @param options When to stop waiting for a slot; `timeout` in milliseconds.
+   * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
-  async run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+  async run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<T> {
     checkFunction(fn, "fn");
-    const call = this.#state.call(this.#state.running, options);
+    const call = this.#state.call(this.#state.running, options, readPriority(options));
     await this.#state.slot(call);
     try {
       // Awaited here and not just returned, so that the stack of an error shows the caller. There are few variables and
@@ -192,8 +228,8 @@ export class Pool implements AsyncDisposable {
    * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` gets aborts,
    * and when everything has ended the loop throws the error as it is, after the results that come before it and are
    * ready. If the reader does not come that far, {@linkcode Pool.join} throws it. Leaving the loop aborts what runs in the
-   * same way, waits for its end and closes the source. Later failures with another error than the signal's reason are
-   * thrown by {@linkcode Pool.join}.
+   * same way, waits for its end and closes the source. Later failures are thrown by
+   * {@linkcode Pool.join}, unless they are the cancellation itself (see {@linkcode TaskStatus}).
    *
    * A map whose reading began is served to its end after {@linkcode Pool.close}, and {@linkcode Pool.join} waits for it:
    * read it to its end or leave it (`for await` does either).
@@ -208,7 +244,8 @@ export class Pool implements AsyncDisposable {
    * @param options The order of the results, how far they may be ahead of the reader, and a signal that ends the map.
    * @returns The results, to be read once: with `for await` or `toArray()`.
    * @throws {TypeError} when `source` is not iterable, `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `buffer` that is neither a whole number of 1 or more nor `Infinity`.
+   * @throws {RangeError} for a `buffer` that is neither a whole number of 1 or more nor `Infinity`, and for a
+   *   `priority` that is not finite.
    * @throws {ClosedError} when the pool is closed; also as a rejection of the first read, if it was closed until then.
    *
    * @example
@@ -230,7 +267,8 @@ export class Pool implements AsyncDisposable {
    * Waits until nothing runs, the queue is empty and every map whose reading began is over. Then it throws the failures
    * that were not observed: those of tasks whose `result` was not read, of maps that were not read so far, and of maps
    * that were never read at all. One is thrown as it is, several in an AggregateError in the order in which they
-   * happened. Each is thrown by one `join` only, or by all that were waiting together.
+   * happened. Each is thrown by one `join` only, or by all that were waiting together. A pool keeps the first 1,000; the
+   * message shows how many more there were.
    *
    * It may be called at any time and several times; it does not close the pool. Awaiting it inside the pool's own
    * functions deadlocks.
@@ -246,10 +284,11 @@ export class Pool implements AsyncDisposable {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   async join(options?: WaitOptions): Promise<void> {
-    const failures = await this.#state.join(options);
-    if (failures.length === 1) throw failures[0];
-    if (failures.length === 0) return;
-    throw new AggregateError(failures, `${this.#state.cannotJoin}: ${failures.length} failures`);
+    const { errors, more } = await this.#state.join(options);
+    if (errors.length + more === 0) return;
+    if (errors.length === 1 && more === 0) throw errors[0];
+    const others = more === 0 ? "" : ` and ${more} more`;
+    throw new AggregateError(errors, `${this.#state.cannotJoin}: ${errors.length} failures${others}`);
   }
 
   /** Rejects new calls from now on. Running functions, queued calls and maps whose reading began go on as before. */
@@ -275,21 +314,24 @@ export class Pool implements AsyncDisposable {
   }
 }
 
-/** A whole number from `min` up, or Infinity. */
-function checkCount(value: unknown, name: string, min: number): void {
-  checkNumber(value, name);
-  const isCount = value === Infinity || (Number.isSafeInteger(value) && value >= min);
-  must(isCount, name, `be a whole number of ${min} or more, or Infinity`, value, RangeError);
-}
-
 /** Reads each option once. */
 function checkMap<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options: MapOptions | undefined): MapJob<T, R> {
   checkSource(source);
   checkFunction(fn, "fn");
   checkOptions(options);
-  const { ordered = true, buffer = 1, signal } = options ?? {};
+  const ordered = option(options, "ordered", true);
+  const buffer = option(options, "buffer", 1);
+  const signal = option(options, "signal");
   checkBoolean(ordered, "ordered");
   checkCount(buffer, "buffer", 1);
   if (signal !== undefined) checkSignal(signal);
-  return { source, fn, ordered, buffer, signal };
+  return { source, fn, ordered, buffer, signal, priority: readPriority(options) };
+}
+
+function readPriority(options: Pick<TaskOptions, "priority"> | undefined): number {
+  if (options === undefined) return 0;
+  const priority = option(options, "priority", 0);
+  checkNumber(priority, "priority");
+  must(Number.isFinite(priority), "priority", "be a finite number", priority, RangeError);
+  return priority;
 }

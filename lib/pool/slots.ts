@@ -4,31 +4,11 @@
  *
  * @module
  */
-import type { WaitLimits } from "../internal/check.ts";
-import { hook, type Resource } from "../internal/hook.ts";
-import { WaitQueue } from "../internal/wait_queue.ts";
-import { grant, PlainWaiter, reject, reportGrant, type WaitedFor } from "../internal/waiter.ts";
-import { joinRateLimiter, type RateLimiter, startSoon } from "../rate_limiter.ts";
-
-/** A way to use a slot: the resource that is reported, the operation in messages, and its needs. */
-export interface SlotUse extends WaitedFor, Resource {
-  readonly kind: string;
-  /** Whether it needs a start as well: a map first pulls an item in a slot, without one. */
-  readonly needsStart: boolean;
-}
-
-/** One use of a slot, from its wait to its end. Once it has its slot, `registration` links the caller's signal to `controller`. */
-export class SlotCall extends PlainWaiter<void> {
-  declare readonly waitsFor: SlotUse;
-  readonly limits: WaitLimits | undefined;
-  /** Of the function's own signal, if it has one. */
-  controller: AbortController | undefined = undefined;
-
-  constructor(waitsFor: SlotUse, limits: WaitLimits | undefined) {
-    super(waitsFor);
-    this.limits = limits;
-  }
-}
+import { hook } from "../internal/hook.ts";
+import { timersEndWithRequest } from "../internal/platform.ts";
+import { grant, reject, reportGrant } from "../internal/waiter.ts";
+import { Lanes, type SlotCall } from "./lanes.ts";
+import { joinRateLimiter, type RateLimiter, serveAlong, startSoon } from "../rate_limiter.ts";
 
 export class Slots {
   // #queue.size > 0 implies that no slot is free, or that the first call waits for its start; exactly then #stopWaiting
@@ -37,18 +17,20 @@ export class Slots {
   #active = 0;
   #stopWaiting: (() => void) | undefined;
   readonly rate: RateLimiter | undefined;
-  readonly #queue: WaitQueue<void, SlotCall>;
+  readonly #onLeave: () => void;
+  readonly #queue: Lanes;
 
-  /** @param onLeave Called after cancelled calls have left the queue. */
-  constructor(limit: number, rate: RateLimiter | undefined, onLeave: () => void) {
+  /** @param onLeave Called after calls have left the queue without a slot. */
+  constructor(limit: number, rate: RateLimiter | undefined, maxWaiting: number, onLeave: () => void) {
     this.#limit = limit;
     this.rate = rate;
-    this.#queue = new WaitQueue({
+    this.#onLeave = onLeave;
+    this.#queue = new Lanes({
       afterLeave: () => {
         this.#serve();
         onLeave();
       },
-    });
+    }, maxWaiting);
   }
 
   get limit(): number {
@@ -70,30 +52,41 @@ export class Slots {
 
   /** Takes a slot, and a start if the call needs one, unless it has to wait. */
   tryTake(call: SlotCall): boolean {
-    if (this.#active >= this.#limit || this.#queue.size > 0) return false;
-    if (this.rate !== undefined && call.waitsFor.needsStart && !startSoon(this.rate)) return false;
-    this.#active++;
+    if (this.#active >= this.#limit || !this.#queue.isEmpty) return false;
+    this.#active++; // at once: an observer of the start may use the pool
+    if (this.rate !== undefined && call.use.needsStart) {
+      let isStarted = false;
+      try {
+        isStarted = startSoon(this.rate);
+      } finally {
+        if (!isStarted) this.#active--;
+      }
+      if (!isStarted) return false;
+    }
     if (hook !== undefined) reportGrant(call);
     return true;
   }
 
   /** Waits for what {@linkcode Slots.tryTake} did not get. Options are checked by now. */
   wait(call: SlotCall): Promise<void> {
-    const granted = this.#queue.wait(call, call.limits);
-    if (this.#stopWaiting === undefined && this.rate !== undefined) this.#serve();
+    const granted = this.#queue.wait(call);
+    if (this.rate !== undefined) {
+      this.#serve(); // also behind others: their clock may be gone
+      if (timersEndWithRequest) serveAlong(this.rate, call);
+    }
     return granted;
   }
 
   /** Frees the slot of `call`. */
   free(call: SlotCall): void {
     this.#active--;
-    if (hook !== undefined) hook.release(call.waitsFor, call);
-    if (this.#queue.size > 0) this.#serve();
+    if (hook !== undefined) hook.release(call.use, call);
+    if (!this.#queue.isEmpty) this.#serve();
   }
 
   /** Rejects all queued calls. */
   rejectQueued(reason: unknown): void {
-    this.#queue.drainWith((call) => reject(call, reason));
+    this.#queue.rejectAll(reason);
     this.#serve();
   }
 
@@ -101,23 +94,51 @@ export class Slots {
   #serve(hasStart = false): void {
     let next: SlotCall | undefined;
     while (this.#active < this.#limit && (next = this.#queue.peek()) !== undefined) {
-      if (this.rate !== undefined && next.waitsFor.needsStart && !hasStart && !startSoon(this.rate)) {
-        return this.#waitForStart(this.rate);
+      const { needsStart } = next.use;
+      if (this.rate !== undefined && needsStart && !hasStart) {
+        const { rate } = this;
+        try {
+          if (!startSoon(rate)) return this.#waitForStart(rate);
+        } catch (error) { // the rate limiter was cancelled
+          this.#queue.shift(next);
+          reject(next, error);
+          continue;
+        }
+        hasStart = true; // an observer of the start may have used the queue: look again
+        continue;
       }
-      hasStart = false;
+      if (needsStart) hasStart = false;
+      this.#active++; // first: leaving a foreign signal runs its code
       this.#queue.shift(next);
-      this.#active++;
       grant(next, undefined);
     }
     // Without a call that could use it, no start is waited for: it would be lost.
-    this.#stopWaiting?.();
+    const stop = this.#stopWaiting;
     this.#stopWaiting = undefined;
+    stop?.();
   }
 
+  /** Throws unless the invariants hold; for tests. */
+  assertSound(): void {
+    const [active, waiting] = [this.#active, this.waiting];
+    const mayWait = active >= this.#limit || this.#stopWaiting !== undefined;
+    if (active < 0 || waiting > 0 && !mayWait) throw new Error(`unsound pool: ${active} active, ${waiting} wait`);
+  }
+
+  /** Whoever is called back by the rate limiter may use the pool, so this is set before it is asked. */
   #waitForStart(rate: RateLimiter): void {
-    this.#stopWaiting ??= joinRateLimiter(rate, () => {
-      this.#stopWaiting = undefined;
-      this.#serve(true);
+    if (this.#stopWaiting !== undefined) return;
+    let isOver = false;
+    let leave: (() => void) | undefined = undefined as (() => void) | undefined;
+    const stop = this.#stopWaiting = () => {
+      isOver = true;
+      leave?.();
+    };
+    leave = joinRateLimiter(rate, (isStart) => {
+      if (this.#stopWaiting === stop) this.#stopWaiting = undefined;
+      this.#serve(isStart);
+      if (!isStart) this.#onLeave();
     });
+    if (isOver) leave?.();
   }
 }

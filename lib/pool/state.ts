@@ -6,12 +6,14 @@
 import { callIn } from "../internal/call_in.ts";
 import { type CancelRegistration, onCancel, reasonOf } from "../internal/cancellation.ts";
 import { named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
-import { WaitQueue } from "../internal/wait_queue.ts";
-import { describe, PlainWaiter, type WaitedFor } from "../internal/waiter.ts";
+import { isCancellation } from "../internal/is_cancellation.ts";
+import { WaitQueue, wakeAll } from "../internal/wait_queue.ts";
+import { describe, registrationOf, setRegistration, type WaitedFor, Waiter } from "../internal/waiter.ts";
 import { ClosedError } from "../errors.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
-import { Failures, isCancellation } from "./failures.ts";
-import { SlotCall, Slots, type SlotUse } from "./slots.ts";
+import { Failures, type TakenFailures } from "./failures.ts";
+import { SlotCall, type SlotUse } from "./lanes.ts";
+import { Slots } from "./slots.ts";
 import type { WaitOptions } from "../types.ts";
 
 /** A map as its pool sees it. */
@@ -27,7 +29,7 @@ export class PoolState {
   closed = false;
   readonly name: string | undefined;
   readonly slots: Slots;
-  readonly failures: Failures = new Failures();
+  readonly failures: Failures = new Failures(this);
   /** The ways to use a slot. */
   readonly creating: SlotUse;
   readonly running: SlotUse;
@@ -35,27 +37,28 @@ export class PoolState {
   /** A map that asks its source for an item. */
   readonly pulling: SlotUse;
   readonly #joining: WaitedFor;
-  readonly #joiners = new WaitQueue<readonly unknown[]>();
-  readonly #cancelled = new AbortController();
-  readonly #signal: AbortSignal = this.#cancelled.signal;
+  readonly #joiners = new WaitQueue<TakenFailures>();
+  /** Made when it is needed first: Cloudflare Workers forbids it at module scope. */
+  #cancelled: AbortController | undefined;
   /** One for each function that has a signal of its own. */
   readonly #controllers = new Set<AbortController>();
   readonly #maps = new Set<MapInProgress>();
 
-  constructor(limit: number, name: string | undefined, rate: RateLimiter | undefined) {
+  constructor(limit: number, name: string | undefined, rate: RateLimiter | undefined, maxWaiting: number) {
     this.name = name;
-    this.slots = new Slots(limit, rate, () => this.#checkIdle());
-    const use = (operation: string, needsStart = true): SlotUse => ({
+    this.slots = new Slots(limit, rate, maxWaiting, () => this.#checkIdle());
+    const use = (operation: string, needsStart = true, isMap = false): SlotUse => ({
       kind: "pool",
       name,
       operation: named(operation, name),
       group: this,
       needsStart,
+      isMap,
     });
-    this.creating = use(name === undefined ? "create task" : "create task in pool");
+    this.creating = { ...use(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = use("run in pool");
-    this.mapping = use("map in pool");
-    this.pulling = use("map in pool", false);
+    this.mapping = use("map in pool", true, true);
+    this.pulling = use("map in pool", false, true);
     this.#joining = describe(undefined, "join pool", name);
   }
 
@@ -72,14 +75,18 @@ export class PoolState {
     return limits;
   }
 
+  get title(): string {
+    return named("pool", this.name);
+  }
+
   /** The error of a `join` that cannot end well. */
   get cannotJoin(): string {
     return `Cannot ${this.#joining.operation}`;
   }
 
   /** A call that is about to wait for its slot. */
-  call(use: SlotUse, options: WaitOptions | undefined): SlotCall {
-    return new SlotCall(use, this.admit(use, options));
+  call(use: SlotUse, options: WaitOptions | undefined, priority: number): SlotCall {
+    return new SlotCall(use, this.admit(use, options), priority);
   }
 
   /** Waits for the slot of `call`, and for a turn in any case: no function is called synchronously. */
@@ -97,14 +104,14 @@ export class PoolState {
     throwIfAborted(limits);
     if (!needsOwn && limits?.signal === undefined) return this.#signal;
     const controller = call.controller = new AbortController();
-    if (limits?.signal !== undefined) call.registration = linked(limits.signal, controller);
+    if (limits?.signal !== undefined) setRegistration(call, linked(limits.signal, controller));
     this.#controllers.add(controller);
     return controller.signal;
   }
 
   /** Calls `fn` in the slot of `call`. */
   start<T>(call: SlotCall, fn: (signal: AbortSignal) => T): T {
-    // A function that listens gets a signal of its own, so that nothing is left on a shared one; making one costs 2 µs.
+    // A function that listens gets a signal of its own, so that nothing is left on a shared one; making one is slow.
     return callIn(call, fn, this.begin(call, fn.length > 0));
   }
 
@@ -112,7 +119,7 @@ export class PoolState {
   end(call: SlotCall): void {
     if (call.controller !== undefined) {
       this.#controllers.delete(call.controller);
-      call.registration?.end();
+      registrationOf(call)?.end();
     }
     this.free(call);
   }
@@ -133,13 +140,13 @@ export class PoolState {
 
   /** Whether a function that threw `error` ended because its own signal or the whole pool's had aborted. */
   isCancellation(error: unknown, signal: AbortSignal): boolean {
-    return isCancellation(error, signal) || isCancellation(error, this.#signal);
+    return isCancellation(error, signal) || (this.#cancelled !== undefined && isCancellation(error, this.#signal));
   }
 
   cancel(reason: unknown): void {
     if (this.#signal.aborted) return; // the first reason stays
     this.closed = true;
-    this.#cancelled.abort(reason);
+    this.#cancelled!.abort(reason);
     const cause = this.#signal.reason; // never undefined
     this.slots.rejectQueued(cause);
     for (const map of this.#maps) map.cancel(cause);
@@ -148,10 +155,19 @@ export class PoolState {
   }
 
   /** Resolves to the unobserved failures as soon as nothing runs and nothing is queued. */
-  async join(options: WaitOptions | undefined): Promise<readonly unknown[]> {
+  async join(options: WaitOptions | undefined): Promise<TakenFailures> {
     const limits = readWaitOptions(options);
     throwIfAborted(limits);
-    return this.#isIdle ? this.failures.take() : await this.#joiners.wait(new PlainWaiter(this.#joining), limits);
+    return this.#isIdle ? this.failures.take() : await this.#joiners.wait(new Waiter(this.#joining), limits);
+  }
+
+  /** Whether a call of `join` waits. */
+  get isJoined(): boolean {
+    return this.#joiners.size > 0;
+  }
+
+  get #signal(): AbortSignal {
+    return (this.#cancelled ??= new AbortController()).signal;
   }
 
   get #isIdle(): boolean {
@@ -160,7 +176,7 @@ export class PoolState {
 
   #checkIdle(): void {
     // All calls of join get the failures; with none, the failures stay for the next.
-    if (this.#joiners.size > 0 && this.#isIdle) this.#joiners.wakeAll(this.failures.take());
+    if (this.#joiners.size > 0 && this.#isIdle) wakeAll(this.#joiners, this.failures.take());
   }
 }
 

@@ -6,12 +6,14 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { show } from "../internal/show.ts";
-import type { SlotCall } from "./slots.ts";
+import type { SlotCall } from "./lanes.ts";
 import type { PoolState } from "./state.ts";
 
 /**
- * The state of a {@linkcode Task}. "cancelled" means that its function has ended by throwing the reason with which it was
- * cancelled. Until it ends it is "running"; if it ends otherwise it is "fulfilled" or "rejected".
+ * The state of a {@linkcode Task}. "cancelled" means that its signal has aborted and its function has ended with the
+ * cancellation itself: the signal's reason, an error that has it as its `cause`, or an AbortError (by `name`, or by the
+ * `code` "ABORT_ERR" or "ERR_CANCELED") without another cause. Until it ends it is "running"; if it ends otherwise it is
+ * "fulfilled" or "rejected".
  */
 export type TaskStatus = "running" | "fulfilled" | "rejected" | "cancelled";
 
@@ -41,10 +43,8 @@ export interface Task<T> {
 }
 
 export class RunningTask<T> implements Task<T> {
-  static readonly name = "Task";
-
   static {
-    show(RunningTask, ["status"]);
+    show(RunningTask, "Task", ["status"]);
   }
 
   #status: TaskStatus = "running";

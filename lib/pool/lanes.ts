@@ -1,0 +1,117 @@
+/**
+ * The calls of a pool and their queue: a lane for each priority in use, the greatest first. Invariant: the lanes fall in priority; the one
+ * of priority 0 is always there, any other one only while calls wait in it, or until the next look.
+ *
+ * @module
+ */
+import { type QueueOwner, refuse, WaitQueue } from "../internal/wait_queue.ts";
+import { reject, type WaitedFor, Waiter } from "../internal/waiter.ts";
+import type { WaitLimits } from "../internal/check.ts";
+import type { Resource } from "../internal/hook.ts";
+
+/** A way to use a slot: the resource that is reported, the operation in messages, and its needs. */
+export interface SlotUse extends WaitedFor, Resource {
+  readonly kind: string;
+  /** Whether it needs a start as well: a map first pulls an item in a slot, without one. */
+  readonly needsStart: boolean;
+  /** Whether it is for an item of a map, which is never refused: the item waits in its source. */
+  readonly isMap: boolean;
+}
+
+/** One use of a slot, from its wait to its end. Once it has its slot, `registration` links the caller's signal to `controller`. */
+export class SlotCall extends Waiter<void> {
+  readonly use: SlotUse;
+  readonly limits: WaitLimits | undefined;
+  readonly priority: number;
+  /** Of the function's own signal, if it has one. */
+  controller: AbortController | undefined = undefined;
+
+  constructor(use: SlotUse, limits: WaitLimits | undefined, priority: number) {
+    super(use);
+    this.use = use;
+    this.limits = limits;
+    this.priority = priority;
+  }
+}
+
+interface Lane {
+  readonly priority: number;
+  readonly queue: WaitQueue<void, SlotCall>;
+}
+
+export class Lanes {
+  readonly #owner: QueueOwner;
+  readonly #most: number;
+  readonly #lanes: Lane[];
+  /** The lane of the call that `peek` has just returned. */
+  #first: Lane;
+
+  /** @param most The most calls that may wait in all lanes together, apart from those that are spared. */
+  constructor(owner: QueueOwner, most: number) {
+    this.#owner = owner;
+    this.#most = most;
+    this.#first = { priority: 0, queue: new WaitQueue(owner) };
+    this.#lanes = [this.#first];
+  }
+
+  /** The number of calls that wait. */
+  get size(): number {
+    let size = 0;
+    for (let i = 0; i < this.#lanes.length; i++) size += this.#lanes[i]!.queue.size; // quicker than `reduce`
+    return size;
+  }
+
+  get isEmpty(): boolean {
+    return this.size === 0;
+  }
+
+  /** Joins the end of the lane of that priority. */
+  wait(call: SlotCall): Promise<void> {
+    const isFull = !call.use.isMap && this.#most < Infinity && call.limits?.timeout !== 0 && this.size >= this.#most;
+    return isFull ? refuse(call, this.size) : this.#lane(call.priority).queue.wait(call, call.limits);
+  }
+
+  /** The first call of the first lane that has one. It stays in the queue. */
+  peek(): SlotCall | undefined {
+    for (let i = 0; i < this.#lanes.length; i++) {
+      const lane = this.#lanes[i]!;
+      const call = lane.queue.peek();
+      if (call !== undefined) {
+        this.#first = lane;
+        return call;
+      }
+      if (lane.priority === 0) continue;
+      // A foreign signal that was asked may have changed the lanes: find it again, and begin again.
+      const index = this.#lanes.indexOf(lane);
+      if (index >= 0) this.#lanes.splice(index, 1);
+      i = -1;
+    }
+    return this.isEmpty ? undefined : this.peek(); // it may have added a lane before these as well
+  }
+
+  /** Removes the call that {@linkcode peek} has just returned. */
+  shift(call: SlotCall): void {
+    this.#first.queue.shift(call);
+  }
+
+  /** Rejects all calls, once all have left. */
+  rejectAll(reason: unknown): void {
+    const queues = this.#lanes.map(({ queue }) => queue);
+    for (const queue of queues) queue.cancelAborted();
+    for (const call of queues.flatMap((queue) => queue.takeAll())) reject(call, reason);
+  }
+
+  #lane(priority: number): Lane {
+    let low = 0;
+    for (let high = this.#lanes.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if (this.#lanes[middle]!.priority > priority) low = middle + 1;
+      else high = middle;
+    }
+    const found = this.#lanes[low];
+    if (found?.priority === priority) return found;
+    const lane = { priority, queue: new WaitQueue<void, SlotCall>(this.#owner) };
+    this.#lanes.splice(low, 0, lane);
+    return lane;
+  }
+}
