@@ -4,9 +4,12 @@
  * @module
  */
 import { checkFunction, checkOptions, must } from "../internal/check.ts";
-import { bunAbilities, type BunServerLike, denoAbilities, type DenoServerLike, FetchServer } from "./fetch/server.ts";
+import { bunAbilities, type BunServerLike } from "./fetch/bun.ts";
+import type { FetchCalls } from "./fetch/calls.ts";
+import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
+import { FetchServer } from "./fetch/server.ts";
 import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./node/server.ts";
-import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
+import type { ShutdownState } from "./shutdown_state.ts";
 
 /** A server that {@linkcode GracefulShutdown.attach} takes: of node:http(s), node:http2, Deno.serve or Bun.serve. */
 export type ServerLike = NodeServerLike | DenoServerLike | BunServerLike;
@@ -35,18 +38,21 @@ export function checkAttach(state: ShutdownState, server: unknown, options: Atta
 }
 
 /** Ties the server to `state`. */
-export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
+export function attachTo(
+  state: ShutdownState,
+  calls: FetchCalls,
+  server: ServerLike,
+  label: AttachOptions["label"],
+): void {
   owners.set(server, state);
   state.atEnd.push(() => owners.delete(server));
-  const attached = attachedServer(state, server, label);
+  const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
+  const attached = abilities === undefined
+    ? new NodeServer(state, server as NodeServerLike, label)
+    : new FetchServer(state, calls, abilities);
   state.servers.push(attached);
   if (state.phase !== "serving") attached.begin();
   if (state.listenersClosed) attached.stopListening();
-}
-
-function attachedServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): AttachedServer {
-  if ("emit" in server) return new NodeServer(state, server, label);
-  return new FetchServer(state, "shutdown" in server ? denoAbilities(server) : bunAbilities(server));
 }
 
 /** Whether it is attached already. */
@@ -60,22 +66,52 @@ function isServer(value: unknown): value is ServerLike {
     return has(value, "close") && (has(value, "closeAllConnections") || has(value, "updateSettings"));
   }
   // The apps of some frameworks can be stopped, too.
-  return (has(value, "shutdown") || has(value, "stop")) && !has(value, "listen") && !isObject(value, "listener");
+  const isApp = has(value, "listen") || has(value, "executeOperation") || isObject(value, "listener");
+  return (has(value, "shutdown") || has(value, "stop")) && !isApp;
 }
+
+const WRAP = "wrap its fetch by handler()";
+const GRPC = "close it by shutdown.onShutdown(() => new Promise((ended) => server.tryShutdown(ended)))";
+
+/** A framework, the methods and the objects by which its app is known, and the remedy; the first that fits counts. */
+const REMEDIES = `
+NestJS | getHttpServer | | pass app.getHttpServer(), and close by shutdown.defer(() => app.close())
+@grpc/grpc-js | tryShutdown | | ${GRPC}
+Apollo Server | executeOperation | | pass the server of node:http, and close by shutdown.defer(() => apollo.stop())
+Fastify | inject addHook | server | pass its property server: shutdown.attach(app.server)
+hapi | inject route | listener | pass its property listener, and close by shutdown.defer(() => server.stop())
+| then | | await the promise, and pass the server
+Elysia | fetch handle onStop | | ${WRAP}: shutdown.attach(Bun.serve({ fetch: shutdown.handler(app.fetch) }))
+srvx on Node | serve fetch | node | pass its property node.server
+srvx on Deno | serve fetch | deno | pass its property deno.server, and ${WRAP}
+srvx on Bun | serve fetch | bun | pass its property bun.server, and ${WRAP}
+srvx | serve fetch | options | ${WRAP}, and pass its property node.server, deno.server or bun.server
+h3 | fetch handler | config | ${WRAP}, and pass the server that serves it, or with serve() its node.server
+h3 | handler use | options | pass the server of createServer(toNodeListener(app))
+Hono | fetch basePath | | ${WRAP}, and pass the server of Deno.serve, Bun.serve or serve()
+| | server | pass its property server
+| | listener | pass its property listener
+| | httpServer | pass its property httpServer
+| getConnections | | count the connections of a server of node:net or node:tls by track()
+| handleUpgrade | | pass the server of node:http that it runs on
+| listen | | pass the server that app.listen returns
+| fetch | | ${WRAP}, and pass the server that serves it
+`;
 
 /** How to mend a call with something else. */
 function hint(value: unknown): string {
-  if (typeof value === "function") return "pass the server that app.listen returns";
-  if (typeof value !== "object" || value === null) return "pass the server itself";
-  if (has(value, "then")) return "await the promise, and pass the server";
-  for (const name of ["server", "listener", "httpServer"]) {
-    if (isObject(value, name)) return `pass its property ${name}`;
+  if (typeof value === "function" && !has(value, "fetch")) return "pass the server that app.listen returns";
+  const app = Object(value) as object;
+  for (const line of REMEDIES.trim().split("\n")) {
+    const [framework = "", methods = "", objects = "", remedy = ""] = line.split(/ *[|] */);
+    const fits = words(methods).every((name) => has(app, name)) && words(objects).every((name) => isObject(app, name));
+    if (fits) return framework === "" ? remedy : `with ${framework}, ${remedy}`;
   }
-  if (has(value, "getConnections")) return "count the connections of a server of node:net or node:tls by track()";
-  if (has(value, "handleUpgrade")) return "pass the server of node:http that it runs on";
-  if (has(value, "listen")) return "pass the server that app.listen returns";
-  if (has(value, "fetch")) return "wrap its fetch by handler(), and pass the server that serves it";
   return "pass the server itself";
+}
+
+function words(text: string): string[] {
+  return text === "" ? [] : text.split(" ");
 }
 
 function has(value: object, method: string): boolean {

@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { printable } from "../internal/check.ts";
 import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
+import { isCancellation } from "../internal/is_cancellation.ts";
 import type { Step } from "./shutdown_state.ts";
 import { TimeoutError } from "../errors.ts";
 
@@ -15,7 +17,7 @@ export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Prom
     try {
       await bounded(step, forced);
     } catch (error) {
-      errors.push(error);
+      if (!isCancellation(error, forced)) errors.push(error);
     }
   }
   return errors;
@@ -24,7 +26,7 @@ export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Prom
 /** A step that begins after the time is over still has one turn of the event loop. */
 function bounded(step: Step, forced: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const expire = () => reject(new TimeoutError(`Cannot finish ${step.label}: the time is over`));
+    const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the time is over`));
     let registration: CancelRegistration;
     const lastTurn = () => void (registration = onCancel({ timeout: 1 }, expire));
     if (forced.aborted) lastTurn();

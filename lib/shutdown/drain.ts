@@ -5,32 +5,32 @@
  */
 import { Event } from "../event.ts";
 import { pause } from "../internal/cancellation.ts";
-import type { ResponseTracker } from "./fetch/response_tracker.ts";
+import type { FetchCalls } from "./fetch/calls.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
 /** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
 const POLL = 10;
 
-/** Returns the labels of what had to be cut. */
-export async function drain(state: ShutdownState, tracker: ResponseTracker): Promise<string[]> {
+/** Waits for the work in flight, then for the servers' connections. Returns the labels of what had to be cut. */
+export async function drain(state: ShutdownState, calls: FetchCalls): Promise<string[]> {
   const { servers } = state;
   const over = new AbortController();
   void poll(over.signal, () => {
-    tracker.sweep();
+    calls.sweep();
     for (const server of servers) state.attempt(() => server.sweep());
   });
   try {
-    await emptied(state, tracker);
+    await emptied(state, calls);
+    // While some close, more work may be tracked, and more servers attached.
     for (let known = 0; known < servers.length;) {
       const more = servers.slice(known);
       known = servers.length;
       await closed(state, more);
-      // Meanwhile more work may have been tracked, and more servers attached.
-      await emptied(state, tracker);
+      await emptied(state, calls);
     }
-    return [];
-  } catch {
-    tracker.sweep();
+    return state.labels(state.cut);
+  } catch { // it is forced: nothing else rejects
+    calls.sweep();
     return cut(state, servers);
   } finally {
     over.abort();
@@ -41,9 +41,9 @@ async function poll(over: AbortSignal, sweep: () => void): Promise<void> {
   for (; !over.aborted; await pause(POLL, over)) sweep();
 }
 
-async function emptied({ inFlight, forcing }: ShutdownState, tracker: ResponseTracker): Promise<void> {
-  tracker.sweep();
-  while (inFlight.size > 0) await inFlight.wait({ signal: forcing.signal });
+async function emptied({ inFlight, forcing }: ShutdownState, calls: FetchCalls): Promise<void> {
+  calls.sweep();
+  await inFlight.empty(forcing.signal);
 }
 
 async function closed(state: ShutdownState, servers: readonly AttachedServer[]): Promise<void> {
@@ -54,8 +54,9 @@ async function closed(state: ShutdownState, servers: readonly AttachedServer[]):
 }
 
 function cut(state: ShutdownState, servers: readonly AttachedServer[]): string[] {
-  const labels = state.labels();
-  for (const entry of [...state.inFlight]) state.attempt(entry.cut);
+  for (const entry of state.inFlight) state.cut.add(entry);
+  const labels = state.labels(state.cut);
+  for (const entry of [...state.inFlight]) state.attempt(() => entry.cut?.());
   for (const server of servers) state.attempt(() => labels.push(...server.cut()));
   return labels;
 }

@@ -5,28 +5,27 @@
  */
 import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { ResponseTracker } from "./fetch/response_tracker.ts";
+import { FetchCalls } from "./fetch/calls.ts";
 import { checkBoolean, checkFunction, checkOptions } from "../internal/check.ts";
-import {
-  checkLabel,
-  type GracefulShutdownOptions,
-  type ShutdownReport,
-  type ShutdownSettings,
-  shutdownSettings,
-} from "./options.ts";
+import { checkLabel, type GracefulShutdownOptions, type ShutdownSettings, shutdownSettings } from "./options.ts";
 import { listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
+import type { ShutdownReport } from "./report.ts";
 import { ShutdownState } from "./shutdown_state.ts";
+import { countShutdown, warnForced } from "./warnings.ts";
 import { checkWork, countWork } from "./work.ts";
 import { checkWebSocket, countWebSocket, type WebSocketLike } from "./web_socket.ts";
 import { ClosedError } from "../errors.ts";
+import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
 
 export type { AttachOptions, ServerLike } from "./attach.ts";
 export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
-export type { BunServerLike, DenoServerLike } from "./fetch/server.ts";
+export type { BunServerLike } from "./fetch/bun.ts";
+export type { DenoServerLike } from "./fetch/deno.ts";
 export type { NodeRequestLike, NodeServerLike } from "./node/server.ts";
-export type { GracefulShutdownOptions, ShutdownReport } from "./options.ts";
+export type { GracefulShutdownOptions } from "./options.ts";
+export type { ShutdownReport } from "./report.ts";
 export type { WebSocketLike } from "./web_socket.ts";
 
 /**
@@ -46,15 +45,18 @@ export type { WebSocketLike } from "./web_socket.ts";
  * still in flight is cut. `debounce` distinguishes the second signal from an echo of the first. A third one has the
  * system's default effect.
  *
- * It never exits the process: do so after {@linkcode GracefulShutdown.finished}. Not for cancelling one piece of work (that
+ * It never exits the process: do so after {@linkcode GracefulShutdown.finished} by `process.exit(ok ? 0 : 1)`. A process that
+ * is still there 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. Not for cancelling one piece of work (that
  * is an `AbortController`), nor for limiting concurrency (that is {@linkcode Pool}).
  *
  * Limits of the platforms. Deno.serve (2.9) breaks uploads in progress when it stops listening, so there the listener
  * is closed as soon as the uploads that have begun are in, or answered if they are read as a stream; while uploads keep
- * overlapping it stays open. The same holds for node:http on Deno. Deno.serve and Bun.serve close idle connections
+ * overlapping it stays open. Deno.serve and Bun.serve close idle connections
  * themselves, at once, and with them requests that they have not read yet. Requests that a client sends without waiting
  * for the answers (pipelining) are all answered by node:http, and as far as the platform does so by Deno.serve and
  * Bun.serve. node:http on Bun forgets silent connections instead of closing them.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -71,13 +73,13 @@ export type { WebSocketLike } from "./web_socket.ts";
  * ```
  */
 export class GracefulShutdown implements AsyncDisposable {
-  // Deno and Bun report late what they have sent: #tracker.sweep() comes before every look at the work in flight.
+  // Deno and Bun report late what they have sent: #calls.sweep() comes before every look at the work in flight.
   readonly #settings: ShutdownSettings;
   readonly #state: ShutdownState;
-  readonly #tracker: ResponseTracker;
+  readonly #calls: FetchCalls;
   readonly #ignoreSignals: () => void;
-  /** When the first OS signal arrived; on the monotonic clock. */
-  #signalledAt: number | undefined;
+  /** The first OS signal that arrived, and when; on the monotonic clock. */
+  #first: { readonly name: string; readonly at: number } | undefined;
   #started: boolean;
   #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
 
@@ -85,7 +87,8 @@ export class GracefulShutdown implements AsyncDisposable {
   readonly finished: Promise<ShutdownReport>;
 
   static {
-    show(GracefulShutdown, ["ready", "active", "labels"]);
+    setDisposal(GracefulShutdown);
+    show(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
   }
 
   /**
@@ -98,9 +101,10 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   constructor(options?: GracefulShutdownOptions) {
     this.#settings = shutdownSettings(options);
+    countShutdown();
     this.#started = this.#settings.ready;
     this.#state = new ShutdownState(this.#settings);
-    this.#tracker = new ResponseTracker(this.#state);
+    this.#calls = new FetchCalls(this.#state);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
     this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#receive(name));
     this.#state.atEnd.push(this.#ignoreSignals);
@@ -108,12 +112,12 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** Aborts when shutdown is requested, with `request`'s reason or an AbortError that names the OS signal. */
   get signal(): AbortSignal {
-    return this.#state.ending.signal;
+    return this.#state.signal;
   }
 
   /** Aborts when the grace time is over or a second OS signal arrives: the work in flight is cut. */
   get forced(): AbortSignal {
-    return this.#state.forcing.signal;
+    return this.#state.forced;
   }
 
   /**
@@ -131,13 +135,13 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** The number of requests, tasks and WebSockets in flight. */
   get active(): number {
-    this.#tracker.sweep();
+    this.#calls.sweep();
     return this.#state.inFlight.size;
   }
 
   /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
-    this.#tracker.sweep();
+    this.#calls.sweep();
     return this.#state.labels();
   }
 
@@ -148,7 +152,7 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   request(reason?: unknown): void {
     if (this.#state.phase !== "serving") return;
-    this.#resolve(runSequence(this.#state, this.#settings, this.#tracker, reason));
+    this.#resolve(runSequence(this.#state, this.#settings, this.#calls, reason));
   }
 
   /**
@@ -197,8 +201,8 @@ export class GracefulShutdown implements AsyncDisposable {
     checkFetchHandler(fetchHandler);
     checkOptions(options);
     if (options?.label !== undefined) checkFunction(options.label, "label");
-    this.#state.used = true;
-    return countingHandler(this.#state, this.#tracker, fetchHandler, options?.label);
+    this.#state.used = this.#calls.wrapped = true;
+    return countingHandler(this.#state, this.#calls, fetchHandler, options?.label);
   }
 
   /**
@@ -219,7 +223,7 @@ export class GracefulShutdown implements AsyncDisposable {
     const state = this.#state;
     checkAttach(state, server, options);
     this.#use("attach server");
-    if (!isAttached(server)) attachTo(state, server, options?.label);
+    if (!isAttached(server)) attachTo(state, this.#calls, server, options?.label);
     return server;
   }
 
@@ -243,9 +247,10 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Registers a callback for the moment at which the listeners are closed, after `delay`: the place for a framework's own
-   * close (`app.close()`, `io.close()`), which ends its WebSockets. All callbacks run side by side and are in flight until
-   * they end. If one rejects, its error is in the report. After that moment a callback is called immediately.
+   * Registers a callback for the moment at which the listeners are closed, after `delay`: the place for what ends WebSockets
+   * (`io.close()`). A framework's close that also ends what handlers use (NestJS, Apollo Server, hapi) belongs into
+   * {@linkcode GracefulShutdown.defer}. All callbacks run side by side and are in flight until
+   * they end. If one rejects, its error is in the report, unless it says only that `forced` cancelled it. After that moment a callback is called immediately.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
@@ -262,8 +267,9 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Adds a clean-up step. Steps run after the drain, last one first, one after the other, each bounded by the rest of the
-   * grace time; one that fails keeps no other from running, and its error is in the report.
+   * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, last one
+   * first, one after the other, each bounded by the rest of the grace time; one that fails keeps no other from running, and
+   * its error is in the report, unless it says only that `forced` cancelled it.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the error if it does not end in time. Default: the function's name.
@@ -289,12 +295,16 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   #receive(name: string): void {
-    if (this.#signalledAt === undefined) {
-      this.#signalledAt = performance.now();
+    const first = this.#first;
+    if (first === undefined) {
+      this.#first = { name, at: performance.now() };
       return this.request(new DOMException(`Shutdown requested: ${name}`, "AbortError"));
     }
-    if (performance.now() - this.#signalledAt < this.#settings.debounce) return;
+    const since = performance.now() - first.at;
+    if (since < this.#settings.debounce) return;
     this.#ignoreSignals();
+    const { labels } = this;
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
+    warnForced(name, first.name, since, labels);
   }
 }

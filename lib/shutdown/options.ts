@@ -1,10 +1,18 @@
 /**
- * The options of GracefulShutdown, and its report.
+ * The options of GracefulShutdown.
  *
  * @module
  */
-import { checkBoolean, checkInteger, checkOptions, checkString, checkTimeout, must } from "../internal/check.ts";
-import { checkSignalNames, inTerminal } from "./os_signals.ts";
+import {
+  checkBoolean,
+  checkInteger,
+  checkOptions,
+  checkString,
+  checkTimeout,
+  must,
+  option,
+} from "../internal/check.ts";
+import { checkSignalNames } from "./os_signals.ts";
 
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
@@ -16,8 +24,8 @@ export interface GracefulShutdownOptions {
   /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
   readonly signals?: readonly string[] | undefined;
   /**
-   * For how long after the first OS signal another one counts as its echo and does not force: `deno task`, `bun run` and the
-   * like pass on a signal that the process received itself. Default: 250 in a terminal (when stderr is one), else 0.
+   * For how long after the first OS signal another one counts as the same, sent on by a wrapper (dumb-init, `deno task`,
+   * `npm start`, `node --watch`) or by a framework, and does not force. Default: 250.
    */
   readonly debounce?: number | undefined;
   /**
@@ -38,22 +46,6 @@ export interface GracefulShutdownOptions {
   readonly ready?: boolean | undefined;
 }
 
-/** The outcome of a shutdown. */
-export interface ShutdownReport {
-  /** The argument of `request`, or an AbortError that names the OS signal. */
-  readonly reason: unknown;
-  /** Whether all work in flight ended without being cut. */
-  readonly drained: boolean;
-  /** The labels of the work that was cut. */
-  readonly remaining: readonly string[];
-  /** ms from the first signal to the end. */
-  readonly elapsed: number;
-  /** The errors of callbacks and clean-up steps, with a TimeoutError for each step that did not end in time. */
-  readonly errors: readonly unknown[];
-  /** Whether it was drained without errors. For the exit code: `process.exit(ok ? 0 : 1)`. */
-  readonly ok: boolean;
-}
-
 /** The options with every default filled in. */
 export type ShutdownSettings = {
   readonly [K in keyof GracefulShutdownOptions]-?: NonNullable<GracefulShutdownOptions[K]>;
@@ -62,8 +54,14 @@ export type ShutdownSettings = {
 /** Checks the options and fills in the defaults. */
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
   checkOptions(options);
-  const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100, retryAfter = 1_000 } = options ?? {};
-  const { debounce = inTerminal() ? 250 : 0, late = "serve", ready = true } = options ?? {};
+  const grace = option(options, "grace", 10_000);
+  const signals = option(options, "signals", ["SIGINT", "SIGTERM"] as const);
+  const delay = option(options, "delay", 0);
+  const idle = option(options, "idle", 100);
+  const retryAfter = option(options, "retryAfter", 1_000);
+  const debounce = option(options, "debounce", 250);
+  const late = option(options, "late", "serve");
+  const ready = option(options, "ready", true);
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
   checkTimeout(debounce, "debounce");

@@ -4,13 +4,7 @@
  * @module
  */
 import { must } from "../internal/check.ts";
-
-/** The part of `process` that Deno, Node and Bun have in common. */
-interface SignalSource {
-  readonly stderr?: { readonly isTTY?: boolean };
-  on(name: string, listener: () => void): unknown;
-  off(name: string, listener: () => void): unknown;
-}
+import { currentProcess } from "../internal/platform.ts";
 
 /** Signals of Linux, macOS and Windows. Node and Bun would accept a misspelt name, and never receive it. */
 const KNOWN = new Set(
@@ -31,19 +25,14 @@ export function checkSignalNames(value: unknown): asserts value is readonly stri
   }
 }
 
-/** Whether the process was started in a terminal. */
-export function inTerminal(): boolean {
-  return process()?.stderr?.isTTY === true;
-}
-
 /**
  * Calls `listener` at each of these signals instead of the system's default effect, until the returned function is
  * called; then they have their default effect again. Listening does not keep the process alive.
  */
 export function listenToSignals(names: readonly string[], listener: (name: string) => void): () => void {
-  const source = process();
-  if (typeof source?.on !== "function" || typeof source.off !== "function") return () => {};
-  const { on, off } = source as SignalSource;
+  const source = currentProcess();
+  const { on, off } = source ?? {};
+  if (typeof on !== "function" || typeof off !== "function") return () => {};
   const stops: (() => void)[] = [];
   const stop = () => stops.splice(0).forEach((each) => each());
   try {
@@ -58,8 +47,4 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
     throw error;
   }
   return stop;
-}
-
-function process(): Partial<SignalSource> | undefined {
-  return (globalThis as { process?: Partial<SignalSource> }).process;
 }

@@ -6,61 +6,63 @@
 import { acceptQueueEmpty } from "./accept_queue.ts";
 import { cleanUp } from "./clean_up.ts";
 import { drain } from "./drain.ts";
-import type { ResponseTracker } from "./fetch/response_tracker.ts";
+import { Task } from "./in_flight.ts";
+import type { FetchCalls } from "./fetch/calls.ts";
 import { onCancel } from "../internal/cancellation.ts";
-import type { ShutdownReport, ShutdownSettings } from "./options.ts";
+import type { ShutdownSettings } from "./options.ts";
+import { report, type ShutdownReport } from "./report.ts";
 import type { ShutdownState, Step } from "./shutdown_state.ts";
-import { warnIfNotAttached } from "./warnings.ts";
+import { warnIfItStays, warnIfNotTied, whenPrinted } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
 
 /** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
 export async function runSequence(
   state: ShutdownState,
   { grace, delay }: ShutdownSettings,
-  tracker: ResponseTracker,
+  calls: FetchCalls,
   reason: unknown,
 ): Promise<ShutdownReport> {
   const started = performance.now();
   const limit = onCancel({ timeout: grace }, () => {
+    calls.sweep();
     state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
   });
-  tracker.sweep(); // which answers are complete decides how servers stop listening
-  const isBusy = () => state.servers.some((server) => server.isBusy());
+  calls.sweep(); // which answers are complete decides how servers stop listening
+
   state.phase = delay === 0 ? "draining" : "delaying";
   for (const server of state.servers) server.begin();
-  const atOnce = delay === 0 && !isBusy();
+  // The system refuses new connections before the first listener of `signal` runs, unless some are still to be accepted.
+  const atOnce = delay === 0 && !isBusy(state);
   if (atOnce) stopListening(state);
-  notify(state, reason);
+  notify(state, calls, reason);
   if (!atOnce) {
     await state.pause(delay);
     state.phase = "draining";
-    if (isBusy()) await acceptQueueEmpty(() => state.servers.reduce((sum, { accepted }) => sum + accepted, 0));
+    if (isBusy(state)) await acceptQueueEmpty(() => state.servers.reduce((sum, { accepted }) => sum + accepted, 0));
     stopListening(state);
   }
   startCallbacks(state);
-  const remaining = await drain(state, tracker);
+
+  const remaining = await drain(state, calls);
   state.phase = "closed";
-  state.errors.push(...await cleanUp(state.steps, state.forcing.signal));
+
+  state.errors.push(...await cleanUp(state.steps, state.forced));
   limit.end();
   for (const undo of state.atEnd) undo();
-  const drained = remaining.length === 0;
-  const errors = [...state.errors];
-  const elapsed = performance.now() - started;
-  return {
-    reason: state.ending.signal.reason,
-    drained,
-    remaining,
-    elapsed,
-    errors,
-    ok: drained && errors.length === 0,
-  };
+  await whenPrinted();
+  warnIfItStays();
+  return report(state, remaining, performance.now() - started);
 }
 
 /** Calls a callback of onShutdown(); it is in flight until it ends. */
 export function startCallback(state: ShutdownState, { fn, label }: Step): void {
-  const entry = { label };
+  const entry = new Task(label);
   state.inFlight.add(entry);
-  void state.attemptLater(() => fn(state.forcing.signal)).then(() => state.inFlight.delete(entry));
+  void state.attemptLater(() => fn(state.forced)).then(() => state.inFlight.delete(entry));
+}
+
+function isBusy({ servers }: ShutdownState): boolean {
+  return servers.some((server) => server.isBusy());
 }
 
 function stopListening(state: ShutdownState): void {
@@ -69,11 +71,11 @@ function stopListening(state: ShutdownState): void {
 }
 
 /** Work that is added from here on sees the phase. */
-function notify(state: ShutdownState, reason: unknown): void {
+function notify(state: ShutdownState, calls: FetchCalls, reason: unknown): void {
   const inFlight = [...state.inFlight];
   state.ending.abort(reason);
-  for (const entry of inFlight) if (state.inFlight.has(entry)) state.attempt(entry.onShutdown);
-  warnIfNotAttached(state);
+  for (const entry of inFlight) if (entry.isListed) state.attempt(() => entry.onShutdown?.());
+  warnIfNotTied(state, calls);
 }
 
 function startCallbacks(state: ShutdownState): void {

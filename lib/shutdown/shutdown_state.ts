@@ -4,18 +4,9 @@
  * @module
  */
 import { onCancel } from "../internal/cancellation.ts";
-import { Arrivals } from "./accept_queue.ts";
-import { SetEvent } from "../set_event.ts";
-
-/** A piece of work that the drain waits for. */
-export interface InFlight {
-  /** Its name in the report if it has to be cut. */
-  label: string;
-  /** Notifies it that shutdown was requested. */
-  onShutdown?: () => void;
-  /** Ends it, because the shutdown is forced. */
-  cut?: () => void;
-}
+import { isCancellation } from "../internal/is_cancellation.ts";
+import { allowManyListeners } from "../internal/platform.ts";
+import { type InFlight, WorkInFlight } from "./in_flight.ts";
 
 /**
  * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the listeners
@@ -25,6 +16,8 @@ export type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
+  /** The request that it counts, and is passing to its listeners at this moment. */
+  readonly dispatching?: InFlight | undefined;
   /** Number of connections that were accepted so far, where it is known. */
   readonly accepted: number;
   /** Whether new connections are likely to be arriving at this moment. */
@@ -37,6 +30,8 @@ export interface AttachedServer {
   sweep(): void;
   /** Resolves when the last connection is closed. Called while nothing is in flight. */
   close(): Promise<void>;
+  /** Whether requests go past `handler`, by which alone they are counted. Asked at the signal. */
+  isUncounted?(): boolean;
   /** Closes what is still open at once. Returns labels for connections that are not in flight and yet were cut. */
   cut(): string[];
 }
@@ -51,11 +46,10 @@ export interface Step {
 export class ShutdownState {
   // phase only goes forward. phase !== "serving" implies ending.signal.aborted or about to be, in the same step.
   phase: Phase = "serving";
-  readonly ending: AbortController = new AbortController();
-  readonly forcing: AbortController = new AbortController();
-  readonly inFlight: SetEvent<InFlight> = new SetEvent();
-  /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the work in flight. */
-  readonly uploads: SetEvent<Request> = new SetEvent();
+  // Made when they are needed first: Cloudflare Workers forbids it at module scope.
+  #ending: AbortController | undefined;
+  #forcing: AbortController | undefined;
+  readonly inFlight: WorkInFlight = new WorkInFlight();
   readonly servers: AttachedServer[] = [];
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
@@ -66,12 +60,8 @@ export class ShutdownState {
   readonly atEnd: (() => void)[] = [];
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
-  /** The requests that the handler was called with and no attached server counts. */
-  readonly handled: Arrivals = new Arrivals();
-  /** Answers of the handler that are still being sent and let their connections live. */
-  readonly keepingAlive: Set<InFlight> = new Set();
-  /** Time of the last complete answer of the handler that let its connection live; on the monotonic clock. */
-  keptAliveAt: number = -Infinity;
+  /** The work that was in flight when the shutdown was forced: it is cut, also if it ends by itself at once. */
+  readonly cut: Set<InFlight> = new Set();
   /** Whether the attached servers were asked to stop listening. */
   listenersClosed = false;
   /** Errors for the report. */
@@ -81,8 +71,6 @@ export class ShutdownState {
   /** Value of the Retry-After header. */
   readonly retryAfter: string;
   readonly #refusesLate: boolean;
-  /** The request that an attached node:http server is passing to its listeners at this moment. */
-  dispatching: InFlight | undefined = undefined;
 
   constructor(settings: { idle: number; retryAfter: number; late: "serve" | "refuse" }) {
     this.idle = settings.idle;
@@ -90,20 +78,39 @@ export class ShutdownState {
     this.#refusesLate = settings.late === "refuse";
   }
 
+  get ending(): AbortController {
+    return this.#ending ??= controller();
+  }
+
+  get forcing(): AbortController {
+    return this.#forcing ??= controller();
+  }
+
   /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
+    if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
     return this.phase === "closed" || this.forcing.signal.aborted || (this.#refusesLate && this.phase === "draining");
   }
 
-  /** The labels of the work in flight, oldest first. */
-  labels(): string[] {
-    return Array.from(this.inFlight, (entry) => entry.label);
+  /** The labels of the work in flight, or of the given one; oldest first. */
+  labels(entries: Iterable<InFlight> = this.inFlight): string[] {
+    return Array.from(entries, ({ label }) => label);
+  }
+
+  /** The signal that aborts when shutdown is requested. */
+  get signal(): AbortSignal {
+    return this.ending.signal;
+  }
+
+  /** The signal that aborts when it is forced. */
+  get forced(): AbortSignal {
+    return this.forcing.signal;
   }
 
   /** Calls `fn`; its error goes into the report. */
-  attempt(fn: (() => unknown) | undefined): void {
+  attempt(fn: () => unknown): void {
     try {
-      fn?.();
+      fn();
     } catch (error) {
       this.errors.push(error);
     }
@@ -114,12 +121,14 @@ export class ShutdownState {
     try {
       await fn();
     } catch (error) {
-      this.errors.push(error);
+      if (!isCancellation(error, this.forced)) this.errors.push(error);
     }
   }
 
   /** Aborts {@linkcode forcing}. */
   force(reason: unknown): void {
+    if (this.forcing.signal.aborted) return;
+    for (const entry of this.inFlight) this.cut.add(entry);
     // Deno.serve's listener of this signal throws if its server is closed already, which would end the process.
     const ignoreClosed = (event: ErrorEvent) => {
       if ((event.error as Error | undefined)?.name === "BadResource") event.preventDefault();
@@ -153,11 +162,17 @@ export const REFUSAL = "The server is shutting down.\n";
 /** The label of a request: the caller's own, or method and path. */
 export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
   request: R,
-  own: ((request: R) => string) | undefined,
+  own?: (request: R) => string,
 ): string {
   try {
     if (own !== undefined) return own(request);
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;
   return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
+}
+
+function controller(): AbortController {
+  const made = new AbortController();
+  allowManyListeners(made.signal);
+  return made;
 }

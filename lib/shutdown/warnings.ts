@@ -1,36 +1,85 @@
 /**
- * Process warnings about uses that look right and protect nothing.
+ * Process warnings about a shutdown that does less than it seems to, or more.
  *
  * @module
  */
+import { printable } from "../internal/check.ts";
+import { currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
+import type { FetchCalls } from "./fetch/calls.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
-interface Process {
-  readonly versions?: { readonly node?: string; readonly deno?: string; readonly bun?: string };
-  emitWarning?(message: string, options: { code: string }): void;
+/** ms that a process has to end once its shutdown is over. */
+const EXIT_WITHIN = 5_000;
+/** How many names a message lists. */
+const LISTED = 10;
+
+/** The warnings of shutdowns. A process that exits when its shutdown is finished prints them first. */
+let printed: Promise<void> | undefined;
+
+/** Resolves when they are printed. */
+export function whenPrinted(): Promise<void> | undefined {
+  return printed;
 }
 
-/** Emits a process warning, where there is a process. */
-export function warn(message: string, code: string): void {
-  currentProcess()?.emitWarning?.(message, { code });
+function emit(message: string, code: string): void {
+  warn(message, code);
+  printed = warningsPrinted();
 }
 
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */
-export function warnIfNotAttached(state: ShutdownState): void {
-  const problem = state.used
-    ? isNode() && state.handled.count > 0 && state.servers.length === 0 &&
-      "its handler answered requests and no server was attached, so answers that are still being sent may be cut off"
-    : "nothing was attached, handled, tracked, deferred or registered";
-  if (problem === false) return;
-  warn(`Cannot wait for requests: ${problem}; pass the server to shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
+export function warnIfNotTied(state: ShutdownState, calls: FetchCalls): void {
+  const isHandled = runtime() === "node" && calls.arrivals.count > 0 && state.servers.length === 0;
+  if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
+  else if (isHandled) {
+    const risk = "so answers that are still being sent may be cut off";
+    warnNotAttached(`its handler answered requests and no server was attached, ${risk}`);
+  }
+  if (!state.servers.some((server) => server.isUncounted?.())) return;
+  const remedy = "wrap the server's function: fetch: shutdown.handler(app.fetch)";
+  const message =
+    `Cannot count requests: a server of Deno.serve or Bun.serve was attached without handler(); ${remedy}`;
+  emit(message, "INTERLOCK_NOT_COUNTED");
 }
 
-/** Deno and Bun have the versions of Node as well. */
-function isNode(): boolean {
-  const { node, deno, bun } = currentProcess()?.versions ?? {};
-  return node !== undefined && deno === undefined && bun === undefined;
+function warnNotAttached(problem: string): void {
+  emit(`Cannot wait for requests: ${problem}; pass the server to shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
 }
 
-function currentProcess(): Process | undefined {
-  return (globalThis as { process?: Process }).process;
+/** Says which signal forced the shutdown, and what it cut. */
+export function warnForced(name: string, first: string, ms: number, labels: readonly string[]): void {
+  const what = labels.length === 0 ? "nothing was in flight" : `cut: ${list(labels)}`;
+  emit(`Shutdown forced by ${name}, ${Math.round(ms)} ms after ${first}; ${what}`, "INTERLOCK_FORCED");
+}
+
+/** Shutdowns that were made so far. */
+let made = 0;
+
+/** Called for each shutdown that is made. */
+export function countShutdown(): void {
+  made++;
+}
+
+/** Warns if the process does not end after its last shutdown. */
+export function warnIfItStays(): void {
+  const last = made;
+  ifStillAlive(EXIT_WITHIN, () => {
+    if (made !== last) return; // the process has gone on to something else, such as the next test
+    const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
+    const what = resources.length === 0 ? "" : ` It is kept by: ${list(counted(resources))}.`;
+    const remedy = "Close what keeps it in defer(), or call process.exit(ok ? 0 : 1)";
+    warn(`Process is still alive ${EXIT_WITHIN} ms after its shutdown.${what} ${remedy}`, "INTERLOCK_STILL_ALIVE");
+  });
+}
+
+/** `TCPSocketWrap × 3` for three of them. */
+function counted(names: readonly string[]): string[] {
+  return [...new Set(names)].map((name) => {
+    const count = names.filter((each) => each === name).length;
+    return count === 1 ? name : `${name} × ${count}`;
+  });
+}
+
+function list(names: readonly string[]): string {
+  const more = names.length > LISTED ? `, and ${names.length - LISTED} more` : "";
+  return names.slice(0, LISTED).map(printable).join(", ") + more;
 }

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { must } from "../internal/check.ts";
-import type { InFlight, ShutdownState } from "./shutdown_state.ts";
-import { warn } from "./warnings.ts";
+import { must, quote } from "../internal/check.ts";
+import { Task } from "./in_flight.ts";
+import type { ShutdownState } from "./shutdown_state.ts";
+import { warn } from "../internal/platform.ts";
 
 /** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of the package ws. */
 export interface WebSocketLike {
@@ -31,8 +32,8 @@ export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
 export function countWebSocket(state: ShutdownState, socket: WebSocketLike, label: string): () => void {
   warnIfSilent(socket, label);
   const close = () => closeGoingAway(socket);
-  const cut = () => socket.terminate === undefined ? close() : socket.terminate();
-  const entry: InFlight = { label, onShutdown: close, cut };
+  const cut = () => void (socket.terminate === undefined ? close() : socket.terminate());
+  const entry = new Task(label, cut, close);
   const closed = () => void state.inFlight.delete(entry);
   if (socket.readyState === 3) return closed; // its event is over
   state.inFlight.add(entry);
@@ -45,7 +46,7 @@ export function countWebSocket(state: ShutdownState, socket: WebSocketLike, labe
 function warnIfSilent({ addEventListener, readyState }: WebSocketLike, label: string): void {
   if (addEventListener !== undefined || readyState !== undefined) return;
   const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
-  warn(`Cannot see when "${label}" is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
+  warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
 }
 
 function closeGoingAway(socket: WebSocketLike): void {

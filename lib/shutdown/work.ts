@@ -5,7 +5,8 @@
  * @module
  */
 import { isThenable, must } from "../internal/check.ts";
-import type { InFlight, ShutdownState } from "./shutdown_state.ts";
+import { Task } from "./in_flight.ts";
+import type { ShutdownState } from "./shutdown_state.ts";
 
 /** A promise, or a function to call with the shutdown's signal. */
 export type Work = PromiseLike<unknown> | ((signal: AbortSignal) => unknown);
@@ -17,7 +18,7 @@ export function checkWork(work: unknown): void {
 /** Returns the same promise, or one for the function's result. */
 export function countWork({ inFlight, ending }: ShutdownState, work: Work, label?: string): PromiseLike<unknown> {
   const isFunction = typeof work === "function";
-  const entry: InFlight = { label: label ?? ((isFunction && work.name) || "task") };
+  const entry = new Task(label ?? ((isFunction && work.name) || "task"));
   inFlight.add(entry);
   const drop = () => void inFlight.delete(entry);
   if (isFunction) return called(work, ending.signal, drop);

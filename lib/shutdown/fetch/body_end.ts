@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { InFlight } from "../shutdown_state.ts";
+import type { Call } from "./calls.ts";
 
 /**
  * Turns of the microtask queue within which a complete body can be read. Text and bytes need 1, Deno's Blob 4; Node reads a
@@ -19,9 +19,9 @@ export const PIECE = 65_536;
 
 /**
  * Returns an answer like `response`; calls `ended` once its body was read to the end, was cancelled, or failed. Cutting
- * `entry` breaks the body off.
+ * `call` breaks the body off.
  */
-export async function withBodyEnd(response: Response, entry: InFlight, ended: () => void): Promise<Response> {
+export async function withBodyEnd(response: Response, call: Call, ended: () => void): Promise<Response> {
   const { status, statusText } = response;
   // Bun derives the content type from the body only as long as that has not been read.
   const headers = new Headers(response.headers);
@@ -35,17 +35,17 @@ export async function withBodyEnd(response: Response, entry: InFlight, ended: ()
   const reads: Read[] = [];
   const whole = await complete(reader, reads);
   if (whole !== undefined) ended();
-  return new Response(whole ?? passedThrough(reader, reads, entry, ended), { status, statusText, headers });
+  return new Response(whole ?? passedThrough(reader, reads, call, ended), { status, statusText, headers });
 }
 
 /**
- * The same answer, whose body breaks off when `entry` is cut. For Deno, whose server cannot close connections by force once
+ * The same answer, whose body breaks off when `call` is cut. For Deno, whose server cannot close connections by force once
  * it has stopped listening.
  */
-export function withCut(response: Response, entry: InFlight): Response {
+export function withCut(response: Response, call: Call): Response {
   const { status, statusText, headers } = response;
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body!.getReader();
-  return new Response(passedThrough(reader, [], entry, () => {}), { status, statusText, headers });
+  return new Response(passedThrough(reader, [], call, () => {}), { status, statusText, headers });
 }
 
 /**
@@ -97,12 +97,12 @@ async function early(
 function passedThrough(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],
-  entry: InFlight,
+  call: Call,
   ended: () => void,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
-      entry.cut = () => {
+      call.onCut = () => {
         const reason = new DOMException("Cannot send answer: shutdown was forced", "AbortError");
         controller.error(reason);
         reader.cancel(reason).catch(() => {});

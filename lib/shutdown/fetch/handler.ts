@@ -4,10 +4,12 @@
  *
  * @module
  */
-import { must } from "../../internal/check.ts";
-import { isDenoInfo, type ResponseTracker } from "./response_tracker.ts";
-import { type InFlight, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
-import { trackUpload } from "./uploads.ts";
+import { isThenable, must } from "../../internal/check.ts";
+import { withBodyEnd } from "./body_end.ts";
+import { isBunInfo } from "./bun.ts";
+import { Call, type FetchCalls } from "./calls.ts";
+import { isDenoInfo, sendByDeno, trackUpload } from "./deno.ts";
+import { REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
 
 /** A handler as Deno.serve, Bun.serve and fetch-style frameworks take it. */
 export type FetchHandler<A extends unknown[], R> = (request: Request, ...rest: A) => R | PromiseLike<R>;
@@ -28,45 +30,87 @@ export function checkFetchHandler(value: unknown): void {
   must(typeof value === "function" && !hasListen, "fetchHandler", rule, value);
 }
 
-/** Makes a counting handler out of `fn`. */
+/**
+ * Makes a counting handler out of `fn`. Nothing is allocated on the path of a request but its call and one promise, which is
+ * resolved already if the answer is there at once.
+ */
 export function countingHandler<A extends unknown[], R>(
   state: ShutdownState,
-  tracker: ResponseTracker,
+  calls: FetchCalls,
   fn: FetchHandler<A, R>,
   label: ((request: Request) => string) | undefined,
 ): (request: Request, ...rest: A) => Promise<R | Response> {
-  return async function (this: unknown, request, ...rest) {
-    const { dispatching } = state;
-    if (dispatching !== undefined) {
-      // An attached server of node:http counts it.
-      if (label !== undefined) dispatching.label = requestLabel(request, label);
-      return await fn.call(this, request, ...rest);
-    }
-    if (state.refuses) return refusal(state);
-    state.handled.add();
-    const [info] = rest;
-    if (isDenoInfo(info)) trackUpload(state.uploads, request, info.completed);
-    const entry: InFlight = { label: requestLabel(request, label) };
-    state.inFlight.add(entry);
-    let answeredAt = -Infinity;
-    const ended = () => {
-      state.keptAliveAt = Math.max(state.keptAliveAt, answeredAt);
-      state.inFlight.delete(entry);
-      state.keepingAlive.delete(entry);
-    };
-    let answer: R | Response | undefined;
+  return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
+    // Not a rest parameter: an array of them would be one more allocation
+    const args = arguments as unknown as [Request, ...A];
+    let call: Call | undefined;
     try {
-      answer = await untilCut(state, entry, async () => await fn.call(this, request, ...rest));
-      if (state.phase === "serving") {
-        answeredAt = performance.now();
-        state.keepingAlive.add(entry);
-      } else answer = closing(answer);
+      if (countedElsewhere(state, request, label)) return Promise.resolve(Reflect.apply(fn, this, args));
+      if (state.refuses) return Promise.resolve(refusal(state));
+      call = new Call(calls, request, info, label);
+      if (isDenoInfo(info)) trackUpload(calls.uploads, request, info);
+      const answer = Reflect.apply(fn, this, args);
+      if (!isThenable(answer)) return Promise.resolve(send(call, answer, calls.arrivals.last));
+      return sendLater(call, answer);
     } catch (error) {
-      await tracker.watch(request, undefined, info, entry, ended);
-      throw error;
+      if (call !== undefined) sent(call, undefined);
+      return Promise.reject(error);
     }
-    return await tracker.watch(request, answer, info, entry, ended);
-  };
+  } as (request: Request, ...rest: unknown[]) => Promise<R | Response>;
+}
+
+/** Returns what to send for an answer that was given at this time. */
+function send<R>(call: Call, answer: R, at: number): R | Response | Promise<R | Response> {
+  const { calls } = call;
+  if (calls.state.phase !== "serving") return sent<R | Response>(call, closing(answer));
+  calls.keepAlive(call, at);
+  return sent(call, answer);
+}
+
+/** The same for an answer that is still to come; a refusal if it is cut before. */
+function sendLater<R>(call: Call, answer: PromiseLike<R>): Promise<R | Response> {
+  return new Promise((resolve, reject) => {
+    let isCut = false;
+    call.onCut = () => {
+      isCut = true;
+      resolve(send<R | Response>(call, refusal(call.calls.state), Date.now()));
+    };
+    const fail = (error: unknown) => {
+      call.onCut = undefined;
+      if (!isCut) sent(call, undefined);
+      reject(error);
+    };
+    Promise.resolve(answer).then((answer) => {
+      if (isCut) return discard(answer);
+      call.onCut = undefined;
+      try {
+        resolve(send(call, answer, Date.now()));
+      } catch (error) {
+        fail(error);
+      }
+    }, fail);
+  });
+}
+
+/** Whether an attached server of node:http counts the request that it is passing to its listeners at this moment. */
+function countedElsewhere(state: ShutdownState, request: Request, label?: (request: Request) => string): boolean {
+  for (const { dispatching } of state.servers) {
+    if (dispatching === undefined) continue;
+    if (label !== undefined) dispatching.label = requestLabel(request, label);
+    return true;
+  }
+  return false;
+}
+
+/** Ends the call when this answer has been sent; returns the answer to send. It is undefined if there is none. */
+function sent<R>(call: Call, answer: R): R | Promise<R> {
+  const { calls, info } = call;
+  if (isDenoInfo(info)) return sendByDeno(call, info, answer, calls.state.servers.length > 0) as R;
+  if (isBunInfo(info)) calls.bun.add(call, info);
+  else if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
+    return withBodyEnd(answer, call, () => call.end()) as Promise<R>;
+  } else call.end();
+  return answer;
 }
 
 /** The answer to a refused request. */
@@ -75,20 +119,9 @@ function refusal(state: ShutdownState): Response {
   return new Response(REFUSAL, { status: 503, headers });
 }
 
-/** The handler's answer, or a refusal if it is cut before it has one. */
-function untilCut<R>(state: ShutdownState, entry: InFlight, call: () => Promise<R>): Promise<R | Response> {
-  return new Promise((resolve, reject) => {
-    let cut = false;
-    entry.cut = () => {
-      cut = true;
-      resolve(refusal(state));
-    };
-    call().then((answer) => {
-      // It has no reader any more.
-      if (cut && answer instanceof Response) answer.body?.cancel().catch(() => {});
-      resolve(answer);
-    }, reject);
-  });
+/** An answer that has no reader any more. */
+function discard(answer: unknown): void {
+  if (answer instanceof Response) answer.body?.cancel().catch(() => {});
 }
 
 /** The same answer with `Connection: close`. */

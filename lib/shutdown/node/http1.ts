@@ -5,70 +5,58 @@
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
-import { type InFlight, requestLabel, type ShutdownState } from "../shutdown_state.ts";
-import {
-  abandon,
-  afterUpload,
-  closeAfter,
-  type Incoming,
-  keepOpen,
-  type NodeRequestLike,
-  once,
-  type Outgoing,
-  refuse,
-  refuseUpgrade,
-  uploads,
-} from "./messages.ts";
-import type { NodeSockets, SocketLike } from "./sockets.ts";
+import { requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { type Connections, Exchange } from "./connections.ts";
+import { abandon, afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
+import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
+
+const EXCHANGE: unique symbol = Symbol("interlock exchange");
+
+type Counted = Outgoing & { [EXCHANGE]?: Exchange };
 
 /** The requests of one server. */
 export class Http1Requests {
   readonly #state: ShutdownState;
-  readonly #sockets: NodeSockets;
+  readonly #server: object;
+  readonly #connections: Connections;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
-  /** The last request of each connection that waits for its answer. */
-  readonly #unanswered = new Map<SocketLike, Outgoing>();
-  /** Answers to requests that were counted. */
-  readonly #known = new WeakMap<Outgoing, InFlight>();
-  /** Requests whose bodies are still coming in. */
-  readonly #uploading = new Set<Incoming>();
+  /** The request that is being passed to the server's listeners at this moment. */
+  dispatching: Exchange | undefined = undefined;
 
   constructor(
     state: ShutdownState,
-    sockets: NodeSockets,
+    server: object,
+    connections: Connections,
     label: ((request: NodeRequestLike) => string) | undefined,
   ) {
     this.#state = state;
-    this.#sockets = sockets;
+    this.#server = server;
+    this.#connections = connections;
     this.#label = label;
-    const announce = () => this.#unanswered.forEach((response, socket) => this.#announce(response, socket));
-    onCancel({ signal: state.ending.signal }, announce);
   }
 
-  /** Whether the body of a request is still coming in. */
-  get hasUploads(): boolean {
-    return this.#uploading.size > 0;
+  /** From here on, answers announce that their connections close; also those that listeners of the signal give. */
+  begin(): void {
+    for (const exchange of this.#connections.exchanges()) announceClose(exchange, this.#server);
   }
 
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
-  receive(request: Incoming, response: Outgoing, pass: () => boolean): boolean {
+  receive(request: Incoming, response: Counted, pass: () => boolean): boolean {
     // A listener of "checkContinue" has passed it on, or it is a stream of HTTP/2 and counted as such.
-    if (this.#known.has(response) || request.httpVersionMajor === 2) return this.#dispatch(response, pass);
-    const { socket } = request;
+    const known = response[EXCHANGE];
+    if (known !== undefined || request.httpVersionMajor === 2) return this.#dispatch(known, pass);
     // It came after the server had closed its side: it counts as not received.
-    if (socket.writableEnded) return true;
+    if (request.socket.writableEnded) return true;
+    const connection = this.#connections.of(request.socket);
     if (this.#state.refuses) return this.#refuse(request, response);
-    const inFront = this.#unanswered.get(socket);
-    const isLate = this.#state.phase !== "serving";
-    if (isLate && inFront !== undefined && !keepOpen(inFront)) return true;
-    this.#countRequest(request, response, isLate);
-    if (!isLate) return this.#dispatch(response, pass);
+    if (connection.newest?.announced) return true;
+    const exchange = this.#count(request, request.socket, response);
+    response[EXCHANGE] = exchange;
+    response.on("close", answered);
+    if (this.#state.phase === "serving") return this.#dispatch(exchange, pass);
+    announceClose(exchange, this.#server);
     // Others may have come in the same piece: only the last of them closes the connection.
-    void this.#state.pause(1).then(() => {
-      this.#announce(response, socket);
-      this.#dispatch(response, pass);
-    });
+    void this.#state.pause(1).then(() => this.#dispatch(exchange, pass));
     return true;
   }
 
@@ -82,72 +70,47 @@ export class Http1Requests {
       refuseUpgrade(socket, this.#state.retryAfter);
       return true;
     }
-    this.#count(request, socket, () => {});
+    this.#count(request, socket, undefined);
     return pass();
   }
 
   #refuse(request: Incoming, response: Outgoing): true {
     const { socket } = request;
-    const answered = this.#sockets.begin(socket, () => {});
+    const exchange = new Exchange(this.#connections.of(socket), request, response); // not in flight: refused
     response.once("close", () => {
-      answered();
+      exchange.end();
       socket.end();
     });
     refuse(request, response, this.#state.retryAfter);
     return true;
   }
 
-  #dispatch(response: Outgoing, pass: () => boolean): boolean {
-    this.#state.dispatching = this.#known.get(response);
+  #dispatch(exchange: Exchange | undefined, pass: () => boolean): boolean {
+    this.dispatching = exchange;
     try {
       return pass();
     } finally {
-      this.#state.dispatching = undefined;
+      this.dispatching = undefined;
     }
   }
 
-  /** Asks for the connection to be closed, if this is the last answer on it. */
-  #announce(response: Outgoing, socket: SocketLike): void {
-    const isLast = () => this.#unanswered.get(socket) === response;
-    if (isLast()) closeAfter(response, isLast);
+  #count(request: Incoming, socket: SocketLike, response: Outgoing | undefined): Exchange {
+    const exchange = new Exchange(this.#connections.of(socket), request, response);
+    this.#state.inFlight.add(exchange);
+    if (this.#label !== undefined) exchange.label = requestLabel(request, this.#label);
+    return exchange;
   }
+}
 
-  #countRequest(request: Incoming, response: Outgoing, isLate: boolean): void {
-    const { socket } = request;
-    this.#unanswered.set(socket, response);
-    const sent = () => {
-      if (this.#unanswered.get(socket) === response) this.#unanswered.delete(socket);
-    };
-    const [entry, ended] = this.#count(request, socket, sent);
-    this.#countUpload(request);
-    this.#known.set(response, entry);
-    response.once("close", () => {
-      sent();
-      afterUpload(request, () => {
-        ended();
-        // An answer before the end of its upload could not announce that it is the last; on Deno, others may stay open.
-        const isLast = isLate || response.getHeader("connection") === "close";
-        if (isLast && !this.#unanswered.has(socket)) socket.end();
-      });
-    });
-  }
+/** One listener for all answers: a closure for each would cost more than all the rest. */
+function answered(this: Counted): void {
+  const exchange = this[EXCHANGE]!;
+  if (exchange.request.complete) finish(exchange);
+  else afterUpload(exchange.request, () => finish(exchange));
+}
 
-  /** In flight until the connection is closed or the returned function called. */
-  #count(request: Incoming, socket: SocketLike, atEnd: () => void): [InFlight, () => void] {
-    const entry: InFlight = { label: requestLabel(request, this.#label), cut: () => socket.destroy() };
-    this.#state.inFlight.add(entry);
-    const ended = once(() => {
-      answered();
-      atEnd();
-      this.#state.inFlight.delete(entry);
-    });
-    const answered = this.#sockets.begin(socket, ended);
-    return [entry, ended];
-  }
-
-  #countUpload(request: Incoming): void {
-    if (!uploads(request)) return;
-    this.#uploading.add(request);
-    for (const event of ["end", "close"]) request.once(event, () => this.#uploading.delete(request));
-  }
+function finish(exchange: Exchange): void {
+  exchange.end();
+  // Deno's node:http (2.9) leaves it open if other requests came on it.
+  if (exchange.announced && exchange.connection.newest === undefined) exchange.connection.socket.end();
 }

@@ -5,8 +5,9 @@
  *
  * @module
  */
-import { type InFlight, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
-import type { NodeRequestLike } from "./messages.ts";
+import { Task } from "../in_flight.ts";
+import { REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import type { NodeRequestLike } from "./shapes.ts";
 
 /** The part of a ServerHttp2Session that is used. */
 export interface SessionLike {
@@ -62,7 +63,7 @@ export class Http2Sessions {
       return false;
     }
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
-    const entry: InFlight = { label: requestLabel(request, this.#label), cut: () => stream.close(CANCEL) };
+    const entry = new Task(requestLabel(request, this.#label), () => void stream.close(CANCEL));
     this.#state.inFlight.add(entry);
     stream.once("close", () => this.#state.inFlight.delete(entry));
     return true;

@@ -4,29 +4,64 @@
  *
  * @module
  */
+import { currentProcess } from "../../internal/platform.ts";
 
 /** The part of a node:http(s), node:http2 or node:net server that is used. */
 export interface Closable {
+  readonly listening?: boolean;
   close(callback?: (error?: Error) => void): unknown;
+  once?(event: string, listener: () => void): unknown;
   closeIdleConnections?(): unknown;
 }
 
 /** Where Bun's node:http keeps the server that it is built on, which closes idle connections as well. */
 const BUN_INNER = Symbol.for("::bunternal::");
 
-/** Makes every `server.close()` leave the connections alone, also a framework's. Returns a function that undoes this. */
-export function keepConnections(server: Closable): () => void {
-  const inner = (server as { [BUN_INNER]?: Closable })[BUN_INNER];
-  if (inner?.closeIdleConnections !== undefined) inner.closeIdleConnections = () => 0;
-  server.closeIdleConnections = () => {};
-  return () => void delete server.closeIdleConnections;
-}
+/** The listener of one server. */
+export class Listener {
+  readonly #server: Closable;
+  readonly #close: Closable["close"];
+  /** Whether connections are open; then the server is not closed yet, also when its close() calls back. */
+  readonly #hasConnections: () => boolean;
+  /** Set once it is closed: resolves when the last connection is. */
+  closed: Promise<void> | undefined = undefined;
 
-/** Stops listening. Resolves when the last connection is closed. */
-export function closeListener(server: Closable): Promise<void> {
-  // The close() of a newer node:http2 closes its sessions, too; that of node:net, which it extends, does not.
-  const close = isHttp2(server) ? mostBasicClose(server) : server.close;
-  return new Promise((resolve) => void close.call(server, () => resolve()));
+  constructor(server: Closable, hasConnections: () => boolean) {
+    this.#server = server;
+    // The close() of a newer node:http2 closes its sessions, too; that of node:net, which it extends, does not.
+    this.#close = isHttp2(server) ? mostBasicClose(server) : server.close;
+    this.#hasConnections = hasConnections;
+  }
+
+  /**
+   * Makes every `server.close()` leave the connections alone, also a framework's; and one that comes after close() calls back
+   * without an error, once the last connection is closed. Returns a function that undoes the first.
+   */
+  takeOver(): () => void {
+    const server = this.#server;
+    const inner = (server as { [BUN_INNER]?: Closable })[BUN_INNER];
+    if (inner?.closeIdleConnections !== undefined) inner.closeIdleConnections = () => 0;
+    server.closeIdleConnections = () => {};
+    const { close } = server;
+    server.close = (callback) => {
+      if (this.closed === undefined || server.listening) return close.call(server, callback);
+      if (typeof callback === "function") void this.closed.then(() => callback());
+      return server;
+    };
+    return () => void delete server.closeIdleConnections;
+  }
+
+  /** Stops listening. */
+  close(): void {
+    const server = this.#server;
+    this.closed = new Promise((resolve) => {
+      this.#close.call(server, (error) => {
+        // The service has closed it before.
+        if (error !== undefined && this.#hasConnections()) server.once?.("close", resolve);
+        else resolve();
+      });
+    });
+  }
 }
 
 /** Whether `server` is one of node:http2. */
@@ -42,15 +77,10 @@ function mostBasicClose(server: Closable): Closable["close"] {
   return close;
 }
 
-/** Whether this is Deno's implementation of the node modules. */
-export function isDeno(): boolean {
-  return (globalThis as { process?: { versions?: { deno?: string } } }).process?.versions?.deno !== undefined;
-}
-
 /**
  * Whether a parent process may still be handing connections over to this one, as the primary of a node:cluster does until it
  * has read that the worker stopped listening. They go back to it, unless the worker ends first: then they are never answered.
  */
 export function hasParent(): boolean {
-  return (globalThis as { process?: { connected?: boolean } }).process?.connected === true;
+  return currentProcess()?.connected === true;
 }

@@ -4,69 +4,66 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
-import type { SocketLike } from "./sockets.ts";
+import { runtime } from "../../internal/platform.ts";
+import type { Exchange } from "./connections.ts";
+import type { Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
-/** The part of an IncomingMessage that is used. */
-export interface NodeRequestLike {
-  /** As in `GET`. */
-  readonly method?: string | undefined;
-  /** Path and query. */
-  readonly url?: string | undefined;
-  /** By lower-case names. */
-  readonly headers: Record<string, string | string[] | undefined>;
-}
-
-/** An IncomingMessage, as far as it is used. */
-export interface Incoming extends NodeRequestLike {
-  readonly httpVersionMajor?: number;
-  readonly complete: boolean;
-  readonly socket: SocketLike;
-  /** null while the body has no reader. */
-  readonly readableFlowing: boolean | null;
-  off(event: string, listener: () => void): unknown;
-  once(event: string, listener: () => void): unknown;
-  resume(): unknown;
-}
-
-/** A ServerResponse, as far as it is used. */
-export interface Outgoing {
-  readonly headersSent: boolean;
-  readonly req?: Incoming;
-  getHeader(name: string): unknown;
-  removeHeader(name: string): unknown;
-  setHeader(name: string, value: string): unknown;
-  writeHead(status: number, headers: Record<string, string | number>): unknown;
-  write(data: string): unknown;
-  end(data?: string): unknown;
-  once(event: string, listener: () => void): unknown;
+/**
+ * Makes the answer say `Connection: close`, whatever the handler says of its connection and however it does so: every head
+ * goes through writeHead(), also that of flushHeaders(), write() and end(). Only the last answer of a connection says it, and
+ * which one that is shows when its head is written.
+ */
+export function announceClose(exchange: Exchange, server: object): void {
+  const { response } = exchange;
+  if (response === undefined) return;
+  if (response.headersSent) return outliveListener(response, server);
+  const { writeHead } = response;
+  response.writeHead = function (this: Outgoing, status, ...rest) {
+    if (status === 101 || this.headersSent || !exchange.isLast) return writeHead.call(this, status, ...rest);
+    exchange.announced = true;
+    closeAfterUpload(exchange.request);
+    const last = typeof rest[0] === "string" || rest[1] !== undefined ? 1 : 0; // behind the status message, or its place
+    rest[last] = closing(rest[last]);
+    return writeHead.call(this, status, ...rest);
+  };
 }
 
 /**
- * Asks the client to close its connection after this answer, if its head is not sent yet. Not before the request's body is
- * in: the server would close over the rest of it, and the answer would be lost.
- *
- * @param isLast Whether no other request has come on the connection since.
+ * Deno's node:http (2.9.6) destroys the connection behind an answer that did not say so, if the server does not listen: it
+ * looks in a listener of "finish", for which the server seems to listen.
  */
-export function closeAfter(response: Outgoing, isLast: () => boolean): void {
-  const announce = () => {
-    if (!response.headersSent && isLast()) response.setHeader("connection", "close");
+function outliveListener(response: Outgoing, server: { listening?: boolean }): void {
+  if (runtime() !== "deno") return;
+  response.prependListener?.(
+    "finish",
+    () => Object.defineProperty(server, "listening", { value: true, configurable: true }),
+  );
+  response.once("finish", () => delete server.listening);
+}
+
+/** The headers of writeHead() with `Connection: close`: an object, names and values in turn, or pairs of them. */
+function closing(headers: unknown): unknown {
+  const isOther = (name: unknown) => String(name).toLowerCase() !== "connection";
+  if (!Array.isArray(headers)) {
+    const others = Object.entries(headers ?? {}).filter(([name]) => isOther(name));
+    return { ...Object.fromEntries(others), connection: "close" };
+  }
+  if (Array.isArray(headers[0])) return [...headers.filter(([name]) => isOther(name)), ["connection", "close"]];
+  return [...headers.filter((_, i) => isOther(headers[i - i % 2])), "connection", "close"];
+}
+
+/**
+ * Behind an answer that says close, Node ends the socket by its destroySoon(). While the request's body is still coming in,
+ * that would reset the connection, and the answer could be lost.
+ */
+function closeAfterUpload(request: Incoming): void {
+  const { socket } = request;
+  if (!uploads(request) || socket.destroySoon === undefined) return;
+  const { destroySoon } = socket;
+  socket.destroySoon = function (this: SocketLike) {
+    afterUpload(request, () => void destroySoon.call(this));
   };
-  if (response.req === undefined || !uploads(response.req)) announce();
-  else response.req.once("end", announce);
-}
-
-/** Whether the body of a request is still coming in. */
-export function uploads({ complete, headers }: Incoming): boolean {
-  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
-}
-
-/** Takes the announcement back. Returns false if it is sent, so that no other answer can follow this one. */
-export function keepOpen(response: Outgoing): boolean {
-  if (response.getHeader("connection") !== "close") return true;
-  if (response.headersSent) return false;
-  response.removeHeader("connection");
-  return true;
 }
 
 /** Sends 503. The connection ends after the request's body, which the client may still be sending. */
@@ -79,13 +76,8 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
   });
   const body = request.method === "HEAD" ? "" : REFUSAL;
   if (!uploads(request)) return void response.end(body);
-  const end = () => void response.end();
   response.write(body);
-  const limit = onCancel({ timeout: LINGER }, end);
-  afterUpload(request, () => {
-    limit.end();
-    end();
-  });
+  afterUpload(request, () => void response.end());
   request.resume();
 }
 
@@ -102,25 +94,25 @@ export function abandon(socket: SocketLike): void {
   socket.resume();
 }
 
-/** Calls `done` when nothing of the request's body is still to come. For requests that have been answered. */
+/** Whether the body of a request is still coming in. */
+export function uploads({ complete, headers }: Incoming): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+}
+
+/**
+ * Calls `done` when nothing of the request's body is still to come, and at most a second later: for requests that have been
+ * answered, whose client may send on forever.
+ */
 export function afterUpload(request: Incoming, done: () => void): void {
   const { socket } = request;
   if (request.complete || socket.destroyed) return done();
   const ends = [[request, "end"], [request, "close"], [socket, "close"]] as const;
   const first = () => {
+    limit.end();
     for (const [from, event] of ends) from.off(event, first); // else a kept-alive connection collects them
     done();
   };
+  const limit = onCancel({ timeout: LINGER, keepsAlive: false }, first);
   for (const [from, event] of ends) from.once(event, first);
   if (request.readableFlowing === null) request.resume(); // not every run-time does so
-}
-
-/** `fn`, which runs at the first call only. */
-export function once(fn: () => void): () => void {
-  let called = false;
-  return () => {
-    if (called) return;
-    called = true;
-    fn();
-  };
 }

@@ -5,13 +5,13 @@
  * @module
  */
 import { Arrivals } from "../accept_queue.ts";
+import type { InFlight } from "../in_flight.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { Http1Requests } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
-import { interpose } from "./interpose.ts";
-import { closeListener, hasParent, isDeno, isHttp2, keepConnections } from "./listener.ts";
-import type { Incoming, NodeRequestLike, Outgoing } from "./messages.ts";
-import { NodeSockets, type SocketLike } from "./sockets.ts";
+import { Connections } from "./connections.ts";
+import { hasParent, isHttp2, Listener } from "./listener.ts";
+import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 export type { NodeRequestLike };
 
@@ -43,13 +43,13 @@ const STEP = 10;
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
   readonly #server: NodeServerLike;
-  readonly #sockets: NodeSockets;
+  readonly #connections: Connections;
   readonly #requests: Http1Requests;
   readonly #sessions: Http2Sessions;
   /** TCP connections of a TLS server, also those that have not finished their handshake. */
   readonly #carriers = new Set<SocketLike>();
   readonly #undo: (() => void)[];
-  #closed: Promise<void> | undefined;
+  readonly #listener: Listener;
   #stoppedAt = -Infinity;
   readonly #arrivals = new Arrivals();
 
@@ -60,44 +60,51 @@ export class NodeServer implements AttachedServer {
   ) {
     this.#state = state;
     this.#server = server;
-    this.#sockets = new NodeSockets(state.idle);
-    this.#requests = new Http1Requests(state, this.#sockets, label);
+    this.#connections = new Connections(state.inFlight, state.idle);
+    this.#requests = new Http1Requests(state, server, this.#connections, label);
     this.#sessions = new Http2Sessions(state, label);
-    this.#undo = [interpose(server, (event, args, pass) => this.#intercept(event, args, pass))];
+    this.#listener = new Listener(server, () => this.#connections.size + this.#carriers.size > 0);
+    this.#undo = [interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass))];
   }
 
   get accepted(): number {
     return this.#arrivals.count;
   }
 
+  get dispatching(): InFlight | undefined {
+    return this.#requests.dispatching;
+  }
+
   isBusy(): boolean {
-    return this.#arrivals.isBusy(this.#sockets.size + this.#carriers.size);
+    return this.#arrivals.isBusy(this.#connections.size + this.#carriers.size);
   }
 
   begin(): void {
-    this.#undo.push(keepConnections(this.#server));
+    this.#undo.push(this.#listener.takeOver());
+    this.#requests.begin();
   }
 
   stopListening(): void {
     this.#stoppedAt = performance.now();
-    this.#closeListener();
+    this.#listener.close();
     if (this.#state.refuses) this.#refuseContinue();
-    this.#sockets.restartIdleTime();
+    this.#connections.restartIdleTime();
     this.#sessions.sayGoodbye();
   }
 
   sweep(): void {
-    if (this.#closed === undefined) this.#closeListener();
-    this.#sockets.endIdle();
+    this.#connections.endIdle();
     this.#sessions.endIdle();
   }
 
   async close(): Promise<void> {
     const until = performance.now() + this.#state.idle;
-    while (this.#sockets.hasOpen() && performance.now() < until) await this.#state.pause(STEP, this.#closed);
+    while (this.#connections.hasOpen() && performance.now() < until) {
+      await this.#state.pause(STEP, this.#listener.closed);
+    }
     if (hasParent()) await this.#state.pause(this.#stoppedAt + HANDOVER - performance.now());
     // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
-    await this.#state.pause(LINGER, this.#closed);
+    await this.#state.pause(LINGER, this.#listener.closed);
     this.#end();
   }
 
@@ -106,36 +113,31 @@ export class NodeServer implements AttachedServer {
     return []; // every accepted request is in flight
   }
 
-  /** Once its listener is closed, Deno's node:http cuts a connection at its answer, even if an upload is still coming in. */
-  #closeListener(): void {
-    if (!isDeno() || !this.#requests.hasUploads) this.#closed = closeListener(this.#server);
-  }
-
   #end(): void {
     this.#sessions.destroy();
-    this.#sockets.destroy();
+    this.#connections.destroy();
     for (const carrier of this.#carriers) carrier.destroy();
     // Also the connections that were open, and silent, before the server was attached.
     this.#server.closeAllConnections?.();
-    if (this.#closed === undefined) void closeListener(this.#server);
+    if (this.#listener.closed === undefined) this.#listener.close();
     for (const undo of this.#undo) undo();
   }
 
-  #intercept(event: string, args: unknown[], pass: () => boolean): boolean {
+  #intercept(event: string, first: unknown, second: unknown, pass: () => boolean): boolean {
     switch (event) {
       case "listening":
         return this.#listening(pass);
       case "stream":
-        return !this.#sessions.count(args[0] as StreamLike, args[1] as StreamHeaders) || pass();
+        return !this.#sessions.count(first as StreamLike, second as StreamHeaders) || pass();
       case "request":
       case "checkContinue":
       case "checkExpectation":
-        return this.#requests.receive(args[0] as Incoming, args[1] as Outgoing, pass);
+        return this.#requests.receive(first as Incoming, second as Outgoing, pass);
       case "upgrade":
       case "connect":
-        return this.#requests.upgrade(args[0] as Incoming, args[1] as SocketLike, pass);
+        return this.#requests.upgrade(first as Incoming, second as SocketLike, pass);
       default:
-        this.#meet(event, args[0]);
+        this.#meet(event, first);
         return pass();
     }
   }
@@ -143,7 +145,7 @@ export class NodeServer implements AttachedServer {
   /** A server that begins to listen after it was stopped is closed again. */
   #listening(pass: () => boolean): boolean {
     const result = pass();
-    if (this.#state.phase !== "serving" && this.#closed !== undefined) this.#closed = closeListener(this.#server);
+    if (this.#state.phase !== "serving" && this.#listener.closed !== undefined) this.#listener.close();
     return result;
   }
 
@@ -154,10 +156,10 @@ export class NodeServer implements AttachedServer {
         this.#arrivals.add();
         // Under TLS, requests come on the "secureConnection" instead.
         if ("setSecureContext" in this.#server) this.#carry(opened as SocketLike);
-        else if (!isHttp2(this.#server)) this.#sockets.meet(opened as SocketLike);
+        else if (!isHttp2(this.#server)) this.#connections.of(opened as SocketLike);
         break;
       case "secureConnection":
-        if ((opened as SocketLike).alpnProtocol !== "h2") this.#sockets.meet(opened as SocketLike);
+        if ((opened as SocketLike).alpnProtocol !== "h2") this.#connections.of(opened as SocketLike);
         break;
       case "session":
         this.#sessions.add(opened as SessionLike);
@@ -176,4 +178,31 @@ export class NodeServer implements AttachedServer {
     server.on?.("checkContinue", listener);
     this.#undo.push(() => void server.off?.("checkContinue", listener));
   }
+}
+
+/** Sees one event, with its first two arguments. `pass` passes it to the listeners. Returns what `emit` returns. */
+type Interceptor = (event: string, first: unknown, second: unknown, pass: () => boolean) => boolean;
+
+/**
+ * Sees the events of a server before its listeners do, however many there are and whenever they were added, by replacing its
+ * `emit`. Returns a function that undoes this.
+ */
+function interpose(server: NodeServerLike, intercept: Interceptor): () => void {
+  const { emit } = server;
+  const own = Object.hasOwn(server, "emit");
+  const replacement = function (this: NodeServerLike, event: string, ...args: unknown[]): boolean {
+    const [first, second] = args;
+    // Spreading costs more than the rest of this function: all events of requests have two arguments.
+    const pass = args.length === 2
+      ? () => emit.call(this, event, first, second)
+      : () => emit.call(this, event, ...args);
+    return intercept(event, first, second, pass);
+  };
+  server.emit = replacement;
+  return () => {
+    // A later replacement, which calls this one, stays.
+    if (server.emit !== replacement) return;
+    if (own) server.emit = emit;
+    else delete (server as Partial<NodeServerLike>).emit;
+  };
 }

@@ -1,0 +1,95 @@
+/**
+ * The calls of fetch handlers: which requests are in flight, and what the servers behind them need to know of that. Invariant:
+ * a call is in flight from its beginning until its answer was sent *and* its handler has ended, whichever comes last.
+ *
+ * @module
+ */
+import { Arrivals } from "../accept_queue.ts";
+import { BunAnswers } from "./bun.ts";
+import { InFlight } from "../in_flight.ts";
+import { requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { SetEvent } from "../../set_event.ts";
+
+/** One request that a handler was called with. */
+export class Call extends InFlight {
+  readonly calls: FetchCalls;
+  readonly request: Request;
+  /** The second argument of the handler, by which the server is known. */
+  readonly info: unknown;
+  #label: string | undefined = undefined;
+  /** When it was answered, if its answer lets its connection live; by the wall clock. */
+  keepsAliveSince: number | undefined = undefined;
+  /** Breaks off whatever it is doing. */
+  onCut: (() => void) | undefined = undefined;
+
+  constructor(
+    calls: FetchCalls,
+    request: Request,
+    info: unknown,
+    label: ((request: Request) => string) | undefined,
+  ) {
+    super();
+    this.calls = calls;
+    this.request = request;
+    this.info = info;
+    if (label !== undefined) this.#label = requestLabel(request, label);
+    calls.begin(this);
+  }
+
+  /** Made when it is asked for: reading a request costs more than all the rest. */
+  get label(): string {
+    return this.#label ??= requestLabel(this.request);
+  }
+
+  override cut(): void {
+    this.onCut?.();
+  }
+
+  /** It is not in flight any more. */
+  end(): void {
+    this.calls.end(this);
+  }
+}
+
+/** The calls of one shutdown. */
+export class FetchCalls {
+  readonly state: ShutdownState;
+  /** How many there were, and whether more are likely to come. */
+  readonly arrivals: Arrivals = new Arrivals();
+  /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the calls in flight. */
+  readonly uploads: SetEvent<Request> = new SetEvent();
+  /** Those that Bun is sending answers to. */
+  readonly bun: BunAnswers = new BunAnswers();
+  /** Whether a handler was wrapped. */
+  wrapped = false;
+  /** Answers that are being sent and let their connections live. */
+  keepingAlive = 0;
+  /** When the last complete answer began that let its connection live; by the wall clock. */
+  keptAliveAt: number = -Infinity;
+
+  constructor(state: ShutdownState) {
+    this.state = state;
+  }
+
+  begin(call: Call): void {
+    this.arrivals.add();
+    this.state.inFlight.add(call);
+  }
+
+  /** Its handler has answered, at this time, while the shutdown had not begun. */
+  keepAlive(call: Call, at: number): void {
+    call.keepsAliveSince = at;
+    this.keepingAlive++;
+  }
+
+  /** Ends the calls whose answers were sent in the meantime: comes before every look at the work in flight. */
+  sweep(): void {
+    this.bun.sweep();
+  }
+
+  end(call: Call): void {
+    if (!this.state.inFlight.delete(call) || call.keepsAliveSince === undefined) return;
+    this.keepingAlive--;
+    this.keptAliveAt = Math.max(this.keptAliveAt, call.keepsAliveSince);
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Peculiarities of Deno.serve, as they are in Deno 2.9.6: when an answer is sent, uploads, and closing by force.
+ *
+ * @module
+ */
+import { inPieces, PIECE, withCut } from "./body_end.ts";
+import type { Call } from "./calls.ts";
+import type { Abilities } from "./abilities.ts";
+import type { SetEvent } from "../../set_event.ts";
+
+/** The part of Deno.serve's server that is used. */
+export interface DenoServerLike {
+  /** Stops listening; resolves when the last connection is closed. */
+  shutdown(): Promise<void>;
+}
+
+/** How a server of Deno.serve behaves. */
+export function denoAbilities(server: DenoServerLike): Abilities {
+  // It cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
+  return { stop: (force) => force ? undefined : server.shutdown(), breaksUploads: true };
+}
+
+/** The second argument of a Deno.serve handler. */
+interface DenoInfo {
+  /** Early for a large body that is no stream: most of it may still be on its way. Closing the server waits for that. */
+  readonly completed: Promise<void>;
+}
+
+/** Whether this is the second argument of a Deno.serve handler. Reading `completed` would make a promise. */
+export function isDenoInfo(info: unknown): info is DenoInfo {
+  return typeof info === "object" && info !== null && "completed" in info;
+}
+
+/**
+ * Ends the call when its answer has been sent, and returns an answer that can be cut. A body that is no stream is handed over
+ * within this turn, before `completed` could say so, and stays untouched: so the server's fast path stays open.
+ *
+ * @param isAttached Whether the server will be closed, which waits for all that was handed over.
+ */
+export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R, isAttached: boolean): R | Response {
+  const body = answer instanceof Response ? bodyOf(answer) : undefined;
+  const isWhole = body !== undefined && !(body instanceof ReadableStream);
+  if (isWhole && (isAttached || body.length <= PIECE)) {
+    call.end();
+    return answer;
+  }
+  const ended = () => call.end();
+  info.completed.then(ended, ended);
+  if (!(answer instanceof Response) || call.request.method === "HEAD") return answer;
+  if (isWhole) return inPieces(answer, body);
+  return body === undefined || body.locked ? answer : withCut(answer, call);
+}
+
+/** Deno's fields have symbols as names, the same ones in all responses; found in the first one that has them. */
+let lazyBodyField: symbol | undefined;
+let responseField: symbol | undefined;
+
+/**
+ * The body as the handler made it. The public `body` would make a stream of every body, and Deno slow; this reads Deno's own
+ * fields, without which streams are only cut by the end of the process.
+ */
+function bodyOf(response: Response): ReadableStream | string | Uint8Array | undefined {
+  lazyBodyField ??= fieldOf(response, "lazy static body");
+  const lazy = read(response, lazyBodyField);
+  if (isWholeBody(lazy)) return lazy;
+  responseField ??= fieldOf(response, "response");
+  const { body } = Object(read(response, responseField)) as { body?: { streamOrStatic?: unknown } | null };
+  const made = body?.streamOrStatic;
+  if (made instanceof ReadableStream) return made;
+  const { body: whole, consumed } = Object(made) as { body?: unknown; consumed?: unknown };
+  return consumed === false && isWholeBody(whole) ? whole : undefined;
+}
+
+function fieldOf(response: Response, name: string): symbol | undefined {
+  return Object.getOwnPropertySymbols(response).find(({ description }) => description === name);
+}
+
+function read(response: Response, field: symbol | undefined): unknown {
+  return field && (response as unknown as Record<symbol, unknown>)[field];
+}
+
+function isWholeBody(body: unknown): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
+
+/**
+ * Adds `request` to `uploads` if it has a body, until that has been read or the answer sent: the server (2.9.6) breaks those
+ * that are still coming in when it stops listening.
+ */
+export function trackUpload(uploads: SetEvent<Request>, request: Request, info: DenoInfo): void {
+  if (request.method === "GET" || request.method === "HEAD" || request.headers.get("content-length") === "0") return;
+  uploads.add(request);
+  const done = () => void uploads.delete(request);
+  info.completed.then(done, done);
+  // The body's own stream would say so, too, but touching it makes Deno read more slowly.
+  for (const name of READERS) {
+    const read = request[name] as (() => Promise<unknown>) | undefined;
+    if (read === undefined) continue;
+    const value = () => {
+      const result = read.call(request);
+      result.then(done, done);
+      return result;
+    };
+    Object.defineProperty(request, name, { value, configurable: true, writable: true });
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * The parts of the objects of the node modules that are used, by structure, so that no module is imported.
+ *
+ * @module
+ */
+
+/** The part of a node:net socket that is used. */
+export interface SocketLike {
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly bytesRead?: number;
+  /** Of TLS: the protocol that was negotiated. */
+  readonly alpnProtocol?: string | false | null;
+  on(event: string, listener: (this: SocketLike) => void): unknown;
+  once(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+  resume(): unknown;
+  end(data?: string): unknown;
+  destroy(): unknown;
+  destroySoon?(): unknown;
+}
+
+/** The part of an IncomingMessage that is used. */
+export interface NodeRequestLike {
+  /** As in `GET`. */
+  readonly method?: string | undefined;
+  /** Path and query. */
+  readonly url?: string | undefined;
+  /** By lower-case names. */
+  readonly headers: Record<string, string | string[] | undefined>;
+}
+
+/** An IncomingMessage, as far as it is used. */
+export interface Incoming extends NodeRequestLike {
+  readonly httpVersionMajor?: number;
+  readonly complete: boolean;
+  readonly socket: SocketLike;
+  /** null while the body has no reader. */
+  readonly readableFlowing: boolean | null;
+  off(event: string, listener: () => void): unknown;
+  once(event: string, listener: () => void): unknown;
+  resume(): unknown;
+}
+
+/** A ServerResponse, as far as it is used. */
+export interface Outgoing {
+  readonly headersSent: boolean;
+  writeHead(status: number, ...rest: unknown[]): unknown;
+  write(data: string): unknown;
+  end(data?: string): unknown;
+  on(event: string, listener: (this: Outgoing) => void): unknown;
+  once(event: string, listener: () => void): unknown;
+  prependListener?(event: string, listener: () => void): unknown;
+}

@@ -1,0 +1,60 @@
+/**
+ * The report of a shutdown, and how console.log shows it: always a line for each member.
+ *
+ * @module
+ */
+import { printable } from "../internal/check.ts";
+import { inspectBy } from "../internal/show.ts";
+import type { ShutdownState } from "./shutdown_state.ts";
+
+/** The outcome of a shutdown. */
+export interface ShutdownReport {
+  /** The argument of `request`, or an AbortError that names the OS signal. */
+  readonly reason: unknown;
+  /** Whether all work in flight ended without being cut. */
+  readonly drained: boolean;
+  /** The labels of the work that was cut. */
+  readonly remaining: readonly string[];
+  /** ms from the first signal to the end. */
+  readonly elapsed: number;
+  /** The errors of callbacks and clean-up steps, with a TimeoutError for each step that did not end in time. */
+  readonly errors: readonly unknown[];
+  /** Whether it was drained without errors. For the exit code: `process.exit(ok ? 0 : 1)`. */
+  readonly ok: boolean;
+}
+
+/** Makes the report. `remaining` are the labels of what was cut. */
+export function report(state: ShutdownState, remaining: readonly string[], elapsed: number): ShutdownReport {
+  const [drained, errors] = [remaining.length === 0, [...state.errors]];
+  const ok = drained && errors.length === 0;
+  const made: ShutdownReport = { reason: state.signal.reason, drained, remaining, elapsed, errors, ok };
+  const brief = {
+    ok,
+    reason: line(made.reason),
+    drained,
+    remaining: lines(remaining),
+    elapsed: Math.round(elapsed),
+    errors: lines(errors),
+  };
+  return inspectBy(made, (options, inspect) => inspect(brief, options));
+}
+
+/** How many entries of a list are shown. */
+const SHOWN = 3;
+
+function lines(values: readonly unknown[]): unknown {
+  if (values.length === 0) return [];
+  const more = values.length > SHOWN ? ` and ${values.length - SHOWN} more` : "";
+  return values.slice(0, SHOWN).map(line).join(", ") + more;
+}
+
+/** An error without its stack; everything on one line. */
+function line(value: unknown): string {
+  let text: string;
+  try {
+    text = value instanceof Error ? `${value.name}: ${value.message}` : String(value);
+  } catch {
+    text = typeof value;
+  }
+  return printable(text);
+}
