@@ -13,11 +13,42 @@ export class RedisError extends SyncError {
   }
 }
 
-/** Nothing came back within the time that one command gets: it may or may not have run. Internal. */
-export class NoAnswerError extends RedisError {
+/** Why a command failed, without its call, which {@linkcode explain} puts in front. Internal; users see a RedisError. */
+class StateError extends RedisError {}
+
+/** The user has not the right to it. */
+export class RightsError extends StateError {}
+
+/** The data in Redis is of another shape, or of something else. */
+export class DataError extends StateError {}
+
+/** The keys of a name are on their way from one node of a cluster to another: it did not run, and may soon. */
+export class SlotMovingError extends StateError {}
+
+/** Too few replicas have a grant, or none of it is left to have. */
+export class ReplicaError extends StateError {}
+
+/** The client was never connected, so that nothing was sent. */
+export class NotConnectedError extends StateError {
+  constructor() {
+    super("the client is not connected; call `await client.connect()` first");
+  }
+}
+
+/** Nothing came back within the time that one command gets: it may or may not have run. */
+export class NoAnswerError extends StateError {
   static {
     this.prototype.name = "NoAnswerError";
   }
+}
+
+/** An answer that came and cannot be used: it has another shape than expected, or is too late. Internal. */
+export class UselessAnswerError extends NoAnswerError {}
+
+/** Whether this error came with an answer, so that the command cannot run any more. */
+export function wasAnswered(error: unknown): boolean {
+  if (error instanceof UselessAnswerError) return true;
+  return codeOf(error) !== "" || (error instanceof RedisError && !(error instanceof NoAnswerError));
 }
 
 /**
@@ -26,7 +57,9 @@ export class NoAnswerError extends RedisError {
  */
 export class UnknownOutcomeError extends RedisError {
   constructor(act: string, cause: unknown) {
-    super(`Cannot ${act}: the outcome is not known, because an answer is missing (${messageOf(cause)})`, { cause });
+    super(`Cannot ${act}: the outcome is not known, because an answer is missing (${messageOf(cause)})`, {
+      cause: withoutArguments(cause),
+    });
   }
 }
 
@@ -56,7 +89,6 @@ const explanations: Readonly<Record<string, string>> = {
   LOADING: "Redis is still loading its data",
   BUSY: "Redis is busy with a script",
   CROSSSLOT: "the keys of one name are not in one cluster slot",
-  WRONGTYPE: "something else uses this key in Redis",
   MISCONF: "Redis cannot save its data and refuses writes",
   NOREPLICAS: "not enough replicas are connected, and this Redis refuses writes without them",
 };
@@ -77,20 +109,37 @@ const passing = new Set([
 
 /** Whether trying again can help: the server did not refuse, or only refuses for now. */
 export function isPassing(error: unknown): boolean {
+  if (error instanceof RedisError) return error instanceof NoAnswerError || error instanceof SlotMovingError;
   const code = codeOf(error);
+  if (/in subscriber mode/.test(messageOf(error))) return false; // the application subscribes with this client
   return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));
+}
+
+/** The members of an error of ioredis that hold other things than words. */
+interface CommandError {
+  command?: { readonly name?: unknown } | undefined;
+  readonly lastNodeError?: unknown;
+}
+
+/**
+ * The same error without the arguments of its command, which ioredis adds: of an AUTH that failed, they are the password,
+ * and an error is printed with its members and those of its `cause`.
+ */
+export function withoutArguments(error: unknown): unknown {
+  const { command, lastNodeError } = Object(error) as CommandError;
+  if (typeof command === "object" && "args" in command) (error as CommandError).command = { name: command.name };
+  if (lastNodeError !== undefined) withoutArguments(lastNodeError);
+  return error;
 }
 
 /** The same failure in words, with the client's error as its cause. */
 export function explain(act: string, error: unknown): RedisError {
-  if (error instanceof RedisError && !(error instanceof NoAnswerError)) return error;
+  const inner = error instanceof StateError;
+  if (error instanceof RedisError && !inner) return error;
   const known = explanations[codeOf(error)];
-  const state = error instanceof NoAnswerError
-    ? messageOf(error)
-    : known === undefined
-    ? describe(error)
-    : `${known} (${replyOf(error)})`;
-  return new RedisError(`Cannot ${act}: ${state}`, { cause: error });
+  const state = inner ? messageOf(error) : known === undefined ? describe(error) : `${known} (${replyOf(error)})`;
+  const cause = inner && error.cause !== undefined ? error.cause : withoutArguments(error);
+  return new RedisError(`Cannot ${act}: ${state}`, { cause });
 }
 
 function describe(error: unknown): string {

@@ -6,20 +6,15 @@
  */
 import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
-import type { Acquirable, WaitOptions } from "../types.ts";
-import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
-import { forceRelease, inspect } from "./inspect.ts";
+import type { WaitOptions } from "../types.ts";
+import { acquireLease, forceRelease, inspect, runHolding, SpecLock, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
-import type { Lease } from "./lease.ts";
-import { checkBackend, keysOf, settingsOf } from "./options.ts";
+import type { Lease, RedisAcquirable } from "./lease.ts";
+import { checkBackend, settingsOf } from "./options.ts";
 import type { RedisOptions, Settings } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runHolding } from "./internal/run_holding.ts";
-import { connectionOf } from "./internal/connection.ts";
-import type { RedisConnection } from "./internal/connection.ts";
-import { mutex } from "./internal/resource_spec.ts";
-import type { ResourceSpec } from "./internal/resource_spec.ts";
-import { SpecLock } from "./internal/spec_lock.ts";
+import { type Client, clientOf } from "./client.ts";
+import { type ResourceSpec, specOf } from "./resource_spec.ts";
 
 /**
  * Mutual exclusion per key, across processes and machines: the orders of one user run one after the other, those of
@@ -29,6 +24,8 @@ import { SpecLock } from "./internal/spec_lock.ts";
  * machines.
  *
  * **Fairness**: first come, first served within a key. **Cancellation**: a cancelled call leaves nothing in Redis.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -44,11 +41,11 @@ import { SpecLock } from "./internal/spec_lock.ts";
  * ```
  */
 export class RedisKeyedMutex {
-  readonly #connection: RedisConnection;
+  readonly #client: Client;
   readonly #settings: Settings;
 
   static {
-    show(RedisKeyedMutex, ["prefix"], (mutex) => mutex.#settings);
+    show(RedisKeyedMutex, "RedisKeyedMutex", ["prefix"], (mutex) => mutex.#settings);
   }
 
   /**
@@ -62,7 +59,7 @@ export class RedisKeyedMutex {
   constructor(backend: Backend, options?: RedisOptions) {
     checkBackend(backend);
     this.#settings = settingsOf(options, backend);
-    this.#connection = connectionOf(backend);
+    this.#client = clientOf(backend, this.#settings.prefix);
   }
 
   /**
@@ -110,12 +107,12 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * One key as a lock, for code that takes any `Acquirable` and for `acquireAll`. Nothing is sent to Redis yet.
+   * Returns one key as a lock, for code that takes any `Acquirable` and for `acquireAll`. Nothing is sent to Redis yet.
    *
    * @param key Any text but the empty one.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
-  at(key: string): Acquirable<Lease> {
+  at(key: string): RedisAcquirable {
     return new SpecLock(this.#spec(key));
   }
 
@@ -131,9 +128,8 @@ export class RedisKeyedMutex {
 
   #spec(key: string): ResourceSpec {
     checkName(key, "key");
-    const [connection, settings] = [this.#connection, this.#settings];
-    const keys = keysOf(settings.prefix, "keyed", key);
-    const resource = { kind: "redis-key", name: undefined, key, group: connection.groupOf(keys) };
-    return { connection, family: mutex, keys, settings, resource, what: `key ${quote(key)}`, weight: 1, limit: 1 };
+    const resource = { kind: "redis-key", noun: "redis lock", name: undefined, key };
+    const parts = { stored: ["keyed", key], resource, what: `key ${quote(key)}`, holders: "one" } as const;
+    return specOf(this.#client, this.#settings, parts);
   }
 }

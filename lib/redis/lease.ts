@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Acquirable, WaitOptions } from "../types.ts";
 
 /**
  * Proof of one hold in Redis: a hold that expires unless it is renewed, so that a crashed holder blocks the others for
@@ -62,4 +63,14 @@ export interface Lease extends AsyncDisposable {
    * hold is over by now.
    */
   release(): Promise<boolean>;
+}
+
+/** A lock over Redis: an Acquirable of leases, which can change hands. */
+export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Acquirable<Lease, O> {
+  /**
+   * Takes over the lease with this `lease.id`, also one of another process; see `RedisLock.adopt`.
+   *
+   * @returns The lease; undefined if it is not held any more.
+   */
+  adopt(id: string): Promise<Lease | undefined>;
 }

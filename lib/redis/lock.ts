@@ -7,19 +7,15 @@
 import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
-import type { Acquirable, WaitOptions } from "../types.ts";
-import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
-import { forceRelease, inspect } from "./inspect.ts";
+import type { WaitOptions } from "../types.ts";
+import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
-import type { Lease } from "./lease.ts";
-import { checkBackend, keysOf, settingsOf } from "./options.ts";
+import type { Lease, RedisAcquirable } from "./lease.ts";
+import { checkBackend, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runHolding } from "./internal/run_holding.ts";
-import { connectionOf } from "./internal/connection.ts";
-import { mutex } from "./internal/resource_spec.ts";
-import type { ResourceSpec } from "./internal/resource_spec.ts";
-import { placeOf } from "./internal/spec_lock.ts";
+import { clientOf } from "./client.ts";
+import { type ResourceSpec, specOf } from "./resource_spec.ts";
 
 /**
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
@@ -33,6 +29,8 @@ import { placeOf } from "./internal/spec_lock.ts";
  * and a newcomer never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never
  * granted anything.
  *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
  * @example
  * ```ts
  * import { nodeRedis, RedisLock } from "@interlock/interlock/redis";
@@ -41,17 +39,17 @@ import { placeOf } from "./internal/spec_lock.ts";
  * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
  * const orders = new RedisLock(nodeRedis(client), "orders");
  *
- * export async function ship(send: (fence: number, signal: AbortSignal) => Promise<void>) {
+ * export async function ship(send: (fencingToken: number, signal: AbortSignal) => Promise<void>) {
  *   await orders.run((lease) => send(lease.fencingToken, lease.signal), { timeout: 5000 });
  * }
  * ```
  */
-export class RedisLock implements Acquirable<Lease> {
+export class RedisLock implements RedisAcquirable {
   readonly #spec: ResourceSpec;
 
   static {
     setPlace(RedisLock, (lock) => placeOf(lock.#spec));
-    show(RedisLock, ["name"], (lock) => lock.#spec.resource);
+    show(RedisLock, "RedisLock", ["name"], (lock) => lock.#spec.resource);
   }
 
   /**
@@ -65,16 +63,14 @@ export class RedisLock implements Acquirable<Lease> {
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);
     checkName(name);
-    const settings = settingsOf(options, backend);
-    const connection = connectionOf(backend);
     const what = `lock ${quote(name)}`;
-    const keys = keysOf(settings.prefix, "lock", name);
-    const resource = { kind: "redis-lock", name, group: connection.groupOf(keys) };
-    this.#spec = { connection, family: mutex, keys, settings, resource, what, weight: 1, limit: 1 };
+    const parts = { stored: ["lock", name], resource: { kind: "redis-lock", name }, what, holders: "one" } as const;
+    const settings = settingsOf(options, backend);
+    this.#spec = specOf(clientOf(backend, settings.prefix), settings, parts);
   }
 
   /**
-   * Waits in the queue for the lock.
+   * Waits in the queue for the lock and resolves to its lease.
    *
    * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any moment; its
    * place in the queue is given back in the background.
@@ -99,6 +95,20 @@ export class RedisLock implements Acquirable<Lease> {
   }
 
   /**
+   * Takes over the lease with this `lease.id`, also one of another process: a scheduler acquires, a worker goes on. The
+   * new lease has the same fencing token, an id of its own, and this object's `ttl` and `renew`. The first one is lost:
+   * its signal aborts within one push, or at its next renewal. Not for a lease whose holder goes on using it.
+   *
+   * @param id The `id` of a lease of this name.
+   * @returns The lease; undefined if it is not held any more.
+   * @throws {TypeError | RangeError} `id` is no text.
+   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl`.
+   */
+  adopt(id: string): Promise<Lease | undefined> {
+    return adoptLease(this.#spec, id);
+  }
+
+  /**
    * Calls `fn` while holding, and releases the lock however it ends. A lease lost on the way aborts `lease.signal`;
    * it is up to `fn` to stop then.
    *
@@ -118,7 +128,8 @@ export class RedisLock implements Acquirable<Lease> {
   }
 
   /**
-   * Revokes the current hold and hands off to the next waiter. The holder finds out with its next renewal; until then
+   * Revokes the current hold and hands off to the next waiter. The holder's lease is lost as soon as it finds out: within
+   * one push if its client can subscribe and it has held for a tenth of a second, else with its next renewal. Until then
    * only fencing tokens keep it out.
    *
    * @returns Whether there was a holder.

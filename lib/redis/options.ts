@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkBoolean, checkInteger, checkName, checkOptions, checkString, must } from "../internal/check.ts";
+import { checkBoolean, checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
 import type { Backend } from "./clients/backend.ts";
 
 /** Replicas that a grant waits for. */
@@ -39,7 +39,7 @@ export interface RedisOptions {
 }
 
 /** The kinds of keys. None is the end of another, so that no prefix can make two of them the same. */
-export type Kind = "lock" | "semaphore" | "keyed" | "rw";
+export type Kind = "lock" | "semaphore" | "keyed" | "rw" | "rate";
 
 /** Checked options. Internal. */
 export interface Settings {
@@ -57,16 +57,28 @@ const MAX_MS = 2 ** 31 - 1;
 /** Shorter leases would be over before the answer is back. */
 const MIN_TTL = 10;
 
-/** Checks the options and copies them. */
-export function settingsOf(options: RedisOptions | undefined, backend: Backend): Settings {
+/** The beginning of all keys. */
+export function prefixOf(options: { readonly prefix?: string | undefined } | undefined): string {
   checkOptions(options);
-  const { ttl = 30_000, renew = true, prefix = "interlock:", retention = 60_000, owner, replicas } = options ?? {};
-  checkTtl(ttl);
-  checkInteger(retention, "retention", 0, MAX_MS);
-  checkBoolean(renew, "renew");
+  const prefix = option(options, "prefix", "interlock:");
   checkString(prefix, "prefix");
   // A brace would move the hash tag, and the keys of one name to different cluster slots.
   must(!/[{}]/.test(prefix), "prefix", "not contain braces", prefix, RangeError);
+  return prefix;
+}
+
+/** Checks the options and copies them. */
+export function settingsOf(options: RedisOptions | undefined, backend: Backend): Settings {
+  checkOptions(options);
+  const ttl = option(options, "ttl", 30_000);
+  const renew = option(options, "renew", true);
+  const retention = option(options, "retention", 60_000);
+  const owner = option(options, "owner");
+  const replicas = option(options, "replicas");
+  checkTtl(ttl);
+  checkInteger(retention, "retention", 0, MAX_MS);
+  checkBoolean(renew, "renew");
+  const prefix = prefixOf(options);
   if (owner !== undefined) checkOwner(owner);
   return { ttl, renew, prefix, retention, owner, replicas: replicasOf(replicas, backend) };
 }
@@ -79,11 +91,15 @@ function checkOwner(owner: unknown): void {
 function replicasOf(replicas: ReplicaOptions | undefined, backend: Backend): Settings["replicas"] {
   if (replicas === undefined) return undefined;
   must(typeof replicas === "object" && replicas !== null, "replicas", "be an object", replicas);
-  const { count, timeout = 1000 } = replicas;
+  const count = option(replicas, "count");
+  const timeout = option(replicas, "timeout", 1000);
   checkInteger(count, "replicas.count", 1, 1000);
   checkInteger(timeout, "replicas.timeout", 1, MAX_MS);
   const able = typeof backend.wait === "function";
-  must(able, "replicas", "be left out with this client, which cannot send WAIT on the connection of a grant", replicas);
+  const { library = "this client" } = backend;
+  const remedy = "pass a single client, such as createClient() of npm:redis or new Redis() of npm:ioredis";
+  const rule = `be left out with ${library}, which cannot send WAIT on the connection of a grant: ${remedy}`;
+  must(able, "replicas", rule, replicas);
   return { count, timeout };
 }
 
@@ -108,6 +124,13 @@ export function keysOf(prefix: string, kind: Kind, name: string): Keys {
   const state = `${prefix}${kind}:${LAYOUT}:{${escapeName(name)}}`;
   const leases = kind === "semaphore" || kind === "rw" ? [`${state}:leases`] : [];
   return [state, `${state}:queue`, `${state}:waiters`, ...leases];
+}
+
+/** The keys of a rate limit, or of one key of it; "%:" is in no escaped text. */
+export function rateKeysOf(prefix: string, name: string, key?: string): readonly [string, string] {
+  const text = key === undefined ? escapeName(name) : `${escapeName(name)}%:${escapeName(key)}`;
+  const head = `${prefix}rate:${LAYOUT}:{${text}}`;
+  return [head, `${head}:starts`];
 }
 
 /**

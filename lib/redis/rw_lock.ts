@@ -6,17 +6,14 @@
  */
 import { checkName, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
-import type { Acquirable } from "../types.ts";
-import { forceRelease, inspect } from "./inspect.ts";
+import { forceRelease, inspect, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
-import type { Lease } from "./lease.ts";
-import { checkBackend, keysOf, settingsOf } from "./options.ts";
+import type { RedisAcquirable } from "./lease.ts";
+import { checkBackend, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { connectionOf } from "./internal/connection.ts";
-import { weighted } from "./internal/resource_spec.ts";
-import type { ResourceSpec } from "./internal/resource_spec.ts";
-import { SpecLock } from "./internal/spec_lock.ts";
+import { clientOf } from "./client.ts";
+import { type ResourceSpec, specOf } from "./resource_spec.ts";
 
 /** More readers than there will ever be. */
 export const EVERYTHING = 1_000_000_000;
@@ -29,6 +26,8 @@ export const EVERYTHING = 1_000_000_000;
  *
  * **Fairness**: first come, first served between both sides: readers behind a waiting writer wait for it, so neither
  * side starves. **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
  *
  * @example
  * ```ts
@@ -44,13 +43,13 @@ export const EVERYTHING = 1_000_000_000;
  */
 export class RedisRwLock {
   /** The shared side. */
-  readonly reader: Acquirable<Lease>;
+  readonly reader: RedisAcquirable;
   /** The exclusive side. */
-  readonly writer: Acquirable<Lease>;
+  readonly writer: RedisAcquirable;
   readonly #spec: ResourceSpec;
 
   static {
-    show(RedisRwLock, ["name"], (lock) => lock.#spec.resource);
+    show(RedisRwLock, "RedisRwLock", ["name"], (lock) => lock.#spec.resource);
   }
 
   /**
@@ -65,13 +64,15 @@ export class RedisRwLock {
     checkBackend(backend);
     checkName(name);
     const settings = settingsOf(options, backend);
-    const connection = connectionOf(backend);
-    const what = `read-write lock ${quote(name)}`;
-    const keys = keysOf(settings.prefix, "rw", name);
-    const spec = (kind: string, of: string, weight: number): ResourceSpec => {
-      const resource = { kind, name, group: connection.groupOf(keys) };
-      return { connection, family: weighted, keys, settings, resource, what: of + what, weight, limit: EVERYTHING };
-    };
+    const client = clientOf(backend, settings.prefix);
+    const parts = { stored: ["rw", name], holders: "weighted", limit: EVERYTHING } as const;
+    const spec = (kind: string, of: string, weight: number): ResourceSpec =>
+      specOf(client, settings, {
+        ...parts,
+        resource: { kind, name, unit: weight },
+        what: `${of}read-write lock ${quote(name)}`,
+        weight,
+      });
     this.#spec = spec("redis-writer", "", EVERYTHING);
     this.reader = new SpecLock(spec("redis-reader", "reader of ", 1));
     this.writer = new SpecLock(spec("redis-writer", "writer of ", EVERYTHING));

@@ -7,19 +7,15 @@
 import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
-import type { Acquirable, WaitOptions } from "../types.ts";
-import { acquireLease, tryAcquireLease } from "./internal/replicated.ts";
-import { forceRelease, inspect } from "./inspect.ts";
+import type { WaitOptions } from "../types.ts";
+import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
-import type { Lease } from "./lease.ts";
-import { checkBackend, keysOf, settingsOf } from "./options.ts";
+import type { Lease, RedisAcquirable } from "./lease.ts";
+import { checkBackend, settingsOf } from "./options.ts";
 import type { RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { runHolding } from "./internal/run_holding.ts";
-import { connectionOf } from "./internal/connection.ts";
-import { weighted } from "./internal/resource_spec.ts";
-import type { ResourceSpec } from "./internal/resource_spec.ts";
-import { placeOf } from "./internal/spec_lock.ts";
+import { clientOf } from "./client.ts";
+import { type ResourceSpec, specOf } from "./resource_spec.ts";
 
 /** Options of `RedisSemaphore.acquire`. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {
@@ -36,6 +32,8 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * **Fairness**: first come, first served; a large request at the head of the queue is never overtaken by small ones.
  * **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
  * @example
  * ```ts
  * import { nodeRedis, RedisSemaphore } from "@interlock/interlock/redis";
@@ -49,12 +47,17 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * }
  * ```
  */
-export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptions> {
+export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions> {
   readonly #spec: ResourceSpec;
 
   static {
     setPlace(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
-    show(RedisSemaphore, ["name", "permits"], (one) => ({ ...one.#spec.resource, permits: one.permits }));
+    show(
+      RedisSemaphore,
+      "RedisSemaphore",
+      ["name", "permits"],
+      (one) => ({ ...one.#spec.resource, permits: one.permits }),
+    );
   }
 
   /**
@@ -71,12 +74,14 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
     checkBackend(backend);
     checkName(name);
     checkInteger(permits, "permits", 1, 2 ** 31 - 1);
-    const settings = settingsOf(options, backend);
-    const connection = connectionOf(backend);
-    const keys = keysOf(settings.prefix, "semaphore", name);
-    const resource = { kind: "redis-semaphore", name, group: connection.groupOf(keys) };
     const what = `semaphore ${quote(name)}`;
-    this.#spec = { connection, family: weighted, keys, settings, resource, what, weight: 1, limit: permits };
+    const parts = {
+      stored: ["semaphore", name],
+      resource: { kind: "redis-semaphore", name },
+      holders: "weighted",
+    } as const;
+    const settings = settingsOf(options, backend);
+    this.#spec = specOf(clientOf(backend, settings.prefix), settings, { ...parts, what, limit: permits });
   }
 
   /** How many permits there are, taken or not. */
@@ -117,6 +122,20 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   }
 
   /**
+   * Takes over the lease with this `lease.id`, also one of another process: a scheduler acquires, a worker goes on. The
+   * new lease has the same fencing token, an id of its own, and this object's `ttl` and `renew`. The first one is lost:
+   * its signal aborts within one push, or at its next renewal. Not for a lease whose holder goes on using it.
+   *
+   * @param id The `id` of a lease of this name, with any number of permits.
+   * @returns The lease; undefined if it is not held any more.
+   * @throws {TypeError | RangeError} `id` is no text.
+   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl`.
+   */
+  adopt(id: string): Promise<Lease | undefined> {
+    return adoptLease({ ...this.#spec, weight: 0 }, id); // any
+  }
+
+  /**
    * Calls `fn` while holding, and releases the permits however it ends.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
@@ -135,8 +154,8 @@ export class RedisSemaphore implements Acquirable<Lease, RedisSemaphoreWaitOptio
   }
 
   /**
-   * Revokes all holds and hands off to the next waiters. Holders find out with their next renewal; until then
-   * only fencing tokens keep them out.
+   * Revokes all holds and hands off to the next waiters. Their leases are lost as soon as they find out; see
+   * `RedisLock.forceRelease`. Until then only fencing tokens keep them out.
    *
    * @returns Whether there was a holder.
    */

@@ -5,8 +5,9 @@
  * @module
  */
 
-import { checkBoolean, checkOptions, must } from "../../internal/check.ts";
-import { onceFor } from "../internal/once.ts";
+import { checkBoolean, checkOptions, must, option, quote } from "../../internal/check.ts";
+import { onceFor } from "../once.ts";
+import { recognize } from "./libraries.ts";
 
 /**
  * The commands that the Redis part uses of a client. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
@@ -32,6 +33,8 @@ export interface Backend {
     onGap: () => void,
     onLost?: (forGood?: boolean) => void,
   ): Promise<() => void | Promise<void>>;
+  /** The name of the client's library, for errors and warnings: "npm:ioredis". */
+  readonly library?: string;
   /**
    * Sends WAIT on the connection of the commands sent before, and resolves to the number of replicas that have their
    * writes. Rejects if that connection has been replaced since, as the number would mean nothing then. Without this
@@ -72,7 +75,7 @@ export function adapter<C extends object>(
   const withoutPush = onceFor((client: C) => make(client, false));
   return (client, options) => {
     checkOptions(options);
-    const { push = true } = options ?? {};
+    const push = option(options, "push", true);
     checkBoolean(push, "push");
     return push ? withPush(client) : withoutPush(client);
   };
@@ -80,7 +83,14 @@ export function adapter<C extends object>(
 
 /** Throws unless the client has these methods: a client of another library would only fail once it is used. */
 export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
-  must(hasMethods(client, methods), name, `be a client of ${library}`, client);
+  if (!hasMethods(client, methods)) refuse(client, library, name);
+}
+
+/** Throws: it is no client of this library. Names the library that it is of, if it is known, and the remedy. */
+export function refuse(client: unknown, library: string, name = "client"): never {
+  const known = recognize(client);
+  const got = known ? `${known.is}: ${known.remedy}` : quote(client);
+  throw new TypeError(`${name} must be a client of ${library}, got ${got}`);
 }
 
 /** Throws if the client cannot subscribe although it should. */
@@ -91,5 +101,9 @@ export function checkPush(client: unknown, push: boolean, methods: readonly stri
 
 function hasMethods(client: unknown, methods: readonly string[]): boolean {
   const members = Object(client) as Record<string, unknown>;
-  return methods.every((method) => typeof members[method] === "function");
+  try {
+    return methods.every((method) => typeof members[method] === "function");
+  } catch {
+    return false; // a proxy that was revoked
+  }
 }

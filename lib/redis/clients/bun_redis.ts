@@ -91,6 +91,7 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
       if (events.connections !== before) throw new Error("the connection was replaced");
       return reached;
     },
+    library: "Bun (RedisClient)",
     get closed() {
       return events.closed && !client.connected;
     },

@@ -5,8 +5,8 @@
  * @module
  */
 import { must } from "../../internal/check.ts";
-import { onceFor } from "../internal/once.ts";
-import { type Backend, checkClient } from "./backend.ts";
+import { onceFor } from "../once.ts";
+import { type Backend, checkClient, refuse } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
 /** The members of a client that `denoRedis` uses. */
@@ -43,7 +43,7 @@ export interface DenoRedisClient {
  */
 export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
   checkClient(client, ["evalsha", "eval"], "jsr:@db/redis");
-  must(!("duplicate" in client), "client", "be a client of jsr:@db/redis", client); // it is one of ioredis
+  if ("duplicate" in client) refuse(client, "jsr:@db/redis"); // it is one of ioredis
   if (subscriber === undefined) return withoutPush(client);
   checkClient(subscriber, ["subscribe"], "jsr:@db/redis", "subscriber");
   const apart = (subscriber as unknown) !== client;
@@ -82,6 +82,7 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     eval: (script, keys, args) => client.eval(script, keys, args),
     ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
     ...client.sendCommand && client.addEventListener && { wait },
+    library: "jsr:@db/redis",
     get losses() {
       return connections;
     },

@@ -5,7 +5,8 @@
  */
 import { Cork } from "./io_cork.ts";
 import type { Stream } from "./io_cork.ts";
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
+import { withoutArguments } from "../errors.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse } from "./backend.ts";
 
 /** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {
@@ -58,6 +59,7 @@ export function ioRedis(client: IoRedisClient, options?: ClientOptions): Backend
 
 const backendOf = adapter((client: IoRedisClient, push): Backend => {
   checkClient(client, ["evalsha", "eval", "on"], "npm:ioredis");
+  if ("send_command" in client && !("status" in client)) refuse(client, "npm:ioredis"); // redis 3 has the same methods
   checkPush(client, push, ["duplicate"]);
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
@@ -70,6 +72,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
     ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection) },
     ...!cluster && { wait: waiter(connection) },
+    library: "npm:ioredis",
     cluster,
     failure: undefined as unknown,
     losses: 0,
@@ -86,9 +89,10 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
 function noteFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
   let up = connection.status === "ready";
   connection.on("error", (error) => {
-    backend.failure = error;
-    // As ioredis itself does if the application has no listener.
-    if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", error);
+    backend.failure = withoutArguments(error);
+    // As ioredis itself does if the application has no listener. Only the stack: other members may hold secrets.
+    const { stack = error } = Object(error) as { stack?: string };
+    if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", stack);
   });
   connection.on("ready", () => {
     up = true;

@@ -1,9 +1,13 @@
 /**
- * The adapter for npm:redis (node-redis 5 and 6): a client or a cluster; a pool without push.
+ * The adapter for npm:redis (node-redis 5 and 6): a client, a cluster, or a Sentinel's client of version 6; a pool and a
+ * Sentinel's client of version 5 without push.
  *
  * @module
  */
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
+import { must } from "../../internal/check.ts";
+import { NotConnectedError } from "../errors.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse } from "./backend.ts";
+import { isNodeRedis4 } from "./libraries.ts";
 import { Portions } from "./portions.ts";
 
 /** The members of a client that `nodeRedis` uses. */
@@ -38,9 +42,9 @@ interface Client {
  * Makes a backend of a client of npm:redis. The same client gives the same backend.
  *
  * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener. A
- * pool (`createClientPool`) cannot subscribe, so it needs `{ push: false }`.
+ * pool (`createClientPool`) and `createSentinel` of version 5 cannot subscribe, so they need `{ push: false }`.
  * @param options Whether to use push.
- * @throws {TypeError} It is not such a client, or cannot subscribe.
+ * @throws {TypeError} It is not such a client, or one of version 4, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -55,29 +59,37 @@ export function nodeRedis(client: NodeRedisClient, options?: ClientOptions): Bac
   return backendOf(client, options);
 }
 
+const LIBRARY = "npm:redis";
+
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
-  checkClient(client, ["evalSha", "eval", "on"], "npm:redis");
+  checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
+  if (isNodeRedis4((member) => member in client)) refuse(client, LIBRARY);
+  const kind = kindOf(client);
+  checkSentinel(client, push && kind === "sentinel");
   checkPush(client, push, ["subscribe"]);
-  // Only a cluster has a list of masters, and only a pool counts its clients.
-  const cluster = "masters" in client;
-  const pool = "totalClients" in client;
   const events = client as unknown as Client;
   const portions = new Portions();
-  const quick = cluster || pool ? client : withoutTimeouts(events);
+  const quick = kind === "client" ? withoutTimeouts(events) : client;
   const target = () => events.isReady ? quick : client;
+  let wasOpen = client.isOpen;
+  const send = (command: () => Promise<unknown>) => {
+    wasOpen ||= client.isOpen;
+    return wasOpen ? portions.send(command) : Promise.reject(new NotConnectedError());
+  };
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
-      portions.send(() => target().evalSha(sha, { keys, arguments: args })),
+      send(() => target().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
-      portions.send(() => target().eval(script, { keys, arguments: args })),
-    ...push && { subscribe: cluster ? clusterSubscriber(events) : subscriber(client, events) },
-    ...!cluster && !pool && { wait: waiter(events) },
-    cluster,
+      send(() => target().eval(script, { keys, arguments: args })),
+    ...push && { subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events) },
+    ...kind === "client" && { wait: waiter(events) },
+    library: nameOf(client, kind),
+    cluster: kind === "cluster",
     failure: undefined as unknown,
     get closed() {
       return !client.isOpen;
     },
-    onClose: (listener: () => void) => void events.on(cluster ? "disconnect" : "end", () => listener()),
+    onClose: (listener: () => void) => void events.on(kind === "cluster" ? "disconnect" : "end", () => listener()),
   };
   const failed = (error: unknown) => {
     backend.failure = error;
@@ -88,6 +100,33 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   events.on("ready", () => backend.failure = undefined);
   return backend;
 });
+
+const MAKERS = {
+  client: "createClient",
+  cluster: "createCluster",
+  pool: "createClientPool",
+  sentinel: "createSentinel",
+};
+
+/** Only a cluster has a list of masters, only a pool counts its clients, and only a Sentinel's client knows Sentinels. */
+function kindOf(client: object): keyof typeof MAKERS {
+  if ("masters" in client) return "cluster";
+  if ("totalClients" in client) return "pool";
+  return "getSentinelNode" in client ? "sentinel" : "client";
+}
+
+/** With the version of a Sentinel's client, as that matters. */
+function nameOf(client: object, kind: keyof typeof MAKERS): string {
+  const version = kind !== "sentinel" ? "" : "duplicate" in client ? " 6" : " 5";
+  return `${MAKERS[kind]} of ${LIBRARY}${version}`;
+}
+
+/** In version 5 it has no `duplicate`, and no event that shows when its subscription has moved to another server. */
+function checkSentinel(client: object, pushes: boolean): void {
+  const remedy = "install redis 6 or use ioredis, or pass { push: false } to do without";
+  const rule = `be one that can subscribe, which createSentinel of npm:redis 5 cannot: ${remedy}`;
+  must(!pushes || "duplicate" in client, "client", rule, client);
+}
 
 /**
  * The same client for commands that are sent at once. node-redis 6 gives each command an AbortSignal that ends it while it

@@ -4,22 +4,24 @@
  *
  * @module
  */
-import { CHANNEL } from "./script.ts";
-
-/** Milliseconds for which a waiter counts as alive, at least: it asks once a second. */
-export const LIVENESS = 1200;
+import { LIVENESS } from "../times.ts";
+import { processOf } from "./script.ts";
 
 /** Brings `at` forward to when to check whether a waiter is alive: one ttl after it asked, if it may be gone by then. */
 export const orDoubt = `
 local alive, ms = tonumber(sub(waiter, 1, 16)), tonumber(string.match(waiter, '^%d+', 18))
-if sub(waiter, 17, 17) == 'p' and ms < ${LIVENESS} then
+if alive and ms and sub(waiter, 17, 17) == 'c' and ms < ${LIVENESS} then
   alive = math.min(alive, math.max(alive - (${LIVENESS} - ms) * 1000, now + ms * 1000))
 end
-at = math.min(at == 0 and math.huge or at, alive)
+at = math.min(at == 0 and math.huge or at, alive or math.huge)
+if at == math.huge then at = 0 end
 `;
 
 export const publish = (id: string, text: string): string =>
-  `redis.pcall('PUBLISH', '${CHANNEL}' .. sub(${id}, 1, 13), ${id} .. ' ' .. ${text})`;
+  `redis.pcall('PUBLISH', channels .. ${processOf(id)}, ${id} .. ' ' .. ${text})`;
+
+/** The text for an id whose hold was ended by force or handed over. */
+export const REVOKED = "'- ' .. stamp";
 
 /**
  * Notifies the first three of `ids` from `from` of the end of a lease, unless they ask before it anyway. With several
@@ -48,13 +50,13 @@ end
  * alive for 0.63 of that or more, and the queue lives as long.
  */
 export const firstOfEach = `
-local process = sub(ids[i], 1, 13)
-if ends > now and ids[i + 2] and sub(ids[i + 1], 1, 13) == process and sub(ids[i + 2], 1, 13) == process
+local process = ${processOf("ids[i]")}
+if ends > now and ids[i + 2] and ${processOf("ids[i + 1]")} == process and ${processOf("ids[i + 2]")} == process
   and call('PTTL', KEYS[2]) - retention > math.max((ends - now) / 1000 * 1.9, ${LIVENESS + 50}) then
   local firsts, seen, some = {}, {}, call('ZRANGE', KEYS[2], '0', '99')
   some[#some + 1] = call('ZRANGE', KEYS[2], '-1', '-1')[1]
   for _, id in ipairs(some) do
-    process = sub(id, 1, 13)
+    process = ${processOf("id")}
     if not seen[process] and #firsts < 3 then firsts[#firsts + 1] = id end
     seen[process] = true
   end

@@ -1,6 +1,7 @@
 /**
- * The scripts that look at a name, page by page. Invariant: no run returns more than {@linkcode PAGE} holders and as many
- * waiters.
+ * The scripts that look at a name, page by page, for display: between two pages holders and waiters come and go. Holders
+ * whose lease has ended and waiters that are dead are left out, although their entries are still there. Invariants: no run
+ * returns more than {@linkcode PAGE} holders and as many waiters; nothing is written.
  *
  * @module
  */

@@ -5,12 +5,14 @@
  *
  * @module
  */
+import { publish, REVOKED } from "./announce.ts";
 import type { Holding } from "./holding.ts";
 import { after, digits, lives } from "./script.ts";
 
-/** No lease, no waiters; no holder. */
-const FREE = "0000000000000000-";
-const NONE = " ".repeat(21);
+/** No lease; no lease and no waiters; no holder. */
+export const ZERO = "0".repeat(16);
+const FREE = `${ZERO}-`;
+export const NONE: string = " ".repeat(21);
 
 const WRITE = "call('SET', KEYS[1], text, 'PX', life)";
 /** Under maxmemory a write that cannot grow makes room for one that only might. */
@@ -20,10 +22,12 @@ const WRITE_WHEN_FULL = `if redis.p${WRITE}.err then
 end`;
 
 const read = `${lives}
-local NONE, ZERO = '${NONE}', '0000000000000000'
+local NONE, ZERO = '${NONE}', '${ZERO}'
 local fence, first, used, limit, more, dirty = 0, 0, 0, 1, 0, false
 local queued, id, last, tail = nil, NONE, NONE, ZERO
 if v then
+  local _, numbers = string.find(v, '^%d+[+-]')
+  if numbers ~= 33 or #v < 75 then error('no state of a lock') end
   fence, first, queued = tonumber(sub(v, 1, 16)), tonumber(sub(v, 17, 32)), sub(v, 33, 33) == '+'
   id, last, tail = sub(v, 34, 54), sub(v, 55, 75), sub(v, 76)
   if first > now then used = 1 end
@@ -42,7 +46,7 @@ local v = call('GET', KEYS[1])
 if v and sub(v, 17, 33) == '${FREE}' and sub(v, 55, 75) ~= ARGV[1] then
   local last = tonumber(sub(v, 1, 16))
   local fence = ${after("last")}
-  local text = n16(fence) .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. sub(v, 55, 75) .. stamp .. (ARGV[7] or '')
+  local text = n16(fence) .. n16(now + ARGV[2] * 1000) .. '-' .. ARGV[1] .. sub(v, 55, 75) .. stamp .. (ARGV[8] or '')
   call('SET', KEYS[1], text, 'PX', ARGV[3])
   return { 1, fence, now }
 end
@@ -90,6 +94,7 @@ end
 `,
   // the end of all holds; their releases are to report that they no longer held
   evict: `
+if used == 1 then ${publish("id", REVOKED)} end
 code, id, last, first, used, tail, dirty = used, NONE, NONE, 0, 0, ZERO, true
 `,
 };

@@ -1,29 +1,21 @@
 /**
  * The queue of one name, in Lua. KEYS[2] is a sorted set of ids by arrival (µs, which is also `since`), KEYS[3] a hash
- * of id to: time until which the waiter counts as alive (16 digits), how it is notified (p or h), ttl in ms, weight,
+ * of id to: time until which the waiter counts as alive (16 digits), how it is notified (c or h; p before ids had a secret part), ttl in ms, weight,
  * owner.
  *
  * Invariants:
  * - Alive is decided in one place. A waiter is dead when it has not asked for its ttl, or {@linkcode LIVENESS} if that
- *   is longer; one in mode p (its subscription was confirmed) also once nothing listens on its channel. A live waiter
+ *   is longer; one in mode c (its subscription was confirmed) also once nothing listens on its channel. A live waiter
  *   that was dropped gets its place back by its arrival time.
  * - A token is published only for a waiter that holds already, and never granted again.
  * - No run looks at more than {@linkcode LOOK} waiters; it returns 1 when another run has to go on.
  *
  * @module
  */
-import { announce, firstOfEach, LIVENESS, orDoubt, publish } from "./announce.ts";
+import { HEARTBEAT, HEARTBEAT_LATENESS, HEARTBEAT_STRETCH, LIVENESS } from "../times.ts";
+import { announce, firstOfEach, orDoubt, publish } from "./announce.ts";
 import type { Holding } from "./holding.ts";
-import { CHANNEL } from "./script.ts";
-
-/** Milliseconds from one heartbeat to the next, at least; else a third of the ttl. */
-export const HEARTBEAT = 1000;
-
-/** A pause may be longer by this to end with a lease rather than shortly before it. */
-const STRETCH = 1000;
-
-/** Milliseconds by which a heartbeat may be late, on its way or by a busy process, and the waiter still counts as alive. */
-export const MARGIN = 150;
+import { processOf } from "./script.ts";
 
 /** Waiters, or holders, that one run looks at. */
 export const LOOK = 200;
@@ -31,8 +23,8 @@ export const LOOK = 200;
 /** The caller takes its place, or shows that it is still there. */
 export const join = `
 local seq = ARGV[6]
-if mode == 'p' then
-  local subscribed = redis.pcall('PUBSUB', 'NUMSUB', '${CHANNEL}' .. sub(me, 1, 13))
+if mode == 'c' then
+  local subscribed = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("me")})
   if subscribed[2] == 0 then mode, deaf = 'h', 1 end
 end
 if seq == '0' then
@@ -46,7 +38,7 @@ end
 if call('ZADD', KEYS[2], 'NX', seq, me) == 0 then seq = call('ZSCORE', KEYS[2], me) end
 local liveness = math.max(ttl, ${LIVENESS})
 local alive = now + liveness * 1000
-call('HSET', KEYS[3], me, n16(alive) .. mode .. ARGV[2] .. ' ' .. (ARGV[8] or '1') .. ' ' .. owner)
+call('HSET', KEYS[3], me, n16(alive) .. mode .. ARGV[2] .. ' ' .. (ARGV[9] or '1') .. ' ' .. owner)
 keep(KEYS[2], liveness + retention)
 keep(KEYS[3], liveness + retention)
 place, queued = tonumber(seq), true
@@ -56,7 +48,7 @@ const listeners = `
 local heard = {}
 -- How many listen on the channel of a waiter; -1 where this user may not ask.
 local function listeners(id)
-  local channel = '${CHANNEL}' .. sub(id, 1, 13)
+  local channel = channels .. ${processOf("id")}
   if not heard[channel] then
     local answer = redis.pcall('PUBSUB', 'NUMSUB', channel)
     heard[channel] = answer.err and -1 or answer[2]
@@ -67,11 +59,11 @@ end
 
 /** An expression: the one place that decides it. */
 const isAlive = (id: string, waiter: string): string =>
-  `${waiter} and ${waiter} > stamp and (sub(${waiter}, 17, 17) ~= 'p' or listeners(${id}) ~= 0)`;
+  `${waiter} and ${waiter} > stamp and (sub(${waiter}, 17, 17) ~= 'c' or listeners(${id}) ~= 0)`;
 
 /**
  * Serving from the head: grants while it fits, and drops the dead. Sets `mine`, the token of `me`, and `more`; `messages`
- * are to be published by {@linkcode notify}.
+ * are to be published by {@linkcode notify}, which sets `mute` if that is refused.
  */
 export const serve = ({ nextEnd, grant }: Holding): string =>
   `${listeners}
@@ -81,12 +73,13 @@ repeat
   known = ids[1] and call('HMGET', KEYS[3], unpack(ids)) or {}
   while ids[i] and used < limit do
     local other, waiter = ids[i], known[i]
-    if ${isAlive("other", "waiter")} then
-      local ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18)
+    local ms, weight, owner = nil, nil, nil
+    if ${isAlive("other", "waiter")} then ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18) end
+    if weight then -- else it is dead, or no record of a waiter
       ms, weight = ms + 0, weight + 0
       if used + weight > limit then break end -- letting small ones pass would starve this one
       -- one that has to ask needs a lease that outlives its next question
-      if sub(waiter, 17, 17) == 'h' and listeners(other) < 1 then ms = math.max(ms, ${LIVENESS}) end
+      if sub(waiter, 17, 17) ~= 'c' and listeners(other) < 1 then ms = math.max(ms, ${LIVENESS}) end
       ${grant("other", "ms", "weight", "owner")}
       if other == me then mine = fence else messages[#messages + 1] = { other, fence } end
     end
@@ -117,7 +110,9 @@ end
 
 /** After everything is written: a server that refuses writes must not have published a token. */
 export const notify = `
-for _, m in ipairs(messages) do ${publish("m[1]", "n16(m[2]) .. ' ' .. stamp")} end
+for _, m in ipairs(messages) do
+  if type(${publish("m[1]", "n16(m[2]) .. ' ' .. stamp")}) ~= 'number' then mute = 1 end
+end
 `;
 
 /**
@@ -131,17 +126,17 @@ if limit > 1 then
   local head = call('ZRANGE', KEYS[2], 0, 0)[1]
   local waiter = head and head ~= me and call('HGET', KEYS[3], head)
   if waiter then${orDoubt}
-    seen[sub(head, 1, 13)] = true -- if it is dead, so is its process
+    seen[${processOf("head")}] = true -- if it is dead, so is its process
   end
 end
-local pause = math.min(math.max(${HEARTBEAT}, ttl / 3) + ${STRETCH}, math.max(ttl, ${LIVENESS}) - ${MARGIN} - 100)
+local pause = math.min(math.max(${HEARTBEAT}, ttl / 3) + ${HEARTBEAT_STRETCH}, math.max(ttl, ${LIVENESS}) - ${HEARTBEAT_LATENESS} - 100)
 -- it asks before that; 100: the first three ask 50 ms apart
-if at == 0 or at > now + pause * 1000 then return { 0, now, place, 0, deaf, more } end
+if at == 0 or at > now + pause * 1000 then return { 0, now, place, 0, deaf, more, fence } end
 local ids, rank = call('ZRANGE', KEYS[2], '0', '99'), 0
 for _, other in ipairs(ids) do
-  local process = sub(other, 1, 13)
+  local process = ${processOf("other")}
   if other == me and (seen[process] or rank < 3) then
-    return { 0, now, place, seen[process] and 0 or at + rank * 50000, deaf, more }
+    return { 0, now, place, seen[process] and 0 or at + rank * 50000, deaf, more, fence }
   end
   if not seen[process] then
     seen[process], rank = true, rank + 1
@@ -159,5 +154,5 @@ if ids[1] then -- not among the first; if that is because of dead ones, they go,
     more = 1
   end
 end
-return { 0, now, place, 0, deaf, more }
+return { 0, now, place, 0, deaf, more, fence }
 `;

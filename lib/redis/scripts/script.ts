@@ -12,14 +12,30 @@ export interface Script {
   readonly source: string;
   /** Hexadecimal SHA-1 of the source, once it was computed. */
   sha: string | undefined;
+  /** The same, while it is computed. */
+  digest?: Promise<string>;
 }
 
 export function script(source: string): Script {
   return { source, sha: undefined };
 }
 
-/** The start of all channels; the id of the process follows. */
-export const CHANNEL = "interlock:push:";
+/**
+ * Characters at the beginning of an id that name its client, as the end of its channel's name does. The rest of an id is
+ * secret: only a client that may read the keys can write a message that a waiter believes.
+ */
+export const PROCESS_LENGTH = 8;
+
+/** Characters of an id. */
+export const ID_LENGTH = 21;
+
+/** The start of the channels of a prefix; the name of a client follows. */
+export function channelsOf(prefix: string): string {
+  return `${prefix}push:`;
+}
+
+/** An expression: the name of the client that has this id. */
+export const processOf = (id: string): string => `sub(${id}, 1, ${PROCESS_LENGTH})`;
 
 /** The beginning of every script. */
 export const clock = `
@@ -53,4 +69,5 @@ end
 `;
 
 /** An expression: a fence after the last one. */
-export const after = (last: string): string => `(${last} >= now and ${last} + 1 or now)`;
+export const after = (last: string): string =>
+  `(${last} < now and now or ${last} < 9007199254740990 and ${last} + 1 or error('no token is left'))`;

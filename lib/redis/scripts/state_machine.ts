@@ -20,10 +20,10 @@ import { weighted } from "./weighted.ts";
 
 /**
  * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, ttl and retention together, latest server time (0: any),
- * mode (t: do not wait; p: by push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end),
- * owner, weight, limit; the last three may be missing.
+ * mode (t: do not wait; c: by push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end),
+ * start of the channels, owner, weight, limit; the last three may be missing.
  *
- * Returns 1 fence now | 0 now place askAt deaf more | -2 now (too late, or released already) | -3 limit now (the others
+ * Returns 1 fence now (mute) | 0 now place askAt deaf more fence | -2 now (too late, or released already) | -3 limit now (the others
  * use another limit).
  */
 function acquire(holding: Holding): Script {
@@ -33,13 +33,13 @@ function acquire(holding: Holding): Script {
 if ARGV[4] ~= '0' and now > ARGV[4] + 0 then return { -2, now } end
 ${readToAcquire}
 local me, ttl, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3] - ARGV[2], ARGV[5]
-local owner, weight, wanted = ARGV[7] or '', (ARGV[8] or 1) + 0, (ARGV[9] or 1) + 0
+local channels, owner, weight, wanted = ARGV[7], ARGV[8] or '', (ARGV[9] or 1) + 0, (ARGV[10] or 1) + 0
 ${prolong}
 if last == me then return { -2, now } end
 ${expire}
 if not limit or (used == 0 and not queued) then limit = wanted end
 local free = limit == wanted and not queued and used + weight <= limit
-local place, deaf, waiting, releasing, mine = 0, 0, queued, false, nil
+local place, deaf, mute, waiting, releasing, mine = 0, 0, 0, queued, false, nil
 if not free and limit == wanted and mode ~= 't' then ${join} end
 if used < limit then
   if free then${take}${save()}
@@ -52,11 +52,11 @@ ${serve(holding)}
   end
   if dirty then${save()}end
   ${notify}
-  if mine then return { 1, mine, now } end
+  if mine then return { 1, mine, now, mute } end
 end
 if queued and not waiting then ${mark} end
 if limit ~= wanted and more == 0 then return { -3, limit, now } end
-if place == 0 then return { 0, now, 0, 0, 0, more } end
+if place == 0 then return { 0, now, 0, 0, 0, more, fence } end
 ${askAt(holding)}
 `);
 }
@@ -64,16 +64,16 @@ ${askAt(holding)}
 /**
  * KEYS as above; none: returns now, so that a process knows the server's time, and the server this script, before there
  * is anything to release. ARGV: id, retention (1 or more), and "" to release a hold or leave the queue, "force" to end
- * all holds, or "serve" to go on serving. Returns code now more: code 1 was held, 2 waited, 0 neither; more 1: the same
- * command has to follow, 2: "serve".
+ * all holds, or "serve" to go on serving; the start of the channels; a fifth one in a cluster. Returns code now more (mute): code 1 was held, 2 waited, 0 neither; more 1: the same
+ * command has to follow, 2: "serve"; mute 1: this user may not publish.
  */
 function release(holding: Holding): Script {
   const { readToRelease, expire, drop, evict, save } = holding;
   return script(`${clock}
 if #KEYS == 0 then return now end
 ${readToRelease}
-local me, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3]
-local code, mine, releasing = nil, nil, true
+local me, retention, mode, channels = ARGV[1], ARGV[2] + 0, ARGV[3], ARGV[4]
+local code, mine, mute, releasing = nil, nil, 0, true
 if mode == '' then
   ${drop}
   if not code then
@@ -82,7 +82,9 @@ if mode == '' then
     code = call('ZREM', KEYS[2], me) * 2
     if code == 0 then return { 0, now, 0 } end
   end
-elseif mode == 'force' then ${evict} end
+elseif mode == 'force' then
+  ${evict}
+end
 code = code or 0
 if not limit then return { code, now, 0 } end
 if more == 1 then${save(true)}
@@ -96,7 +98,7 @@ me = nil
 ${serve(holding)}
 if dirty or not queued then${save(true)}end
 ${notify}
-return { code, now, more == 1 and 2 or 0 }
+return { code, now, more == 1 and 2 or 0, mute }
 `);
 }
 

@@ -6,13 +6,16 @@
  *
  * @module
  */
+import { publish, REVOKED } from "./announce.ts";
 import type { Holding } from "./holding.ts";
 import { LOOK } from "./queue.ts";
 import { after, digits, lives } from "./script.ts";
 
 const read = `${lives}
 local s = call('HMGET', KEYS[1], 'f', 'n', 'l', 'r')
-local fence, used, limit, last, more = tonumber(s[1]) or 0, tonumber(s[2]) or 0, tonumber(s[3]), s[4], 0
+local fence, used, limit, last, more = (s[1] or 0) + 0, (s[2] or 0) + 0, s[3] and s[3] + 0, s[4], 0
+local numbers = (s[1] or '') .. (s[2] or '') .. (s[3] or '')
+if string.find(numbers, '%D') or not s[1] and call('EXISTS', KEYS[1]) == 1 then error('no state of a semaphore') end
 local queued, life, dirty = call('EXISTS', KEYS[2]) == 1, 0, false
 
 local function remove(ids)
@@ -68,6 +71,7 @@ end
   drop: `
 local ends = tonumber(call('ZSCORE', KEYS[4], me) or 0)
 if ends > 0 and call('HEXISTS', KEYS[1], 'h' .. me) == 1 then -- else its weight is not counted any more
+  if ARGV[5] then call('HSET', KEYS[1], 'r', me) end -- where the removal may end the script, it is to be known
   remove({ me })
   code = ends > now and 1 or 0
   if code == 1 then last = me end
@@ -76,6 +80,7 @@ end
   evict: `
 local ids = call('ZRANGE', KEYS[4], 0, ${LOOK - 1})
 if ids[1] then remove(ids) end
+for _, id in ipairs(ids) do ${publish("id", REVOKED)} end
 code, more = ids[1] and 1 or 0, #ids == ${LOOK} and 1 or 0
 `,
 };

@@ -1,0 +1,76 @@
+/**
+ * Whether and when a call tries again while Redis cannot be reached. Invariants: no command gets more time than its call
+ * has left; a call that neither a timeout nor a signal ends fails one ttl after the first of the commands in a row that
+ * failed was sent.
+ *
+ * @module
+ */
+import { NoAnswerError } from "../errors.ts";
+import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now } from "../times.ts";
+
+/** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
+const REFUSALS = 3;
+
+export class RetryPolicy {
+  readonly #ttl: number;
+  readonly #endsAt: number;
+  readonly #endless: boolean;
+  #failures = 0;
+  #refusals = 0;
+  #sentAt = 0;
+  #failingSince: number | undefined;
+  #failure: unknown;
+
+  /**
+   * @param endsAt Local time at which the call ends in any case.
+   * @param endless Whether neither a timeout nor a signal ends it.
+   */
+  constructor(ttl: number, endsAt: number, endless: boolean) {
+    this.#ttl = ttl;
+    this.#endsAt = endsAt;
+    this.#endless = endless;
+  }
+
+  /** The reason why the last commands failed; undefined after an answer. */
+  get failure(): unknown {
+    if (!(this.#failure instanceof NoAnswerError)) return this.#failure;
+    return new NoAnswerError(`Redis has not answered for ${Math.round(now() - (this.#failingSince ?? 0))} ms`);
+  }
+
+  /** Milliseconds since the last command was sent. */
+  get silence(): number {
+    return now() - this.#sentAt;
+  }
+
+  /** A command is going to be sent. Returns the milliseconds that it may take. */
+  begin(): number {
+    this.#sentAt = now();
+    const usual = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
+    return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt) - this.#sentAt));
+  }
+
+  /** A command came too late by the server's clock. Returns whether to ask again at once. */
+  refused(): boolean {
+    return this.#refusals++ < REFUSALS;
+  }
+
+  answered(): void {
+    this.#failures = this.#refusals = 0;
+    this.#failingSince = this.#failure = undefined;
+  }
+
+  /** Returns when to try again; undefined once the call has tried for long enough. */
+  failed(error: unknown): number | undefined {
+    // A last, short attempt without an answer says less than the server or the connection said before.
+    if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
+    this.#failingSince ??= this.#sentAt;
+    const time = now();
+    const end = this.#failsAt;
+    const wait = backoff(this.#failures++) * (0.5 + Math.random());
+    return time < end ? Math.min(time + wait, end) : undefined;
+  }
+
+  get #failsAt(): number {
+    return this.#endless ? (this.#failingSince ?? this.#sentAt) + Math.max(this.#ttl, LEAST_TRYING) : Infinity;
+  }
+}

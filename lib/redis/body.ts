@@ -1,0 +1,82 @@
+/**
+ * The operations that the classes over Redis share, and the Acquirable without a class of its own: a side of a read-write
+ * lock, a key of a keyed mutex.
+ *
+ * @module
+ */
+import { checkName, promised, readWaitOptions } from "../internal/check.ts";
+import { type Place, setPlace } from "../internal/place.ts";
+import { show } from "../internal/show.ts";
+import type { WaitOptions } from "../types.ts";
+import { acquire, adopt, tryAcquire } from "./acquire/acquire.ts";
+import { acquireReplicated, adoptReplicated, tryAcquireReplicated } from "./acquire/replicas.ts";
+import { explain } from "./errors.ts";
+import type { Inspection } from "./inspect.ts";
+import type { Lease, RedisAcquirable } from "./lease.ts";
+import { runHolding } from "./lease/run_holding.ts";
+import type { ResourceSpec } from "./resource_spec.ts";
+import { SINGLE_COMMAND } from "./times.ts";
+
+export { runHolding };
+
+export function acquireLease(spec: ResourceSpec, options?: WaitOptions): Promise<Lease> {
+  return spec.settings.replicas === undefined ? acquire(spec, options) : acquireReplicated(spec, options);
+}
+
+export function tryAcquireLease(spec: ResourceSpec): Promise<Lease | undefined> {
+  return spec.settings.replicas === undefined ? tryAcquire(spec) : tryAcquireReplicated(spec);
+}
+
+/** Takes over the hold with this id. */
+export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
+  return promised(() => {
+    checkName(id, "id");
+    return spec.settings.replicas === undefined ? adopt(spec, id) : adoptReplicated(spec, id);
+  });
+}
+
+export function inspect(spec: ResourceSpec): Promise<Inspection> {
+  return spec.client.store.inspect(spec, SINGLE_COMMAND);
+}
+
+/** Revokes all holds and hands off to the next waiters. */
+export async function forceRelease(spec: ResourceSpec): Promise<boolean> {
+  try {
+    return await spec.client.store.releaseAll(spec, SINGLE_COMMAND);
+  } catch (error) {
+    throw explain(`release ${spec.what} by force`, error);
+  }
+}
+
+/** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
+export function placeOf({ client, keys }: ResourceSpec): Place {
+  return { owner: client, remote: keys[0] };
+}
+
+export class SpecLock implements RedisAcquirable {
+  readonly #spec: ResourceSpec;
+  static {
+    setPlace(SpecLock, (lock) => placeOf(lock.#spec));
+    show(SpecLock, "Acquirable", ["kind", "name", "key"], (lock) => lock.#spec.resource);
+  }
+
+  constructor(spec: ResourceSpec) {
+    this.#spec = spec;
+  }
+
+  acquire(options?: WaitOptions): Promise<Lease> {
+    return promised(() => acquireLease(this.#spec, readWaitOptions(options)));
+  }
+
+  tryAcquire(): Promise<Lease | undefined> {
+    return tryAcquireLease(this.#spec);
+  }
+
+  adopt(id: string): Promise<Lease | undefined> {
+    return adoptLease(this.#spec, id);
+  }
+
+  run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runHolding(() => this.acquire(options), fn);
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The parts that the names of one prefix share over one client: the subscription, whose channel carries the prefix, and
+ * the renewal of leases. Invariants: one for each backend and prefix; all of a backend share its store.
+ *
+ * @module
+ */
+import { Subscription } from "./acquire/subscription.ts";
+import type { Backend } from "./clients/backend.ts";
+import { LeaseRenewer } from "./lease/lease_renewer.ts";
+import { onceFor } from "./once.ts";
+import { RedisStore } from "./store/redis_store.ts";
+import { STORE, type Store } from "./store/store.ts";
+
+let clients = 0;
+
+export class Client {
+  readonly #number = ++clients;
+  readonly store: Store;
+  readonly subscription: Subscription;
+  readonly renewer: LeaseRenewer;
+
+  constructor(store: Store, prefix: string) {
+    this.store = store;
+    this.subscription = new Subscription(store, prefix, {
+      revoked: (id) => this.renewer.revoked(id),
+      missed: () => this.renewer.missed(),
+    });
+    this.renewer = new LeaseRenewer(store, this.subscription);
+  }
+
+  /** The same for everything that shares its state in the store, for the diagnostics. */
+  groupOf(keys: readonly [string, ...string[]]): string {
+    return `${this.#number} ${keys[0]}`;
+  }
+}
+
+/** The clients of a backend by their prefixes. */
+const clientsOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => {
+  const store = backend[STORE] ?? new RedisStore(backend);
+  const byPrefix = new Map<string, Client>();
+  return (prefix: string) => {
+    const client = byPrefix.get(prefix) ?? new Client(store, prefix);
+    byPrefix.set(prefix, client);
+    return client;
+  };
+});
+
+/** The one client of a backend and a prefix. */
+export function clientOf(backend: Backend, prefix: string): Client {
+  return clientsOf(backend)(prefix);
+}

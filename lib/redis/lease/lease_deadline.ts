@@ -1,0 +1,162 @@
+/**
+ * Until when a lease can be trusted. Invariant: the local deadline is never later than the end that the server keeps,
+ * nor than any end that a command in flight, or without an answer, may set.
+ *
+ * @module
+ */
+import { isClockReadable } from "../../internal/cancellation.ts";
+import { clocksMoved, clockTolerance, now, renewAgainAfter, trusted } from "../times.ts";
+
+/** A moment on both local clocks. */
+export interface Moment {
+  /** Milliseconds on the monotonic clock. */
+  readonly at: number;
+  /** Milliseconds by which the wall clock is ahead of it. */
+  readonly gap: number;
+}
+
+export function moment(): Moment {
+  const at = now();
+  return { at, gap: Date.now() - at };
+}
+
+export class LeaseDeadline {
+  readonly #renews: boolean;
+  #ttl: number;
+  #at = 0;
+  #keptUntil = 0;
+  #setBy = -Infinity;
+  #renewAt = Infinity;
+  /** The clocks' difference when the last confirmed command was sent. */
+  #gap = 0;
+  #doubted = false;
+  /** The shortest time of an `extend()` without an answer, and the server time until which it may still be set. */
+  #unansweredTtl = Infinity;
+  #unansweredUntil = 0;
+
+  /**
+   * @param at Local time of the end that the server has set, drift taken off.
+   * @param keptFor Milliseconds for which the server may keep the hold beyond `at`.
+   * @param gap See {@linkcode Moment}.
+   */
+  constructor(ttl: number, renews: boolean, at: number, keptFor: number, gap: number) {
+    this.#ttl = ttl;
+    this.#renews = renews;
+    this.#keptUntil = at + keptFor;
+    this.#gap = gap;
+    this.#set(at, ttl);
+  }
+
+  get ttl(): number {
+    return this.#ttl;
+  }
+
+  /** Local time from which the lease is not trusted. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Local time until which the server may keep the hold: later than `at` after a shorter time was asked for. */
+  get keptUntil(): number {
+    return this.#keptUntil;
+  }
+
+  /** Local time at which the last command was sent that has set or limited `at`. */
+  get setBy(): number {
+    return this.#setBy;
+  }
+
+  /** `at` on the wall clock. */
+  get expiresAt(): number {
+    return Math.round(this.#at + this.#gap);
+  }
+
+  /** Local time of the next renewal. */
+  get renewAt(): number {
+    return this.#renewAt;
+  }
+
+  get unansweredTtl(): number {
+    return this.#unansweredTtl;
+  }
+
+  /**
+   * Returns whether the two clocks agree since the last confirmation. If they do not, the machine was suspended, or a
+   * clock was set: a renewal is then due immediately, once.
+   */
+  checkClocks(): boolean {
+    if (!isClockReadable()) return true; // there is nothing to compare
+    const apart = Math.abs(moment().gap - this.#gap);
+    const doubt = apart > clockTolerance(this.#ttl);
+    if (doubt && !this.#doubted && this.#renews) this.#renewAt = now();
+    this.#doubted = doubt;
+    return !doubt;
+  }
+
+  /**
+   * The server has set the end to one `ttl` after `sent`, or later.
+   *
+   * @param serverTime The server's clock at `sent`, in microseconds, at the earliest.
+   * @returns Whether the end will stay so.
+   */
+  confirm(sent: Moment, serverTime: number, ttl: number = this.#ttl): boolean {
+    this.#ttl = ttl;
+    // A command sent before can run after this one, but not once it is too late for it.
+    if (serverTime > this.#unansweredUntil) this.#unansweredTtl = Infinity;
+    const least = Math.min(ttl, this.#unansweredTtl);
+    this.#setBy = sent.at;
+    this.#trustClocksOf(sent);
+    this.#keptUntil = sent.at + trusted(ttl);
+    this.#set(sent.at + trusted(least), least);
+    return least === ttl;
+  }
+
+  /** The server has said at `sent`, or later, that it keeps the hold for `rest` milliseconds more. */
+  verify(sent: Moment, rest: number): void {
+    this.#trustClocksOf(sent);
+    const end = sent.at + rest - (this.#ttl - trusted(this.#ttl));
+    if (end < this.#at) this.#at = end;
+  }
+
+  /**
+   * Before the server is asked for this time: whether or not it is set, and whether or not the answer arrives, no other
+   * holder may get in.
+   *
+   * @returns Whether the deadline is earlier now.
+   */
+  limit(sentAt: number, ttl: number, answerWithin: number): boolean {
+    this.#keptUntil = Math.max(this.#keptUntil, sentAt + answerWithin + ttl);
+    this.#setBy = sentAt;
+    const at = sentAt + trusted(ttl);
+    if (at >= this.#at) return false;
+    this.#set(at, ttl);
+    return true;
+  }
+
+  /** A command that asked for `ttl` has no answer, and may run until that server time. */
+  unanswered(ttl: number, until: number): void {
+    this.#unansweredTtl = Math.min(this.#unansweredTtl, ttl);
+    this.#unansweredUntil = Math.max(this.#unansweredUntil, until);
+  }
+
+  /** A renewal has failed: tries again soon. */
+  retry(): void {
+    this.#renewAt = now() + renewAgainAfter(this.#ttl);
+  }
+
+  /** Makes a renewal due. Returns false if there are none. */
+  renewNow(): boolean {
+    if (this.#renews) this.#renewAt = now();
+    return this.#renews;
+  }
+
+  #trustClocksOf({ gap }: Moment): void {
+    if (clocksMoved(gap - this.#gap)) this.#gap = gap;
+    this.#doubted = false;
+  }
+
+  #set(at: number, ttl: number): void {
+    this.#at = at;
+    this.#renewAt = this.#renews ? at - ttl * 2 / 3 : Infinity;
+  }
+}

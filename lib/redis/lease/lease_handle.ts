@@ -1,0 +1,93 @@
+/**
+ * The lease as its caller sees it; the hold behind it is a {@linkcode LeaseHold}. Invariants: `held` implies that the local
+ * deadline lies ahead and that the clocks are not in doubt; nothing of it can be written.
+ *
+ * @module
+ */
+import { promised } from "../../internal/check.ts";
+import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
+import { show } from "../../internal/show.ts";
+import { explain } from "../errors.ts";
+import type { Lease } from "../lease.ts";
+import { checkTtl } from "../options.ts";
+import type { ResourceSpec } from "../resource_spec.ts";
+import { extend } from "./lease_extension.ts";
+import { type Grant, LeaseHold } from "./lease_hold.ts";
+import { giveBack } from "./lease_release.ts";
+
+export class LeaseHandle implements Lease {
+  readonly #hold: LeaseHold;
+  #release: Promise<boolean> | undefined;
+
+  static {
+    show(LeaseHandle, "Lease", ["id", "held", "fencingToken"]);
+  }
+
+  constructor(spec: ResourceSpec, grant: Grant) {
+    this.#hold = new LeaseHold(spec, grant);
+  }
+
+  /** The object by which the hook knows a lease's acquisition. */
+  static callOf(lease: Lease): object {
+    return lease instanceof LeaseHandle ? lease.#hold.grant.call : lease;
+  }
+
+  get id(): string {
+    return this.#hold.id;
+  }
+
+  get fencingToken(): number {
+    return this.#hold.grant.fence;
+  }
+
+  get held(): boolean {
+    if (!this.#hold.isHeld()) return false;
+    if (this.#hold.deadline.checkClocks()) return true;
+    this.#hold.reschedule(); // to look at it now
+    return false;
+  }
+
+  get signal(): AbortSignal {
+    return this.#hold.signal;
+  }
+
+  get expiresAt(): number {
+    return this.#hold.deadline.expiresAt;
+  }
+
+  get ttl(): number {
+    return this.#hold.ttl;
+  }
+
+  extend(ttl: number = this.ttl): Promise<void> {
+    return promised(() => {
+      checkTtl(ttl);
+      return extend(this.#hold, ttl);
+    });
+  }
+
+  async verify(): Promise<boolean> {
+    if (!this.#hold.isHeld()) return false;
+    try {
+      await this.#hold.verify();
+    } catch (error) {
+      throw explain(`verify ${this.#hold.spec.what}`, error);
+    }
+    return this.#hold.isHeld();
+  }
+
+  release(): Promise<boolean> {
+    return this.#release ??= this.#giveBack();
+  }
+
+  async [ASYNC_DISPOSE](): Promise<void> {
+    await this.release();
+  }
+
+  async #giveBack(): Promise<boolean> {
+    if (!this.#hold.isHeld()) return false;
+    this.#hold.release();
+    await this.#hold.whenIdle();
+    return await giveBack(this.#hold.spec, this.id, this.#hold.releaseOptions);
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * A hold as this process knows it and as the renewer sees it. Invariants: it goes from held to lost or to released, once,
+ * and never back; its signal is aborted exactly while it is lost; after `expire()` it is held only if its deadline lies
+ * ahead; the commands that set its end run one at a time, as the answers of two could be taken in the wrong order.
+ *
+ * @module
+ */
+import { LeaseLostError, NotHeldError } from "../../errors.ts";
+import { hook } from "../../internal/hook.ts";
+import type { ResourceSpec } from "../resource_spec.ts";
+import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
+import { releaseInBackground, type ReleaseOptions } from "./background_release.ts";
+import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
+import type { RenewableLease } from "./lease_renewer.ts";
+
+/** A hold as the server has granted it. */
+export interface Grant {
+  readonly id: string;
+  readonly fence: number;
+  /** Local time of its end, drift taken off. */
+  readonly deadline: number;
+  /** The clocks' difference when the command was sent from which `deadline` is derived; see {@linkcode Moment}. */
+  readonly gap: number;
+  /** Server time until which a command of this id, whose answer never came, may still run. */
+  readonly inFlightUntil: number;
+  /** Milliseconds for which the server may keep it beyond the deadline. */
+  readonly keptFor: number;
+  /** The acquisition, as the hook knows it. */
+  readonly call: object;
+}
+
+/** How long one command that sets the end may take. */
+export function limitOf(ttl: number): number {
+  return commandLimit(ttl, LEAST_LIMIT.renew);
+}
+
+export class LeaseHold implements RenewableLease {
+  readonly spec: ResourceSpec;
+  readonly grant: Grant;
+  readonly deadline: LeaseDeadline;
+  index: number = -1;
+  /** The failure of the last command that sets the end; undefined after a success. */
+  failure: unknown;
+  #released = false;
+  #lostError: LeaseLostError | undefined;
+  #controller: AbortController | undefined;
+  /** Set while a command that sets the end is in flight. */
+  #idle: Promise<void> | undefined;
+  #becomeIdle: () => void = () => {};
+
+  constructor(spec: ResourceSpec, grant: Grant) {
+    const { ttl, renew } = spec.settings;
+    this.spec = spec;
+    this.grant = grant;
+    this.deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap);
+    spec.client.renewer.add(this);
+  }
+
+  get id(): string {
+    return this.grant.id;
+  }
+
+  get ttl(): number {
+    return this.deadline.ttl;
+  }
+
+  // Held, lost, released.
+
+  /** Whether it is held now, as far as the monotonic clock can show. */
+  isHeld(): boolean {
+    return !this.expire(now()) && !this.#released;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#lostError) this.#controller.abort(this.#lostError);
+    }
+    this.expire(now());
+    return this.#controller.signal;
+  }
+
+  /** Throws if it cannot be extended, because it is not held. */
+  check(): void {
+    this.expire(now());
+    const act = `Cannot extend ${this.spec.what}`;
+    if (this.#lostError) throw new LeaseLostError(`${act}: the lease is lost`, { cause: this.#lostError });
+    if (this.#released) throw new NotHeldError(`${act}: it was released`);
+  }
+
+  get #isOver(): boolean {
+    return this.#released || this.#lostError !== undefined;
+  }
+
+  release(): void {
+    this.#released = true;
+    this.#ended();
+  }
+
+  lose(reason: string, cause?: unknown): void {
+    if (this.#isOver) return;
+    const options = cause === undefined ? undefined : { cause };
+    this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
+    this.#ended();
+    this.#controller?.abort(this.#lostError);
+  }
+
+  loseUnknown(): void {
+    this.lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
+  }
+
+  #ended(): void {
+    this.spec.client.renewer.delete(this);
+    if (hook !== undefined) hook.release(this.spec.resource, this.grant.call);
+  }
+
+  get releaseOptions(): ReleaseOptions {
+    const until = this.deadline.keptUntil;
+    return { operation: `release ${this.spec.what}`, until, inFlightUntil: this.grant.inFlightUntil };
+  }
+
+  /** Asks the server whether it still keeps the hold, and loses it if not. */
+  async verify(): Promise<void> {
+    const { client: { store } } = this.spec;
+    const sent = moment();
+    const rest = await store.verify(this.spec, this.id, this.renewalLimit);
+    if (rest > 0) this.deadline.verify(sent, rest);
+    else this.loseUnknown();
+    this.reschedule();
+  }
+
+  // Commands that set the end.
+
+  get busy(): boolean {
+    return this.#idle !== undefined;
+  }
+
+  begin(): void {
+    this.#idle = new Promise((resolve) => this.#becomeIdle = resolve);
+  }
+
+  end(): void {
+    this.#idle = undefined;
+    this.#becomeIdle();
+  }
+
+  /** Resolves as soon as none is in flight; then `busy` is false until the caller's next `await`. */
+  async whenIdle(): Promise<void> {
+    while (this.#idle !== undefined) await this.#idle;
+  }
+
+  /** Lets the renewer look at it again, after the time of its next look has changed. */
+  reschedule(): void {
+    if (!this.#isOver) this.spec.client.renewer.add(this);
+  }
+
+  // For the renewer.
+
+  get nextLook(): number {
+    const { at, renewAt } = this.deadline;
+    return this.busy ? at : Math.min(renewAt, at);
+  }
+
+  get renewalLimit(): number {
+    return limitOf(this.ttl);
+  }
+
+  isDue(time: number): boolean {
+    this.deadline.checkClocks();
+    // A little early as well, so that leases of about the same age are renewed by one command.
+    return !this.busy && time >= this.deadline.renewAt - this.ttl / 12;
+  }
+
+  expire(time: number): boolean {
+    const { at, keptUntil } = this.deadline;
+    if (this.#isOver || time < at) return this.#lostError !== undefined;
+    const { renew } = this.spec.settings;
+    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
+    this.lose(renew || this.failure !== undefined ? "it could not be renewed in time" : expired, this.failure);
+    if (keptUntil > time) releaseInBackground(this.spec, this.id, this.releaseOptions);
+    return true;
+  }
+
+  renewed(sent: Moment): void {
+    if (sent.at < this.deadline.setBy) return; // late, and a later command counts
+    this.failure = undefined;
+    if (!this.#isOver) this.deadline.confirm(sent, this.spec.clock.at(sent.at));
+  }
+
+  retryRenewal(error: unknown): void {
+    this.failure = error;
+    this.deadline.retry();
+  }
+
+  /** It may have been revoked: finds out now. */
+  confirm(): void {
+    if (this.deadline.renewNow()) this.reschedule();
+    else this.verify().catch(() => {}); // or at its end
+  }
+}

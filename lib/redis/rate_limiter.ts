@@ -1,0 +1,207 @@
+/**
+ * A rate limit across machines. Invariant: no window of the interval has more starts than the limit, by the server's
+ * clock.
+ *
+ * @module
+ */
+import {
+  checkFunction,
+  checkInteger,
+  checkName,
+  checkNumber,
+  must,
+  option,
+  promised,
+  quote,
+  readWaitOptions,
+  throwIfAborted,
+} from "../internal/check.ts";
+import { show } from "../internal/show.ts";
+import type { WaitOptions } from "../types.ts";
+import { LocalStarts, type RateSpec, startWithin, tryStart, waitOf } from "./acquire/start_call.ts";
+import type { Backend } from "./clients/backend.ts";
+import { clientOf } from "./client.ts";
+import { checkBackend, prefixOf, rateKeysOf } from "./options.ts";
+
+/** Options of {@linkcode RedisRateLimiter}. */
+export interface RedisRateLimiterOptions {
+  /** The beginning of all keys in Redis; no braces. Default: "interlock:". */
+  readonly prefix?: string | undefined;
+}
+
+/** Options of {@linkcode RedisRateLimiter.acquire} and {@linkcode RedisRateLimiter.run}. */
+export interface RedisRateLimiterWaitOptions extends WaitOptions {
+  /** How many starts the call takes at once. Default: 1. */
+  readonly permits?: number | undefined;
+}
+
+/** The longest interval: a month. */
+const MOST_MS = 31 * 24 * 3600 * 1000;
+
+/**
+ * Limits how often something starts, across processes and machines: never more than `limit` starts in any window of
+ * `interval` milliseconds, by the server's clock. The window slides, so there is no burst of twice the limit at an edge.
+ * There is nothing to release.
+ *
+ * A start is the turn that the server gives to a call. A process that is paused between its turn and its work starts later
+ * than the server knows. A server that restarts with empty data may allow one window more. Not for limiting how many run
+ * at a time: that is `RedisSemaphore`. Within one process `RateLimiter` costs no command.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @example
+ * ```ts
+ * import { memoryBackend, RedisRateLimiter } from "@interlock/interlock/redis";
+ *
+ * const backend = memoryBackend(); // or nodeRedis(client), and all processes share the limit
+ * const api = new RedisRateLimiter(backend, "crawl", 2, 1000).at("example.com");
+ * console.log(await api.tryAcquire(), await api.tryAcquire(2)); // true false
+ * await api.acquire({ timeout: 5000 });
+ * ```
+ */
+export class RedisRateLimiter {
+  #spec: RateSpec;
+  readonly #of: { readonly backend: Backend; readonly prefix: string };
+
+  static {
+    show(RedisRateLimiter, "RedisRateLimiter", ["name", "key", "limit", "interval"], (limiter) => {
+      const { limit, interval, resource: { name, key } } = limiter.#spec;
+      return { name, key, limit, interval };
+    });
+  }
+
+  /**
+   * Makes a handle; nothing is sent to Redis yet.
+   *
+   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
+   * @param name Any text but the empty one. The same name means the same limit, wherever the `prefix` is the same.
+   * @param limit Starts in any window, 1 or more. All callers have to agree about it, and about the interval.
+   * @param interval Length of the window in milliseconds, more than 0, at most 31 days.
+   * @param options Where keys live.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   */
+  constructor(backend: Backend, name: string, limit: number, interval: number, options?: RedisRateLimiterOptions) {
+    checkBackend(backend);
+    checkName(name);
+    checkInteger(limit, "limit", 1);
+    checkNumber(interval, "interval");
+    const isInRange = interval > 0 && interval <= MOST_MS;
+    must(isInRange, "interval", "be a number of milliseconds above 0, at most 31 days", interval, RangeError);
+    this.#of = { backend, prefix: prefixOf(options) };
+    this.#spec = specOf(this.#of, name, limit, interval);
+  }
+
+  /** Its name. */
+  get name(): string {
+    return this.#spec.resource.name!;
+  }
+
+  /** The most starts in any window. */
+  get limit(): number {
+    return this.#spec.limit;
+  }
+
+  /** The length of the window in milliseconds. */
+  get interval(): number {
+    return this.#spec.interval;
+  }
+
+  /**
+   * A limiter of the same numbers for one key, such as a host or a user. Nothing is sent to Redis yet.
+   *
+   * @param key Any text but the empty one.
+   * @throws {TypeError | RangeError} The key has a wrong type or value.
+   */
+  at(key: string): RedisRateLimiter {
+    checkName(key, "key");
+    const limiter = new RedisRateLimiter(this.#of.backend, this.name, this.limit, this.interval, this.#of);
+    limiter.#spec = specOf(this.#of, this.name, this.limit, this.interval, key);
+    return limiter;
+  }
+
+  /**
+   * Waits until the call may start. One command; the call then sleeps until its turn.
+   *
+   * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at any
+   * moment; its start is given back by one command, and those behind it come at their own turns at the latest.
+   *
+   * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
+   * later than that rejects at once, and uses nothing.
+   * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
+   * @throws {RedisError} Redis refuses, other callers use another limit or interval, or Redis could not be reached for
+   * 30 s and neither option is given.
+   * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
+   */
+  acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
+    return promised(async () => {
+      const limits = readWaitOptions(options);
+      const permits = option(options, "permits", 1);
+      this.#check(permits);
+      throwIfAborted(limits);
+      await startWithin(this.#spec, permits, limits);
+    });
+  }
+
+  /**
+   * Starts now if that is allowed and no call waits for its turn.
+   *
+   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   *
+   * @param permits How many starts, all or none. Default: 1.
+   * @returns Whether it started.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   */
+  tryAcquire(permits: number = 1): Promise<boolean> {
+    return promised(() => {
+      this.#check(permits);
+      return tryStart(this.#spec, permits);
+    });
+  }
+
+  /**
+   * Waits until the call may start, and calls `fn`.
+   *
+   * **Fairness** and **Cancellation**: as `acquire`; once `fn` runs, the options have no effect.
+   *
+   * @throws The errors of `acquire` and of `fn`.
+   */
+  async run<T>(fn: () => T | PromiseLike<T>, options?: RedisRateLimiterWaitOptions): Promise<T> {
+    checkFunction(fn, "fn");
+    await this.acquire(options);
+    return await fn();
+  }
+
+  /**
+   * Returns the milliseconds until a call made now could start, behind those that sleep until their turn; 0 if it could
+   * start now; rounded up. One command, which takes nothing.
+   *
+   * @param permits How many starts. Default: 1.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   */
+  retryAfter(permits: number = 1): Promise<number> {
+    return promised(() => {
+      this.#check(permits);
+      return waitOf(this.#spec, permits);
+    });
+  }
+
+  #check(permits: number): void {
+    checkInteger(permits, "permits", 1, this.limit);
+  }
+}
+
+function specOf(
+  { backend, prefix }: { readonly backend: Backend; readonly prefix: string },
+  name: string,
+  limit: number,
+  interval: number,
+  key?: string,
+): RateSpec {
+  const client = clientOf(backend, prefix);
+  const keys = rateKeysOf(prefix, name, key);
+  const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
+  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: client.groupOf(keys) };
+  const resource = { ...facts, name, ...key !== undefined && { key } };
+  const [clock, local] = [client.store.clockOf(keys), new LocalStarts(limit, interval)];
+  return { client, keys, limit, interval, what, resource, clock, local };
+}

@@ -1,0 +1,36 @@
+/**
+ * The ids of one client's calls: its name, a secret, and a number. Invariants: no id is given twice; the secret is in no
+ * channel's name, so that knowing a channel is not enough to write a message that a waiter believes.
+ *
+ * @module
+ */
+import { ID_LENGTH, PROCESS_LENGTH } from "../scripts/script.ts";
+
+const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/** Characters of the secret: a guess a microsecond would need a month. */
+const SECRET_LENGTH = 8;
+
+/** Ids with one secret. */
+const MOST = LETTERS.length ** (ID_LENGTH - PROCESS_LENGTH - SECRET_LENGTH);
+
+export class Ids {
+  readonly process: string = randomName(PROCESS_LENGTH);
+  #secret = randomName(SECRET_LENGTH);
+  #count = 0;
+
+  next(): string {
+    if (this.#count === MOST) {
+      this.#secret = randomName(SECRET_LENGTH);
+      this.#count = 0;
+    }
+    const count = (this.#count++).toString(36).padStart(ID_LENGTH - PROCESS_LENGTH - SECRET_LENGTH, "0");
+    return this.process + this.#secret + count;
+  }
+}
+
+function randomName(length: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(length));
+  // 256 is no multiple of 36: the first letters come a little more often, which costs less than a bit.
+  return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join("");
+}

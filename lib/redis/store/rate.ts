@@ -1,0 +1,67 @@
+/**
+ * What a store keeps for a rate limit, and how it is asked. Invariant: a turn that was given is taken, or given back.
+ *
+ * @module
+ */
+import { RedisError } from "../errors.ts";
+import type { ServerClock } from "./server_clock.ts";
+
+/** One rate limit in a store. */
+export interface StoredRate {
+  readonly keys: readonly [head: string, starts: string];
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly interval: number;
+  /** As errors name it: `rate limiter "crawl"`. */
+  readonly what: string;
+  readonly clock: ServerClock;
+}
+
+export interface StartRequest {
+  readonly rate: StoredRate;
+  readonly permits: number;
+  /** The longest wait in milliseconds; less than 0 to take nothing. */
+  readonly within: number;
+  /** Server time after which it is refused; 0: none. */
+  readonly latest: number;
+  /** The call has ended. */
+  readonly settled: boolean;
+}
+
+/** The turn of one call. Times are of the server's clock, in milliseconds. */
+export interface Turn {
+  readonly at: number;
+  readonly wait: number;
+  /** By which it is given back. */
+  readonly number: number;
+  readonly start: number;
+}
+
+export type StartAnswer =
+  | { readonly kind: "turn"; readonly turn: Turn }
+  /** Nothing was taken: the turn would come after this many milliseconds. */
+  | { readonly kind: "later"; readonly wait: number }
+  /** It came too late by the server's clock. */
+  | { readonly kind: "refused" };
+
+/** A part of the interval in which starts are counted, small enough that rounding costs nothing that could be measured. */
+const UNITS = 2 ** 20;
+
+/** The first arguments of the scripts: limit, interval, unit, window. */
+export function rateArguments({ limit, interval }: StoredRate): string[] {
+  const microseconds = Math.ceil(interval * 1000);
+  const unit = Math.ceil(microseconds / UNITS);
+  // A start may come up to one unit after the moment that is stored.
+  const window = Math.ceil(microseconds / unit) + (unit > 1 ? 1 : 0);
+  return [limit, microseconds, unit, window].map(String);
+}
+
+/** The callers disagree. */
+export function rateError(
+  { what, limit, interval }: StoredRate,
+  otherLimit: number,
+  otherInterval: number,
+): RedisError {
+  const [here, there] = [`${limit} in ${interval} ms`, `${otherLimit} in ${otherInterval} ms`];
+  return new RedisError(`Cannot acquire ${what}: it is in use with ${there} elsewhere, with ${here} here`);
+}

@@ -1,0 +1,276 @@
+/**
+ * The store that runs its scripts in Redis: the arguments of each script are written here, and nowhere else. Invariant:
+ * one for each client.
+ *
+ * @module
+ */
+import { warn } from "../../internal/platform.ts";
+import type { Backend } from "../clients/backend.ts";
+import { explain, SlotMovingError, UselessAnswerError } from "../errors.ts";
+import type { Inspection } from "../inspect.ts";
+import { adoptMutex, adoptWeighted } from "../scripts/adopt.ts";
+import { inspectMutex, inspectWeighted, PAGE } from "../scripts/inspect.ts";
+import { giveBack, start } from "../scripts/rate.ts";
+import { renew } from "../scripts/renew.ts";
+import { channelsOf, type Script } from "../scripts/script.ts";
+import { acquireMutex, acquireWeighted, releaseMutex, releaseWeighted } from "../scripts/state_machine.ts";
+import { releaseOwnMutex, releaseOwnWeighted } from "../scripts/release_own.ts";
+import { verify } from "../scripts/verify.ts";
+import { HOLD_LISTENS_AFTER, LINGER, SINGLE_COMMAND } from "../times.ts";
+import { slotOf } from "./hash_slot.ts";
+import { rateArguments, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
+import { acquireAnswer, adoptAnswer, InspectedPages, numbersOf, pushOf, startAnswer, wasOf } from "./replies.ts";
+import { ScriptRunner } from "./script_runner.ts";
+import { ServerClock } from "./server_clock.ts";
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  PushListener,
+  RenewRequest,
+  Store,
+  StoredName,
+  Unsubscribe,
+  Was,
+} from "./store.ts";
+
+/** The scripts that belong together. */
+export interface Family {
+  readonly code: "m" | "w";
+  readonly acquire: Script;
+  readonly release: Script;
+  readonly releaseOwn: Script;
+  readonly adopt: Script;
+  readonly inspect: Script;
+}
+
+export const families: Readonly<Record<StoredName["holders"], Family>> = {
+  one: {
+    code: "m",
+    acquire: acquireMutex,
+    release: releaseMutex,
+    releaseOwn: releaseOwnMutex,
+    adopt: adoptMutex,
+    inspect: inspectMutex,
+  },
+  weighted: {
+    code: "w",
+    acquire: acquireWeighted,
+    release: releaseWeighted,
+    releaseOwn: releaseOwnWeighted,
+    adopt: adoptWeighted,
+    inspect: inspectWeighted,
+  },
+};
+
+export class RedisStore extends ScriptRunner implements Store {
+  readonly #clock = new ServerClock();
+  /** Of a cluster, by hash slot: a slot is on one node at a time. */
+  readonly #clocks = new Map<number, ServerClock>();
+  #warned = false;
+  readonly #greetings = new Map<Script, Promise<void>>();
+  readonly #greeted = new WeakSet<Script>();
+  readonly linger = LINGER;
+  readonly holdListensAfter = HOLD_LISTENS_AFTER;
+  readonly subscribe: Store["subscribe"];
+
+  constructor(backend: Backend) {
+    super(backend);
+    if (backend.subscribe !== undefined) this.subscribe = (listener, prefix) => this.#listen(listener, prefix);
+  }
+
+  get losses(): number | undefined {
+    return this.backend.losses;
+  }
+
+  get cluster(): boolean {
+    return this.backend.cluster === true;
+  }
+
+  get wait(): Store["wait"] {
+    return this.backend.wait === undefined ? undefined : (count, timeout) => this.backend.wait!(count, timeout);
+  }
+
+  warnSlow(refused: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const effect = "waiters find out by heartbeats, and a hand-off takes longer";
+    const user = `The Redis user of this client (${this.backend.library ?? "of a backend of your own"})`;
+    warn(`${user} may not ${refused}: ${effect}. See "Least rights" in docs/redis.md.`, "INTERLOCK_REDIS_RIGHTS");
+  }
+
+  clockOf([state]: readonly [string, ...string[]]): ServerClock {
+    if (!this.cluster) return this.#clock;
+    const slot = slotOf(state);
+    const clock = this.#clocks.get(slot) ?? new ServerClock();
+    this.#clocks.set(slot, clock);
+    return clock;
+  }
+
+  isReady({ holders }: StoredName): boolean {
+    return this.#greeted.has(families[holders].release);
+  }
+
+  /** Makes the server's time known, and the release script to the server, before there is anything to release. */
+  async ready(spec: StoredName, limit: number): Promise<void> {
+    const { release } = families[spec.holders];
+    let greeting = this.#greetings.get(release);
+    if (greeting === undefined) {
+      greeting = this.#greet(spec, release).finally(() => this.#greetings.delete(release));
+      this.#greetings.set(release, greeting);
+    }
+    await this.within(limit, greeting);
+  }
+
+  async #greet({ clock }: StoredName, release: Script): Promise<void> {
+    const time = Number(await this.run(release, [], [], SINGLE_COMMAND));
+    if (!this.cluster) clock.saw(time); // else it is the time of any node
+    this.#greeted.add(release);
+  }
+
+  acquire(request: AcquireRequest, limit: number, late: (answer: AcquireAnswer) => void): Promise<AcquireAnswer> {
+    if (request.adopts !== undefined) return this.#adopt(request, request.adopts, limit, late);
+    const { id, mode, place, latest, spec } = request;
+    const { settings: { prefix, ttl, retention, owner }, weight, limit: permits, holders, keys } = spec;
+    const args = [id, String(ttl), String(ttl + retention), String(latest), mode, String(place), channelsOf(prefix)];
+    if (holders === "weighted") args.push(owner ?? "", String(weight), String(permits));
+    else if (owner !== undefined) args.push(owner);
+    const parse = (reply: unknown) => acquireAnswer(request, reply);
+    return this.run(families[holders].acquire, keys, args, limit, parse, late, request);
+  }
+
+  #adopt(
+    request: AcquireRequest,
+    from: string,
+    limit: number,
+    late: (answer: AcquireAnswer) => void,
+  ): Promise<AcquireAnswer> {
+    const { id, latest, spec: { settings, weight, holders, keys } } = request;
+    const { prefix, ttl, retention, owner = "" } = settings;
+    const args = [id, from, String(ttl), String(retention), String(latest), owner, String(weight), channelsOf(prefix)];
+    const parse = (reply: unknown) => adoptAnswer(request, reply);
+    return this.run(families[holders].adopt, keys, args, limit, parse, late, request);
+  }
+
+  async release(spec: StoredName, id: string, limit: number, again = false): Promise<Was> {
+    if (this.cluster && again) return await this.#releaseOwn(spec, id, limit);
+    try {
+      return await this.#release(spec, id, limit, "");
+    } catch (error) {
+      if (again || !(error instanceof SlotMovingError)) throw error;
+      return await this.#releaseOwn(spec, id, limit);
+    }
+  }
+
+  /** Ends the hold of an id by its own keys alone. The queue is served as soon as the server lets it. */
+  async #releaseOwn(spec: StoredName, id: string, limit: number): Promise<Was> {
+    const { settings, clock } = spec;
+    const args = [id, String(Math.max(settings.retention, 1))];
+    const { releaseOwn } = families[spec.holders];
+    const run = async (keys: readonly string[]) => numbersOf(await this.run(releaseOwn, keys, args, limit));
+    const keys = ownKeys(spec);
+    const [code = NaN, time = NaN, more = 0] = await run(keys).catch(async (error) => {
+      if (keys.length === 1 || !(error instanceof SlotMovingError)) throw error;
+      const reply = await run([keys[0]!]); // the last lease of a name takes its key along
+      if (reply[0] === -1) throw error;
+      return reply;
+    });
+    clock.saw(time);
+    // Else by the next waiter that asks.
+    if (more !== 0) this.#release(spec, "", limit, "serve").catch(() => {});
+    return wasOf(code);
+  }
+
+  async releaseAll(spec: StoredName, limit: number): Promise<boolean> {
+    return await this.#release(spec, "", limit, "force") === "held";
+  }
+
+  async #release(spec: StoredName, id: string, limit: number, mode: "" | "force" | "serve"): Promise<Was> {
+    const { clock, holders, keys, settings } = spec;
+    let was: Was | undefined;
+    for (;;) {
+      const args = [id, String(Math.max(settings.retention, 1)), mode, channelsOf(settings.prefix)];
+      if (this.cluster) args.push("c");
+      const reply = numbersOf(await this.run(families[holders].release, keys, args, limit));
+      const [code = NaN, time = NaN, more = 0, mute] = reply;
+      clock.saw(time);
+      if (mute === 1) this.warnSlow(`PUBLISH to its channels, ${channelsOf(settings.prefix)}*`);
+      was ??= wasOf(code);
+      if (![0, 1, 2].includes(more)) throw new UselessAnswerError(`the answer has an unknown flag, ${more}`);
+      if (more === 0) return was;
+      if (more === 2) mode = "serve"; // one run is bounded: the rest is left to the next
+    }
+  }
+
+  renew(
+    { holds, exact, latest, own }: RenewRequest,
+    limit: number,
+    late?: (known: boolean[] | undefined) => void,
+  ): Promise<boolean[] | undefined> {
+    const isOwn = this.cluster && own;
+    const args = [String(latest), isOwn ? "own" : "all", channelsOf(holds[0]!.spec.settings.prefix)];
+    for (const { id, ttl, spec: { holders, settings } } of holds) {
+      const { code } = families[holders];
+      args.push(exact ? code.toUpperCase() : code, id, String(ttl), String(settings.retention));
+    }
+    const { clock } = holds[0]!.spec;
+    const parse = (reply: unknown) => {
+      const [code = NaN, ...known] = numbersOf(reply);
+      clock.saw(code === -2 ? known[0]! : code);
+      if (code === -2) return undefined;
+      if (known.length !== holds.length) throw new UselessAnswerError(`the answer is about ${known.length} holds`);
+      return known.map((one) => one === 1);
+    };
+    const keys = holds.flatMap(({ spec }) => isOwn ? ownKeys(spec) : spec.keys);
+    return this.run(renew, keys, args, limit, parse, late);
+  }
+
+  async verify(spec: StoredName, id: string, limit: number): Promise<number> {
+    const { clock, holders } = spec;
+    const reply = await this.run(verify, ownKeys(spec), [families[holders].code, id], limit);
+    const [time = NaN, rest = NaN] = numbersOf(reply);
+    clock.saw(time);
+    if (Number.isNaN(rest)) throw new UselessAnswerError("the answer shows no time");
+    return rest / 1000;
+  }
+
+  start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer> {
+    const { rate, permits, within, latest } = request;
+    const longest = within === Infinity ? "" : String(Math.floor(within * 1000));
+    const args = [...rateArguments(rate), String(permits), longest, String(latest)];
+    return this.run(start, rate.keys, args, limit, (reply) => startAnswer(request, reply), late, request);
+  }
+
+  async giveBack(rate: StoredRate, permits: number, { number, start }: Turn, limit: number): Promise<void> {
+    const args = [...rateArguments(rate), ...[permits, number, start].map(String)];
+    await this.run(giveBack, rate.keys, args, limit);
+  }
+
+  async inspect({ holders, keys, what }: StoredName, limit: number): Promise<Inspection> {
+    const pages = new InspectedPages();
+    try {
+      for (let from = 0;; from += PAGE) {
+        const inspection = pages.add(await this.run(families[holders].inspect, keys, [String(from)], limit));
+        if (inspection !== undefined) return inspection;
+      }
+    } catch (error) {
+      throw explain(`inspect ${what}`, error);
+    }
+  }
+
+  async #listen(listener: PushListener, prefix: string): Promise<Unsubscribe | undefined> {
+    return await this.backend.subscribe!(
+      channelsOf(prefix) + this.process,
+      (message) => {
+        const push = pushOf(message);
+        if (push !== undefined) listener.receive(push);
+      },
+      () => listener.resumed(),
+      (forGood = false) => listener.lost(forGood),
+    );
+  }
+}
+
+/** The keys that exist as long as a hold does: its state, and the ends of the leases where there are several. */
+function ownKeys({ keys: [state, , , ...leases] }: StoredName): string[] {
+  return [state, ...leases];
+}

@@ -1,0 +1,41 @@
+/**
+ * Errors of a script, in words: a right that is missing, data of another shape, a slot that moves. Invariant: an error
+ * that is none of these is returned as it is.
+ *
+ * @module
+ */
+import { quote } from "../../internal/check.ts";
+import { codeOf, DataError, messageOf, RightsError, SlotMovingError, withoutArguments } from "../errors.ts";
+
+/** The meaning of a script's error; `keys` are those that it was given, the state first. */
+export function scriptFailure(error: unknown, source: string, keys: readonly string[]): unknown {
+  const message = messageOf(error);
+  const options = { cause: withoutArguments(error) };
+  if (/^-?(TRYAGAIN|ASK|MOVED)\b|Cluster redirections.*\b(TRYAGAIN|ASK|MOVED)\b|non local key/.test(message)) {
+    return new SlotMovingError(`the slot of this name is being moved (${message})`, options);
+  }
+  const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
+  if (/can't run this command/.test(message)) {
+    const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
+    const which = commands.length === 0 ? "a command of its scripts" : commands.join(" or ");
+    return new RightsError(
+      `this Redis user may not run ${which}, see "Least rights" in docs/redis.md (${message})`,
+      options,
+    );
+  }
+  if (/can't access at least one of the keys/.test(message)) {
+    return new RightsError(
+      `this Redis user may not use the keys of this name, ${quote(keys[0])} (${message})`,
+      options,
+    );
+  }
+  // No script fails on its own data.
+  const code = codeOf(error);
+  const isWrong = code === "WRONGTYPE";
+  if (!isWrong && (code !== "ERR" || line === "")) return error;
+  const numbers = new Set([...line.matchAll(/KEYS\[(\d)\]/g)].map(([, number]) => Number(number)));
+  const named = numbers.size === 1 ? keys[[...numbers][0]! - 1] : undefined;
+  const key = named === undefined ? `a key that begins with ${quote(keys[0])}` : `the key ${quote(named)}`;
+  const words = isWrong ? `something else uses ${key} in Redis` : `the data of ${key} is not what this module writes`;
+  return new DataError(`${words} (${message})`, options);
+}

@@ -1,0 +1,144 @@
+/**
+ * How scripts are run through one client: ids, the server's clock, limits. Invariant: every call settles by its own
+ * limit, also if the client never does; after that it counts as "may have run", never as "did not run".
+ *
+ * @module
+ */
+import { promised } from "../../internal/check.ts";
+import { onCancel } from "../../internal/cancellation.ts";
+import { codeOf, isPassing, NoAnswerError, withoutArguments } from "../errors.ts";
+import type { Backend } from "../clients/backend.ts";
+import type { Script } from "../scripts/script.ts";
+import { Ids } from "./ids.ts";
+import { Members } from "./members.ts";
+import { scriptFailure } from "./script_failure.ts";
+import type { Closable } from "./store.ts";
+
+export class ScriptRunner {
+  readonly backend: Backend;
+  readonly #ids = new Ids();
+  readonly #closing = new Members<Closable>();
+
+  constructor(backend: Backend) {
+    this.backend = backend;
+    backend.onClose?.(() => this.#close());
+  }
+
+  get closed(): boolean {
+    return this.backend.closed === true;
+  }
+
+  #close(): void {
+    for (const closable of this.#closing.all()) closable.close();
+  }
+
+  /** Closes it when the client is closed, unless that is called off before. */
+  onClose(closable: Closable): void {
+    this.#closing.add(closable);
+  }
+
+  offClose(closable: Closable): void {
+    this.#closing.delete(closable);
+  }
+
+  /** Names this client towards Redis: the beginning of its ids, and the end of its channels' names. */
+  get process(): string {
+    return this.#ids.process;
+  }
+
+  /** A fresh id of 21 characters without separators. */
+  newId(): string {
+    return this.#ids.next();
+  }
+
+  /**
+   * Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds.
+   *
+   * @param parse Makes the result of the reply, or throws.
+   * @param late Called with the result of a reply that comes after the limit.
+   * @param unless The call, once it has `settled`: then a script that the server does not know is not sent in full.
+   */
+  run<T = unknown>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    limit: number,
+    parse?: (reply: unknown) => T,
+    late?: (result: T) => void,
+    unless?: { readonly settled: boolean },
+  ): Promise<T> {
+    const again = (error: unknown) => {
+      if (codeOf(error) !== "NOSCRIPT" || unless?.settled) return undefined;
+      return promised(() => this.backend.eval(script.source, keys as string[], args as string[]));
+    };
+    const first = this.#evalsha(script, keys as string[], args as string[]);
+    return this.within(limit, first, parse, late, again, (error) => scriptFailure(error, script.source, keys));
+  }
+
+  /** Settles as `first` does, or as what `again` makes of its error, or rejects after `limit` milliseconds. */
+  within<T>(
+    limit: number,
+    first: Promise<unknown>,
+    parse: (value: unknown) => T = (value) => value as T,
+    late?: (result: T) => void,
+    again?: (error: unknown) => Promise<unknown> | undefined,
+    explained: (error: unknown) => unknown = (error) => error,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let over = false;
+      const timeLimit = onCancel({ timeout: limit }, () => {
+        over = true;
+        reject(this.#causeOf(new NoAnswerError(`Redis gave no answer within ${Math.round(limit)} ms`)));
+      });
+      const failed = (error: unknown) => {
+        timeLimit.end();
+        reject(explained(this.#causeOf(error)));
+      };
+      const done = (value: unknown) => {
+        timeLimit.end();
+        try {
+          const result = parse(value);
+          if (over) late?.(result);
+          else resolve(result);
+        } catch (error) {
+          reject(error); // after the limit, no caller waits for it
+        }
+      };
+      first.then(done, (error) => {
+        // Not after the limit: it could arrive after the command that cancels this one.
+        const second = over ? undefined : again?.(error);
+        if (second === undefined) failed(error);
+        else second.then(done, failed);
+      });
+    });
+  }
+
+  /** The error of a connection that is down says more than that of the command that waited for it. */
+  #causeOf(error: unknown): unknown {
+    return withoutArguments(codeOf(error) === "" && !this.closed ? this.backend.failure ?? error : error);
+  }
+
+  /** The reason why a command in flight has no answer after `ms`. */
+  silence(ms: number): unknown {
+    return this.#causeOf(new NoAnswerError(`Redis has not answered for ${Math.round(ms)} ms`));
+  }
+
+  #evalsha(script: Script, keys: string[], args: string[]): Promise<unknown> {
+    const { sha } = script;
+    if (sha !== undefined) return promised(() => this.backend.evalsha(sha, keys, args));
+    // One promise for all: the first calls are sent in their order.
+    script.digest ??= digest(script);
+    return script.digest.then((fresh) => this.backend.evalsha(fresh, keys, args));
+  }
+
+  /** Whether it is worth trying again after this error. */
+  mayPass(error: unknown): boolean {
+    if (this.closed) return false;
+    return isPassing(error);
+  }
+}
+
+async function digest(script: Script): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-1", new TextEncoder().encode(script.source)));
+  return script.sha = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
