@@ -1,0 +1,81 @@
+/**
+ * One hold of a platform's lock: waiting, held, then released or stolen, for good.
+ *
+ * @module
+ */
+import { named } from "../internal/check.ts";
+import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
+import { hook } from "../internal/hook.ts";
+import { show } from "../internal/show.ts";
+import { LeaseLostError } from "../errors.ts";
+import type { Guard } from "../types.ts";
+import type { WebLockSpec } from "./options.ts";
+
+/** Proof of one hold, spent once, which another tab or worker can only end by stealing the lock. */
+export interface WebGuard extends Guard {
+  /** Aborts with a {@linkcode LeaseLostError} when the lock is stolen, not when it is released. */
+  readonly signal: AbortSignal;
+  /** Gives the hold back. Idempotent. The promise resolves when the platform has released the lock; it never rejects. */
+  release(): Promise<void>;
+}
+
+export class WebHold implements WebGuard {
+  // #letGo is there exactly while it is held. The platform keeps the lock until it is called.
+  #letGo: (() => void) | undefined;
+  #end!: () => void;
+  readonly #ended = new Promise<void>((resolve) => this.#end = resolve);
+  readonly #lost = new AbortController();
+  readonly #spec: WebLockSpec;
+
+  static {
+    show(WebHold, "Guard", ["held"]);
+  }
+
+  constructor(spec: WebLockSpec) {
+    this.#spec = spec;
+  }
+
+  get held(): boolean {
+    return this.#letGo !== undefined;
+  }
+
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Begins the hold. The platform keeps the lock until the promise resolves. */
+  begin(): Promise<void> {
+    return new Promise((resolve) => this.#letGo = resolve);
+  }
+
+  release(): Promise<void> {
+    this.#spend();
+    return this.#ended;
+  }
+
+  /** The platform has released the lock. With an error that was not asked for: it was stolen. */
+  onEnd(error?: unknown): void {
+    if (this.#spend()) {
+      const what = named("lock", this.#spec.name);
+      this.#lost.abort(new LeaseLostError(`Cannot keep ${what}: it was stolen`, { cause: error }));
+    }
+    this.#end();
+  }
+
+  #spend(): boolean {
+    const letGo = this.#letGo;
+    if (letGo === undefined) return false;
+    this.#letGo = undefined;
+    letGo();
+    if (hook !== undefined) hook.release(this.#spec, this);
+    return true;
+  }
+
+  [DISPOSE](): void {
+    void this.release();
+  }
+
+  [ASYNC_DISPOSE](): Promise<void> {
+    return this.release();
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A lock that the tabs and workers of one origin share.
+ *
+ * @module
+ */
+import { checkOptions, option } from "../internal/check.ts";
+import { show } from "../internal/show.ts";
+import type { Acquirable, WaitOptions } from "../types.ts";
+import type { WebGuard } from "./guard.ts";
+import { checkMode, checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions } from "./options.ts";
+import type { WebLockSpec } from "./options.ts";
+import { acquire, runHolding, tryAcquire } from "./request.ts";
+
+/**
+ * Mutual exclusion among all tabs and workers of an origin in a browser, and among all threads of a process in Deno and
+ * Node. A name has one holder at a time, or any number of "shared" ones. A tab or worker that dies releases.
+ *
+ * Not for one thread alone, where `Lock` is a thousand times cheaper, and not for several processes on a server: that is
+ * `RedisLock`. Not re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because the platform's locks have no
+ * place in its order.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @example
+ * ```ts
+ * import { WebLock } from "@interlock/interlock/web";
+ *
+ * const refresh = new WebLock("token refresh");
+ * const token = await refresh.run(async ({ signal }) => await Promise.resolve(signal.aborted ? "" : "new token"));
+ * console.log(token); // new token
+ * ```
+ */
+export class WebLock implements Acquirable<WebGuard> {
+  readonly #spec: WebLockSpec;
+
+  static {
+    show(WebLock, "WebLock", ["name", "mode"]);
+  }
+
+  /**
+   * Makes a handle; nothing is requested yet. The same name means the same lock in the whole origin, also for
+   * {@linkcode WebRwLock} and code that calls `navigator.locks` itself.
+   *
+   * @param name Any text but the empty one, without a hyphen at its beginning.
+   * @param options The mode, and the lock manager in place of `navigator.locks`.
+   * @throws {SyncError} when the run-time has no `navigator.locks` and none is given.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   */
+  constructor(name: string, options?: WebLockOptions) {
+    checkWebName(name);
+    checkOptions(options);
+    const mode = option(options, "mode", "exclusive");
+    checkMode(mode);
+    this.#spec = specOf("web-lock", "lock", name, mode, readLocks("WebLock", options));
+  }
+
+  /** The name by which the platform knows it. */
+  get name(): string {
+    return this.#spec.name;
+  }
+
+  /** Whether it has one holder at a time, or shares itself among those that ask for "shared". */
+  get mode(): WebLockMode {
+    return this.#spec.mode;
+  }
+
+  /**
+   * Waits in the platform's queue for the lock.
+   *
+   * **Fairness**: the platform's: first come, first served among all tabs and workers.
+   *
+   * **Cancellation**: by `signal` or `timeout`, at any moment before the grant; the request leaves the platform's queue.
+   *
+   * @param options `timeout` in milliseconds; 0 tries once.
+   * @throws {TimeoutError} when the time is over.
+   * @throws {TypeError | RangeError} for bad options.
+   */
+  acquire(options?: WaitOptions): Promise<WebGuard> {
+    return acquire(this.#spec, options);
+  }
+
+  /** Takes the lock if it is free and its queue is empty; resolves to undefined else. */
+  tryAcquire(): Promise<WebGuard | undefined> {
+    return tryAcquire(this.#spec);
+  }
+
+  /**
+   * Calls `fn` while holding, and releases the lock however it ends. A lock that is stolen meanwhile aborts
+   * `guard.signal`; the call settles as `fn` does.
+   *
+   * **Fairness** and **Cancellation**: as `acquire`.
+   *
+   * @param fn Called with the guard.
+   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   */
+  run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runHolding(() => this.acquire(options), fn);
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The step from one process to many that needs no server: locks that all tabs and workers of an origin share, through the
+ * platform's `navigator.locks`. Browsers, Deno, and Node 24.5 and newer have it.
+ *
+ * @module
+ */
+export { LeaseLostError, SyncError, TimeoutError } from "../errors.ts";
+export type { Acquirable, Guard, WaitOptions } from "../types.ts";
+export type { WebGuard } from "./guard.ts";
+export { WebLock } from "./lock.ts";
+export type { WebLockManager, WebLockMode, WebLockOptions, WebRwLockOptions } from "./options.ts";
+export { WebRwLock } from "./rw_lock.ts";

@@ -1,0 +1,95 @@
+/**
+ * A lock as the platform knows it: its manager, name and mode. Options are read once, by the constructors.
+ *
+ * @module
+ */
+import { checkName, checkOptions, must, named, option } from "../internal/check.ts";
+import type { Resource } from "../internal/hook.ts";
+import { SyncError } from "../errors.ts";
+
+/** Whether a lock has one holder at a time, or shares itself among all that ask for "shared". */
+export type WebLockMode = "exclusive" | "shared";
+
+/** The part of the platform's `LockManager` that is used, by structure. */
+export interface WebLockManager {
+  /** As `navigator.locks.request`. */
+  request(
+    name: string,
+    options: { mode: WebLockMode; ifAvailable: true } | { mode: WebLockMode; signal: AbortSignal },
+    callback: (lock: unknown) => Promise<void> | undefined,
+  ): Promise<unknown>;
+  /** As `navigator.locks.query`. Only diagnostics need it. */
+  query?(): Promise<unknown>;
+}
+
+/** Options of {@linkcode WebRwLock}. */
+export interface WebRwLockOptions {
+  /** The lock manager. Default: `navigator.locks`. */
+  readonly locks?: WebLockManager | undefined;
+}
+
+/** Options of {@linkcode WebLock}. */
+export interface WebLockOptions extends WebRwLockOptions {
+  /** Default: "exclusive". */
+  readonly mode?: WebLockMode | undefined;
+}
+
+/** One lock of the platform, as it is asked for and reported. */
+export interface WebLockSpec extends Resource {
+  readonly name: string;
+  readonly mode: WebLockMode;
+  readonly locks: WebLockManager;
+  /** The operation that waits, as in "Cannot ⟨acquire lock "orders"⟩: timed out". */
+  readonly operation: string;
+}
+
+/** The description of one lock or side. `name` and `locks` are checked. */
+export function specOf(
+  kind: string,
+  noun: string,
+  name: string,
+  mode: WebLockMode,
+  locks: WebLockManager,
+): WebLockSpec {
+  const operation = named(`acquire ${noun}`, name);
+  return {
+    kind,
+    name,
+    mode,
+    locks,
+    operation,
+    isRemote: true,
+    isExclusive: mode === "exclusive",
+    group: `web lock ${name}`,
+  };
+}
+
+/** Checks a name: the platform keeps those that begin with a hyphen for itself. */
+export function checkWebName(name: unknown): asserts name is string {
+  checkName(name);
+  must(!name.startsWith("-"), "name", "not begin with a hyphen", name, RangeError);
+}
+
+/** Checks a mode. */
+export function checkMode(mode: unknown): asserts mode is WebLockMode {
+  must(typeof mode === "string", "mode", "be a string", mode);
+  must(mode === "exclusive" || mode === "shared", "mode", 'be "exclusive" or "shared"', mode, RangeError);
+}
+
+/** The manager in the options, or else the platform's. */
+export function readLocks(what: string, options: WebRwLockOptions | undefined): WebLockManager {
+  checkOptions(options);
+  const locks = option(options, "locks");
+  if (locks === undefined) return platformLocks(what);
+  must(typeof locks?.request === "function", "locks", "be a LockManager", locks);
+  return locks;
+}
+
+function platformLocks(what: string): WebLockManager {
+  const { navigator } = globalThis as { navigator?: { locks?: WebLockManager } };
+  if (navigator?.locks !== undefined) return navigator.locks;
+  throw new SyncError(
+    `Cannot make ${what}: this run-time has no navigator.locks, as Deno, Node 24.5 and newer, and browsers over HTTPS ` +
+      "have; pass { locks }",
+  );
+}

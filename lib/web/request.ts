@@ -1,0 +1,146 @@
+/**
+ * One request to the platform's lock manager, from the call to its grant or its end. Order and crash safety are the
+ * platform's; signals of any realm, time-outs and reports are added here.
+ *
+ * @module
+ */
+import { callIn } from "../internal/call_in.ts";
+import { type CancelOutcome, type CancelRegistration, onCancel, reasonOf, timedOut } from "../internal/cancellation.ts";
+import { admit, checkFunction, promised, type WaitLimits } from "../internal/check.ts";
+import { hook } from "../internal/hook.ts";
+import { runtime } from "../internal/platform.ts";
+import type { WaitOptions } from "../types.ts";
+import { type WebGuard, WebHold } from "./guard.ts";
+import type { WebLockSpec } from "./options.ts";
+
+export function acquire(spec: WebLockSpec, options: WaitOptions | undefined): Promise<WebGuard> {
+  return promised(async () => {
+    const limits = admit(options);
+    const guard = await new Request(spec, limits, limits?.timeout === 0).promise;
+    if (guard === undefined) throw timeOut(spec, 0);
+    return guard;
+  });
+}
+
+export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
+  return new Request(spec, undefined, true).promise;
+}
+
+/** Calls `fn` while holding, and releases when it has ended, either way, also if the lock was stolen meanwhile. */
+export function runHolding<T>(
+  acquire: () => Promise<WebGuard>,
+  fn: (guard: WebGuard) => T | PromiseLike<T>,
+): Promise<T> {
+  return promised(async () => {
+    checkFunction(fn, "fn");
+    const guard = await acquire();
+    try {
+      return await callIn(guard, fn, guard);
+    } finally {
+      await guard.release(); // which never fails
+    }
+  });
+}
+
+class Request {
+  /** Resolves to undefined where the lock is not free and the call does not wait. */
+  readonly promise: Promise<WebGuard | undefined>;
+  // Once it is over, it is granted, refused or cancelled, and nothing changes that: a late grant is given back.
+  #isOver = false;
+  /** Whether its wait was reported. */
+  #isReported = false;
+  #resolve!: (guard: WebGuard | undefined) => void;
+  #reject!: (reason: unknown) => void;
+  #registration: CancelRegistration | undefined;
+  readonly #spec: WebLockSpec;
+  readonly #limits: WaitLimits | undefined;
+  readonly #hold: WebHold;
+  /** Takes the request out of the platform's queue. */
+  readonly #withdrawn = new AbortController();
+
+  constructor(spec: WebLockSpec, limits: WaitLimits | undefined, isOnce: boolean) {
+    this.#spec = spec;
+    this.#limits = limits;
+    this.#hold = new WebHold(spec);
+    if (hook !== undefined) hook.begin(this.#hold);
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#begin(isOnce);
+    });
+  }
+
+  #begin(isOnce: boolean): void {
+    const { name, mode, locks } = this.#spec;
+    if (this.#limits !== undefined) {
+      const { signal, timeout } = this.#limits;
+      this.#registration = onCancel({ signal, timeout: isOnce ? Infinity : timeout }, (how) => this.#cancel(how));
+    }
+    // The platform takes either of these, and only signals of its own.
+    const how = isOnce ? { mode, ifAvailable: true } as const : { mode, signal: this.#withdrawn.signal };
+    promised(() => locks.request(name, how, (lock) => this.#onAnswer(lock)))
+      .then(() => this.#hold.onEnd(), (error) => this.#onError(error));
+    // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
+    if (isOnce && runtime() === "deno") this.#ifUnanswered(() => this.#onAnswer(null));
+    if (hook !== undefined && !isOnce) this.#ifUnanswered(() => this.#reportWait());
+  }
+
+  /** The manager answers in order: a request that has no answer before this one is in the queue. */
+  #ifUnanswered(fn: () => void): void {
+    this.#spec.locks.query?.().then(() => this.#isOver || fn(), () => {});
+  }
+
+  #onAnswer(lock: unknown): Promise<void> | undefined {
+    if (this.#isOver) return undefined;
+    this.#settle();
+    if (lock === null) {
+      this.#resolve(undefined);
+      return undefined;
+    }
+    const end = this.#hold.begin();
+    this.#resolve(this.#hold);
+    if (hook !== undefined) hook.grant(this.#spec, this.#hold, 1);
+    return end;
+  }
+
+  /** Of a request that holds: the lock was stolen. Of one that waits: the platform refuses it. */
+  #onError(error: unknown): void {
+    if (this.#isOver) return this.#hold.onEnd(error);
+    this.#settle();
+    this.#reject(error);
+    this.#reportGiveUp("error");
+  }
+
+  #cancel(outcome: CancelOutcome): void {
+    this.#isOver = true;
+    this.#withdrawn.abort();
+    const { signal, timeout } = this.#limits!;
+    this.#reject(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!));
+    this.#reportGiveUp(outcome);
+  }
+
+  #settle(): void {
+    this.#isOver = true;
+    this.#registration?.end();
+  }
+
+  #reportWait(): void {
+    if (hook === undefined) return;
+    this.#isReported = true;
+    hook.wait(this.#spec, this.#hold, 1);
+    const deadlock = hook.deadlockOf(this.#spec, this.#hold, this.#spec.operation);
+    if (deadlock === undefined || this.#isOver) return;
+    this.#settle();
+    this.#withdrawn.abort();
+    this.#reject(deadlock);
+    this.#reportGiveUp("error");
+  }
+
+  #reportGiveUp(outcome: CancelOutcome | "error"): void {
+    if (this.#isReported && hook !== undefined) hook.giveUp(this.#spec, this.#hold, outcome, 1);
+  }
+}
+
+function timeOut(spec: WebLockSpec, timeout: number): Error {
+  return timedOut(spec.operation, timeout, hook?.holderOf(spec));
+}

@@ -1,0 +1,87 @@
+/**
+ * Many readers or one writer among the tabs and workers of one origin: the two modes of one lock of the platform.
+ *
+ * @module
+ */
+import { show } from "../internal/show.ts";
+import type { Acquirable, WaitOptions } from "../types.ts";
+import type { WebGuard } from "./guard.ts";
+import { checkWebName, readLocks, specOf, type WebLockSpec, type WebRwLockOptions } from "./options.ts";
+import { acquire, runHolding, tryAcquire } from "./request.ts";
+
+/**
+ * Many readers or one writer, among all tabs and workers of an origin. The writer's side is the same as a
+ * {@linkcode WebLock} of that name, the reader's the same as one with the mode "shared".
+ *
+ * Not for one thread alone: that is `RwLock`. A reader cannot become a writer: acquiring `writer` while holding `reader`
+ * deadlocks.
+ *
+ * **Fairness**: the platform's: one queue for both sides, first come, first served.
+ *
+ * Not meant to be extended: wrap it in a class of your own.
+ *
+ * @example
+ * ```ts
+ * import { WebRwLock } from "@interlock/interlock/web";
+ *
+ * const cache = new WebRwLock("cache");
+ * await cache.reader.run(() => console.log("reading")); // reading
+ * await cache.writer.run(() => console.log("writing")); // writing
+ * ```
+ */
+export class WebRwLock {
+  /** The shared side: any number of holders, while there is no writer. */
+  readonly reader: Acquirable<WebGuard>;
+  /** The exclusive side: one holder, while there are no readers. */
+  readonly writer: Acquirable<WebGuard>;
+  readonly #name: string;
+
+  static {
+    show(WebRwLock, "WebRwLock", ["name"]);
+  }
+
+  /**
+   * Makes a handle; nothing is requested yet.
+   *
+   * @param name Any text but the empty one, without a hyphen at its beginning.
+   * @param options The lock manager in place of `navigator.locks`.
+   * @throws {SyncError} when the run-time has no `navigator.locks` and none is given.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   */
+  constructor(name: string, options?: WebRwLockOptions) {
+    checkWebName(name);
+    const locks = readLocks("WebRwLock", options);
+    this.#name = name;
+    this.reader = new Side(specOf("web-reader", "reader side", name, "shared", locks));
+    this.writer = new Side(specOf("web-writer", "writer side", name, "exclusive", locks));
+  }
+
+  /** The name by which the platform knows it. */
+  get name(): string {
+    return this.#name;
+  }
+}
+
+class Side implements Acquirable<WebGuard> {
+  readonly #spec: WebLockSpec;
+
+  static {
+    show(Side, "WebRwLockSide", ["name", "mode"], (side) => side.#spec);
+  }
+
+  constructor(spec: WebLockSpec) {
+    this.#spec = spec;
+  }
+
+  acquire(options?: WaitOptions): Promise<WebGuard> {
+    return acquire(this.#spec, options);
+  }
+
+  tryAcquire(): Promise<WebGuard | undefined> {
+    return tryAcquire(this.#spec);
+  }
+
+  run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    return runHolding(() => this.acquire(options), fn);
+  }
+}
