@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { printable } from "../internal/check.ts";
 
 /** A line of the user's code. */
 export interface CallSite {
@@ -28,12 +29,15 @@ class SourceLine implements CallSite {
   }
 
   toString(): string {
-    return `${this.file.replace(/[?#].*$/, "").split(/[\\/]/).at(-1)}:${this.line}`;
+    return `${printable(this.file.replace(/[?#].*$/, "").split(/[\\/]/).at(-1)!)}:${this.line}`;
   }
 }
 
 /** As many frames as the library may put between its user and the hook, and one more. */
 const DEPTH = 30;
+
+/** Longer lines of a stack are no places: a function may have any name. */
+const LONGEST_LINE = 4096;
 
 /** The present stack. Engines turn it into text when `stack` is read, which is late or never. */
 export function captureStack(): Error {
@@ -58,6 +62,7 @@ export function callerIn(stack: unknown): CallSite | undefined {
 
 /** As in `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and `run@/srv/checkout.ts:41:7`. */
 function siteOf(text: string): CallSite | undefined {
+  if (text.length > LONGEST_LINE) return undefined;
   const found = /^\s*(?:at (?:.*? \()?(?:async )?|[^@]*@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
   return found === null ? undefined : new SourceLine(found[1]!, Number(found[2]), Number(found[3]));
 }
@@ -72,7 +77,11 @@ function isOwn(path: string, own: string): boolean {
   return path.startsWith(own) && /^(lib\/|mod\.[jt]s$)/.test(path.slice(own.length));
 }
 
-/** The path of a file URL, or the path itself. */
+/** The path of a file URL, or the path itself, or the text of what looks like a URL and is none, as in `file:///100%.js`. */
 function pathOf(file: string): string {
-  return file.startsWith("file://") ? decodeURI(new URL(file).pathname) : file.replaceAll("\\", "/");
+  try {
+    return file.startsWith("file://") ? decodeURI(new URL(file).pathname) : file.replaceAll("\\", "/");
+  } catch {
+    return file;
+  }
 }

@@ -6,7 +6,7 @@
 import { SyncError } from "../errors.ts";
 import type { EventName } from "./events.ts";
 import { observe } from "./observe.ts";
-import { builtin } from "./platform.ts";
+import { builtin } from "../internal/platform.ts";
 
 interface Channel {
   publish(message: unknown): void;

@@ -6,27 +6,39 @@
  *
  * @module
  */
-import type { Entry, Group } from "./entry.ts";
+import { SyncError } from "../errors.ts";
+import type { Resource } from "../internal/hook.ts";
+import type { Acquisition, Group, Origin } from "./acquisition.ts";
 
 /** One `run` of a deadlock: it holds one thing and waits for another, or for the same. */
 export interface StuckRun {
-  readonly hold: Entry;
-  readonly wait: Entry;
+  readonly hold: Acquisition;
+  readonly wait: Acquisition;
 }
 
 /** The runs of one cycle: each waits for the next one's hold, the last for the first one's. */
 export type Deadlock = readonly StuckRun[];
 
+/**
+ * A call waits for what its own `run` holds, and no other holder could let it go on. Only while a `watchdog` is on with
+ * `self: "reject"`.
+ */
+export class DeadlockError extends SyncError {
+  static {
+    this.prototype.name = "DeadlockError";
+  }
+}
+
 /** The acquisition of a guard or lease. */
-type EntryOf = (call: object) => Entry | undefined;
+type AcquisitionOf = (call: object) => Acquisition | undefined;
 
 /** All cycles among those waits that began by `until`, each once. */
-export function findDeadlocks(groups: Iterable<Group>, entryOf: EntryOf, until: number): Deadlock[] {
-  const stuck = stuckWaits(groups, entryOf, until);
-  const inside = new Map<Entry, Entry>();
+export function findDeadlocks(groups: Iterable<Group>, acquisitionOf: AcquisitionOf, until: number): Deadlock[] {
+  const stuck = stuckWaits(groups, acquisitionOf, until);
+  const inside = new Map<Acquisition, Acquisition>();
   for (const [wait, holds] of stuck) for (const hold of holds) if (!inside.has(hold)) inside.set(hold, wait);
   const found: Deadlock[] = [];
-  const seen = new Set<Entry>();
+  const seen = new Set<Acquisition>();
   for (const wait of stuck.keys()) {
     if (seen.has(wait)) continue;
     const cycle = cycleFrom(wait, stuck, inside, seen);
@@ -36,12 +48,16 @@ export function findDeadlocks(groups: Iterable<Group>, entryOf: EntryOf, until: 
 }
 
 /** Waits that can never end, each with the holds of the runs around it. */
-function stuckWaits(groups: Iterable<Group>, entryOf: EntryOf, until: number): Map<Entry, Entry[]> {
-  const stuck = new Map<Entry, Entry[]>();
+function stuckWaits(
+  groups: Iterable<Group>,
+  acquisitionOf: AcquisitionOf,
+  until: number,
+): Map<Acquisition, Acquisition[]> {
+  const stuck = new Map<Acquisition, Acquisition[]>();
   for (const { waits } of groups) {
     for (const wait of waits) {
       if (wait.since > until) break; // the oldest come first
-      const holds = runsAround(wait, entryOf);
+      const holds = runsAround(wait.origin, acquisitionOf);
       if (holds.length > 0) stuck.set(wait, holds);
     }
   }
@@ -56,24 +72,44 @@ function stuckWaits(groups: Iterable<Group>, entryOf: EntryOf, until: number): M
   return stuck;
 }
 
-/** The holds of the runs that the wait is part of, the innermost first. */
-function runsAround(wait: Entry, entryOf: EntryOf): Entry[] {
-  const holds: Entry[] = [];
-  for (let { frame } = wait.origin; frame !== undefined; frame = frame.parent) {
-    const entry = entryOf(frame.call);
-    if (entry?.state === "holds") holds.push(entry);
+/**
+ * The hold for which a call of that origin would wait forever: its own run has it, and no other hold could end before it
+ * and let the call go on.
+ */
+export function ownHold(
+  resource: Resource,
+  group: Group,
+  origin: Origin,
+  acquisitionOf: AcquisitionOf,
+): Acquisition | undefined {
+  const own = runsAround(origin, acquisitionOf).filter((hold) => hold.group === group);
+  // One exclusive side is enough. Else every other holder may release, also those of other processes.
+  const blocking = isExclusive(resource) ? own[0] : own.find((hold) => isExclusive(hold.resource));
+  return blocking ?? (!resource.isRemote && own.length === group.holds.size ? own[0] : undefined);
+}
+
+function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
+  return isExclusive ?? unit > 1;
+}
+
+/** The holds of the runs that a call of that origin is part of, the innermost first. */
+function runsAround(origin: Origin, acquisitionOf: AcquisitionOf): Acquisition[] {
+  const holds: Acquisition[] = [];
+  for (let { frame } = origin; frame !== undefined; frame = frame.parent) {
+    const acquisition = acquisitionOf(frame.call);
+    if (acquisition?.state === "holds") holds.push(acquisition);
   }
   return holds;
 }
 
 /** The cycle that the wait leads to, if it is a new one. */
 function cycleFrom(
-  start: Entry,
-  stuck: ReadonlyMap<Entry, readonly Entry[]>,
-  inside: ReadonlyMap<Entry, Entry>,
-  seen: Set<Entry>,
+  start: Acquisition,
+  stuck: ReadonlyMap<Acquisition, readonly Acquisition[]>,
+  inside: ReadonlyMap<Acquisition, Acquisition>,
+  seen: Set<Acquisition>,
 ): Deadlock | undefined {
-  const path: { wait: Entry; for: Entry }[] = [];
+  const path: { wait: Acquisition; for: Acquisition }[] = [];
   let wait = start;
   while (!seen.has(wait)) {
     seen.add(wait);

@@ -5,14 +5,16 @@
  * @module
  */
 import type { GiveUpOutcome } from "../internal/hook.ts";
+import type { ObservedCall } from "./acquisition.ts";
 
 /** The common part of all events. */
 export interface DiagnosticEvent {
   /** Identifies one acquisition: its wait, grant, giveUp and release have the same id. */
   readonly id: number;
   /**
-   * "lock", "semaphore", "reader", "writer", "key", "condition", "event", "set-event", "barrier", "pool",
-   * "rate-limiter", "redis-lock", "redis-semaphore", "redis-reader", "redis-writer" or "redis-key".
+   * "lock", "semaphore", "reader", "writer", "key", "condition", "event", "set-event", "barrier", "queue", "pool",
+   * "task-group", "rate-limiter", "web-lock", "web-reader", "web-writer", "redis-lock", "redis-semaphore", "redis-reader", "redis-writer",
+   * "redis-key" or "redis-rate-limiter".
    */
   readonly kind: string;
   /** The name passed to the constructor. A RedisKeyedMutex has none: its prefix is no name. */
@@ -34,11 +36,11 @@ export interface GrantEvent extends DiagnosticEvent {
   readonly waited: number;
 }
 
-/** A call has left the queue without a grant. */
+/** A call has left the queue without a grant. One that was refused because the queue is full has this event alone. */
 export interface GiveUpEvent extends DiagnosticEvent {
   /** How long it waited, in ms. */
   readonly waited: number;
-  /** "timeout", "aborted" (by its signal), or "error" (closed, broken, connection lost). */
+  /** "timeout", "aborted" (by its signal), "full" (the queue is), or "error" (closed, broken, connection lost). */
   readonly outcome: GiveUpOutcome;
 }
 
@@ -49,18 +51,18 @@ export interface ReleaseEvent extends DiagnosticEvent {
 }
 
 /**
- * Functions called synchronously at each event, in the order of the events. An error that one of them throws becomes an
- * uncaught error and never reaches the code that uses the lock.
+ * Functions called synchronously at each event, in the order of the events, with the event and with its call as it is
+ * now. An error that one of them throws becomes an uncaught error and never reaches the code that uses the lock.
  */
 export interface Observer {
   /** A call has joined a queue. */
-  wait?(event: WaitEvent): void;
+  wait?(event: WaitEvent, call: ObservedCall): void;
   /** A call has been granted. */
-  grant?(event: GrantEvent): void;
+  grant?(event: GrantEvent, call: ObservedCall): void;
   /** A call has left the queue without a grant. */
-  giveUp?(event: GiveUpEvent): void;
+  giveUp?(event: GiveUpEvent, call: ObservedCall): void;
   /** A hold has ended. */
-  release?(event: ReleaseEvent): void;
+  release?(event: ReleaseEvent, call: ObservedCall): void;
 }
 
 /** The event that each method of an observer gets. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Entry, isHeld, labelOf } from "./entry.ts";
+import { type Acquisition, at } from "./acquisition.ts";
 import type { Deadlock, StuckRun } from "./deadlock.ts";
 import { callOf, type CallSnapshot } from "./snapshot.ts";
 
@@ -38,31 +38,35 @@ export interface Finding {
 }
 
 /** A hold that lasts long. */
-export function heldLong(hold: Entry, now: number): Finding {
+export function heldLong(hold: Acquisition, now: number): Finding {
   const { waits } = hold.group;
   const [first] = waits;
   const waiting = first === undefined
     ? "no call waits for it"
     : `${count(waits.size, "call waits", "calls wait")} for it, the first for ${span(first, now)}${at(first)}`;
-  const message = `${labelOf(hold.resource)} has been held for ${span(hold, now)}, since ${clock(hold, now)}` +
+  const message = `${hold.thing.label} has been held for ${span(hold, now)}, since ${clock(hold, now)}` +
     `${at(hold, ", acquired at")}; ${waiting}`;
   return finding("held", message, first === undefined ? [hold] : [hold, first], now);
 }
 
 /** A wait that lasts long. */
-export function waitedLong(wait: Entry, now: number): Finding {
+export function waitedLong(wait: Acquisition, now: number): Finding {
   const { holds, waits } = wait.group;
   const [holder] = holds;
   const others = waits.size === 1 ? "" : ` (${count(waits.size - 1, "other call waits", "other calls wait")}, too)`;
-  const message = `a call${at(wait)} has waited for ${labelOf(wait.resource)} for ${span(wait, now)}, since ` +
+  const message = `a call${at(wait)} has waited for ${wait.thing.label} for ${span(wait, now)}, since ` +
     `${clock(wait, now)}${others}; ${holderInWords(wait, holder, now)}`;
   return finding("waited", message, holder === undefined ? [wait] : [wait, holder], now);
 }
 
-function holderInWords({ resource, group }: Entry, holder: Entry | undefined, now: number): string {
-  if (!isHeld(resource.kind)) return "nothing has ended its wait";
+function holderInWords(
+  { resource, group, isHeldOnceGranted }: Acquisition,
+  holder: Acquisition | undefined,
+  now: number,
+): string {
+  if (!isHeldOnceGranted) return "nothing has ended its wait";
   if (holder === undefined) {
-    return resource.kind.startsWith("redis-")
+    return resource.isRemote
       ? "its holder is not on this connection, inspect() shows it"
       : "its holder is not known, it began before the watchdog";
   }
@@ -80,41 +84,36 @@ export function stuck(deadlock: Deadlock, now: number): Finding {
 }
 
 function selfWait({ hold, wait }: StuckRun, now: number): string {
-  return `a call${at(wait)} has waited for ${labelOf(wait.resource)} for ${span(wait, now)}, since ` +
+  return `a call${at(wait)} has waited for ${wait.thing.label} for ${span(wait, now)}, since ` +
     `${clock(wait, now)}, inside of the run that has held it for ${span(hold, now)}${at(hold, ", acquired at")}`;
 }
 
-function cycle(deadlock: Deadlock, first: Entry, now: number): string {
+function cycle(deadlock: Deadlock, first: Acquisition, now: number): string {
   const runs = deadlock.map(({ hold, wait }) => {
-    const held = `one has held ${labelOf(hold.resource)} for ${span(hold, now)}${at(hold, ", acquired at")}`;
-    return `\n  ${held}, and has waited for ${labelOf(wait.resource)} for ${span(wait, now)}${at(wait)}`;
+    const held = `one has held ${hold.thing.label} for ${span(hold, now)}${at(hold, ", acquired at")}`;
+    return `\n  ${held}, and has waited for ${wait.thing.label} for ${span(wait, now)}${at(wait)}`;
   });
   const latest = deadlock.reduce((latest, { wait }) => wait.since > latest.since ? wait : latest, first);
   return `${deadlock.length} runs wait for each other since ${clock(latest, now)}:${runs.join("")}`;
 }
 
-function finding(kind: Finding["kind"], message: string, entries: readonly Entry[], now: number): Finding {
-  const calls = entries.map((entry) => {
-    const { kind, name, key } = entry.resource;
-    return { ...callOf(entry, now), state: entry.state as FoundCall["state"], kind, name, key };
+function finding(kind: Finding["kind"], message: string, acquisitions: readonly Acquisition[], now: number): Finding {
+  const calls = acquisitions.map((acquisition) => {
+    const { kind, name, key } = acquisition.resource;
+    return { ...callOf(acquisition, now), state: acquisition.state as FoundCall["state"], kind, name, key };
   });
   return { kind, message: `Interlock: ${message}`, calls };
 }
 
-/** As in ` at checkout.ts:41`; empty if it is not known. */
-function at({ origin: { site } }: Entry, before = " at"): string {
-  return site === undefined ? "" : `${before} ${site}`;
-}
-
 /** As in `950 ms`, `10.2 s` and `12 min`. */
-function span({ since }: Entry, now: number): string {
+function span({ since }: Acquisition, now: number): string {
   const ms = Math.max(0, now - since);
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < 120_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 /** The time of day at which it began. */
-function clock({ since }: Entry, now: number): string {
+function clock({ since }: Acquisition, now: number): string {
   return new Date(Date.now() - (now - since)).toTimeString().slice(0, 8);
 }
 

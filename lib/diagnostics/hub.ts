@@ -4,15 +4,19 @@
  *
  * @module
  */
+import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
+import { throwUncaught } from "../internal/platform.ts";
 import { captureStack } from "./call_site.ts";
-import { type Entry, type Group, isHeld, Origin, permitsOf } from "./entry.ts";
+import { DeadlockError, ownHold } from "./deadlock.ts";
+import { type Acquisition, at, type Group, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
 import { currentFrame, runInFrame } from "./run_context.ts";
 
 class Hub implements Hook {
+  // Its methods as a Hook are called through `guarded` alone.
   #registry = new Registry();
   /** Of calls that have begun and neither waited nor been granted yet. */
   #origins = new WeakMap<object, Origin>();
@@ -20,6 +24,7 @@ class Hub implements Hook {
   #lastId = 0;
   #sites = false;
   #frames = false;
+  #rejects = false;
 
   /** All groups with a waiter or a holder. */
   get groups(): Iterable<Group> {
@@ -32,8 +37,8 @@ class Hub implements Hook {
   }
 
   /** The latest acquisition of that guard, waiter or lease. */
-  entryOf(call: object): Entry | undefined {
-    return this.#registry.entryOf(call);
+  acquisitionOf(call: object): Acquisition | undefined {
+    return this.#registry.acquisitionOf(call);
   }
 
   /** Notifies the listener until it is disposed of. */
@@ -41,7 +46,7 @@ class Hub implements Hook {
     this.#listeners.add(listener);
     this.#refresh();
     return {
-      [Symbol.dispose]: () => {
+      [DISPOSE]: () => {
         this.#listeners.delete(listener);
         this.#refresh();
       },
@@ -51,7 +56,8 @@ class Hub implements Hook {
   #refresh(): void {
     this.#sites = this.#listeners.need("sites");
     this.#frames = this.#listeners.need("frames");
-    setHook(this.isOn ? this : undefined);
+    this.#rejects = this.#listeners.need("rejects");
+    setHook(this.isOn ? guarded : undefined);
     if (!this.isOn) this.#registry = new Registry();
   }
 
@@ -61,62 +67,78 @@ class Hub implements Hook {
 
   wait(resource: Resource, call: object, permits: number): void {
     const now = performance.now();
-    const entry = this.#add(resource, call, permits);
-    this.#registry.move(entry, "waits", now);
-    this.#listeners.notify("wait", about(entry, now), entry);
+    const acquisition = this.#add(resource, call, permits);
+    this.#registry.move(acquisition, "waits", now);
+    this.#listeners.notify("wait", about(acquisition, now), acquisition);
   }
 
   grant(resource: Resource, call: object, permits: number): void {
     const now = performance.now();
-    const known = this.entryOf(call);
-    const entry = known?.state === "waits" ? known : this.#add(resource, call, permits);
-    const waited = this.#registry.move(entry, isHeld(resource.kind) ? "holds" : "ended", now);
-    this.#listeners.notify("grant", { ...about(entry, now), waited }, entry);
+    const known = this.acquisitionOf(call);
+    const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
+    const waited = this.#registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended", now);
+    this.#listeners.notify("grant", { ...about(acquisition, now), waited }, acquisition);
   }
 
-  giveUp(_resource: Resource, call: object, outcome: GiveUpOutcome): void {
-    const entry = this.entryOf(call);
-    if (entry?.state !== "waits") return; // it began to wait before anything was observed
+  giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
+    const acquisition = outcome === "full" ? this.#add(resource, call, permits) : this.acquisitionOf(call);
+    if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return; // it began to wait before anything was observed
     const now = performance.now();
-    const waited = this.#registry.move(entry, "ended", now);
-    this.#listeners.notify("giveUp", { ...about(entry, now), waited, outcome }, entry);
+    const waited = this.#registry.move(acquisition, "ended", now);
+    this.#listeners.notify("giveUp", { ...about(acquisition, now), waited, outcome }, acquisition);
   }
 
   release(_resource: Resource, call: object): void {
-    const entry = this.entryOf(call);
-    if (entry?.state === "holds") this.#end(entry);
+    const acquisition = this.acquisitionOf(call);
+    if (acquisition?.state === "holds") this.#end(acquisition);
   }
 
   giveBack(resource: Resource, permits: number): void {
-    for (const entry of this.#registry.groupOf(resource)?.holds ?? []) {
-      if (permits < entry.permits) return;
-      permits -= entry.permits;
-      this.#end(entry);
+    for (const acquisition of this.#registry.groupOf(resource)?.holds ?? []) {
+      if (permits < acquisition.permits) return;
+      permits -= acquisition.permits;
+      this.#end(acquisition);
     }
   }
 
   run<T>(call: object, fn: () => T): T {
-    return this.#frames ? runInFrame(call, fn, (one) => this.entryOf(one)?.state === "holds") : fn();
+    return this.#frames ? runInFrame(call, fn, (one) => this.acquisitionOf(one)?.state === "holds") : fn();
+  }
+
+  deadlockOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {
+    const group = this.#rejects && !resource.isStart ? this.#registry.groupOf(resource) : undefined;
+    if (group === undefined) return undefined;
+    const origin = this.#originOf(call);
+    const hold = ownHold(resource, group, origin, (one) => this.acquisitionOf(one));
+    if (hold === undefined) return undefined;
+    const state = `the run around the call${at({ origin })} holds it, and would wait for itself`;
+    return new DeadlockError(`Cannot ${operation}: ${state}${this.#inWords(hold)}`);
   }
 
   holderOf(resource: Resource): string {
     const [holder] = this.#sites ? this.#registry.groupOf(resource)?.holds ?? [] : [];
     if (holder === undefined) return "";
-    const { site } = holder.origin;
-    const place = site === undefined ? "" : `, acquired at ${site}`;
-    return `; held for ${Math.round(performance.now() - holder.since)} ms${place}`;
+    return this.#inWords(holder);
   }
 
-  #end(entry: Entry): void {
+  #inWords({ since, origin }: Acquisition): string {
+    return `; held for ${Math.round(performance.now() - since)} ms${at({ origin }, ", acquired at")}`;
+  }
+
+  #end(acquisition: Acquisition): void {
     const now = performance.now();
-    const held = this.#registry.move(entry, "ended", now);
-    this.#listeners.notify("release", { ...about(entry, now), held }, entry);
+    const held = this.#registry.move(acquisition, "ended", now);
+    this.#listeners.notify("release", { ...about(acquisition, now), held }, acquisition);
   }
 
   /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
-  #add(resource: Resource, call: object, permits: number): Entry {
-    const origin = this.entryOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
-    return this.#registry.add(++this.#lastId, resource, call, permitsOf(resource, permits), origin);
+  #add(resource: Resource, call: object, permits: number): Acquisition {
+    const origin = this.#originOf(call);
+    return this.#registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
+  }
+
+  #originOf(call: object): Origin {
+    return this.acquisitionOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
   }
 
   #origin(): Origin {
@@ -124,10 +146,35 @@ class Hub implements Hook {
   }
 }
 
-function about(entry: Entry, at: number): DiagnosticEvent {
-  const { kind, name, key } = entry.resource;
-  return { id: entry.id, kind, name, key, permits: entry.permits, at };
+function about(acquisition: Acquisition, at: number): DiagnosticEvent {
+  const { kind, name, key } = acquisition.resource;
+  return { id: acquisition.id, kind, name, key, permits: acquisition.permits, at };
 }
 
 /** The one hub. */
 export const hub: Hub = new Hub();
+
+/**
+ * The hub as primitives see it. Here diagnostics meet a wait, a time-out and a release, and what goes wrong with a
+ * stack, a name or a key ends none of them: it becomes an uncaught error.
+ */
+const guarded: Hook = {
+  begin: (call) => guard(() => hub.begin(call)),
+  wait: (resource, call, permits) => guard(() => hub.wait(resource, call, permits)),
+  grant: (resource, call, permits) => guard(() => hub.grant(resource, call, permits)),
+  giveUp: (resource, call, outcome, permits) => guard(() => hub.giveUp(resource, call, outcome, permits)),
+  release: (resource, call) => guard(() => hub.release(resource, call)),
+  giveBack: (resource, permits) => guard(() => hub.giveBack(resource, permits)),
+  run: (call, fn) => hub.run(call, fn), // errors of `fn` are the caller's
+  deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),
+  holderOf: (resource) => guard(() => hub.holderOf(resource)) ?? "",
+};
+
+function guard<T>(step: () => T): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    throwUncaught(error);
+    return undefined;
+  }
+}

@@ -3,21 +3,23 @@
  *
  * @module
  */
-import type { Entry } from "./entry.ts";
+import type { Acquisition } from "./acquisition.ts";
 import type { EventName, EventOf } from "./events.ts";
-import { throwUncaught } from "./platform.ts";
+import { throwUncaught } from "../internal/platform.ts";
 
 /** Functions for events, and flags for further records. */
 export type Listener =
-  & { readonly [N in EventName]?: ((event: EventOf[N], entry: Entry) => void) | undefined }
+  & { readonly [N in EventName]?: ((event: EventOf[N], acquisition: Acquisition) => void) | undefined }
   & {
     /** Needs callers' files and lines; a time-out's message names the holder then. */
     readonly sites?: boolean;
+    /** Rejects calls that wait for what their own `run` holds. */
+    readonly rejects?: boolean;
     /** Needs to know which `run` each wait is part of. */
     readonly frames?: boolean;
   };
 
-type Change = readonly [EventName, EventOf[EventName], Entry];
+type Change = readonly [EventName, EventOf[EventName], Acquisition];
 
 export class Listeners {
   /** Replaced when it changes, so that a walk along it is not disturbed. */
@@ -38,12 +40,12 @@ export class Listeners {
     this.#all = this.#all.filter((one) => one !== listener);
   }
 
-  need(what: "sites" | "frames"): boolean {
+  need(what: "sites" | "frames" | "rejects"): boolean {
     return this.#all.some((listener) => listener[what]);
   }
 
-  notify<N extends EventName>(name: N, event: EventOf[N], entry: Entry): void {
-    const change: Change = [name, Object.freeze(event), entry];
+  notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {
+    const change: Change = [name, Object.freeze(event), acquisition];
     if (this.#isNotifying) return void this.#changes.push(change);
     this.#isNotifying = true;
     for (let next: Change | undefined = change; next !== undefined; next = this.#changes.shift()) {
@@ -56,9 +58,12 @@ export class Listeners {
   }
 }
 
-function call(listener: Listener, [name, event, entry]: Change): void {
+function call(listener: Listener, [name, event, acquisition]: Change): void {
   try {
-    (listener[name] as ((event: EventOf[EventName], entry: Entry) => void) | undefined)?.(event, entry);
+    (listener[name] as ((event: EventOf[EventName], acquisition: Acquisition) => void) | undefined)?.(
+      event,
+      acquisition,
+    );
   } catch (error) {
     throwUncaught(error);
   }

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { DISPOSE } from "../internal/dispose.ts";
 import { must } from "../internal/check.ts";
-import { type Entry, isHeld } from "./entry.ts";
+import type { Acquisition } from "./acquisition.ts";
 import type { GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
 import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
@@ -53,7 +54,7 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * - `interlock.give_ups` (counter): calls that ended without a grant
  *
  * Attributes are `interlock.kind`, `interlock.name` where there is one, and `interlock.outcome` ("timeout", "aborted",
- * "error") for calls that ended without a grant. A key is never an attribute: there may be any number of them.
+ * "full", "error") for calls that ended without a grant. A key is never an attribute: there may be any number of them.
  *
  * @param meter OpenTelemetry's, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
  * @throws {TypeError} if it is not a meter.
@@ -75,10 +76,10 @@ export function metrics(meter: MeterLike): Disposable {
   const listening = hub.listen(instruments);
   let isOn = true;
   return {
-    [Symbol.dispose]() {
+    [DISPOSE]() {
       if (isOn) instruments.countPresent(-1); // the counters must not stay where nothing moves them any more
       isOn = false;
-      listening[Symbol.dispose]();
+      listening[DISPOSE]();
     },
   };
 }
@@ -108,38 +109,38 @@ class Instruments implements Listener {
   /** Counts present waits and holds. */
   countPresent(step: 1 | -1): void {
     for (const group of hub.groups) {
-      for (const entry of group.waits) this.#waiters.add(step, attributesOf(entry));
-      for (const entry of group.holds) this.#holders.add(step, attributesOf(entry));
+      for (const acquisition of group.waits) this.#waiters.add(step, attributesOf(acquisition));
+      for (const acquisition of group.holds) this.#holders.add(step, attributesOf(acquisition));
     }
   }
 
-  wait(_event: WaitEvent, entry: Entry): void {
-    this.#waiters.add(1, attributesOf(entry));
+  wait(_event: WaitEvent, acquisition: Acquisition): void {
+    this.#waiters.add(1, attributesOf(acquisition));
   }
 
-  grant({ waited }: GrantEvent, entry: Entry): void {
-    const attributes = attributesOf(entry);
-    if (entry.hasWaited) this.#waiters.add(-1, attributes);
-    if (isHeld(entry.resource.kind)) this.#holders.add(1, attributes);
+  grant({ waited }: GrantEvent, acquisition: Acquisition): void {
+    const attributes = attributesOf(acquisition);
+    if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
+    if (acquisition.isHeldOnceGranted) this.#holders.add(1, attributes);
     this.#waits.record(waited / 1000, attributes);
   }
 
-  giveUp({ waited, outcome }: GiveUpEvent, entry: Entry): void {
-    const attributes = attributesOf(entry);
+  giveUp({ waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
+    const attributes = attributesOf(acquisition);
     const ended = { ...attributes, "interlock.outcome": outcome };
-    this.#waiters.add(-1, attributes);
+    if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
     this.#giveUps.add(1, ended);
     this.#waits.record(waited / 1000, ended);
   }
 
-  release({ held }: ReleaseEvent, entry: Entry): void {
-    const attributes = attributesOf(entry);
+  release({ held }: ReleaseEvent, acquisition: Acquisition): void {
+    const attributes = attributesOf(acquisition);
     this.#holders.add(-1, attributes);
     this.#holds.record(held / 1000, attributes);
   }
 }
 
-function attributesOf({ resource: { kind, name } }: Entry): Record<string, string> {
+function attributesOf({ resource: { kind, name } }: Acquisition): Record<string, string> {
   return name === undefined ? { "interlock.kind": kind } : { "interlock.kind": kind, "interlock.name": name };
 }
 

@@ -7,6 +7,7 @@
  * @module
  */
 export type { DiagnosticEvent, GiveUpEvent, GrantEvent, Observer, ReleaseEvent, WaitEvent } from "./events.ts";
+export type { ObservedCall, ObservedThing } from "./acquisition.ts";
 export type { GiveUpOutcome } from "../internal/hook.ts";
 export { observe } from "./observe.ts";
 export { channels } from "./channels.ts";
@@ -19,7 +20,7 @@ export { snapshot } from "./snapshot.ts";
 export type { CallSnapshot, ThingSnapshot } from "./snapshot.ts";
 export type { CallSite } from "./call_site.ts";
 export { watchdog } from "./watchdog.ts";
-export type { WatchdogOptions } from "./watchdog.ts";
+export { DeadlockError } from "./deadlock.ts";
+export { SyncError } from "../errors.ts";
+export type { Watchdog, WatchdogOptions } from "./watchdog.ts";
 export type { Finding, FoundCall } from "./finding.ts";
-export { dashboard } from "./dashboard/dashboard.ts";
-export type { Dashboard } from "./dashboard/dashboard.ts";

@@ -19,7 +19,8 @@ import type { Listener } from "./listeners.ts";
  * Not for metrics ({@linkcode metrics}) nor for finding deadlocks ({@linkcode watchdog}), which are built on it.
  *
  * @param observer The functions; those that are missing are not called.
- * @throws {TypeError} if `observer` is not an object or one of its methods is not a function.
+ * @throws {TypeError} if `observer` is not an object, has members and none of these methods, or one of them is not a
+ *   function.
  *
  * @example
  * ```ts
@@ -35,10 +36,12 @@ import type { Listener } from "./listeners.ts";
 export function observe(observer: Observer): Disposable {
   must(typeof observer === "object" && observer !== null, "observer", "be an object", observer);
   const methods = EVENT_NAMES.flatMap((name) => {
-    const method = observer[name] as ((event: unknown) => void) | undefined;
+    const method = observer[name] as ((event: unknown, call: unknown) => void) | undefined;
     if (method === undefined) return [];
     checkFunction(method, `observer.${name}`);
-    return [[name, (event: unknown) => method.call(observer, event)]];
+    return [[name, (event: unknown, call: unknown) => method.call(observer, event, call)]];
   });
+  const isMeant = methods.length > 0 || Object.keys(observer).length === 0; // {} switches the observation on
+  must(isMeant, "observer", `have ${EVENT_NAMES.join(", ")} or no member at all`, observer);
   return hub.listen(Object.fromEntries(methods) as Listener);
 }

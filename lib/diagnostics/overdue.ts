@@ -1,25 +1,32 @@
 /**
- * Entries by age. All of it is O(1) for an entry: they come in the order of their time, so the oldest is the first.
+ * Acquisitions by age. All of it is O(1) for an acquisition: they come in the order of their time, so the oldest is the first.
  *
- * Of entries that are too old together, only the first is news: a long queue is one finding, not thousands.
+ * Of acquisitions that are too old together, only the first is news: a long queue is one finding, not thousands.
  *
  * @module
  */
-import type { Entry, Group } from "./entry.ts";
+import type { Acquisition, Group } from "./acquisition.ts";
 
-/** How many entries of one group are compared with each other. */
+/** How many acquisitions of one group are compared with each other: it reads stack traces, which takes its time. */
 const COMPARED = 16;
+
+/** The oldest of a group, as many as are compared. */
+export function firstFew(acquisitions: Iterable<Acquisition>): Acquisition[] {
+  const few: Acquisition[] = [];
+  for (const acquisition of acquisitions) if (few.push(acquisition) === COMPARED) break;
+  return few;
+}
 
 export class Overdue {
   /** In ms. */
   readonly #limit: number;
-  readonly #isAlike: (one: Entry, other: Entry) => boolean;
-  // An entry is in at most one of both; each holds entries from the oldest to the youngest
-  readonly #young = new Set<Entry>();
-  readonly #old = new Map<Group, Set<Entry>>();
+  readonly #isAlike: (one: Acquisition, other: Acquisition) => boolean;
+  // An acquisition is in at most one of both; each holds acquisitions from the oldest to the youngest
+  readonly #young = new Set<Acquisition>();
+  readonly #old = new Map<Group, Set<Acquisition>>();
 
-  /** @param isAlike Whether two entries of one group are one finding. */
-  constructor(limit: number, isAlike: (one: Entry, other: Entry) => boolean = () => true) {
+  /** @param isAlike Whether two acquisitions of one group are one finding. */
+  constructor(limit: number, isAlike: (one: Acquisition, other: Acquisition) => boolean = () => true) {
     this.#limit = limit;
     this.#isAlike = isAlike;
   }
@@ -30,37 +37,37 @@ export class Overdue {
     return oldest === undefined ? Infinity : oldest.since + this.#limit;
   }
 
-  add(entry: Entry): void {
-    if (this.#limit !== Infinity) this.#young.add(entry);
+  add(acquisition: Acquisition): void {
+    if (this.#limit !== Infinity) this.#young.add(acquisition);
   }
 
-  delete(entry: Entry): void {
-    if (this.#young.delete(entry)) return;
-    const old = this.#old.get(entry.group);
-    if (old?.delete(entry) && old.size === 0) this.#old.delete(entry.group);
+  delete(acquisition: Acquisition): void {
+    if (this.#young.delete(acquisition)) return;
+    const old = this.#old.get(acquisition.group);
+    if (old?.delete(acquisition) && old.size === 0) this.#old.delete(acquisition.group);
   }
 
   /** Those that have become too old since the last time, if they are news; at most `most`, the rest comes next time. */
-  take(now: number, most: number = Infinity): Entry[] {
-    const news: Entry[] = [];
-    for (const entry of this.#young) {
-      if (entry.since + this.#limit > now || news.length >= most) break;
-      this.#young.delete(entry);
-      if (this.#isNews(entry)) news.push(entry);
+  take(now: number, most: number = Infinity): Acquisition[] {
+    const news: Acquisition[] = [];
+    for (const acquisition of this.#young) {
+      if (acquisition.since + this.#limit > now || news.length >= most) break;
+      this.#young.delete(acquisition);
+      if (this.#isNews(acquisition)) news.push(acquisition);
     }
     return news;
   }
 
-  #isNews(entry: Entry): boolean {
-    const old = this.#old.get(entry.group);
+  #isNews(acquisition: Acquisition): boolean {
+    const old = this.#old.get(acquisition.group);
     if (old === undefined) {
-      this.#old.set(entry.group, new Set([entry]));
+      this.#old.set(acquisition.group, new Set([acquisition]));
       return true;
     }
-    // Comparing reads stack traces, which takes its time: the first ones are enough.
+    // The first ones are enough.
     let isNews = old.size < COMPARED;
-    if (isNews) { for (const one of old) if (this.#isAlike(one, entry)) isNews = false; }
-    old.add(entry);
+    if (isNews) { for (const one of old) if (this.#isAlike(one, acquisition)) isNews = false; }
+    old.add(acquisition);
     return isNews;
   }
 }

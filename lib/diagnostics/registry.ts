@@ -1,11 +1,11 @@
 /**
- * The present waits and holds. Invariant: an entry is in one set of its group exactly while it waits or holds, and a
- * group is known exactly while it has an entry.
+ * The present waits and holds. Invariant: an acquisition is in one set of its group exactly while it waits or holds, and a
+ * group is known exactly while it has an acquisition.
  *
  * @module
  */
 import type { Resource } from "../internal/hook.ts";
-import { Entry, Group, type Origin } from "./entry.ts";
+import { Acquisition, Group, type Origin } from "./acquisition.ts";
 
 /** Its constructor returns its argument, so that a private field of a class that extends it is added to that. */
 class Returned {
@@ -15,19 +15,19 @@ class Returned {
 }
 
 /**
- * The latest entry of a guard, waiter or lease, in a private field of it, also after the entry's end: a Condition takes a
+ * The latest acquisition of a guard, waiter or lease, in a private field of it, also after its end: a Condition takes a
  * hold back for the same guard. A WeakMap would cost as much as all the rest, most of it in the garbage collector.
  */
 class Marked extends Returned {
-  #entry: Entry | undefined;
+  #acquisition: Acquisition | undefined;
 
-  static entryOf(call: object): Entry | undefined {
-    return #entry in call ? call.#entry : undefined;
+  static acquisitionOf(call: object): Acquisition | undefined {
+    return #acquisition in call ? call.#acquisition : undefined;
   }
 
-  static mark(call: object, entry: Entry): void {
-    const marked = (#entry in call ? call : new Marked(call)) as Marked;
-    marked.#entry = entry;
+  static mark(call: object, acquisition: Acquisition): void {
+    const marked = (#acquisition in call ? call : new Marked(call)) as Marked;
+    marked.#acquisition = acquisition;
   }
 }
 
@@ -44,34 +44,34 @@ export class Registry {
   }
 
   /** The latest acquisition of that guard, waiter or lease. */
-  entryOf(call: object): Entry | undefined {
-    const entry = Marked.entryOf(call);
-    return entry?.registry === this ? entry : undefined;
+  acquisitionOf(call: object): Acquisition | undefined {
+    const acquisition = Marked.acquisitionOf(call);
+    return acquisition?.registry === this ? acquisition : undefined;
   }
 
-  /** A new entry, which neither waits nor holds yet. */
-  add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Entry {
+  /** A new acquisition, which neither waits nor holds yet. */
+  add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
     const group = this.groupOf(resource) ?? new Group(resource.group ?? resource);
-    const entry = new Entry(id, resource, permits, origin, group, this);
-    Marked.mark(call, entry);
-    return entry;
+    const acquisition = new Acquisition(id, resource, permits, origin, group, this);
+    Marked.mark(call, acquisition);
+    return acquisition;
   }
 
-  /** Ends the entry's present state and begins the next; returns how long the former lasted, in ms. */
-  move(entry: Entry, state: Entry["state"], now: number): number {
-    const { group, since } = entry;
-    const lasted = entry.state === "ended" ? 0 : Math.max(0, now - since);
-    if (entry.state !== "ended") setOf(entry).delete(entry);
-    entry.state = state;
-    entry.since = now;
-    entry.hasWaited ||= state === "waits";
-    if (state !== "ended") setOf(entry).add(entry);
+  /** Ends the acquisition's present state and begins the next; returns how long the former lasted, in ms. */
+  move(acquisition: Acquisition, state: Acquisition["state"], now: number): number {
+    const { group, since } = acquisition;
+    const lasted = acquisition.state === "ended" ? 0 : Math.max(0, now - since);
+    if (acquisition.state !== "ended") setOf(acquisition).delete(acquisition);
+    acquisition.state = state;
+    acquisition.since = now;
+    acquisition.hasWaited ||= state === "waits";
+    if (state !== "ended") setOf(acquisition).add(acquisition);
     if (group.waits.size + group.holds.size > 0) this.#groups.set(group.key, group);
     else if (this.#groups.get(group.key) === group) this.#groups.delete(group.key);
     return lasted;
   }
 }
 
-function setOf({ group, state }: Entry): Set<Entry> {
+function setOf({ group, state }: Acquisition): Set<Acquisition> {
   return state === "waits" ? group.waits : group.holds;
 }

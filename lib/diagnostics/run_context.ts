@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { builtin } from "./platform.ts";
+import { builtin } from "../internal/platform.ts";
 
 /** The function of one `run`, and the `run` around it. */
 export interface Frame {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { CallSite } from "./call_site.ts";
-import type { Entry } from "./entry.ts";
+import type { Acquisition } from "./acquisition.ts";
 import { hub } from "./hub.ts";
 import type { Resource } from "../internal/hook.ts";
 
@@ -63,14 +63,14 @@ export function snapshot(): ThingSnapshot[] {
     return calls;
   };
   for (const { holds, waits } of hub.groups) {
-    for (const entry of holds) callsOf(entry.resource).holders.push(callOf(entry, now));
-    for (const entry of waits) callsOf(entry.resource).waiters.push(callOf(entry, now));
+    for (const acquisition of holds) callsOf(acquisition.resource).holders.push(callOf(acquisition, now));
+    for (const acquisition of waits) callsOf(acquisition.resource).waiters.push(callOf(acquisition, now));
   }
   return [...things].map(([{ kind, name, key }, calls]) => ({ kind, name, key, ...calls }));
 }
 
 /** The call as it is at that time. */
-export function callOf(entry: Entry, now: number): CallSnapshot {
-  const { id, permits, since, origin } = entry;
+export function callOf(acquisition: Acquisition, now: number): CallSnapshot {
+  const { id, permits, since, origin } = acquisition;
   return { id, permits, since, lasted: Math.max(0, now - since), site: origin.site };
 }

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { checkInteger, checkOptions } from "../internal/check.ts";
-import { type Entry, type Group, isHeld, labelOf } from "./entry.ts";
+import { DISPOSE } from "../internal/dispose.ts";
+import { checkInteger, checkOptions, option } from "../internal/check.ts";
+import type { Acquisition, Group } from "./acquisition.ts";
 import type { GiveUpEvent, GrantEvent, ReleaseEvent } from "./events.ts";
 import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
@@ -49,7 +50,7 @@ export interface Trace extends Disposable {
  */
 export function trace(options: TraceOptions = {}): Trace {
   checkOptions(options);
-  const { limit = 100_000 } = options;
+  const limit = option(options, "limit", 100_000);
   checkInteger(limit, "limit", 1);
   return new Recorder(limit);
 }
@@ -63,7 +64,7 @@ class Recorder implements Trace, Listener {
   #dropped = 0;
   /** The id of each group's latest release, and of the release that each hold follows from. */
   readonly #released = new WeakMap<Group, number>();
-  readonly #after = new WeakMap<Entry, number | undefined>();
+  readonly #after = new WeakMap<Acquisition, number | undefined>();
   /** The open waits and holds at the time of disposal. */
   #openAtEnd: Slice[] | undefined;
 
@@ -76,20 +77,20 @@ class Recorder implements Trace, Listener {
     return this.#dropped;
   }
 
-  grant({ at, waited }: GrantEvent, entry: Entry): void {
-    if (entry.hasWaited) this.#after.set(entry, this.#released.get(entry.group));
-    if (entry.hasWaited || !isHeld(entry.resource.kind)) {
-      this.#keep(this.#slice(entry, "wait", at - waited, at, "granted"));
+  grant({ at, waited }: GrantEvent, acquisition: Acquisition): void {
+    if (acquisition.hasWaited) this.#after.set(acquisition, this.#released.get(acquisition.group));
+    if (acquisition.hasWaited || !acquisition.isHeldOnceGranted) {
+      this.#keep(this.#slice(acquisition, "wait", at - waited, at, "granted"));
     }
   }
 
-  giveUp({ at, waited, outcome }: GiveUpEvent, entry: Entry): void {
-    this.#keep(this.#slice(entry, "wait", at - waited, at, outcome));
+  giveUp({ at, waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
+    this.#keep(this.#slice(acquisition, "wait", at - waited, at, outcome));
   }
 
-  release({ id, at, held }: ReleaseEvent, entry: Entry): void {
-    this.#released.set(entry.group, id);
-    this.#keep(this.#slice(entry, "hold", at - held, at, "released"));
+  release({ id, at, held }: ReleaseEvent, acquisition: Acquisition): void {
+    this.#released.set(acquisition.group, id);
+    this.#keep(this.#slice(acquisition, "hold", at - held, at, "released"));
   }
 
   toJSON(): TraceJson {
@@ -97,9 +98,9 @@ class Recorder implements Trace, Listener {
     return drawTrace([...ended, ...(this.#openAtEnd ?? this.#open())], this.#dropped);
   }
 
-  [Symbol.dispose](): void {
+  [DISPOSE](): void {
     this.#openAtEnd ??= this.#open();
-    this.#listening[Symbol.dispose]();
+    this.#listening[DISPOSE]();
   }
 
   #keep(slice: Slice): void {
@@ -112,18 +113,18 @@ class Recorder implements Trace, Listener {
   /** The present waits and holds. */
   #open(): Slice[] {
     const now = performance.now();
-    const open = (entry: Entry, what: Slice["what"]) => this.#slice(entry, what, entry.since, now, "open");
+    const open = (acquisition: Acquisition, what: Slice["what"]) =>
+      this.#slice(acquisition, what, acquisition.since, now, "open");
     return [...hub.groups].flatMap(({ waits, holds }) => [
-      ...[...waits].map((entry) => open(entry, "wait")),
-      ...[...holds].map((entry) => open(entry, "hold")),
+      ...[...waits].map((acquisition) => open(acquisition, "wait")),
+      ...[...holds].map((acquisition) => open(acquisition, "hold")),
     ]);
   }
 
-  #slice(entry: Entry, what: Slice["what"], from: number, to: number, end: string): Slice {
-    const { id, permits, origin, resource } = entry;
-    const { kind } = resource;
-    const site = origin.site?.toString();
-    const after = what === "hold" ? this.#after.get(entry) : undefined;
-    return { id, what, track: labelOf(resource), kind, from, to, end, permits, site, after };
+  #slice(acquisition: Acquisition, what: Slice["what"], from: number, to: number, end: string): Slice {
+    const { id, permits, thing: { kind, label } } = acquisition;
+    const site = acquisition.site?.toString();
+    const after = what === "hold" ? this.#after.get(acquisition) : undefined;
+    return { id, what, track: label, kind, from, to, end, permits, site, after };
   }
 }

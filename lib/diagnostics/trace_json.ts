@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { Rows } from "./rows.ts";
+import { Rows } from "../internal/rows.ts";
 
 /** One wait or one hold. */
 export interface Slice {

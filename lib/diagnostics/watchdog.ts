@@ -4,15 +4,16 @@
  *
  * @module
  */
-import { checkFunction, checkOptions, checkTimeout } from "../internal/check.ts";
-import { findDeadlocks } from "./deadlock.ts";
-import type { Entry } from "./entry.ts";
+import { DISPOSE } from "../internal/dispose.ts";
+import { checkBoolean, checkFunction, checkOptions, checkTimeout, must, option } from "../internal/check.ts";
+import { Timer } from "../internal/timer.ts";
+import { type Deadlock, findDeadlocks } from "./deadlock.ts";
+import type { Acquisition } from "./acquisition.ts";
 import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
 import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
-import { Overdue } from "./overdue.ts";
-import { throwUncaught } from "./platform.ts";
-import { WatchTimer } from "./watch_timer.ts";
+import { firstFew, Overdue } from "./overdue.ts";
+import { throwUncaught } from "../internal/platform.ts";
 
 /** Options of {@linkcode watchdog}. Times are in ms; `Infinity` turns a search off. */
 export interface WatchdogOptions {
@@ -20,10 +21,21 @@ export interface WatchdogOptions {
   readonly waited?: number | undefined;
   /** How long a hold may last. Default: 10,000. */
   readonly held?: number | undefined;
-  /** How long a wait may last that is part of a deadlock. Default: 1,000. */
-  readonly self?: number | undefined;
+  /**
+   * How long a wait may last that is part of a deadlock. Default: 1,000. With "reject", a call that waits for what its own
+   * `run` holds rejects at once with a {@linkcode DeadlockError}; other deadlocks are found after 1,000.
+   */
+  readonly self?: number | "reject" | undefined;
+  /** Whether files and lines of callers are recorded, with a stack trace for each wait and each hold. Default: true. */
+  readonly sites?: boolean | undefined;
   /** Called with each finding, in words and as an object. Default: `console.warn` with the words and the full paths. */
   readonly report?: ((message: string, finding: Finding) => void) | undefined;
+}
+
+/** A watchdog that is on. It ends when it is disposed of. */
+export interface Watchdog extends Disposable {
+  /** Everything that lasts too long or is stuck now, whether or not it was reported; the deadlocks come first. */
+  findings(): Finding[];
 }
 
 /**
@@ -32,13 +44,16 @@ export interface WatchdogOptions {
  * - a hold or a wait that lasts longer than `held` or `waited`
  * - a call that waits for what its own `run` holds, and `run`s that wait for each other, after `self` ms
  *
- * Each finding is reported once, with the thing's name, since when it lasts, and the file and line of both sides. While
+ * Each finding is reported once, with the name of the lock, since when it lasts, and the file and line of both sides. While
  * it is on, the message of a TimeoutError ends with the holder: `…: timed out after 100 ms; held for 3204 ms, acquired
  * at checkout.ts:41`.
  *
+ * With `self: "reject"` a call that waits for what its own `run` holds rejects at once, where no other holder could let it
+ * go on: a lock, a key or a side of a RwLock that the run holds, a pool or semaphore all of whose slots its own runs have.
+ *
  * A deadlock is recognized between calls of `run` only; with `acquire` its parts are found as long waits and holds. A
  * `run` that starts a call for its own lock and goes on without awaiting it looks like a deadlock: set `self` to more
- * than such a `run` takes. One watchdog in a process is enough; it costs a stack trace for each wait and each hold.
+ * than such a `run` takes, and not to "reject". One watchdog in a process is enough; it costs a stack trace for each wait and each hold.
  *
  * @param options Limits in ms, and where to report to.
  * @throws {TypeError} for options of a wrong type.
@@ -54,12 +69,20 @@ export interface WatchdogOptions {
  * await lock.run(() => lock.run(() => {}, { timeout: 200 })).catch((error) => console.log(error.name)); // TimeoutError
  * ```
  */
-export function watchdog(options: WatchdogOptions = {}): Disposable {
+export function watchdog(options: WatchdogOptions = {}): Watchdog {
   checkOptions(options);
-  const { waited = 10_000, held = 10_000, self = 1_000, report = warn } = options;
+  const waited = option(options, "waited", 10_000);
+  const held = option(options, "held", 10_000);
+  const asked = option(options, "self", 1_000);
+  const sites = option(options, "sites", true);
+  const report = option(options, "report", warn);
+  const rejects = asked === "reject";
+  must(rejects || typeof asked === "number", "self", 'be a number or "reject"', asked);
+  const self = rejects ? 1_000 : asked;
   for (const [name, value] of Object.entries({ waited, held, self })) checkTimeout(value, name);
+  checkBoolean(sites, "sites");
   checkFunction(report, "report");
-  return new Watchdog({ waited, held, self }, report);
+  return new Watcher({ waited, held, self }, { sites, rejects }, report);
 }
 
 function warn(message: string, { calls }: Finding): void {
@@ -74,62 +97,85 @@ const MOST_REPORTS = 20;
 
 type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
 
-class Watchdog implements Listener, Disposable {
-  readonly sites = true;
+type Needs = Readonly<Record<"sites" | "rejects", boolean>>;
+
+class Watcher implements Listener, Watchdog {
+  readonly sites: boolean;
+  readonly rejects: boolean;
   readonly frames = true;
   readonly #waits: Overdue;
   readonly #holds: Overdue;
   /** Waits inside of a `run`. */
   readonly #inRuns: Overdue;
-  readonly #self: number;
+  readonly #limits: Limits;
   readonly #report: (message: string, finding: Finding) => void;
-  readonly #timer: WatchTimer;
+  /** The least time between two looks, in ms. */
+  readonly #pause: number;
+  // A timer may be a little early by the monotonic clock; the time that it was set for counts as reached.
+  readonly #timer = new Timer((at) => this.#look(Math.max(performance.now(), at)));
   readonly #listening: Disposable;
   /** Those in a deadlock that was reported: that they last long is no news. */
-  readonly #stuck = new WeakSet<Entry>();
+  readonly #stuck = new WeakSet<Acquisition>();
 
-  constructor({ waited, held, self }: Limits, report: (message: string, finding: Finding) => void) {
+  constructor(limits: Limits, needs: Needs, report: (message: string, finding: Finding) => void) {
+    const { waited, held, self } = this.#limits = limits;
+    this.sites = needs.sites;
+    this.rejects = needs.rejects;
     this.#waits = new Overdue(waited);
-    this.#holds = new Overdue(held, (one, other) => `${one.origin.site}` === `${other.origin.site}`);
+    this.#holds = new Overdue(held, isSamePlace);
     this.#inRuns = new Overdue(self, () => false);
-    this.#self = self;
     this.#report = report;
-    this.#timer = new WatchTimer(
-      Math.min(Math.max(1, Math.min(waited, held, self) / 4), 250),
-      (now) => this.#look(now),
-    );
+    this.#pause = Math.min(Math.max(1, Math.min(waited, held, self) / 4), 250);
     this.#listening = hub.listen(this);
   }
 
-  wait(_event: unknown, entry: Entry): void {
-    this.#waits.add(entry);
-    if (entry.origin.frame !== undefined) this.#inRuns.add(entry);
+  wait(_event: unknown, acquisition: Acquisition): void {
+    this.#waits.add(acquisition);
+    if (acquisition.origin.frame !== undefined) this.#inRuns.add(acquisition);
     this.#wakeUp();
   }
 
-  grant(_event: unknown, entry: Entry): void {
-    this.giveUp(_event, entry);
-    if (entry.state !== "holds") return;
-    this.#holds.add(entry);
+  grant(_event: unknown, acquisition: Acquisition): void {
+    this.giveUp(_event, acquisition);
+    if (acquisition.state !== "holds") return;
+    this.#holds.add(acquisition);
     this.#wakeUp();
   }
 
-  giveUp(_event: unknown, entry: Entry): void {
-    this.#waits.delete(entry);
-    this.#inRuns.delete(entry);
+  giveUp(_event: unknown, acquisition: Acquisition): void {
+    this.#waits.delete(acquisition);
+    this.#inRuns.delete(acquisition);
   }
 
-  release(_event: unknown, entry: Entry): void {
-    this.#holds.delete(entry);
+  release(_event: unknown, acquisition: Acquisition): void {
+    this.#holds.delete(acquisition);
   }
 
-  [Symbol.dispose](): void {
-    this.#listening[Symbol.dispose]();
+  findings(): Finding[] {
+    const now = performance.now();
+    const { waited, held } = this.#limits;
+    const deadlocks = this.#deadlocks(now);
+    const known = new Set(deadlocks.flat().flatMap(({ hold, wait }) => [hold, wait]));
+    const found = deadlocks.map((one) => stuck(one, now));
+    const isLong = (one: Acquisition, limit: number) => now - one.since >= limit && !known.has(one);
+    for (const { waits, holds } of hub.groups) {
+      const [first] = waits;
+      if (first !== undefined && isLong(first, waited)) found.push(waitedLong(first, now));
+      const long = firstFew(holds).filter((hold) => isLong(hold, held));
+      const places = long.filter((hold, i) => long.findIndex((other) => isSamePlace(other, hold)) === i);
+      found.push(...places.map((hold) => heldLong(hold, now)));
+    }
+    return found;
+  }
+
+  [DISPOSE](): void {
+    this.#listening[DISPOSE]();
     this.#timer.clear();
   }
 
   #wakeUp(): void {
-    this.#timer.atLatest(Math.min(this.#waits.next, this.#holds.next, this.#inRuns.next));
+    const next = Math.min(this.#waits.next, this.#holds.next, this.#inRuns.next);
+    if (next < this.#timer.at - this.#pause) this.#timer.set(Math.max(next, performance.now() + this.#pause));
   }
 
   #look(now: number): void {
@@ -139,20 +185,29 @@ class Watchdog implements Listener, Disposable {
     this.#wakeUp();
   }
 
+  #deadlocks(now: number): Deadlock[] {
+    const { self } = this.#limits;
+    return self === Infinity ? [] : findDeadlocks(hub.groups, (call) => hub.acquisitionOf(call), now - self);
+  }
+
   #lookForDeadlocks(now: number): void {
-    for (const deadlock of findDeadlocks(hub.groups, (call) => hub.entryOf(call), now - this.#self)) {
-      const entries = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
-      this.#say(stuck(deadlock, now), entries);
-      for (const entry of entries) this.#stuck.add(entry);
+    for (const deadlock of this.#deadlocks(now)) {
+      const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
+      this.#say(stuck(deadlock, now), acquisitions);
+      for (const acquisition of acquisitions) this.#stuck.add(acquisition);
     }
   }
 
-  #say(finding: Finding, about: readonly Entry[]): void {
-    if (about.every((entry) => this.#stuck.has(entry))) return;
+  #say(finding: Finding, about: readonly Acquisition[]): void {
+    if (about.every((acquisition) => this.#stuck.has(acquisition))) return;
     try {
       this.#report(finding.message, finding);
     } catch (error) {
       throwUncaught(error);
     }
   }
+}
+
+function isSamePlace(one: Acquisition, other: Acquisition): boolean {
+  return `${one.site}` === `${other.site}`;
 }

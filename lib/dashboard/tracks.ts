@@ -3,10 +3,14 @@
  *
  * @module
  */
-import type { Resource } from "../../internal/hook.ts";
-import { type Entry, isHeld, labelOf } from "../entry.ts";
-import type { GiveUpEvent, GrantEvent, ReleaseEvent } from "../events.ts";
-import type { Listener } from "../listeners.ts";
+import type {
+  GiveUpEvent,
+  GrantEvent,
+  ObservedCall,
+  ObservedThing,
+  Observer,
+  ReleaseEvent,
+} from "../diagnostics/mod.ts";
 import { Histogram } from "./histogram.ts";
 
 /** A wait or hold that has ended. Times in ms on the clock of `performance.now()`. */
@@ -27,9 +31,8 @@ const RESOLUTION = 100;
 /** One thing, or all things of one kind, name and key. */
 export class Track {
   readonly label: string;
-  readonly kind: string;
-  readonly waits: Set<Entry> = new Set();
-  readonly holds: Set<Entry> = new Set();
+  readonly waits: Set<ObservedCall> = new Set();
+  readonly holds: Set<ObservedCall> = new Set();
   readonly waiting: Histogram = new Histogram();
   readonly holding: Histogram = new Histogram();
   grants = 0;
@@ -42,9 +45,8 @@ export class Track {
   lastSkipped = -Infinity;
   readonly #lastKept = { wait: -Infinity, hold: -Infinity };
 
-  constructor(label: string, kind: string) {
+  constructor(label: string) {
     this.label = label;
-    this.kind = kind;
   }
 
   keep(what: Past["what"], to: number, lasted: number, isGivenUp = false): void {
@@ -58,10 +60,9 @@ export class Track {
   }
 }
 
-export class Tracks implements Listener {
-  readonly frames = true;
+export class Tracks implements Observer {
   readonly #byLabel = new Map<string, Track>();
-  readonly #byResource = new WeakMap<Resource, Track>();
+  readonly #byThing = new WeakMap<ObservedThing, Track>();
   /** The number of events. */
   events = 0;
 
@@ -73,45 +74,45 @@ export class Tracks implements Listener {
     return this.#byLabel.get(label);
   }
 
-  wait(_event: unknown, entry: Entry): void {
+  wait(_event: unknown, call: ObservedCall): void {
     this.events++;
-    if (entry.state === "waits") this.#of(entry).waits.add(entry);
+    if (call.state === "waits") this.#of(call).waits.add(call);
   }
 
-  grant({ at, waited }: GrantEvent, entry: Entry): void {
+  grant({ at, waited }: GrantEvent, call: ObservedCall): void {
     this.events++;
-    const track = this.#of(entry);
+    const track = this.#of(call);
     track.grants++;
     track.totalWaited += waited;
-    track.waits.delete(entry);
+    track.waits.delete(call);
     track.waiting.add(waited);
-    if (entry.hasWaited || !isHeld(entry.resource.kind)) track.keep("wait", at, waited);
-    if (entry.state === "holds") track.holds.add(entry);
+    if (call.hasWaited || !call.thing.isHeld) track.keep("wait", at, waited);
+    if (call.state === "holds") track.holds.add(call);
   }
 
-  giveUp({ at, waited }: GiveUpEvent, entry: Entry): void {
+  giveUp({ at, waited }: GiveUpEvent, call: ObservedCall): void {
     this.events++;
-    const track = this.#of(entry);
+    const track = this.#of(call);
     track.giveUps++;
     track.totalWaited += waited;
-    track.waits.delete(entry);
+    track.waits.delete(call);
     track.waiting.add(waited);
     track.keep("wait", at, waited, true);
   }
 
-  release({ at, held }: ReleaseEvent, entry: Entry): void {
+  release({ at, held }: ReleaseEvent, call: ObservedCall): void {
     this.events++;
-    const track = this.#of(entry);
-    track.holds.delete(entry);
+    const track = this.#of(call);
+    track.holds.delete(call);
     track.holding.add(held);
     track.keep("hold", at, held);
   }
 
-  #of({ resource }: Entry): Track {
-    const known = this.#byResource.get(resource);
-    const label = known?.label ?? labelOf(resource);
-    const track = this.#byLabel.get(label) ?? new Track(label, resource.kind);
-    if (track !== known) this.#byResource.set(resource, track);
+  #of({ thing }: ObservedCall): Track {
+    const known = this.#byThing.get(thing);
+    const { label } = thing;
+    const track = this.#byLabel.get(label) ?? new Track(label);
+    if (track !== known) this.#byThing.set(thing, track);
     if (this.#byLabel.size > MOST_TRACKS / 2) this.#byLabel.delete(label); // from now on, the latest used is the last
     this.#byLabel.set(label, track);
     if (this.#byLabel.size > MOST_TRACKS) this.#forgetOne();

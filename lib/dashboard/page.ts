@@ -9,14 +9,22 @@ import { STYLE } from "./style.ts";
 const SCRIPT = `
 const byId = (id) => document.getElementById(id);
 const shown = {};
-let source, latest, isPaused = false, selected = decodeURIComponent(location.hash.slice(1));
+let source, latest, isPaused = false, selected = "", retry;
+try {
+  selected = decodeURIComponent(location.hash.slice(1));
+} catch { /* a link that was cut */ }
 
 function connect() {
   source?.close();
+  clearTimeout(retry);
   const width = Math.max(280, byId("detail").clientWidth - 16);
   source = new EventSource("?" + new URLSearchParams({ events: "", thing: selected, width }));
   source.onopen = () => state("live");
-  source.onerror = () => state("reconnecting");
+  source.onerror = () => {
+    state("reconnecting");
+    // A refusal, as while too many pages are open, ends the source.
+    if (source.readyState === 2) retry = setTimeout(connect, 5000);
+  };
   source.onmessage = ({ data }) => {
     latest = { ...latest, ...JSON.parse(data) };
     if (!isPaused) show();
@@ -30,6 +38,12 @@ function show() {
     const focused = document.activeElement?.id;
     byId(id).innerHTML = html;
     if (focused && focused !== document.activeElement?.id) byId(focused)?.focus({ preventScroll: true });
+  }
+  const inDetail = byId("detail").querySelector("h2")?.textContent;
+  for (const button of byId("things").querySelectorAll("button")) {
+    const isShown = button.dataset.thing === inDetail;
+    button.setAttribute("aria-pressed", isShown);
+    button.closest("tr").className = isShown ? "selected" : "";
   }
   // Said once: the numbers in the alerts change all the time.
   const count = document.querySelectorAll(".alert").length;
@@ -105,7 +119,7 @@ export function page(nonce: string): string {
 <div id="detail"></div>
 </main>
 <footer><p>This page reads only. It shows names, keys and source files of the process: keep it behind authentication.
-File and line of each call appear while a watchdog is on.</p></footer>
+File and line appear for calls that were made while a watchdog was on.</p></footer>
 <noscript>This page is updated by a script.</noscript>
 <script nonce="${nonce}">${SCRIPT}</script>
 </body>

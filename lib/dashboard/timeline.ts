@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { attribute, escape } from "./escape.ts";
 
 /** The states of a row. */
 export type State = "waits" | "holds" | "shares";
@@ -95,7 +96,7 @@ export function draw({ title, lanes, from = 0, now, width, span = 1000 }: Drawin
   const height = TOP + lanes.length * ROW + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${
-    escape(summary(title, lanes))
+    attribute(summary(title, lanes))
   }" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
     drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
@@ -182,8 +183,4 @@ export function summary(title: string, lanes: readonly Row[]): string {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Entry } from "../entry.ts";
-import type { Finding } from "../finding.ts";
-import { Rows } from "../rows.ts";
+import type { Finding, ObservedCall } from "../diagnostics/mod.ts";
+import { Rows } from "../internal/rows.ts";
 import { drawHistogram } from "./histogram.ts";
+import { attribute, escape } from "./escape.ts";
 import { draw, type Row } from "./timeline.ts";
 import type { Track, Tracks } from "./tracks.ts";
 
@@ -15,41 +15,62 @@ const MOST_ROWS = 15, MOST_CALLS = 8;
 /** The timeline's time from left to right, in ms. */
 const SPAN = 30_000;
 
-/** The state of the page that the server has to know. */
-export interface ViewOptions {
-  /** The label of the thing that is shown in detail; the first of the table if there is none of that name. */
-  readonly selected: string;
-  /** Pixels for the timeline. */
-  readonly width: number;
-}
-
 /** The HTML of each part, by the id of its place in the page. */
 export type Parts = Readonly<Record<"alerts" | "numbers" | "things" | "detail", string>>;
 
-/** The parts at present. `perSecond`: events per second. */
-export function render(tracks: Tracks, stuck: readonly Finding[], perSecond: number, options: ViewOptions): Parts {
-  const now = performance.now();
-  const all = [...tracks.all].map((track) => ({ track, longest: longest(track.waits, now) }))
-    .sort((a, b) => rank(b.longest) - rank(a.longest) || b.track.totalWaited - a.track.totalWaited);
-  const selected = tracks.get(options.selected) ?? all[0]?.track;
-  const hidden = all.length - MOST_ROWS;
-  const count = (of: "waits" | "holds") => all.reduce((sum, { track }) => sum + track[of].size, 0);
-  return {
-    alerts: stuck.map(({ kind, message }) => alert(kind, message)).join(""),
-    numbers: [
-      plural(all.length, "thing"),
+/** The state at one moment. Every page shows the same of it, apart from one thing in detail. */
+export class Frame {
+  readonly #tracks: Tracks;
+  readonly #now = performance.now();
+  readonly #common: Omit<Parts, "detail">;
+  /** The thing at the top of the table. */
+  readonly #first: Track | undefined;
+  readonly #details = new Map<string, string>();
+
+  /** @param perSecond Events per second. */
+  constructor(tracks: Tracks, stuck: readonly Finding[], perSecond: number) {
+    this.#tracks = tracks;
+    const all = [...tracks.all].map((track) => ({ track, longest: longest(track.waits, this.#now) }))
+      .sort((a, b) => rank(b.longest) - rank(a.longest) || b.track.totalWaited - a.track.totalWaited);
+    this.#first = all[0]?.track;
+    const count = (of: "waits" | "holds") => all.reduce((sum, { track }) => sum + track[of].size, 0);
+    const numbers = [
+      plural(all.length, "primitive"),
       plural(count("holds"), "holder"),
       plural(count("waits"), "waiter"),
       `${perSecond.toLocaleString("en")} events/s`,
-    ].map((one) => `<span>${one}</span>`).join(""),
-    things: all.length === 0
-      ? '<tr><td colspan="7" class="none">Nothing has been acquired yet.</td></tr>'
-      : all.slice(0, MOST_ROWS).map(({ track, longest }) => row(track, longest, track === selected)).join("") +
-        (hidden > 0
-          ? `<tr><td colspan="7" class="none">and ${plural(hidden, "thing")} that waited less</td></tr>`
-          : ""),
-    detail: selected === undefined ? "" : detail(selected, now, options.width),
-  };
+    ];
+    this.#common = {
+      alerts: stuck.map(({ kind, message }) => alert(kind, message)).join(""),
+      numbers: numbers.map((one) => `<span>${one}</span>`).join(""),
+      things: table(all),
+    };
+  }
+
+  /**
+   * @param thing The label of the thing in detail; the first of the table if there is none of that name.
+   * @param width Pixels for the timeline.
+   */
+  parts(thing: string, width: number): Parts {
+    const track = this.#tracks.get(thing) ?? this.#first;
+    const key = `${width} ${track?.label}`;
+    const shown = this.#details.get(key) ?? (track === undefined ? "" : detail(track, this.#now, width));
+    this.#details.set(key, shown);
+    return { ...this.#common, detail: shown };
+  }
+}
+
+interface TableRow {
+  readonly track: Track;
+  /** The longest present wait, in ms. */
+  readonly longest: number;
+}
+
+function table(all: readonly TableRow[]): string {
+  if (all.length === 0) return '<tr><td colspan="7" class="none">Nothing has been acquired yet.</td></tr>';
+  const hidden = all.length - MOST_ROWS;
+  const more = `<tr><td colspan="7" class="none">and ${plural(hidden, "primitive")} that waited less</td></tr>`;
+  return all.slice(0, MOST_ROWS).map(row).join("") + (hidden > 0 ? more : "");
 }
 
 function alert(kind: Finding["kind"], message: string): string {
@@ -59,7 +80,8 @@ function alert(kind: Finding["kind"], message: string): string {
   return `<section class="alert"><h2>${word}</h2><p>${escape(title!)}</p>${list}</section>`;
 }
 
-function row(track: Track, longest: number, isSelected: boolean): string {
+/** The page marks the one that it shows in detail. */
+function row({ track, longest }: TableRow): string {
   const { label, waits, holds, waiting, holding, grants, giveUps } = track;
   const level = longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
   const cells: [string, string][] = [
@@ -71,8 +93,8 @@ function row(track: Track, longest: number, isSelected: boolean): string {
     ["wide", `${grants}${giveUps === 0 ? "" : `<small> · ${giveUps} gave up</small>`}`],
   ];
   const name = `<th scope="row"><button type="button" id="b-${attribute(label)}" data-thing="${attribute(label)}" ` +
-    `aria-pressed="${isSelected}">${escape(label)}</button></th>`;
-  return `<tr${isSelected ? ' class="selected"' : ""}>${name}` +
+    `aria-pressed="false">${escape(label)}</button></th>`;
+  return `<tr>${name}` +
     `${cells.map(([kind, text]) => `<td class="${kind}">${text}</td>`).join("")}</tr>`;
 }
 
@@ -88,15 +110,15 @@ function detail(track: Track, now: number, width: number): string {
     `<section><h3>Holding</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
 }
 
-function calls(title: string, verb: string, entries: ReadonlySet<Entry>, now: number): string {
-  const shown = [...entries].slice(0, MOST_CALLS).map((entry) => {
-    const { site } = entry.origin;
-    const permits = entry.permits === 1 ? "" : `, ${entry.permits} permits`;
+function calls(title: string, verb: string, all: ReadonlySet<ObservedCall>, now: number): string {
+  const shown = [...all].slice(0, MOST_CALLS).map((call) => {
+    const { site } = call;
+    const permits = call.permits === 1 ? "" : `, ${call.permits} permits`;
     const place = site === undefined ? "" : ` <code title="${attribute(`${site.file}:${site.line}:${site.column}`)}">` +
       `${escape(`${site}`)}</code>`;
-    return `<li><span>#${entry.id}${place}</span> <span>${verb} ${span(now - entry.since)}${permits}</span></li>`;
+    return `<li><span>#${call.id}${place}</span> <span>${verb} ${span(now - call.since)}${permits}</span></li>`;
   });
-  const more = entries.size - MOST_CALLS;
+  const more = all.size - MOST_CALLS;
   if (more > 0) shown.push(`<li class="none">and ${more} more</li>`);
   const list = shown.length === 0 ? '<p class="none">none</p>' : `<ul>${shown.join("")}</ul>`;
   return `<section><h3>${title}</h3>${list}</section>`;
@@ -105,8 +127,8 @@ function calls(title: string, verb: string, entries: ReadonlySet<Entry>, now: nu
 /** Holders above waiters, in as few rows as there is room for. */
 function timeline(track: Track, now: number, width: number): string {
   const from = now - SPAN;
-  const open = (what: "wait" | "hold", entries: ReadonlySet<Entry>) =>
-    [...entries].slice(0, MOST_CALLS).map(({ since }) => ({ what, from: since, to: Infinity, isGivenUp: false }));
+  const open = (what: "wait" | "hold", all: ReadonlySet<ObservedCall>) =>
+    [...all].slice(0, MOST_CALLS).map(({ since }) => ({ what, from: since, to: Infinity, isGivenUp: false }));
   const spans = [
     ...track.past.filter(({ to }) => to > from),
     ...open("hold", track.holds),
@@ -131,7 +153,7 @@ function rows(what: Span["what"], word: string, all: readonly Span[]): Row[] {
   return lanes;
 }
 
-function longest(waits: ReadonlySet<Entry>, now: number): number {
+function longest(waits: ReadonlySet<ObservedCall>, now: number): number {
   const [oldest] = waits;
   return oldest === undefined ? 0 : now - oldest.since;
 }
@@ -151,10 +173,25 @@ function plural(n: number, word: string): string {
   return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 }
 
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
+/** How fast a number grows, measured over at least a second. */
+export class Rate {
+  readonly #read: () => number;
+  #count = 0;
+  #at = performance.now();
+  #perSecond = 0;
 
-function attribute(text: string): string {
-  return escape(text).replaceAll('"', "&quot;");
+  constructor(read: () => number) {
+    this.#read = read;
+  }
+
+  get perSecond(): number {
+    const now = performance.now();
+    if (now - this.#at >= 1000) {
+      const count = this.#read();
+      this.#perSecond = Math.round((count - this.#count) / (now - this.#at) * 1000);
+      this.#count = count;
+      this.#at = now;
+    }
+    return this.#perSecond;
+  }
 }

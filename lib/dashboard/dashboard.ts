@@ -1,0 +1,114 @@
+/**
+ * A live page about everything that waits and holds, as a fetch handler.
+ *
+ * @module
+ */
+import { DISPOSE } from "../internal/dispose.ts";
+import { observe, watchdog } from "../diagnostics/mod.ts";
+import { checkInteger, checkOptions, must, option, quote } from "../internal/check.ts";
+import { hostCheck } from "./hosts.ts";
+import { page } from "./page.ts";
+import { refuse, Streams } from "./streams.ts";
+import { Tracks } from "./tracks.ts";
+import { Frame, Rate } from "./view.ts";
+
+/** Options of {@linkcode dashboard}. */
+export interface DashboardOptions {
+  /**
+   * Host names under which the page is reached, beside those of this machine (`localhost`, 127.0.0.1, [::1]); any port is
+   * fine. Requests for other hosts are refused: a page of another site could read this one under a name that it makes
+   * point here.
+   */
+  readonly hosts?: readonly string[] | undefined;
+  /** How many pages may be open at a time. Default: 20. */
+  readonly streams?: number | undefined;
+}
+
+/** The handler that {@linkcode dashboard} returns. It stops observing when it is disposed of. */
+export interface Dashboard extends Disposable {
+  /**
+   * Answers a request for the page or for its stream of updates, under any path.
+   *
+   * @throws {TypeError} if it gets something else, such as the request of a server of node:http.
+   */
+  (request: Request): Response;
+}
+
+/** How long a wait lasts before it may be shown as part of a deadlock, in ms. */
+const STUCK_AFTER = 1_000;
+
+/**
+ * Returns a fetch handler with a live page: all primitives by waiting time, the holders and waiters of each over the last
+ * half minute, histograms of waiting and holding, and deadlocks between calls of `run`. It works under any path:
+ * `Deno.serve({ hostname: "127.0.0.1", port: 9100 }, dashboard())`, or `app.get("/locks", (c) => show(c.req.raw))` in
+ * Hono with `const show = dashboard()`. Call it once, when the program starts: it shows what began since.
+ *
+ * The page reads only, and shows names, keys and source files: listen on 127.0.0.1, or put it behind authentication and
+ * list its host name in `hosts`. Short waits and holds are sampled when there are many, and the page says so. Files and
+ * lines of callers are shown only for calls that were made while a `watchdog` was on.
+ *
+ * @param options Host names, and the number of open pages.
+ * @throws {TypeError} for options of a wrong type.
+ * @throws {RangeError} for a host name that is none, or a number of streams below 1.
+ *
+ * @example
+ * ```ts
+ * import { dashboard } from "@interlock/interlock/dashboard";
+ *
+ * using show = dashboard();
+ * const response = show(new Request("http://localhost/locks"));
+ * console.log(response.status, response.headers.get("content-type")); // 200 text/html; charset=utf-8
+ * ```
+ */
+export function dashboard(options: DashboardOptions = {}): Dashboard {
+  checkOptions(options);
+  const isRequest = "url" in options || "req" in options; // also that of a framework
+  must(!isRequest, "options", "not be a request: pass dashboard(), which returns the handler", options);
+  const isKnownHost = hostCheck(option(options, "hosts", []));
+  const most = option(options, "streams", 20);
+  checkInteger(most, "streams", 1);
+  const tracks = new Tracks();
+  const observing = observe(tracks);
+  // It follows runs, for the deadlocks, and takes no stack traces.
+  const watching = watchdog({ waited: Infinity, held: Infinity, self: STUCK_AFTER, sites: false, report() {} });
+  const rate = new Rate(() => tracks.events);
+  const streams = new Streams(most, () => new Frame(tracks, watching.findings(), rate.perSecond));
+  const handle = (request: Request): Response => {
+    const url = urlOf(request);
+    const host = request.headers.get("host") ?? url.host;
+    if (!isKnownHost(host)) return refuse(403, `${quote(host)} is not listed in the option hosts of dashboard().`);
+    const isHead = request.method === "HEAD";
+    if (request.method !== "GET" && !isHead) return refuse(405, "Only GET is allowed here.", { allow: "GET, HEAD" });
+    return url.searchParams.has("events") ? streams.response(url.searchParams, isHead) : htmlResponse(isHead);
+  };
+  return Object.assign(handle, {
+    [DISPOSE]() {
+      observing[DISPOSE]();
+      watching[DISPOSE]();
+      streams[DISPOSE]();
+    },
+  });
+}
+
+/** Frameworks pass requests of their own, and node:http passes one without the whole URL. */
+function urlOf(request: Request): URL {
+  const { url, headers } = Object(request) as Partial<Request>;
+  const isRequest = typeof url === "string" && /^https?:/.test(url) && typeof headers?.get === "function";
+  const rule = "be a Request of the fetch standard (a server of node:http needs an adapter, such as @hono/node-server)";
+  must(isRequest, "request", rule, request);
+  return new URL(request.url);
+}
+
+function htmlResponse(isHead: boolean): Response {
+  const nonce = crypto.randomUUID();
+  return new Response(isHead ? null : page(nonce), {
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "content-security-policy": `default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; ` +
+        `script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    },
+  });
+}

@@ -1,0 +1,115 @@
+/**
+ * The streams of updates that open pages read, as server-sent events. Invariant: one timer, set exactly while a stream is
+ * open; at each of its ticks the state is read once for all streams.
+ *
+ * @module
+ */
+import { DISPOSE } from "../internal/dispose.ts";
+import { Timer } from "../internal/timer.ts";
+import type { Frame, Parts } from "./view.ts";
+
+/** How often a page is updated, in ms. */
+const PERIOD = 500;
+/** How many periods a page may leave its updates unread: a tab that is gone without a word makes room for another. */
+const MOST_UNREAD = 60;
+
+export class Streams implements Disposable {
+  readonly #open = new Set<PartStream>();
+  readonly #most: number;
+  readonly #read: () => Frame;
+  readonly #timer: Timer;
+
+  /** @param read Returns the present state. */
+  constructor(most: number, read: () => Frame) {
+    this.#most = most;
+    this.#read = read;
+    this.#timer = new Timer(() => this.#tick());
+  }
+
+  /** The answer with the updates, or without a body. */
+  response(params: URLSearchParams, isHead: boolean): Response {
+    const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
+    if (isHead) return new Response(null, { headers });
+    if (this.#open.size >= this.#most) {
+      return refuse(503, `Too many pages are open: ${this.#most}.`, { "retry-after": "5" });
+    }
+    const width = Math.min(Math.max(280, Number(params.get("width")) || 800), 2000);
+    const stream = new PartStream(params.get("thing") ?? "", width, (one) => this.#open.delete(one));
+    const response = new Response(new ReadableStream(stream), { headers });
+    this.#open.add(stream);
+    stream.send(this.#read());
+    if (this.#timer.at === Infinity) this.#setTimer();
+    return response;
+  }
+
+  [DISPOSE](): void {
+    this.#timer.clear();
+    for (const stream of this.#open) stream.close();
+  }
+
+  #setTimer(): void {
+    this.#timer.set(performance.now() + PERIOD);
+  }
+
+  #tick(): void {
+    if (this.#open.size === 0) return;
+    this.#setTimer();
+    const ready = [...this.#open].filter((stream) => stream.isReady());
+    if (ready.length === 0) return;
+    const frame = this.#read();
+    for (const stream of ready) stream.send(frame);
+  }
+}
+
+/** The parts that have changed, again and again until the page is closed. */
+class PartStream implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #thing: string;
+  readonly #width: number;
+  readonly #onEnd: (stream: PartStream) => void;
+  readonly #encoder = new TextEncoder(); // here and not for all: jsdom has none, and may load the module
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #sent: Partial<Parts> = {};
+  #unread = 0;
+
+  constructor(thing: string, width: number, onEnd: (stream: PartStream) => void) {
+    this.#thing = thing;
+    this.#width = width;
+    this.#onEnd = onEnd;
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+  }
+
+  cancel(): void {
+    this.#onEnd(this);
+  }
+
+  close(): void {
+    this.#onEnd(this);
+    this.#controller!.close();
+  }
+
+  /** A slow reader gets fewer updates, not a backlog; one that never reads gets none, and is closed. */
+  isReady(): boolean {
+    if ((this.#controller!.desiredSize ?? 0) > 0) return true;
+    if (++this.#unread >= MOST_UNREAD) this.close();
+    return false;
+  }
+
+  send(frame: Frame): void {
+    this.#unread = 0;
+    const parts = frame.parts(this.#thing, this.#width);
+    const changed = Object.entries(parts).filter(([id, html]) => this.#sent[id as keyof Parts] !== html);
+    this.#sent = parts;
+    // A comment keeps proxies from closing the connection, and finds out whether it is still open.
+    const event = changed.length === 0 ? ":\n\n" : `data: ${JSON.stringify(Object.fromEntries(changed))}\n\n`;
+    this.#controller!.enqueue(this.#encoder.encode(event));
+  }
+}
+
+/** An answer in one line. */
+export function refuse(status: number, words: string, headers: Record<string, string> = {}): Response {
+  const safe = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
+  return new Response(`${words}\n`, { status, headers: { ...safe, ...headers } });
+}

@@ -1,0 +1,153 @@
+/**
+ * One acquisition while it waits or holds, and the thing that it waits for or holds.
+ *
+ * @module
+ */
+import { quote } from "../internal/check.ts";
+import type { Resource } from "../internal/hook.ts";
+import type { Frame } from "./run_context.ts";
+import { callerIn, type CallSite } from "./call_site.ts";
+
+/** Where a call came from. It stays the same if a Condition takes the hold back for its guard. */
+export class Origin {
+  /** The `run` that the call was made in, while a listener asks for frames. */
+  readonly frame: Frame | undefined;
+  /** Captured while a listener asks for call sites; read late or never. */
+  #stack: Error | undefined;
+  #site: CallSite | undefined;
+
+  constructor(frame: Frame | undefined, stack: Error | undefined) {
+    this.frame = frame;
+    this.#stack = stack;
+  }
+
+  /** The caller's file and line. */
+  get site(): CallSite | undefined {
+    const error = this.#stack;
+    this.#stack = undefined;
+    try {
+      if (error !== undefined) this.#site = callerIn(error.stack);
+    } catch { /* Error.prepareStackTrace threw */ }
+    return this.#site;
+  }
+}
+
+/** Something with a queue, as an observer sees it: a lock, one key of a keyed mutex, a pool, … */
+export interface ObservedThing {
+  /** As in the events. */
+  readonly kind: string;
+  /** The name passed to its constructor. */
+  readonly name: string | undefined;
+  /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
+  readonly key: unknown;
+  /** Whether a grant is a hold, which ends in a release; false for an Event or a RateLimiter. */
+  readonly isHeld: boolean;
+  /** Whether it may be held in other processes. */
+  readonly isRemote: boolean;
+  /** As messages name it: `lock "orders"`, `lock "users" for key 42`, or `lock #3` for the third one without a name. */
+  readonly label: string;
+}
+
+/** One acquisition as it is now: it changes with the call. */
+export interface ObservedCall {
+  /** The id of its events. */
+  readonly id: number;
+  /** The lock that it waits for or holds: the same object for all calls of the same thing. */
+  readonly thing: ObservedThing;
+  /** The number of permits asked for. */
+  readonly permits: number;
+  /** Its present state. */
+  readonly state: "waits" | "holds" | "ended";
+  /** When it began to wait or to hold, in ms on the clock of `performance.now()`. */
+  readonly since: number;
+  /** Whether it waits or has waited; false for a free acquire. */
+  readonly hasWaited: boolean;
+  /** Where the call was made, if a watchdog was on at that time. Reading it for the first time takes a while. */
+  readonly site: CallSite | undefined;
+}
+
+/** One acquisition. It is in one of its group's two sets exactly while it waits or holds. */
+export class Acquisition implements ObservedCall {
+  readonly id: number;
+  readonly resource: Resource;
+  readonly permits: number;
+  readonly origin: Origin;
+  readonly group: Group;
+  /** The registry that it belongs to: a later one does not know it. */
+  readonly registry: object;
+  /** When it began to wait or to hold, on the clock of `performance.now()`. */
+  since = 0;
+  state: "waits" | "holds" | "ended" = "ended";
+  /** False for a free acquire. */
+  hasWaited = false;
+
+  constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, registry: object) {
+    this.id = id;
+    this.resource = resource;
+    this.permits = permits;
+    this.origin = origin;
+    this.group = group;
+    this.registry = registry;
+  }
+
+  /** Whether its grant is a hold, which ends in a release. */
+  get isHeldOnceGranted(): boolean {
+    return this.resource.isHeld !== false;
+  }
+
+  get thing(): Thing {
+    return thingOf(this.resource);
+  }
+
+  get site(): CallSite | undefined {
+    return this.origin.site;
+  }
+}
+
+/** The waiters and holders of one resource, or of several that share their holders. Both sets: oldest first. */
+export class Group {
+  readonly key: unknown;
+  readonly waits: Set<Acquisition> = new Set();
+  readonly holds: Set<Acquisition> = new Set();
+
+  constructor(key: unknown) {
+    this.key = key;
+  }
+}
+
+/** As in ` at checkout.ts:41`; empty if the place is not known. */
+export function at({ origin: { site } }: Pick<Acquisition, "origin">, before = " at"): string {
+  return site === undefined ? "" : `${before} ${site}`;
+}
+
+const things = new WeakMap<Resource, Thing>();
+let unnamed = 0;
+
+function thingOf(resource: Resource): Thing {
+  const known = things.get(resource);
+  if (known !== undefined) return known;
+  const thing = new Thing(resource);
+  things.set(resource, thing);
+  return thing;
+}
+
+/** A resource, for the eyes of users. It is made when it is first asked for. */
+class Thing implements ObservedThing {
+  readonly kind: string;
+  readonly name: string | undefined;
+  readonly key: unknown;
+  readonly isHeld: boolean;
+  readonly isRemote: boolean;
+  readonly label: string;
+
+  constructor({ kind, name, key, noun = kind.replaceAll("-", " "), isHeld = true, isRemote = false }: Resource) {
+    this.kind = kind;
+    this.name = name;
+    this.key = key;
+    this.isHeld = isHeld;
+    this.isRemote = isRemote;
+    const which = name === undefined ? (key === undefined ? ` #${++unnamed}` : "") : ` ${quote(name)}`;
+    this.label = `${noun}${which}${key === undefined ? "" : ` for key ${quote(key)}`}`;
+    Object.freeze(this);
+  }
+}
