@@ -1,7 +1,10 @@
 /**
  * The one place that knows which run-time the tests run in. `test(name, fn)` registers with `Deno.test` (sanitizers
- * on), `bun:test` or `node:test`; assertions are `node:assert/strict` everywhere.
+ * on), `bun:test` or `node:test`; assertions are `node:assert/strict` everywhere, and no error that they see may show a
+ * password.
  */
+import { watchErrors } from "./_secrets.ts";
+
 type Body = () => void | Promise<void>;
 
 export interface TestOptions {
@@ -16,6 +19,7 @@ const deno = (globalThis as { Deno?: { test(definition: object): void } }).Deno;
 export const runtime: "deno" | "bun" | "node" = deno ? "deno" : "Bun" in globalThis ? "bun" : "node";
 
 const register = await registrar();
+watchErrors();
 
 async function registrar(): Promise<(name: string, fn: Body, options: TestOptions) => void> {
   if (deno) {

@@ -154,7 +154,7 @@ test("acquireAll: anything without a place is refused before anything is acquire
     run: () => assert.fail("called"),
   };
   for (const thing of [own, new Condition(lock), null, undefined, 5, "lock", {}, new KeyedMutex(), new RwLock()]) {
-    await assert.rejects(acquireAll([lock, thing as never]), /TypeError: list\[1\] must be a lock/);
+    await assert.rejects(acquireAll([lock, thing as never]), /TypeError: list\[1\] must be a lock.*mutex\.at\(key\)/);
     assert.equal(lock.locked, false);
   }
   const holes: Lock[] = [lock];

@@ -5,6 +5,7 @@ import {
   Condition,
   type Guard,
   KeyedMutex,
+  KeyedSemaphore,
   Lock,
   RwLock,
   Semaphore,
@@ -41,4 +42,5 @@ contractSuite({ name: "BoundedSemaphore", make: () => subjectOf(new BoundedSemap
 contractSuite({ name: "RwLock.writer", make: () => subjectOf(new RwLock().writer) });
 contractSuite({ name: "KeyedMutex", make: oneKey, hasPlace: false });
 contractSuite({ name: "KeyedMutex.at", make: () => subjectOf(new KeyedMutex<string>({ name: "users" }).at("key")) });
+contractSuite({ name: "KeyedSemaphore.at", make: () => subjectOf(new KeyedSemaphore<string>(1).at("key")) });
 contractSuite({ name: "Lock with a name", make: () => subjectOf(new Lock({ name: "orders" })) });

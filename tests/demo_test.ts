@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { Stage } from "../examples/demo/lanes.ts";
+import { taskCommand } from "../examples/shared/task_command.ts";
 import { runtime, test } from "./_test.ts";
 
 const main = fileURLToPath(new URL("../examples/demo/main.ts", import.meta.url));
@@ -71,3 +72,27 @@ for (const [columns, rows] of [[80, 24], [30, 24], [12, 24], [80, 6]] as const) 
     assert.equal(written.at(-1), "\x1b[?25h", "and comes back");
   });
 }
+
+test("demo: a terminal of 0 columns and rows counts as one of 80 by 24", async () => {
+  const { stdout } = process;
+  const before = ["columns", "rows"].map((name) => [name, Object.getOwnPropertyDescriptor(stdout, name)] as const);
+  for (const [name] of before) Object.defineProperty(stdout, name, { value: 0, configurable: true });
+  try {
+    const written: string[] = [];
+    const stage = new Stage(true, (text) => written.push(text));
+    await stage.picture(["task 1"], ([lane]) => Promise.resolve(lane!.is("holds")));
+    assert.equal(stage.columns, 80);
+    assert.match(written.join(""), /task 1/);
+  } finally {
+    for (const [name, one] of before) {
+      if (one === undefined) Reflect.deleteProperty(stdout, name);
+      else Object.defineProperty(stdout, name, one);
+    }
+  }
+});
+
+test("demo: it names commands that the reader can type", () => {
+  const npx = taskCommand("test", { npm_lifecycle_event: "npx" });
+  assert.equal(npx, runtime === "deno" ? `npx --yes deno@${process.versions["deno"]} task test` : "deno task test");
+  assert.equal(taskCommand("test", {}), "deno task test");
+});

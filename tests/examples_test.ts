@@ -14,7 +14,11 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   smallest_lock: { testedBy: "redis/examples_test.ts" },
   swap_by_one_line: { testedBy: "redis/examples_test.ts" },
   timeout_lock: ["Promise.race against a timer: stuck forever? true", "TimeoutLock: stuck forever? false"],
+  crawl_rate: { testedBy: "redis/examples_test.ts" },
   crawl_roles: { testedBy: "redis/examples_test.ts" },
+  cron_once: { testedBy: "redis/examples_test.ts" },
+  hand_over: { testedBy: "redis/examples_test.ts" },
+  one_leader: { testedBy: "redis/examples_test.ts" },
   event: [
     "three that poll asked more than three times: true",
     "three that wait for an event were woken 3 times in all",
@@ -28,6 +32,21 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "an array: a consumer that comes too early misses 20 of 20",
     "a buffer: nothing missed, in order: true, never more than 3 inside: true",
   ],
+  queue: [
+    "unbounded: more than 30 items in memory: true, all got: true",
+    "bounded: 4 items in memory, all got: true",
+  ],
+  task_group: [
+    "Promise.all: no prices, the others run on",
+    "2 finished for nothing",
+    "TaskGroup: no prices, 0 finished for nothing",
+  ],
+  single_flight: ["each for itself: 50 queries", "with SingleFlight: 1 query"],
+  per_user_limits: [
+    "8 requests of one user: 5 served, then 429, Retry-After: 60",
+    "one of another user: 200, at most 3 at a time",
+    "entries left: 0 held, 2 with starts in the last minute",
+  ],
   semaphore: ["without a limit: 9 requests at once", "with a semaphore: 3 requests at once"],
   barrier: ["without a barrier a worker began too early: true", "with a barrier: 0 times"],
   pool: [
@@ -37,6 +56,10 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   rw_lock: [
     "without a lock: 3 of 6 readers saw a table that was half changed",
     "with an RwLock: 0 of 6, and 3 read at once",
+  ],
+  busy_server: [
+    "growing: 200 of 200 served, however late",
+    "bounded: some served: true, the others told to come back: true",
   ],
   graceful_server: { testedBy: "long/shutdown_load_test.ts" },
   graceful_server_bun: { testedBy: "long/shutdown_load_test.ts" },

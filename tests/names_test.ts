@@ -8,12 +8,17 @@ import {
   Event,
   type Guard,
   KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   Lock,
   type NameOptions,
+  Queue,
   RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
+  SingleFlight,
+  TaskGroup,
   TimeoutLock,
 } from "../mod.ts";
 import { test } from "./_test.ts";
@@ -29,6 +34,11 @@ const makers: Record<string, (options?: NameOptions) => { readonly name: string 
   Barrier: (options) => new Barrier(2, options),
   RwLock: (options) => new RwLock(options),
   KeyedMutex: (options) => new KeyedMutex(options),
+  Queue: (options) => new Queue(1, options),
+  TaskGroup: (options) => new TaskGroup(options),
+  SingleFlight: (options) => new SingleFlight(options),
+  KeyedSemaphore: (options) => new KeyedSemaphore(1, options),
+  KeyedRateLimiter: (options) => new KeyedRateLimiter(1, 1, options),
   RateLimiter: (options) => new RateLimiter(1, 1, options),
 };
 

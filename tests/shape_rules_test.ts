@@ -17,7 +17,7 @@ const SOUND: Record<string, string> = {
 import type { Guard } from "./types.ts";
 import {} from "./internal/wait_queue.ts";
 import { Base } from "./base.ts";
-/** A lock. @example x */
+/** A lock. Not meant to be extended. @example x */
 export class Lock extends Base {
   get locked(): boolean { return false; }
   /** **Fairness**: a line. **Cancellation**: clean. */
@@ -27,6 +27,10 @@ export class Lock extends Base {
   "lib/redis/mod.ts":
     `/** Redis. */\nimport {} from "../types.ts";\nimport {} from "../internal/check.ts";\nimport {} from "./port.ts";`,
   "lib/diagnostics/mod.ts": `/** Observers. */\nimport {} from "../internal/check.ts";`,
+  "lib/dashboard/mod.ts":
+    `/** Page. */\nimport {} from "../internal/check.ts";\nimport {} from "../diagnostics/mod.ts";`,
+  "lib/diagnostics/hub.ts": "/** Hub. */",
+  "lib/web/mod.ts": `/** Web. */\nimport {} from "../errors.ts";`,
   "lib/redis/port.ts": "/** Port. */\nexport interface Port { Deno: string }",
 };
 
@@ -52,7 +56,15 @@ test("rules: imports point down", () => {
     ["lib/redis/mod.ts", "../../mod.ts"],
     ["lib/diagnostics/mod.ts", "../lock.ts"],
     ["lib/diagnostics/mod.ts", "../redis/port.ts"],
+    ["lib/diagnostics/mod.ts", "../dashboard/mod.ts"],
+    ["lib/dashboard/mod.ts", "../diagnostics/hub.ts"],
+    ["lib/dashboard/mod.ts", "../lock.ts"],
+    ["lib/web/mod.ts", "../lock.ts"],
+    ["lib/web/mod.ts", "../internal/wait_queue.ts"],
+    ["lib/web/mod.ts", "../redis/mod.ts"],
+    ["lib/redis/mod.ts", "../diagnostics/mod.ts"],
     ["lib/lock.ts", "./diagnostics/mod.ts"],
+    ["lib/lock.ts", "./web/mod.ts"],
   ];
   for (const [path, target] of cases) {
     assert.equal(check(rules.importsPointDown, with_(path, `import {} from "${target}";`)), 1, `${path} → ${target}`);
@@ -65,6 +77,10 @@ test("rules: no cycles, mod.ts free of redis", () => {
   assert.equal(check(rules.noCycles, with_("lib/types.ts", `import {} from "./types.ts";`)), 1);
   assert.equal(check(rules.localIsFreeOfOtherEntries, with_("lib/errors.ts", `import {} from "./redis/port.ts";`)), 1);
   assert.equal(check(rules.localIsFreeOfOtherEntries, with_("mod.ts", `export {} from "./lib/redis/mod.ts";`)), 2);
+  for (const entry of ["diagnostics", "dashboard", "web"]) {
+    const planted = with_("mod.ts", `export {} from "./lib/${entry}/mod.ts";`);
+    assert.notEqual(check(rules.localIsFreeOfOtherEntries, planted), 0, entry);
+  }
 });
 
 test("rules: only relative imports, with their endings", () => {
@@ -95,6 +111,23 @@ test("rules: timers and signals only in the cancellation", () => {
   }
   const fine = ["// setTimeout(a)", "type A = ReturnType<typeof setTimeout>;", 'signal.addEventListener("error", a);'];
   for (const code of fine) assert.equal(check(rules.oneCancellation, with_("lib/lock.ts", code)), 0, code);
+});
+
+test("rules: the platform's process in one file", () => {
+  for (const code of ["process.exit();", "(globalThis as { process?: A }).process?.exit();", "globalThis.process;"]) {
+    assert.equal(check(rules.oneProcess, with_("lib/lock.ts", code)), 1, code);
+    assert.equal(check(rules.oneProcess, { "lib/internal/platform.ts": `/** Platform. */\n${code}` }), 0, code);
+  }
+  for (
+    const code of [
+      "connection.process;",
+      "const a = { process: 1 };",
+      "// process.exit()",
+      "interface A { process: B }",
+    ]
+  ) {
+    assert.equal(check(rules.oneProcess, with_("lib/lock.ts", code)), 0, code);
+  }
 });
 
 test("rules: no Deno, no using, nothing that can't be erased", () => {
@@ -129,6 +162,12 @@ test("rules: public names are documented, by example", () => {
   assert.equal(check(documented, with_("mod.ts", "export function a() {}")), 1);
 });
 
+test("rules: public classes say that they are not meant to be extended", () => {
+  const said = { "lib/lock.ts": "/** Lock. */\n\n/** Not meant to be extended. */\nexport class Lock {}" };
+  assert.equal(check(rules.notExtended("mod.ts"), said), 0);
+  assert.equal(check(rules.notExtended("mod.ts"), { "lib/lock.ts": said["lib/lock.ts"].replace("Not", "") }), 1);
+});
+
 test("rules: what waits is explained", () => {
   const explained = rules.waitingIsExplained("mod.ts");
   const lock = SOUND["lib/lock.ts"]!;
@@ -159,6 +198,10 @@ test("rules: the contract's names and members, inherited ones included", () => {
 });
 
 test("rules: the other files", () => {
+  const pinned = "permissions: {}\n- uses: actions/checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0\n";
+  assert.deepEqual(texts.looseWorkflow("a.yml", pinned), []);
+  assert.equal(texts.looseWorkflow("a.yml", `${pinned}- uses: actions/checkout@v4\n`).length, 1);
+  assert.equal(texts.looseWorkflow("a.yml", pinned.replace("permissions", "x")).length, 1);
   const denoJson = { exports: {}, tasks: { test: "" } };
   assert.deepEqual(texts.unknownTasks("a", "npx --yes deno@2.9.6 task test", denoJson), []);
   assert.equal(texts.unknownTasks("a", "deno task tests and `deno@2.9.6 task demo`", denoJson).length, 2);

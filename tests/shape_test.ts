@@ -25,6 +25,7 @@ const structure = {
   onlyRelativeImports: rules.onlyRelativeImports,
   noDeno: rules.noDeno,
   oneCancellation: rules.oneCancellation,
+  oneProcess: rules.oneProcess,
   noUsing: rules.noUsing,
   erasable: rules.erasable,
   shortFiles: rules.shortFiles,
@@ -37,6 +38,8 @@ for (const [name, rule] of Object.entries(structure)) {
 const entries = Object.entries(denoJson.exports).map(([name, path]) => [name, path.replace(/^\.\//, "")] as const);
 for (const [name, entry] of entries) {
   test(`shape: ${entry} documents every public name`, () => assert.deepEqual(rules.documented(entry)(tree), []));
+  test(`shape: ${entry} says of every class that it is not meant to be extended`, () =>
+    assert.deepEqual(rules.notExtended(entry)(tree), []));
   test(`shape: ${entry} explains everything that waits`, () =>
     assert.deepEqual(rules.waitingIsExplained(entry)(tree), []));
   test(`shape: ${entry} is tested file by file`, () => assert.deepEqual(rules.tested(entry, files)(tree), []));
@@ -71,6 +74,12 @@ test("shape: every path in CONTRIBUTING.md exists, and every file in lib/ is in 
 test("shape: Deno's version is the same wherever it is named", () => {
   const pinned = read(".dvmrc").trim();
   assert.deepEqual(paths.flatMap((path) => texts.otherVersions(path, read(path), pinned)), []);
+});
+
+test("shape: workflows use pinned actions, with stated permissions", () => {
+  const workflows = paths.filter((path) => path.startsWith(".github/workflows/"));
+  assert.ok(workflows.length > 0);
+  assert.deepEqual(workflows.flatMap((path) => texts.looseWorkflow(path, read(path))), []);
 });
 
 test("shape: no run-time dependency", () => {

@@ -1,5 +1,6 @@
 /** The size of imports in a page: within the limits, and without code that was not imported. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { LIMITS, size } from "../scripts/size.ts";
 import { test } from "./_test.ts";
 
@@ -19,4 +20,11 @@ test("size: a bundler drops what is not imported", () => {
     assert.ok(size(one) < all / 2, `${one}: ${size(one)} of ${all} bytes`);
   }
   assert.ok(nothing < 50, "an import of nothing costs nothing");
+});
+
+test("size: the README names bounds that hold", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+  const [, lock, all] = /`Lock` is under (\d+) kB and everything local under (\d+) kB/.exec(readme)!;
+  assert.ok(size("{ Lock }") < 1000 * Number(lock));
+  assert.ok(size("*") < 1000 * Number(all));
 });

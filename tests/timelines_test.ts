@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { scenes } from "../docs/playground/scenes.ts";
+import * as module from "../mod.ts";
 import { picture, pictureOf } from "../scripts/timelines.ts";
 import { test } from "./_test.ts";
 
@@ -11,3 +12,8 @@ for (const name of Object.keys(scenes)) {
     assert.equal(await picture(name), kept.replaceAll("\r\n", "\n"));
   });
 }
+
+test("timelines: the playground has every primitive", () => {
+  const primitives = Object.entries(module).filter(([, { prototype }]) => !(prototype instanceof Error));
+  assert.deepEqual(primitives.map(([name]) => name).sort(), Object.keys(scenes).sort());
+});

@@ -19,20 +19,27 @@ import {
   type GuardGroup,
   type KeyedLock,
   KeyedMutex,
+  type KeyedPermits,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   LeaseLostError,
   Lock,
   lockOnArguments,
   NotHeldError,
   Pool,
+  Queue,
   RateLimiter,
   type RateLimiterOptions,
   RwLock,
   Semaphore,
   type SemaphoreOptions,
   SetEvent,
+  shareOnArguments,
   type ShutdownReport,
+  SingleFlight,
   type SyncError,
   type Task,
+  TaskGroup,
   TimeoutError,
   TimeoutLock,
   type WaitOptions,
@@ -231,6 +238,37 @@ export async function running(pool: Pool, shutdown: GracefulShutdown): Promise<v
   remaining satisfies readonly string[];
 }
 
+/** Never called: queues, groups, flights, and one per key. */
+export async function produced(): Promise<void> {
+  const queue = new Queue<{ id: number }>(5, { name: "jobs" });
+  are<[number, number, boolean]>()([queue.size, queue.getting, queue.closed]);
+  is<Promise<{ id: number }>>()(queue.get(options));
+  is<{ value: { id: number } } | undefined>()(queue.tryGet());
+  are<[Promise<void>, boolean]>()([queue.put({ id: 1 }, options), queue.tryPut({ id: 2 })]);
+  for await (const item of queue) is<{ id: number }>()(item);
+  is<Promise<unknown>>()(new Queue().get());
+  queue satisfies Queue<object> satisfies AsyncIterable<object>;
+
+  await using group = new TaskGroup({ limit: 2, signal: options.signal, name: "pages" });
+  is<Promise<number>>()(group.run((signal) => Promise.resolve(Number(signal.aborted))));
+  is<Promise<string>>()(group.run(() => "sync"));
+  is<Promise<void>>()(group.join(options));
+
+  const flights = new SingleFlight<number>();
+  is<Promise<string>>()(flights.run(1, async (signal) => await Promise.resolve(`${signal.reason}`), options));
+  are<[boolean, void, number]>()([flights.has(1), flights.forget(1), flights.size]);
+  const load = shareOnArguments(new SingleFlight<string>(), [0])((id: number, note?: string) => ({ id, note }));
+  is<(this: unknown, id: number, note?: string) => Promise<{ id: number; note: string | undefined }>>()(load);
+
+  const hosts = new KeyedSemaphore<"a" | "b">(2);
+  is<Guard | undefined>()(hosts.tryAcquire("a", 2));
+  is<KeyedPermits>()(hosts.at("b"));
+  hosts.at("a") satisfies Acquirable<Guard, SemaphoreOptions>;
+  const users = new KeyedRateLimiter<string>(5, 1000);
+  are<[boolean, number, Promise<void>]>()([users.tryAcquire("x"), users.retryAfter("x"), users.acquire("x")]);
+  is<Promise<5>>()(users.run("x", () => 5 as const));
+}
+
 /** Never called: the same interface over Redis. */
 export async function remote(backend: Backend): Promise<void> {
   const { reader, writer } = new RedisRwLock(backend, "x");
@@ -258,6 +296,14 @@ export async function remote(backend: Backend): Promise<void> {
 export function mistakes(): void {
   // @ts-expect-error: a key of another type
   new KeyedMutex<string>().acquire(1);
+  // @ts-expect-error: an item of another type
+  new Queue<number>().put("1");
+  // @ts-expect-error: the first argument is the capacity
+  new Queue({ name: "jobs" });
+  // @ts-expect-error: the number of permits is not optional
+  new KeyedSemaphore();
+  // @ts-expect-error: a mutex does not share
+  shareOnArguments(new KeyedMutex<string>(), [0]);
   // @ts-expect-error: no set() on a set that opens by itself
   new SetEvent().set();
   // @ts-expect-error: only promises can be tracked

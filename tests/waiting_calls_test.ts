@@ -8,8 +8,11 @@ import {
   Condition,
   Event,
   KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   Lock,
   NotHeldError,
+  Queue,
   RateLimiter,
   RwLock,
   Semaphore,
@@ -96,6 +99,21 @@ function ofKeyed(): Record<string, Call> {
   };
 }
 
+function ofKeyedSemaphore(): Record<string, Call> {
+  const semaphore = new KeyedSemaphore<string>(1);
+  let guard: { release(): void } | undefined;
+  const common = {
+    block: () => guard = semaphore.tryAcquire("key"),
+    unblock: () => guard?.release(),
+    waiting: () => semaphore.waiting("key"),
+  };
+  return {
+    acquire: { ...common, wait: (options) => passing(semaphore.acquire("key", options)) },
+    run: { ...common, wait: (options) => semaphore.run("key", fn, options) },
+    "at(key).acquire": { ...common, wait: (options) => passing(semaphore.at("key").acquire(options)) },
+  };
+}
+
 function ofCondition(): Record<string, Call> {
   const lock = new Lock();
   const condition = new Condition(lock);
@@ -125,6 +143,38 @@ function ofLimiter(): Record<string, Call> {
   return {
     acquire: { ...common, wait: (options) => limiter.acquire(options) },
     run: { ...common, wait: (options) => limiter.run(fn, options) },
+  };
+}
+
+function ofKeyedLimiter(): Record<string, Call> {
+  const limiter = new KeyedRateLimiter<string>(1, 5);
+  const common = {
+    block: () => void limiter.tryAcquire("key"),
+    unblock: () => {},
+    waiting: () => limiter.waiting("key"),
+  };
+  return {
+    acquire: { ...common, wait: (options) => limiter.acquire("key", options) },
+    run: { ...common, wait: (options) => limiter.run("key", fn, options) },
+  };
+}
+
+function ofQueue(): Record<string, Call> {
+  const [full, empty] = [new Queue<number>(1), new Queue<number>(1)];
+  full.tryPut(1);
+  return {
+    get: {
+      wait: async (options) => full.tryPut(await full.get(options)),
+      block: () => void full.tryGet(),
+      unblock: () => void full.tryPut(1),
+      waiting: () => full.getting,
+    },
+    put: {
+      wait: async (options) => (await empty.put(1, options), empty.tryGet()),
+      block: () => void empty.tryPut(1),
+      unblock: () => void empty.tryGet(),
+      waiting: () => empty.putting,
+    },
   };
 }
 
@@ -163,8 +213,11 @@ const makers: Record<string, () => Record<string, Call>> = {
   "RwLock.reader": () => ofRw("reader"),
   "RwLock.writer": () => ofRw("writer"),
   KeyedMutex: ofKeyed,
+  KeyedSemaphore: ofKeyedSemaphore,
   Condition: ofCondition,
   RateLimiter: ofLimiter,
+  KeyedRateLimiter: ofKeyedLimiter,
+  Queue: ofQueue,
   "": ofEvents,
 };
 
@@ -260,6 +313,25 @@ eachCall("leaves nothing behind for a signal with methods that throw", async ({ 
   assert.equal(waiting(), 0);
   await wait();
   await wait();
+});
+
+eachCall("ends for a signal that aborts while its listener is added", async ({ wait, block, waiting }) => {
+  block();
+  for (const notifies of [true, false]) {
+    const signal = {
+      aborted: false,
+      reason: new Error("aborted while it was listened to"),
+      addEventListener(_: string, listener: EventListenerObject) {
+        signal.aborted = true;
+        if (notifies) listener.handleEvent({} as globalThis.Event);
+      },
+      removeEventListener() {},
+    };
+    const call = wait({ signal: signal as never });
+    if (signal.aborted) await rejectsWith(call, signal.reason);
+    else await call; // a barrier of one party, which never waits
+    assert.equal(waiting(), 0);
+  }
 });
 
 test("waiting calls: bad arguments win over the state, the state over the signal", async () => {

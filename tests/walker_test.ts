@@ -8,6 +8,7 @@ import {
   Condition,
   type Guard,
   KeyedMutex,
+  KeyedSemaphore,
   Lock,
   RateLimiter,
   RwLock,
@@ -15,6 +16,7 @@ import {
   TimeoutLock,
 } from "../mod.ts";
 import type { WaitOptions } from "../mod.ts";
+import { assertSoundKeyedSemaphore } from "../lib/keyed_semaphore.ts";
 import { test } from "./_test.ts";
 import { Ledger } from "./diagnostics/_ledger.ts";
 import {
@@ -312,6 +314,24 @@ walk("KeyedMutex, one key", () => {
     },
     ...one,
     check: () => assert.equal(keys.size, keys.locked(NaN) ? 1 : 0),
+  };
+});
+
+walk("KeyedSemaphore, one key", () => {
+  const keys = new KeyedSemaphore<number>(3);
+  return {
+    thing: {
+      acquire: (permits, options) => keys.acquire(NaN, { permits, ...options }),
+      tryAcquire: (permits) => keys.tryAcquire(NaN, permits),
+      waiting: () => keys.waiting(NaN),
+      free: () => keys.value(NaN),
+    },
+    permits: 3,
+    sizes: [1, 1, 2, 3],
+    check: () => {
+      assertSoundKeyedSemaphore(keys);
+      assert.equal(keys.size, keys.value(NaN) < 3 ? 1 : 0);
+    },
   };
 });
 

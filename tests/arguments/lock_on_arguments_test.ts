@@ -1,8 +1,19 @@
 /** lockOnArguments: equal arguments take turns, different ones never look alike. */
 import assert from "node:assert/strict";
-import { type ArgumentMutex, KeyedMutex, Lock, lockOnArguments, TimeoutError } from "../../mod.ts";
+import {
+  type ArgumentMutex,
+  KeyedMutex,
+  KeyedSemaphore,
+  Lock,
+  lockOnArguments,
+  SingleFlight,
+  TimeoutError,
+} from "../../mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith } from "../_tools.ts";
+import { secondCopy } from "./_second_copy.ts";
+
+const other = await secondCopy(); // here and not in a test: the first call starts esbuild, which takes a port that it keeps
 
 /** Calls the wrapped function with all argument lists at once; says how many ran at the same time. */
 async function together(
@@ -231,7 +242,18 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
   for (const wrong of [-1, 0.5, NaN]) assert.throws(() => lockOnArguments(mutex, [wrong]), RangeError);
   assert.throws(() => lockOnArguments(mutex, ["0"] as never), TypeError);
   const refusal = /^TypeError: mutex must be a KeyedMutex or RedisKeyedMutex, got /;
-  for (const wrong of [undefined, null, 5, {}, new Lock(), new KeyedMutex().at(1)]) {
+  for (
+    const wrong of [
+      undefined,
+      null,
+      5,
+      {},
+      new Lock(),
+      new KeyedMutex().at(1),
+      new KeyedSemaphore(1),
+      new SingleFlight(),
+    ]
+  ) {
     assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
   }
   for (const name of [5, null]) assert.throws(() => lockOnArguments(mutex, [0], { name } as never), TypeError);
@@ -249,130 +271,28 @@ test("lockOnArguments: a timeout bounds the waiting for the turn", async () => {
   await wrapped("a");
 });
 
-test("lockOnArguments: on a mutex across machines the name is the identity", async () => {
-  const keys: string[] = [];
-  const everywhere: ArgumentMutex = {
-    run: async (key, fn) => {
-      keys.push(key);
-      return await fn();
-    },
-  };
-  const wrap = lockOnArguments(everywhere, [0]);
-  await wrap(function pay(_: string) {})("a");
-  await wrap(function pay(_: string) {})("a");
-  await lockOnArguments(everywhere, [0], { name: "pay" })((_: string) => {})("a");
-  await wrap(function payOut(_: string) {})("a");
-  assert.equal(new Set(keys.slice(0, 3)).size, 1);
-  assert.notEqual(keys[3], keys[0]);
-  assert.throws(() => wrap((() => (_: string) => {})()), /name/);
-
-  class Base {
-    declare pay: (id: string) => Promise<void>;
-    static pay: (id: string) => Promise<void>;
-  }
-  class Derived extends Base {}
-  const context = { kind: "method", name: "pay", static: false } as ClassMethodDecoratorContext<Base>;
-  function pay(this: unknown, _: string) {}
-  Base.prototype.pay = wrap(pay, context as never);
-  Base.pay = wrap(pay, { ...context, static: true } as never);
-  keys.length = 0;
-  await new Base().pay("a");
-  await new Derived().pay("a");
-  await Derived.pay("a");
-  await lockOnArguments(everywhere, [0], { name: "Base.pay" })((_: string) => {})("a");
-  assert.equal(new Set(keys).size, 1, keys.join());
-});
-
-/** The output of a compiler for `@outer @inner` above a method; the initializers run when an instance is made. */
-function decorate(Class: { prototype: object }, name: string, ...innerFirst: unknown[]): ((this: unknown) => void)[] {
-  const initializers: ((this: unknown) => void)[] = [];
-  const addInitializer = (fn: (this: unknown) => void) => initializers.push(fn);
-  const context = { kind: "method", name, static: false, private: name.startsWith("#"), addInitializer };
-  const members = Class.prototype as Record<string, unknown>;
-  for (const decorator of innerFirst as ((fn: unknown, context: unknown) => unknown)[]) {
-    members[name] = decorator(members[name], context);
-  }
-  return initializers;
-}
-
-test("lockOnArguments: a method is known by its class and name, whatever else decorates it and it is called on", async () => {
+test("lockOnArguments: on a mutex across machines the name is the identity, and has to be given", async () => {
   const keys: string[] = [];
   const everywhere: ArgumentMutex = { run: async (key, fn) => (keys.push(key), await fn()) };
-  const wrap = lockOnArguments(everywhere, [0]);
-  const anonymous = (fn: (...args: unknown[]) => unknown) =>
-    function (this: unknown, ...args: unknown[]) {
-      return fn.apply(this, args);
-    };
-  class Shop {
-    constructor() {
-      for (const initialize of initializers) initialize.call(this);
-    }
-    async buy(_: string): Promise<void> {}
-    async sell(_: string): Promise<void> {}
-    async lend(_: string): Promise<void> {}
-  }
-  class Kiosk extends Shop {
-    override lend(_: string): Promise<void> {
-      return super.lend(_);
-    }
-  }
-  const initializers = [
-    ...decorate(Shop, "buy", wrap, anonymous),
-    ...decorate(Shop, "sell", anonymous, wrap),
-    ...decorate(Shop, "lend", wrap),
-  ];
-  decorate(Kiosk, "lend", wrap);
-  const { sell } = Shop.prototype;
-  await assert.rejects(sell.call(undefined, "a"), /^TypeError: method sell must be given a name in options.name/);
-  const [shop, kiosk] = [new Shop(), new Kiosk()];
-  for (const one of [shop, kiosk]) await one.buy("a");
-  for (const one of [shop, kiosk, undefined, { sell() {} }]) await sell.call(one as Shop, "a");
-  await kiosk.lend("a");
+  const refusal = /^TypeError: name must be given for a mutex across machines/;
+  assert.throws(() => lockOnArguments(everywhere, [0]), refusal);
+  assert.throws(() => lockOnArguments(everywhere, [0], { timeout: 5 }), refusal);
+  const wrap = lockOnArguments(everywhere, [0], { name: "pay" });
+  await wrap(function pay(_: string) {})("a");
+  await wrap((_: string) => {})("a");
+  const context = { kind: "method", name: "payAgain", static: false };
+  await wrap((_: string) => {}, context as never)("a");
+  await lockOnArguments(everywhere, [0], { name: "payOut" })((_: string) => {})("a");
   const of = (name: string) => JSON.stringify([`name ${name}`, "string a"]);
-  assert.deepEqual(keys.slice(0, 6), [...Array(2).fill(of("Shop.buy")), ...Array(4).fill(of("Shop.sell"))]);
-  assert.deepEqual(keys.slice(6), [of("Kiosk.lend"), of("Shop.lend")]);
-
-  // The class cannot be found: a class without a name, and a private method of one of several classes.
-  const nameless = [
-    class {
-      buy(_: string) {}
-    },
-    class {
-      buy(_: string) {}
-    },
-  ];
-  for (const Class of nameless) {
-    Object.defineProperty(Class, "name", { value: "" });
-    decorate(Class, "buy", wrap);
-    await assert.rejects(async () => await new Class().buy("a"), /must be given a name/);
-  }
-  const hidden = wrap(async (_: string) => {}, { kind: "method", name: "#pay", static: false, private: true } as never);
-  await hidden.call(shop as never, "a");
-  assert.equal(keys.at(-1), of("Shop.#pay"));
-  await assert.rejects(hidden.call(kiosk as never, "a"), /method #pay must be given a name/);
+  assert.deepEqual(keys, [of("pay"), of("pay"), of("pay"), of("payOut")]);
 });
 
-test("lockOnArguments: what a method was called on first does not name it", async () => {
-  const keys: string[] = [];
-  const everywhere: ArgumentMutex = { run: async (key, fn) => (keys.push(key), await fn()) };
-  class Shop {
-    async pay(_: string): Promise<void> {}
+test("lockOnArguments: the KeyedMutex of another copy of the module is refused, with a reason", () => {
+  for (const options of [{}, { name: "pay" }]) {
+    assert.throws(
+      () => lockOnArguments(new other.KeyedMutex(), [0], options),
+      /^TypeError: mutex must be of the same copy of this module as lockOnArguments: there are two copies, got/,
+    );
   }
-  class Kiosk {
-    async pay(_: string): Promise<void> {}
-  }
-  decorate(Shop, "pay", lockOnArguments(everywhere, [0]));
-  Kiosk.prototype.pay = Shop.prototype.pay; // as mixins do
-  const names: string[][] = [];
-  for (const order of [[Kiosk, Shop], [Shop, Kiosk]]) {
-    keys.length = 0;
-    for (const Class of order) await new Class().pay("a");
-    names.push(keys.map((key) => JSON.parse(key)[0]).sort());
-  }
-  assert.deepEqual(names[0], ["name Kiosk.pay", "name Shop.pay"]);
-  assert.deepEqual(names[1], names[0]);
-  class Other {
-    pay() {}
-  }
-  await assert.rejects(Shop.prototype.pay.call(new Other() as never, "a"), /must be given a name/);
+  assert.throws(() => other.lockOnArguments(new KeyedMutex<string>(), [0]), /two copies/);
 });

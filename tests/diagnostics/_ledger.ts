@@ -12,7 +12,7 @@ import {
   type ReleaseEvent,
 } from "../../lib/diagnostics/mod.ts";
 
-const NEVER_HELD = ["condition", "event", "set-event", "barrier", "rate-limiter"];
+const NEVER_HELD = ["condition", "event", "set-event", "barrier", "rate-limiter", "queue", "single-flight"];
 
 /** Observes until it is disposed of. */
 export class Ledger implements Observer, Disposable {

@@ -8,9 +8,13 @@ export class Thing implements Resource {
   readonly name: string | undefined;
   readonly key: unknown;
   readonly group: unknown;
+  readonly noun: string;
+  readonly isHeld: boolean;
 
   constructor(kind = "lock", name?: string, key?: unknown, group?: unknown) {
     this.kind = kind;
+    this.noun = kind === "key" ? "lock" : kind;
+    this.isHeld = !["event", "condition", "rate-limiter"].includes(kind);
     this.name = name;
     this.key = key;
     if (group !== undefined) this.group = group;
@@ -25,7 +29,11 @@ export class Thing implements Resource {
   }
 
   timeOut(call: object): void {
-    hook?.giveUp(this, call, "timeout");
+    hook?.giveUp(this, call, "timeout", 1);
+  }
+
+  refuse(call: object, permits = 1): void {
+    hook?.giveUp(this, call, "full", permits);
   }
 
   release(call: object): void {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { hook } from "../../lib/internal/hook.ts";
-import { observe, type Observer } from "../../lib/diagnostics/mod.ts";
+import { observe, type Observer, snapshot } from "../../lib/diagnostics/mod.ts";
 import { runtime, test } from "../_test.ts";
 import { withFakeTime } from "../_tools.ts";
 import { Recording, Thing } from "./_tools.ts";
@@ -48,6 +48,15 @@ test("observe: the events of one acquisition share an id and carry their times",
       ].map((seen) => ({ ...seen, id: seen.id - 1 + recording.seen[0]!.id })),
     );
   }));
+
+test("observe: a call that a full queue refuses has a giveUp, and never waits", () => {
+  using recording = new Recording();
+  const semaphore = new Thing("semaphore", "jobs");
+  semaphore.refuse({}, 3);
+  assert.deepEqual(recording.lines, ["giveUp semaphore jobs full"]);
+  assert.deepEqual([recording.seen[0]!.permits, recording.seen[0]!.waited], [3, 0]);
+  assert.deepEqual(snapshot(), []);
+});
 
 test("observe: what is never held has no release", () => {
   using recording = new Recording();
@@ -170,6 +179,10 @@ test("observe: wrong observers are refused", () => {
     const expected = { name: "TypeError", message: `observer.${name} must be a function, got 5` };
     assert.throws(() => observe({ [name]: 5 }), expected);
   }
+  assert.throws(() => observe({ onGrant() {} } as never), {
+    name: "TypeError",
+    message: /^observer must have wait, grant, giveUp, release or no member at all, got /,
+  });
   assert.equal(hook, undefined);
 });
 

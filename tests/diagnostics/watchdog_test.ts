@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { acquireAll, Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
-import { type Finding, observe, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
+import { type Finding, observe, type ObservedCall, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
 import { hook } from "../../lib/internal/hook.ts";
 import { test } from "../_test.ts";
 import { FakeTime, flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
@@ -319,7 +319,72 @@ test("watchdog: wrong options are refused", () => {
     assert.throws(() => watchdog({ [name]: -1 }), RangeError);
     assert.throws(() => watchdog({ [name]: "5" }), TypeError);
   }
+  assert.throws(
+    () => watchdog({ self: "rejct" as never }),
+    new TypeError('self must be a number or "reject", got "rejct"'),
+  );
   assert.throws(() => watchdog({ report: 5 as never }), TypeError);
   assert.throws(() => watchdog(5 as never), TypeError);
   assert.equal(hook, undefined);
+});
+
+test("watchdog: its findings are what lasts too long now, reported or not", () =>
+  withFakeTime(async (time) => {
+    using dog = watchdog({ waited: 50, held: 100, self: 50, report() {} });
+    assert.deepEqual(dog.findings(), []);
+    const lock = new Lock({ name: "orders" }), other = new Lock({ name: "other" });
+    const guard = await lock.acquire();
+    const waiting = lock.acquire();
+    const controller = new AbortController();
+    const itself = other.run(() => other.acquire({ signal: controller.signal })).catch(() => {});
+    await time.pass(60, 10);
+    for (let again = 0; again < 2; again++) {
+      assert.deepEqual(dog.findings().map(({ kind }) => kind), ["self", "waited"]);
+    }
+    await time.pass(60, 10);
+    const findings = dog.findings();
+    assert.deepEqual(findings.map(({ kind }) => kind), ["self", "waited", "held"]);
+    assert.match(
+      findings[2]!.message,
+      /^Interlock: lock "orders" has been held for 120 ms, since .*acquired at watchdog_test/,
+    );
+    controller.abort();
+    guard.release();
+    (await waiting).release();
+    await itself;
+    assert.deepEqual(dog.findings(), []);
+  }));
+
+test("watchdog: without sites it takes no stack traces, and finds the same", () =>
+  withFakeTime(async (time) => {
+    using dog = watchdog({ waited: 50, held: 50, sites: false, report() {} });
+    const lock = new Lock();
+    const guard = await lock.acquire();
+    const error = await Promise.all([lock.acquire({ timeout: 60 }).catch((error: Error) => error), time.pass(60, 10)]);
+    assert.match((error[0] as Error).message, /^Cannot acquire lock: timed out after 60 ms$/);
+    assert.deepEqual(dog.findings().map(({ kind, calls }) => [kind, calls[0]!.site]), [["held", undefined]]);
+    guard.release();
+  }));
+
+test("observe: the call as it is now, and its thing", async () => {
+  const seen: ObservedCall[] = [];
+  using _observing = observe({ wait: (_, call) => seen.push(call), release: (_, call) => seen.push(call) });
+  const mutex = new KeyedMutex<number>({ name: "users" });
+  const guard = await mutex.acquire(42);
+  const waiting = mutex.acquire(42);
+  assert.deepEqual(seen.map(({ state, hasWaited, permits }) => [state, hasWaited, permits]), [["waits", true, 1]]);
+  guard.release();
+  const waited = await waiting;
+  const [waiter, holder] = seen as [ObservedCall, ObservedCall];
+  assert.deepEqual([waiter.state, holder.state, holder.hasWaited], ["holds", "ended", false]);
+  assert.equal(waiter.thing, holder.thing);
+  assert.deepEqual({ ...waiter.thing }, {
+    kind: "key",
+    name: "users",
+    key: 42,
+    isHeld: true,
+    isRemote: false,
+    label: 'lock "users" for key 42',
+  });
+  waited.release();
 });

@@ -3,8 +3,9 @@
  * `server.ts deno|bun|hono [busy]`. Prints its address.
  */
 import { Hono } from "hono";
-import { KeyedMutex, Lock, Pool, Semaphore } from "../../../mod.ts";
-import { dashboard, watchdog } from "../../../lib/diagnostics/mod.ts";
+import { KeyedMutex, Lock, Pool, Semaphore } from "../../mod.ts";
+import { dashboard } from "../../lib/dashboard/mod.ts";
+import { watchdog } from "../../lib/diagnostics/mod.ts";
 import process from "node:process";
 
 const [, , how, busy] = process.argv;

@@ -1,0 +1,91 @@
+/** shareOnArguments: the twin of lockOnArguments, so its keys are tested there. */
+import assert from "node:assert/strict";
+import { KeyedMutex, shareOnArguments, SingleFlight, TimeoutError } from "../../mod.ts";
+import { test } from "../_test.ts";
+import { deferred, flushMicrotasks } from "../_tools.ts";
+import { secondCopy } from "./_second_copy.ts";
+
+const other = await secondCopy(); // here and not in a test: the first call starts esbuild, which takes a port that it keeps
+
+test("shareOnArguments: calls with equal selected arguments share a run, others have their own", async () => {
+  const flights = new SingleFlight<string>();
+  let runs = 0;
+  const load = shareOnArguments(flights, [0])(async function load(id: unknown, _note: string) {
+    await flushMicrotasks();
+    return { id, run: ++runs };
+  });
+  const [a, same, text, other] = await Promise.all([load(1, "x"), load(1, "y"), load("1", "x"), load(2, "x")]);
+  assert.equal(a, same);
+  assert.deepEqual([text!.id, other!.id, runs, flights.size], ["1", 2, 3, 0]);
+  assert.notEqual(await load(1, "x"), a);
+  assert.deepEqual([load.name, load.length], ["load", 2]);
+});
+
+test("shareOnArguments: two functions share only where both are given the same name", async () => {
+  const flights = new SingleFlight<string>();
+  const make = (name?: string) =>
+    shareOnArguments(flights, [0], { name })(async (_: number) => await Promise.resolve({}));
+  const together = async (...fns: ((id: number) => Promise<object>)[]) =>
+    new Set(await Promise.all(fns.map((fn) => fn(1)))).size;
+  assert.equal(await together(make(), make()), 2);
+  assert.equal(await together(make("a"), make("b"), make()), 3);
+  assert.equal(await together(make("a"), make("a")), 1);
+});
+
+test("shareOnArguments: as a decorator it passes this on; a failure reaches all, and is not kept", async () => {
+  const flights = new SingleFlight<string>();
+  let runs = 0;
+  class Shop {
+    name = "shop";
+    declare load: (id: number) => Promise<string>;
+  }
+  const load = async function (this: Shop, id: number) {
+    await flushMicrotasks();
+    if (++runs === 1) throw new Error("failed");
+    return `${this.name} ${id}`;
+  };
+  const context = { kind: "method", name: "load", static: false } as ClassMethodDecoratorContext<Shop, typeof load>;
+  Shop.prototype.load = shareOnArguments(flights, [0])(load, context);
+  const shop = new Shop();
+  const failed = await Promise.allSettled([shop.load(1), shop.load(1)]);
+  assert.deepEqual(failed.map(({ status }) => status), ["rejected", "rejected"]);
+  assert.equal(await shop.load(1), "shop 1");
+  assert.throws(
+    () => shareOnArguments(flights, [0])(load as never, "load" as never),
+    /shareOnArguments must be applied/,
+  );
+  assert.throws(() => shareOnArguments(flights, [0])(function* () {}), /must not be a generator function/);
+});
+
+test("shareOnArguments: a key function; an object among the arguments asks for one", async () => {
+  const flights = new SingleFlight<string>();
+  const byId = shareOnArguments(flights, ({ id }: { id: number }) => id)(async (of: { id: number }) =>
+    await Promise.resolve(of)
+  );
+  const first = { id: 1 };
+  assert.deepEqual(await Promise.all([byId(first), byId({ id: 1 })]), [first, first]);
+  const wrapped = shareOnArguments(flights, [0])((_: object) => assert.fail("called"));
+  await assert.rejects(wrapped({}), /TypeError: selected argument 0 .*: pass a key function as select/);
+});
+
+test("shareOnArguments: a timeout ends one call's wait", async () => {
+  const gate = deferred<number>();
+  const load = shareOnArguments(new SingleFlight<string>(), [0], { timeout: 1 })((_: number) => gate.promise);
+  await assert.rejects(load(1), TimeoutError);
+});
+
+test("shareOnArguments: wrong arguments are refused at once", () => {
+  const flights = new SingleFlight<string>();
+  for (const wrong of [undefined, null, {}, 5, new KeyedMutex(), new Map()]) {
+    assert.throws(() => shareOnArguments(wrong as never, [0]), /TypeError: flights must be a SingleFlight, got /);
+  }
+  assert.throws(
+    () => shareOnArguments(new other.SingleFlight<string>() as never, [0]),
+    /^TypeError: flights must be of the same copy of this module as shareOnArguments: there are two copies, got /,
+  );
+  for (const wrong of [undefined, null, 0]) assert.throws(() => shareOnArguments(flights, wrong as never), TypeError);
+  assert.throws(() => shareOnArguments(flights, [-1]), RangeError);
+  assert.throws(() => shareOnArguments(flights, [0], { name: "" }), RangeError);
+  assert.throws(() => shareOnArguments(flights, [0], { timeout: NaN }), RangeError);
+  for (const fn of [undefined, 5]) assert.throws(() => shareOnArguments(flights, [0])(fn as never), TypeError);
+});

@@ -1,0 +1,294 @@
+/** Whatever a stack, a name, a key or a class looks like: nothing throws into a wait, and nothing forges a line. */
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import { channels, type Finding, metrics, observe, snapshot, trace, watchdog } from "../../lib/diagnostics/mod.ts";
+import { setHook } from "../../lib/internal/hook.ts";
+import { quote } from "../../lib/internal/check.ts";
+import { Condition, KeyedMutex, Lock, lockOnArguments, Pool, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
+import { test } from "../_test.ts";
+import { withFakeTime } from "../_tools.ts";
+import { Thing } from "./_tools.ts";
+
+/** Ends a line, ends a terminal's line, reorders, or is half a character. */
+const EVIL = "\n\r\u001b[2J\u0085\u009b\u2028\u2029\u202e\u2066\u200f\u061c\ud800";
+const FORBIDDEN = /[\p{Cc}\p{Bidi_C}\p{Cs}\u2028\u2029]/u;
+const LONG = `${EVIL}${"x".repeat(1_000_000)}`;
+
+function classNamed(name: unknown): object {
+  return Object.create({ constructor: Object.defineProperty(class {}, "name", { value: name }) });
+}
+
+function functionNamed(name: unknown): object {
+  return Object.defineProperty(() => {}, "name", { value: name });
+}
+
+function revoked(target: object): unknown {
+  const { proxy, revoke } = Proxy.revocable(target, {});
+  revoke();
+  return proxy;
+}
+
+const thrower = new Proxy({}, {
+  get() {
+    throw new Error("get");
+  },
+  getPrototypeOf() {
+    throw new Error("getPrototypeOf");
+  },
+});
+
+/** Keys, and arguments in places where something else belongs. */
+const VALUES: readonly unknown[] = [
+  EVIL,
+  LONG,
+  Symbol(LONG),
+  10n ** 5_000n,
+  NaN,
+  classNamed(EVIL),
+  classNamed(LONG),
+  classNamed(Symbol(EVIL)),
+  classNamed({ toString: () => EVIL }),
+  functionNamed(LONG),
+  functionNamed({ toString: null }),
+  thrower,
+  revoked({}),
+  revoked(() => {}),
+  revoked([]),
+  Object.create(null),
+  { toString: () => LONG, toJSON: () => assert.fail("was read") },
+];
+
+/** A message, or a line of a log. */
+function isClean(text: string): void {
+  assert.ok(text.length < 1500, `${text.length} characters`);
+  assert.doesNotMatch(text.replaceAll("\n  ", ""), FORBIDDEN); // the findings' own lines
+}
+
+test("hostile: quoted values are short, on one line, and in order", () => {
+  for (const value of VALUES) {
+    isClean(quote(value));
+    assert.ok(quote(value).length < 500);
+  }
+  assert.equal(quote("a\u202eb"), '"a\\u202eb"');
+  assert.equal(quote(classNamed("a\u0085b")), "an object (a\\u0085b)");
+  assert.equal(quote(functionNamed("f\n")), "function f\\u000a");
+  assert.notEqual(quote("a\u202eb"), quote("a\u202db"));
+});
+
+test("hostile: messages of refused arguments", async () => {
+  const calls: ((value: never) => unknown)[] = [
+    (value) => new Lock({ name: Object(value) }),
+    (value) => new Semaphore(value),
+    (value) => new Condition(value),
+    (value) => new Pool(value),
+    (value) => new Lock().acquire(value),
+    (value) => new Lock().acquire({ timeout: value }),
+    (value) => new Lock().acquire({ signal: value }),
+    (value) => new Lock().run(value),
+    (value) => new Pool(1).run(value),
+    (value) => lockOnArguments(value, [0]),
+    (value) => lockOnArguments(new KeyedMutex(), value),
+    (value) => observe(value),
+    (value) => observe({ grant: value }),
+    (value) => metrics(value),
+    (value) => trace({ limit: value }),
+    (value) => watchdog({ waited: value }),
+    (value) => watchdog({ report: value }),
+  ];
+  for (const value of VALUES) {
+    for (const call of calls) {
+      try {
+        const made = await call(value as never);
+        (made as Partial<Disposable> | undefined)?.[Symbol.dispose]?.();
+      } catch (error) {
+        if ((error as Error).message !== "get") isClean((error as Error).message); // a getter's own error
+      }
+    }
+  }
+});
+
+test("hostile: console.log of a class with such a name", () => {
+  for (const name of [EVIL, LONG]) {
+    const Named = class extends Lock {};
+    Object.defineProperty(Named, "name", { value: name });
+    isClean(inspect(new Named()));
+  }
+});
+
+test("hostile: names and keys, through every observer and message", () =>
+  withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    using _watching = watchdog({ waited: 50, held: 50, self: 50, report: (_, finding) => findings.push(finding) });
+    using recording = trace();
+    using _publishing = channels();
+    using _observing = observe({ wait() {}, grant() {}, giveUp() {}, release() {} });
+    for (const value of VALUES) {
+      const mutex = new KeyedMutex<unknown>({ name: LONG });
+      const named = [
+        new Lock({ name: LONG }),
+        mutex.at(value),
+        new RwLock({ name: EVIL }).writer,
+        new Semaphore(1, {
+          name: EVIL,
+        }),
+      ];
+      for (const thing of named) {
+        const guard = await thing.acquire();
+        const waits = [10, 100, 100].map((timeout) => thing.acquire({ timeout }).catch((error: unknown) => error));
+        const itself = thing.run(() => {}, { timeout: 100 }).catch(() => {});
+        await time.pass(200, 10);
+        for (const error of await Promise.all(waits)) {
+          assert.ok(error instanceof TimeoutError);
+          isClean(error.message);
+        }
+        await itself;
+        assert.ok(snapshot().length > 0);
+        guard.release();
+      }
+      assert.equal(mutex.size, 0);
+    }
+    assert.ok(findings.length > VALUES.length);
+    for (const { message } of findings) isClean(message);
+    for (const { args } of recording.toJSON().traceEvents) isClean(String(args?.["name"] ?? ""));
+  }));
+
+/** Acquires in a file of that name, as far as the run-time believes what a source says of itself. */
+function acquireIn(url: string, lock: Lock, timeout: number): Promise<unknown> {
+  const source = `return lock.acquire({ timeout })\n//# sourceURL=${url}`;
+  return new Function("lock", "timeout", source)(lock, timeout) as Promise<unknown>;
+}
+
+const URLS = [
+  "file:///srv/100%.js",
+  "file://[/x.js",
+  "file:///srv/%E0%A4%A.js",
+  `/srv/${"y".repeat(5_000)}.js`,
+  "%",
+  "x:y",
+];
+
+test("hostile: callers in files whose URLs do not decode", () =>
+  withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    using _watching = watchdog({ waited: 50, held: 50, report: (_, finding) => findings.push(finding) });
+    for (const url of URLS) {
+      const lock = new Lock();
+      await acquireIn(url, lock, 10);
+      const waits = [acquireIn(url, lock, 100), lock.acquire({ timeout: 100 }), acquireIn(url, lock, 100)];
+      const ended = Promise.allSettled(waits);
+      assert.equal(snapshot().length, 1);
+      await time.pass(200, 10);
+      for (const one of await ended) {
+        assert.ok(one.status === "rejected" && one.reason instanceof TimeoutError, `${url}: ${inspect(one)}`);
+        isClean(one.reason.message);
+      }
+      lock.release();
+    }
+    assert.equal(findings.length, 2 * URLS.length);
+    for (const { message } of findings) isClean(message);
+  }));
+
+test("hostile: stacks that are no text, or throw when they are read", () =>
+  withFakeTime(async (time) => {
+    const before = Object.getOwnPropertyDescriptor(Error, "prepareStackTrace");
+    const findings: Finding[] = [];
+    using _watching = watchdog({ waited: 50, held: 50, report: (_, finding) => findings.push(finding) });
+    const stacks = [
+      () => 5,
+      () => thrower,
+      () => revoked({}),
+      () => "\n".repeat(10_000),
+      () => `at ${"( ".repeat(50_000)}:1:1`,
+      () => "at x (file:///100%.js:1:1)",
+      () => {
+        throw new Error("prepareStackTrace");
+      },
+    ];
+    try {
+      for (const prepareStackTrace of stacks) {
+        Object.defineProperty(Error, "prepareStackTrace", { value: prepareStackTrace, configurable: true });
+        const lock = new Lock();
+        await lock.acquire();
+        let ended = 0;
+        const waits = [100, 100, 100].map((timeout) => lock.acquire({ timeout }).catch(() => ended++));
+        snapshot();
+        await time.pass(200, 10);
+        await Promise.all(waits);
+        assert.equal(ended, 3);
+        lock.release();
+      }
+    } finally {
+      delete (Error as { prepareStackTrace?: unknown }).prepareStackTrace;
+      if (before !== undefined) Object.defineProperty(Error, "prepareStackTrace", before);
+    }
+    assert.ok(findings.length >= stacks.length);
+  }));
+
+test("hostile: a batch of time-outs goes on whatever one of them does", () =>
+  withFakeTime(async (time) => {
+    const noop = () => {};
+    const uncaught: unknown[] = [];
+    const queue = globalThis.queueMicrotask;
+    globalThis.queueMicrotask = (fn) =>
+      queue(() => {
+        try {
+          fn();
+        } catch (error) {
+          uncaught.push(error);
+        }
+      });
+    // A hook without a guard, in the place of diagnostics that fail.
+    const fault = new Error("holderOf");
+    setHook({
+      begin: noop,
+      wait: noop,
+      grant: noop,
+      giveUp: noop,
+      release: noop,
+      giveBack: noop,
+      run: (_, fn) => fn(),
+      deadlockOf: () => undefined,
+      holderOf: ({ name }) => {
+        if (name === "b") throw fault;
+        return "";
+      },
+    });
+    try {
+      const locks = ["a", "b", "c"].map((name) => new Lock({ name }));
+      for (const lock of locks) await lock.acquire();
+      const ended: string[] = [];
+      for (const lock of locks) lock.acquire({ timeout: 10 }).catch(() => ended.push(lock.name!));
+      await time.pass(20, 1);
+      assert.deepEqual(ended.filter((name) => name !== "b"), ["a", "c"]);
+      const later = new Lock();
+      await later.acquire();
+      const waiting = later.acquire({ timeout: 10 }).catch((error: Error) => error.name);
+      await time.pass(20, 1);
+      assert.equal(await waiting, "TimeoutError");
+      assert.deepEqual(uncaught, [fault]);
+    } finally {
+      setHook(undefined);
+      globalThis.queueMicrotask = queue;
+    }
+  }));
+
+test("hostile: things that lie about themselves", () => {
+  const uncaught: unknown[] = [];
+  const queue = globalThis.queueMicrotask;
+  globalThis.queueMicrotask = (fn) => void uncaught.push(fn);
+  try {
+    using _observing = observe({});
+    const thing = Object.defineProperty(new Thing("lock"), "group", {
+      get() {
+        throw new Error("group");
+      },
+    });
+    const call = {};
+    thing.wait(call);
+    thing.grant(call);
+    thing.release(call);
+    assert.equal(uncaught.length, 2); // without an entry, the release says nothing
+  } finally {
+    globalThis.queueMicrotask = queue;
+  }
+});

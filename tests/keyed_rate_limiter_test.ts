@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { KeyedRateLimiter, QueueFullError, RateLimiter, TimeoutError } from "../mod.ts";
+import { assertSoundKeyedRateLimiter } from "../lib/keyed_rate_limiter.ts";
+import { observe } from "../lib/diagnostics/mod.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  refusesBadOptions,
+  seeded,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
+
+test("keyed rate limiter: each key has a window of its own, and entries live while a start lies within it", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<string>(2, 100, { name: "users" });
+    assert.deepEqual([users.tryAcquire("a"), users.tryAcquire("a"), users.tryAcquire("a")], [true, true, false]);
+    time.advance(50);
+    assert.equal(users.tryAcquire("b", 2), true);
+    assert.deepEqual([users.retryAfter("a"), users.retryAfter("b"), users.retryAfter("c")], [50, 100, 0]);
+    assert.equal(users.size, 2);
+    time.advance(50);
+    assert.deepEqual([users.size, users.retryAfter("a")], [1, 0]);
+    time.advance(49);
+    assert.equal(users.size, 1);
+    assert.equal(time.timers, 0, "a few keys need none");
+    time.advance(1);
+    assert.deepEqual([users.size, time.timers], [0, 0]);
+    await flushMicrotasks();
+  }));
+
+test("keyed rate limiter: waiting calls start in order, with one timer for all keys", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<number>(1, 100);
+    const calls = [];
+    for (let key = 0; key < 100; key++) {
+      users.tryAcquire(key);
+      calls.push(watch(users.acquire(key)), watch(users.acquire(key, { permits: 1 })));
+      assert.equal(time.timers, 1);
+      assertSoundKeyedRateLimiter(users);
+    }
+    assert.deepEqual([users.size, users.waiting(5), users.waiting(-1)], [100, 2, 0]);
+    time.advance(100);
+    const seen = await states(calls);
+    assert.equal(seen, Array(100).fill("fulfilled pending").join(" "));
+    assert.equal(time.timers, 1);
+    time.advance(100);
+    await flushMicrotasks();
+    assert.ok(calls.every(({ state }) => state === "fulfilled"));
+    assert.deepEqual([users.size, time.timers], [100, 1]);
+    assertSoundKeyedRateLimiter(users);
+    time.advance(100);
+    assert.deepEqual([users.size, time.timers], [0, 0]);
+  }));
+
+for (const isBefore of [true, false]) {
+  test(`keyed rate limiter: the middle one of three is aborted ${isBefore ? "before" : "after"} its start`, () =>
+    withFakeTime(async (time) => {
+      const users = new KeyedRateLimiter<string>(1, 100);
+      users.tryAcquire("a");
+      const controller = new CountingController();
+      const calls = [undefined, { signal: controller.signal }, undefined].map((options) =>
+        watch(users.acquire("a", options))
+      );
+      time.advance(100);
+      if (isBefore) controller.abort("enough");
+      assert.equal(users.waiting("a"), isBefore ? 1 : 2);
+      time.advance(100);
+      if (!isBefore) controller.abort("enough");
+      assert.equal(await states(calls), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled pending");
+      assert.equal(controller.listeners, 0);
+      assertSoundKeyedRateLimiter(users);
+      time.advance(300);
+      assert.equal(users.size, 0);
+    }));
+}
+
+test("keyed rate limiter: refused calls leave no entry", async () => {
+  const users = new KeyedRateLimiter<string>(2, 100);
+  await refusesBadOptions((options) => users.acquire("a", options));
+  for (const permits of [0, 3, NaN]) {
+    await assert.rejects(users.acquire("a", { permits }), RangeError);
+    assert.throws(() => users.tryAcquire("a", permits), RangeError);
+    assert.throws(() => users.retryAfter("a", permits), RangeError);
+  }
+  assert.throws(() => users.tryAcquire("a", "1" as never), TypeError);
+  await assert.rejects(users.acquire("a", { signal: AbortSignal.abort("gone") }), (reason) => reason === "gone");
+  await assert.rejects(users.run("a", 5 as never), TypeError);
+  assert.equal(users.size, 0);
+  for (const wrong of [0, 1.5, NaN]) assert.throws(() => new KeyedRateLimiter(wrong, 100), RangeError);
+  for (const wrong of [0, -1, NaN, Infinity]) assert.throws(() => new KeyedRateLimiter(1, wrong), RangeError);
+  assert.throws(() => new KeyedRateLimiter("1" as never, 1), TypeError);
+  assert.throws(() => new KeyedRateLimiter(1, 1, { maxWaiting: -1 }), RangeError);
+});
+
+test("keyed rate limiter: maxWaiting is per key, and messages name the key", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<unknown>(1, 100, { name: "users", maxWaiting: 1 });
+    users.tryAcquire(42);
+    const first = watch(users.acquire(42, { timeout: 10 }));
+    await assert.rejects(users.acquire(42), (error: Error) => {
+      assert.equal(error.message, 'Cannot acquire rate limiter "users" for key 42: 1 call is waiting already');
+      return error instanceof QueueFullError;
+    });
+    await users.acquire("other");
+    time.advance(10);
+    await flushMicrotasks();
+    assert.ok(first.reason instanceof TimeoutError);
+    assert.equal(
+      (first.reason as Error).message,
+      'Cannot acquire rate limiter "users" for key 42: timed out after 10 ms',
+    );
+    await assert.rejects(users.acquire(42, { timeout: 0 }), TimeoutError);
+    time.advance(100);
+    assert.equal(users.size, 0);
+  }));
+
+test("keyed rate limiter: run calls its function once it may start, in a later microtask", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<string>(1, 100);
+    const order: number[] = [];
+    const calls = [1, 2].map((i) => watch(users.run("a", () => order.push(i))));
+    assert.deepEqual(order, []);
+    assert.equal(await states(calls), "fulfilled pending");
+    time.advance(100);
+    assert.equal(await states(calls), "fulfilled fulfilled");
+    await assert.rejects(users.run("b", () => Promise.reject(new Error("failed"))), /failed/);
+    time.advance(100);
+  }));
+
+test("keyed rate limiter: options whose getter uses the same key", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<string>(1, 100);
+    const options = {
+      get timeout() {
+        assert.throws(() => users.tryAcquire("a", 2), RangeError);
+        assert.equal(users.tryAcquire("a"), true);
+        return 0;
+      },
+    };
+    await assert.rejects(users.acquire("a", options), TimeoutError);
+    assert.equal(users.size, 1);
+    assert.equal(users.tryAcquire("a"), false);
+    time.advance(100);
+    assert.equal(users.size, 0);
+  }));
+
+test("keyed rate limiter: events have the kind key and are no holds", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<string>(1, 100, { name: "users" });
+    const events: string[] = [];
+    using _ = observe({
+      wait: ({ kind, name, key }) => void events.push(`wait ${kind} ${name} ${key}`),
+      grant: ({ permits }) => {
+        events.push(`grant ${permits}`);
+        users.tryAcquire("b");
+      },
+      release: () => assert.fail("released"),
+    });
+    await users.acquire("a");
+    const next = users.acquire("a");
+    time.advance(100);
+    await next;
+    assert.deepEqual(events, ["grant 1", "grant 1", "wait key users a", "grant 1", "grant 1"]);
+    assertSoundKeyedRateLimiter(users);
+    time.advance(100);
+  }));
+
+test("keyed rate limiter: nothing is left after 100,000 keys once their windows are over", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<number>(5, 1000);
+    for (let key = 0; key < 100_000; key++) {
+      users.tryAcquire(key);
+      if (key % 1000 === 0) time.advance(1);
+    }
+    assert.equal(users.size, 100_000);
+    time.advance(1000);
+    assert.deepEqual([users.size, time.timers], [0, 0]);
+    await flushMicrotasks();
+  }));
+
+test("keyed rate limiter: with random calls, each key does as a RateLimiter of its own", () =>
+  seeded((random) =>
+    withFakeTime(async (time) => {
+      const [limit, interval, keys] = [3, 50, 5];
+      const users = new KeyedRateLimiter<number>(limit, interval);
+      const models = Array.from({ length: keys }, () => new RateLimiter(limit, interval));
+      const lastStart = Array<number>(keys).fill(-Infinity);
+      let now = 0;
+      const controllers: AbortController[] = [];
+      const started = (key: number) => () => void (lastStart[key] = now);
+      for (let step = 0; step < 3000; step++) {
+        const key = random.below(keys);
+        const permits = 1 + random.below(limit);
+        const what = random.below(5);
+        if (what < 2) {
+          const controller = new AbortController();
+          controllers.push(controller);
+          const options = { permits, timeout: random.pick([0, 33, Infinity]), signal: controller.signal };
+          const [real, model] = [users, models].map((_, i) =>
+            i === 0 ? users.acquire(key, options) : models[key]!.acquire(options)
+          ).map(watch);
+          real!.promise.then(started(key), () => {});
+          await flushMicrotasks();
+          assert.equal(real!.state, model!.state);
+        } else if (what === 2) {
+          const did = users.tryAcquire(key, permits);
+          if (did) started(key)();
+          assert.equal(did, models[key]!.tryAcquire(permits));
+        } else if (what === 3 && controllers.length > 0) {
+          controllers.splice(random.below(controllers.length), 1)[0]!.abort();
+        } else {
+          const ms = random.below(30);
+          for (let i = 0; i < ms; i++) {
+            time.advance(1);
+            now++;
+            await flushMicrotasks();
+          }
+        }
+        assert.equal(users.retryAfter(key, permits), models[key]!.retryAfter(permits));
+        assert.deepEqual(models.map((_, i) => users.waiting(i)), models.map(({ waiting }) => waiting));
+        assertSoundKeyedRateLimiter(users);
+        const live = models.filter(({ waiting }, i) => waiting > 0 || now - lastStart[i]! < interval).length;
+        assert.equal(users.size, live);
+      }
+      for (const controller of controllers) controller.abort();
+      time.advance(1000);
+      assert.equal(users.size, 0);
+    })
+  ));

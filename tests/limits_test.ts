@@ -1,0 +1,161 @@
+/** Limits that change: BoundedSemaphore, RateLimiter, and a writer that becomes a reader. */
+import assert from "node:assert/strict";
+import { observe } from "../lib/diagnostics/mod.ts";
+import { BoundedSemaphore, NotHeldError, RateLimiter, RwLock } from "../mod.ts";
+import { test } from "./_test.ts";
+import { flushMicrotasks, states, watch, withFakeTime } from "./_tools.ts";
+
+test("BoundedSemaphore.limit: raised, it grants in the same step to those that fit", async () => {
+  const seats = new BoundedSemaphore(1, { name: "seats" });
+  const guard = await seats.acquire();
+  const watched = [1, 2, 1].map((permits) => {
+    if (permits === 2) seats.limit = 2; // before: a request for more is a RangeError
+    return watch(seats.acquire({ permits }));
+  });
+  assert.equal(await states(watched), "fulfilled pending pending");
+  seats.limit = 5;
+  assert.deepEqual([seats.value, seats.waiting], [0, 0]);
+  assert.equal(await states(watched), "fulfilled fulfilled fulfilled");
+  for (const held of [guard, ...watched.map(({ value }) => value!)]) held.release();
+  assert.deepEqual([seats.value, seats.limit], [5, 5]);
+  assert.throws(() => seats.release(), RangeError);
+});
+
+test("BoundedSemaphore.limit: lowered, it revokes nothing; value is 0 until enough have left", async () => {
+  const seats = new BoundedSemaphore(3);
+  const guards = [await seats.acquire(), await seats.acquire(), await seats.acquire()];
+  const waits = watch(seats.acquire({ permits: 2 }));
+  seats.limit = 1;
+  assert.deepEqual([seats.value, seats.locked, guards.every(({ held }) => held)], [0, true, true]);
+  await assert.rejects(seats.acquire({ permits: 2 }), RangeError);
+  assert.throws(() => seats.tryAcquire(2), RangeError);
+  seats.release(); // something is taken
+  guards[0]!.release();
+  assert.deepEqual([seats.value, seats.waiting], [0, 1]);
+  guards[1]!.release();
+  assert.deepEqual([seats.value, await states([waits])], [1, "pending"]); // it wants more than there are: it waits on
+  assert.throws(() => seats.release(), RangeError);
+  seats.limit = 2;
+  assert.equal(await states([waits]), "fulfilled");
+});
+
+test("BoundedSemaphore.limit: 0 pauses, and requests wait", async () => {
+  const seats = new BoundedSemaphore(2);
+  seats.limit = 0;
+  const watched = [watch(seats.acquire()), watch(seats.acquire({ permits: 2 }))];
+  assert.equal(seats.tryAcquire(), undefined);
+  assert.equal(await states(watched), "pending pending");
+  seats.limit = 3;
+  assert.equal(await states(watched), "fulfilled fulfilled");
+  for (const wrong of [-1, 0.5, NaN, Infinity]) assert.throws(() => seats.limit = wrong, RangeError);
+  assert.throws(() => seats.limit = "1" as never, TypeError);
+  assert.equal(seats.limit, 3);
+});
+
+test("RateLimiter: limit and interval can be set; the starts made count against the new window", () =>
+  withFakeTime(async (time) => {
+    const api = new RateLimiter(2, 100);
+    assert.deepEqual([api.tryAcquire(), api.tryAcquire(), api.tryAcquire()], [true, true, false]);
+    const waits = watch(api.acquire());
+    api.limit = 3;
+    assert.equal(await states([waits]), "fulfilled");
+    api.limit = 1; // three starts at 0
+    const next = watch(api.acquire());
+    api.interval = 50;
+    assert.deepEqual([api.limit, api.interval], [1, 50]);
+    time.advance(49);
+    assert.equal(await states([next]), "pending");
+    time.advance(1);
+    assert.equal(await states([next]), "fulfilled");
+    await assert.rejects(api.acquire({ permits: 2 }), RangeError);
+    api.interval = 1000; // the starts at 0 are still known
+    time.advance(960);
+    assert.equal(api.tryAcquire(), false);
+    time.advance(90);
+    assert.equal(api.tryAcquire(), true);
+    for (const wrong of [0, -1, 1.5, NaN]) assert.throws(() => api.limit = wrong, RangeError);
+    for (const wrong of [0, -1, NaN, Infinity]) assert.throws(() => api.interval = wrong, RangeError);
+    assert.throws(() => api.limit = "1" as never, TypeError);
+    assert.throws(() => api.interval = null as never, TypeError);
+  }));
+
+test("RateLimiter: a waiter that wants more than a lowered limit waits on", () =>
+  withFakeTime(async (time) => {
+    const api = new RateLimiter(3, 100);
+    api.tryAcquire(3);
+    const watched = [watch(api.acquire({ permits: 3 })), watch(api.acquire())];
+    api.limit = 2;
+    await time.pass(500);
+    assert.equal(await states(watched), "pending pending");
+    assert.equal(api.retryAfter(), Infinity);
+    api.limit = 3;
+    assert.equal(await states(watched), "fulfilled pending");
+    await time.pass(100);
+    assert.equal(await states(watched), "fulfilled fulfilled");
+  }));
+
+test("RateLimiter.retryAfter: when a call made now would start, behind those that wait", () =>
+  withFakeTime(async (time) => {
+    const api = new RateLimiter(2, 100);
+    assert.deepEqual([api.retryAfter(), api.retryAfter(2)], [0, 0]);
+    api.tryAcquire();
+    time.advance(30.5);
+    api.tryAcquire();
+    assert.deepEqual([api.retryAfter(), api.retryAfter(2)], [70, 100]); // 69.5, rounded up
+    const watched = [watch(api.acquire()), watch(api.acquire())];
+    assert.deepEqual([api.retryAfter(), api.retryAfter(2)], [170, 200]);
+    watched.push(watch(api.acquire()));
+    await time.pass(169, 1);
+    assert.equal(await states(watched), "fulfilled fulfilled pending");
+    await time.pass(1, 1);
+    assert.equal(await states(watched), "fulfilled fulfilled fulfilled");
+    assert.throws(() => api.retryAfter(3), RangeError);
+    assert.throws(() => api.retryAfter("1" as never), TypeError);
+  }));
+
+test("RwLock: downgrade lets in the readers before the next writer, and no writer in between", async () => {
+  const lock = new RwLock({ name: "table" });
+  const seen: string[] = [];
+  const listening = observe({
+    grant: ({ kind }) => void seen.push(`grant ${kind}`),
+    release: ({ kind }) => void seen.push(`release ${kind}`),
+  });
+  try {
+    const writer = await lock.writer.acquire();
+    const [first, second, next, late] = [
+      watch(lock.reader.acquire()),
+      watch(lock.reader.acquire()),
+      watch(lock.writer.acquire()),
+      watch(lock.reader.acquire()),
+    ];
+    const reader = writer.downgrade();
+    assert.deepEqual([writer.held, reader.held, lock.writer.locked, lock.reader.locked], [false, true, false, true]);
+    assert.equal(await states([first, second, next, late]), "fulfilled fulfilled pending pending");
+    writer.release(); // spent
+    assert.equal(lock.reader.locked, true);
+    assert.throws(() => writer.downgrade(), NotHeldError);
+    first.value!.release();
+    second.value!.release();
+    assert.equal(await states([next, late]), "pending pending");
+    reader.release();
+    assert.equal(await states([next, late]), "fulfilled pending");
+    next.value!.downgrade().release();
+    assert.equal(await states([late]), "fulfilled");
+    late.value!.release();
+    assert.deepEqual([lock.reader.locked, lock.writer.locked], [false, false]);
+  } finally {
+    listening[Symbol.dispose]();
+  }
+  assert.deepEqual(seen.slice(0, 5), [
+    "grant writer",
+    "release writer",
+    "grant reader",
+    "grant reader",
+    "grant reader",
+  ]);
+  const error = /^NotHeldError: Cannot downgrade writer side "table": it is not held$/;
+  const spent = lock.writer.tryAcquire()!;
+  spent.release();
+  assert.throws(() => spent.downgrade(), error);
+  await flushMicrotasks();
+});

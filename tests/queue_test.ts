@@ -1,0 +1,426 @@
+import assert from "node:assert/strict";
+import { ClosedError, Queue, TimeoutError } from "../mod.ts";
+import { assertSoundQueue } from "../lib/queue.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  Random,
+  refusesBadOptions,
+  rejectsWith,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
+import { observe } from "../lib/diagnostics/mod.ts";
+
+/** All that is in it, in order. */
+function drain<T>(queue: Queue<T>): T[] {
+  const items: T[] = [];
+  for (let next = queue.tryGet(); next !== undefined; next = queue.tryGet()) items.push(next.value);
+  return items;
+}
+
+test("queue: items come out in the order in which they went in", async () => {
+  const queue = new Queue<number>();
+  for (const item of [1, 2, 3]) await queue.put(item);
+  assert.deepEqual([queue.size, queue.capacity, queue.getting, queue.putting], [3, Infinity, 0, 0]);
+  assert.deepEqual([await queue.get(), queue.tryGet(), await queue.get(), queue.tryGet()], [
+    1,
+    { value: 2 },
+    3,
+    undefined,
+  ]);
+});
+
+test("queue: any value is an item, also undefined and a promise that rejects", async () => {
+  const queue = new Queue<unknown>();
+  queue.tryPut(undefined);
+  assert.deepEqual(queue.tryGet(), { value: undefined });
+  const failed = Promise.reject(new Error("item"));
+  failed.catch(() => {});
+  queue.tryPut(failed);
+  assert.equal(queue.tryGet()?.value, failed);
+  queue.tryPut(failed);
+  await assert.rejects(queue.get(), /item/);
+  queue.tryPut(failed);
+  for await (const item of queue) {
+    assert.equal(item, failed);
+    break;
+  }
+});
+
+test("queue: an item is handed to the first getter, a free place to the first putter, in the same step", async () => {
+  const queue = new Queue<string>(1);
+  const getters = [watch(queue.get()), watch(queue.get())];
+  assert.equal(queue.getting, 2);
+  assert.equal(queue.tryPut("a"), true);
+  assert.deepEqual([queue.getting, queue.size], [1, 0]);
+  assert.equal(queue.tryPut("b"), true);
+  assert.equal(await states(getters), "fulfilled fulfilled");
+  assert.deepEqual(getters.map(({ value }) => value), ["a", "b"]);
+
+  assert.equal(queue.tryPut("c"), true);
+  const putters = ["d", "e"].map((item) => watch(queue.put(item)));
+  assert.equal(queue.tryPut("f"), false, "no newcomer overtakes");
+  assert.deepEqual(queue.tryGet(), { value: "c" });
+  assert.deepEqual([queue.size, queue.putting], [1, 1], "d is in at once");
+  assert.equal(await states(putters), "fulfilled pending");
+  assert.deepEqual(drain(queue), ["d", "e"]);
+  assert.equal(await states(putters), "fulfilled fulfilled");
+});
+
+test("queue: a newcomer takes no item that a getter waits for", async () => {
+  const queue = new Queue<number>();
+  const first = watch(queue.get());
+  queue.tryPut(1);
+  assert.equal(queue.tryGet(), undefined);
+  assert.equal(await states([first]), "fulfilled");
+});
+
+for (const isBefore of [true, false]) {
+  test(`queue: the middle one of three getters is aborted ${isBefore ? "before" : "after"} an item comes`, async () => {
+    const queue = new Queue<number>();
+    const controller = new CountingController();
+    const getters = [queue.get(), queue.get({ signal: controller.signal }), queue.get()].map(watch);
+    const reason = new Error("enough");
+    if (isBefore) controller.abort(reason);
+    queue.tryPut(1);
+    queue.tryPut(2);
+    if (!isBefore) controller.abort(reason);
+    assert.equal(await states(getters), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled pending");
+    assert.deepEqual(getters.map(({ value }) => value), isBefore ? [1, undefined, 2] : [1, 2, undefined]);
+    if (isBefore) assert.equal(getters[1]!.reason, reason);
+    assert.equal(controller.listeners, 0);
+    queue.tryPut(3);
+    assert.equal(queue.size, isBefore ? 1 : 0);
+    assertSoundQueue(queue);
+  });
+
+  test(`queue: the middle one of three putters is aborted ${isBefore ? "before" : "after"} there is room`, async () => {
+    const queue = new Queue<number>(1);
+    queue.tryPut(0);
+    const controller = new CountingController();
+    const putters = [queue.put(1), queue.put(2, { signal: controller.signal }), queue.put(3)].map(watch);
+    const got: unknown[] = [];
+    if (isBefore) controller.abort();
+    got.push(queue.tryGet()?.value, queue.tryGet()?.value);
+    if (!isBefore) controller.abort();
+    assert.equal(await states(putters), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled pending");
+    assert.deepEqual([...got, ...drain(queue)], isBefore ? [0, 1, 3] : [0, 1, 2, 3]);
+    assert.equal(controller.listeners, 0);
+    assertSoundQueue(queue);
+  });
+}
+
+test("queue: time-outs name the call and the queue", () =>
+  withFakeTime(async (time) => {
+    const queue = new Queue<number>(1, { name: "jobs" });
+    const getting = watch(queue.get({ timeout: 20 }));
+    time.advance(20);
+    queue.tryPut(1);
+    const putting = watch(queue.put(2, { timeout: 30 }));
+    time.advance(30);
+    assert.equal(await states([getting, putting]), "rejected rejected");
+    assert.ok(getting.reason instanceof TimeoutError);
+    assert.equal(getting.reason.message, 'Cannot get from queue "jobs": timed out after 20 ms');
+    assert.equal((putting.reason as Error).message, 'Cannot put into queue "jobs": timed out after 30 ms');
+    assert.deepEqual(drain(queue), [1]);
+  }));
+
+test("queue: a time-out of 0 tries once", async () => {
+  const queue = new Queue<number>(1);
+  await assert.rejects(queue.get({ timeout: 0 }), TimeoutError);
+  await queue.put(1, { timeout: 0 });
+  await assert.rejects(queue.put(2, { timeout: 0 }), TimeoutError);
+  assert.equal(await queue.get({ timeout: 0 }), 1);
+  assert.deepEqual([queue.size, queue.getting, queue.putting], [0, 0, 0]);
+});
+
+test("queue: a signal that is already aborted rejects, also if the call need not wait", async () => {
+  const queue = new Queue<number>();
+  const reason = new Error("before");
+  await rejectsWith(queue.put(1, { signal: AbortSignal.abort(reason) }), reason);
+  queue.tryPut(2);
+  await rejectsWith(queue.get({ signal: AbortSignal.abort(reason) }), reason);
+  assert.deepEqual(drain(queue), [2]);
+});
+
+test("queue: close rejects what waits to put, leaves what is in it, then ends", async () => {
+  const queue = new Queue<number>(1, { name: "jobs" });
+  queue.tryPut(1);
+  const putting = watch(queue.put(2));
+  queue.close();
+  queue.close();
+  assert.equal(queue.closed, true);
+  assert.equal(await states([putting]), "rejected");
+  assert.ok(putting.reason instanceof ClosedError);
+  assert.equal(putting.reason.message, 'Cannot put into queue "jobs": queue is closed');
+  assert.throws(() => queue.tryPut(3), ClosedError);
+  await assert.rejects(queue.put(3), ClosedError);
+  assert.equal(await queue.get(), 1);
+  await assert.rejects(queue.get(), /^ClosedError: Cannot get from queue "jobs": queue is closed$/);
+  assert.throws(() => queue.tryGet(), ClosedError);
+  assertSoundQueue(queue);
+});
+
+test("queue: close rejects getters of an empty queue, in order, each with an error of its own", async () => {
+  const queue = new Queue<number>();
+  const order: number[] = [];
+  const errors = [0, 1, 2].map((index) =>
+    queue.get().then(() => assert.fail("got"), (error) => (order.push(index), error as Error))
+  );
+  queue.close();
+  const [first, second] = await Promise.all(errors);
+  assert.deepEqual(order, [0, 1, 2]);
+  assert.ok(first instanceof ClosedError && second instanceof ClosedError && first !== second);
+});
+
+test("queue: cancel drops what is in it and rejects what waits with the reason", async () => {
+  const reason = new Error("stop");
+  const full = new Queue<number>(1);
+  full.tryPut(1);
+  const putting = watch(full.put(2));
+  full.cancel(reason);
+  full.cancel(new Error("later"));
+  const empty = new Queue<number>();
+  const getting = watch(empty.get());
+  empty.cancel();
+  assert.equal(await states([putting, getting]), "rejected rejected");
+  assert.equal(putting.reason, reason);
+  assert.equal((getting.reason as Error).name, "AbortError");
+  for (const queue of [full, empty]) {
+    assert.deepEqual([queue.size, queue.closed], [0, true]);
+    await assert.rejects(queue.get(), ClosedError);
+    await assert.rejects(queue.put(1), ClosedError);
+    assert.throws(() => queue.tryGet(), ClosedError);
+    assertSoundQueue(queue);
+  }
+  await rejectsWith(full[Symbol.asyncIterator]().next(), reason);
+  const closed = new Queue<number>();
+  closed.tryPut(1);
+  closed.close();
+  closed.cancel(reason);
+  assert.equal(closed.size, 0);
+  await rejectsWith(closed[Symbol.asyncIterator]().next(), reason);
+});
+
+test("queue: the closed state comes before the signal, arguments before both", async () => {
+  const queue = new Queue<number>();
+  queue.close();
+  const signal = AbortSignal.abort();
+  await assert.rejects(queue.get({ signal }), ClosedError);
+  await assert.rejects(queue.put(1, { signal }), ClosedError);
+  await refusesBadOptions((options) => queue.get(options));
+  await refusesBadOptions((options) => queue.put(1, options));
+});
+
+test("queue: iteration ends when the queue is closed, and throws the reason when it is cancelled", async () => {
+  const queue = new Queue<number>();
+  const seen: number[] = [];
+  const loop = (async () => {
+    for await (const item of queue) seen.push(item);
+  })();
+  queue.tryPut(1);
+  await flushMicrotasks();
+  queue.tryPut(2);
+  queue.tryPut(3);
+  queue.close();
+  await loop;
+  assert.deepEqual(seen, [1, 2, 3]);
+  for await (const item of queue) assert.fail(`${item}`);
+
+  const other = new Queue<number>();
+  const reason = new Error("stop");
+  const failing = watch((async () => {
+    for await (const item of other) assert.fail(`${item}`);
+  })());
+  await flushMicrotasks();
+  other.cancel(reason);
+  await rejectsWith(failing.promise, reason);
+});
+
+test("queue: several iterations share the items; leaving one takes no further item", async () => {
+  const queue = new Queue<number>();
+  const seen: string[] = [];
+  const loop = async (name: string, most: number) => {
+    for await (const item of queue) {
+      seen.push(`${name}${item}`);
+      if (--most === 0) break;
+    }
+  };
+  const loops = [loop("a", 2), loop("b", 1)];
+  for (const item of [1, 2, 3, 4]) queue.tryPut(item);
+  await Promise.all(loops);
+  assert.deepEqual(seen, ["a1", "b2", "a3"]);
+  assert.deepEqual([queue.size, queue.getting, queue.closed], [1, 0, false]);
+});
+
+test("queue: an iterator that is left while it waits takes nothing", async () => {
+  const queue = new Queue<number>();
+  const iterator = queue[Symbol.asyncIterator]();
+  const waiting = [watch(iterator.next()), watch(iterator.next())];
+  assert.deepEqual(await iterator.return!(), { value: undefined, done: true });
+  assert.equal(queue.getting, 0);
+  assert.equal(await states(waiting), "fulfilled fulfilled");
+  assert.deepEqual(waiting.map(({ value }) => value!.done), [true, true]);
+  queue.tryPut(1);
+  assert.deepEqual(await iterator.next(), { value: undefined, done: true });
+  assert.equal(queue.size, 1);
+  queue.cancel();
+  assert.deepEqual(await iterator.next(), { value: undefined, done: true });
+});
+
+test("queue: arguments are checked", () => {
+  assert.throws(() => new Queue("5" as never), /^TypeError: capacity must be a number, got "5"/);
+  for (const capacity of [0, -1, 1.5, NaN, -Infinity]) assert.throws(() => new Queue(capacity), RangeError);
+  assert.throws(() => new Queue(1, { name: 5 as never }), TypeError);
+  assert.equal(new Queue(undefined, { name: "jobs" }).name, "jobs");
+});
+
+test("queue: options are read once", async () => {
+  const queue = new Queue<number>();
+  let reads = 0;
+  const options = {
+    get timeout() {
+      reads++;
+      return 0;
+    },
+  };
+  await assert.rejects(queue.get(options), TimeoutError);
+  assert.equal(reads, 1);
+});
+
+test("queue: a foreign signal that closes the queue when it is asked hangs no call", async () => {
+  const queue = new Queue<number>();
+  const signal = new EventTarget() as AbortSignal;
+  Object.defineProperty(signal, "aborted", {
+    get: () => {
+      queue.cancel(new Error("acting"));
+      return false;
+    },
+  });
+  const getting = watch(queue.get({ signal }));
+  assert.equal(await states([getting]), "rejected");
+  assertSoundQueue(queue);
+});
+
+test("queue: a call whose signal has aborted and has not yet notified it gets no item, and puts none in", async () => {
+  const queue = new Queue<number>(1);
+  const controller = new AbortController();
+  controller.signal.addEventListener("abort", () => queue.tryPut(1)); // before the listener of the call
+  const getters = [queue.get({ signal: controller.signal }), queue.get()].map(watch);
+  controller.abort();
+  assert.equal(await states(getters), "rejected fulfilled");
+
+  const other = new AbortController();
+  const seen: unknown[] = [];
+  queue.tryPut(2);
+  other.signal.addEventListener("abort", () => seen.push(queue.tryGet()?.value));
+  using _ = observe({ giveUp: () => void seen.push(queue.tryPut(9)) });
+  const putters = [queue.put(3, { signal: other.signal }), queue.put(4)].map(watch);
+  other.abort();
+  assert.equal(await states(putters), "rejected fulfilled");
+  assert.deepEqual([...seen, ...drain(queue)], [false, 2, 4], "no newcomer overtakes the second put");
+});
+
+test("queue: observers see calls of kind queue, and may use the queue", async () => {
+  const queue = new Queue<number>(1, { name: "jobs" });
+  const events: string[] = [];
+  const controller = new AbortController();
+  {
+    using _ = observe({
+      wait: ({ kind, name }) => void events.push(`wait ${kind} ${name}`),
+      grant: () => {
+        events.push("grant");
+        assertSoundQueue(queue);
+      },
+      giveUp: ({ outcome }) => {
+        events.push(`give up ${outcome}`);
+        assertSoundQueue(queue);
+        if (outcome === "aborted") queue.tryPut(5);
+      },
+    });
+    const waiting = watch(queue.get({ signal: controller.signal }));
+    const other = watch(queue.get());
+    controller.abort();
+    assert.equal(await states([waiting, other]), "rejected fulfilled");
+    assert.equal(other.value, 5);
+    queue.tryPut(1);
+    const putting = watch(queue.put(2));
+    queue.tryGet();
+    queue.tryGet();
+    const last = watch(queue.get());
+    queue.close();
+    assert.equal(await states([putting, last]), "fulfilled rejected");
+  }
+  const expected = ["wait queue jobs", "wait queue jobs", "give up aborted", "grant", "grant"];
+  assert.deepEqual(events.slice(0, 5), expected);
+  assert.deepEqual(events.slice(5), [
+    "grant", // put 1
+    "wait queue jobs",
+    "grant", // put 2
+    "grant", // get 1
+    "grant", // get 2
+    "wait queue jobs",
+    "give up error",
+  ]);
+});
+
+test("queue: a load of producers and consumers loses and repeats nothing", async () => {
+  for (const capacity of [1, 2, 7, Infinity]) {
+    const random = new Random(capacity === Infinity ? 0 : capacity);
+    const queue = new Queue<number>(capacity);
+    const [got, put] = [new Set<number>(), new Set<number>()];
+    let next = 0;
+    const signal = () => {
+      if (random.below(4) > 0) return undefined;
+      const controller = new AbortController();
+      queueMicrotask(() => queueMicrotask(() => controller.abort()));
+      return controller.signal;
+    };
+    const producer = async () => {
+      for (let i = 0; i < 500; i++) {
+        const item = next++;
+        await queue.put(item, { signal: signal() }).then(() => put.add(item), () => {});
+        assertSoundQueue(queue);
+        if (random.below(3) === 0) await flushMicrotasks();
+      }
+    };
+    const consumer = async () => {
+      while (!queue.closed || queue.size > 0) {
+        await queue.get({ signal: signal() }).then((item) => {
+          assert.ok(!got.has(item));
+          got.add(item);
+        }, () => {});
+        assertSoundQueue(queue);
+      }
+    };
+    const consumers = [1, 2, 3].map(consumer);
+    await Promise.all([1, 2, 3, 4].map(producer));
+    queue.close();
+    await Promise.all(consumers);
+    assert.deepEqual([...got].sort((a, b) => a - b), [...put].sort((a, b) => a - b));
+    assert.ok(got.size > 1000);
+  }
+});
+
+test("queue: per producer, items stay in order through many growths and shrinkings", () => {
+  const queue = new Queue<number>();
+  let [put, got] = [0, 0];
+  for (const [more, less] of [[10, 3], [1000, 900], [5, 100], [3000, 2990], [20, 30]] as const) {
+    for (let i = 0; i < more; i++) queue.tryPut(put++);
+    for (let i = 0; i < less && got < put; i++) assert.equal(queue.tryGet()!.value, got++);
+    assert.equal(queue.size, put - got);
+  }
+});
+
+test("queue: 100,000 getters with one signal leave together", async () => {
+  const queue = new Queue<number>();
+  const controller = new CountingController();
+  const getters = Array.from({ length: 100_000 }, () => queue.get({ signal: controller.signal }).catch(() => 0));
+  assert.equal(controller.added, 1);
+  controller.abort();
+  assert.equal(queue.getting, 0);
+  await Promise.all(getters);
+});

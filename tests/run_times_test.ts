@@ -1,0 +1,47 @@
+/** docs/run-times.md names the versions that the tests run on: from the same lists as the scripts. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { test } from "./_test.ts";
+
+function read(path: string): string {
+  return readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
+}
+
+/** The version in the row of the page whose first cell begins so. */
+function row(where: string): string {
+  const line = read("docs/run-times.md").split("\n").find((line) => line.startsWith(`| ${where}`));
+  assert.ok(line !== undefined, `no row for ${where}`);
+  return line;
+}
+
+function constant(path: string, name: string): string {
+  return new RegExp(`${name} = "([\\d.]+)"`).exec(read(path))![1]!;
+}
+
+function minor(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
+test("docs/run-times.md: the versions are those that the scripts run", () => {
+  assert.ok(row("Deno").includes(read(".dvmrc").trim()));
+  assert.ok(row("Bun").includes(constant("scripts/test_in.ts", "BUN")));
+  const nodes = [["_node", "NODE_20"], ["_node", "NEWEST_NODE"], ["test_in", "NODE_22"], ["test_in", "NODE_24"]];
+  for (const [file, name] of nodes) {
+    const version = minor(constant(`scripts/${file}.ts`, name!));
+    assert.ok(row("Node").includes(version), `Node ${version}`);
+  }
+  const typescripts = /TYPESCRIPTS = \[(.*)\]/.exec(read("scripts/check_npm.ts"))![1]!.match(/[\d.]+/g)!;
+  assert.ok(row("TypeScript").includes(`${minor(typescripts[0]!)} to ${minor(typescripts.at(-1)!)}`));
+});
+
+test("docs/run-times.md: the versions of the packages are those of the long tests", () => {
+  const { dependencies } = JSON.parse(read("tests/long/surroundings/package.json"));
+  assert.ok(row("Jest").includes(`Jest ${/\d+/.exec(dependencies.jest)}`));
+  for (const [name, where] of [["zone.js", "zone.js"], ["bluebird", "zone.js"], ["esbuild", "minified"]] as const) {
+    assert.ok(row(where).includes(`${minor(dependencies[name].slice(1))}`), name);
+  }
+  assert.ok(row("Vitest").includes(`Vitest ${/\d+/.exec(dependencies.vitest)}`));
+  assert.match(dependencies.miniflare, /^\^4\.202604/);
+  assert.match(row("Cloudflare Workers"), /April 2026/);
+});

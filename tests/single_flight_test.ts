@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import { SingleFlight, TimeoutError } from "../mod.ts";
+import { assertSoundSingleFlight } from "../lib/single_flight.ts";
+import { observe } from "../lib/diagnostics/mod.ts";
+import { test } from "./_test.ts";
+import {
+  CountingController,
+  deferred,
+  flushMicrotasks,
+  refusesBadOptions,
+  rejectsWith,
+  seeded,
+  states,
+  watch,
+  withFakeTime,
+} from "./_tools.ts";
+
+const unused = () => assert.fail("called");
+
+test("single flight: calls with one key share a run, others have their own", async () => {
+  const flights = new SingleFlight<string>();
+  let runs = 0;
+  const fn = async () => {
+    await flushMicrotasks();
+    return { run: ++runs };
+  };
+  const calls = ["a", "a", "b", "a"].map((key) => flights.run(key, fn));
+  assert.equal(runs, 0, "a later microtask");
+  assert.deepEqual([flights.size, flights.has("a"), flights.has("c")], [2, true, false]);
+  assertSoundSingleFlight(flights);
+  const [a, again, b, last] = await Promise.all(calls);
+  assert.ok(a === again && a === last && a !== b);
+  assert.deepEqual([runs, flights.size, flights.has("a")], [2, 0, false]);
+  assert.notEqual(await flights.run("a", fn), a, "nothing is kept");
+});
+
+test("single flight: keys are compared as in a Map", async () => {
+  const flights = new SingleFlight();
+  const object = {};
+  const keys = [NaN, NaN, 1, "1", object, object, {}];
+  const results = await Promise.all(keys.map((key, i) => flights.run(key, () => i)));
+  assert.deepEqual(results, [0, 0, 2, 3, 4, 4, 6]);
+});
+
+test("single flight: a failure reaches all callers, and is forgotten before they see it", async () => {
+  const flights = new SingleFlight<string>();
+  const error = new Error("failed");
+  for (
+    const fn of [() => Promise.reject(error), () => {
+      throw error;
+    }]
+  ) {
+    const seen: boolean[] = [];
+    const look = (reason: unknown) => (seen.push(flights.has("a")), reason);
+    const { signal } = new AbortController();
+    const calls = [flights.run("a", fn), flights.run("a", unused), flights.run("a", unused, { signal })];
+    assert.deepEqual(await Promise.all(calls.map((call) => call.then(unused, look))), [error, error, error]);
+    assert.deepEqual([seen, flights.size], [[false, false, false], 0]);
+    assert.equal(await flights.run("a", () => "next"), "next");
+  }
+});
+
+for (const isBefore of [true, false]) {
+  test(`single flight: the middle one of three callers is aborted ${isBefore ? "before" : "after"} the end`, async () => {
+    const flights = new SingleFlight<string>();
+    const gate = deferred<number>();
+    const controllers = [1, 2, 3].map(() => new CountingController());
+    let inner: AbortSignal | undefined;
+    const calls = controllers.map(({ signal }) =>
+      watch(flights.run("a", (given) => (inner = given, gate.promise), { signal }))
+    );
+    await flushMicrotasks();
+    const reason = new Error("enough");
+    if (isBefore) controllers[1]!.abort(reason);
+    assertSoundSingleFlight(flights);
+    gate.resolve(5);
+    await flushMicrotasks();
+    if (!isBefore) controllers[1]!.abort(reason);
+    assert.equal(await states(calls), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled fulfilled");
+    if (isBefore) assert.equal(calls[1]!.reason, reason);
+    assert.equal(inner!.aborted, false);
+    assert.deepEqual(controllers.map(({ listeners }) => listeners), [0, 0, 0]);
+  });
+}
+
+test("single flight: when all callers have gone, the signal aborts with the reason of the last one", () =>
+  withFakeTime(async (time) => {
+    const flights = new SingleFlight<string>({ name: "users" });
+    const first = new CountingController();
+    let inner: AbortSignal | undefined;
+    const fn = (signal: AbortSignal) => {
+      inner = signal;
+      return new Promise<number>(() => {});
+    };
+    const calls = [flights.run("a", fn, { signal: first.signal }), flights.run("a", unused, { timeout: 50 })].map(
+      watch,
+    );
+    await flushMicrotasks();
+    first.abort("first");
+    assert.deepEqual([inner!.aborted, flights.has("a")], [false, true]);
+    time.advance(50);
+    await flushMicrotasks();
+    const error = calls[1]!.reason as Error;
+    assert.equal(error.message, 'Cannot run single flight "users" for key "a": timed out after 50 ms');
+    assert.deepEqual([calls[0]!.reason, inner!.reason, flights.size], ["first", error, 0]);
+    assert.equal(await flights.run("a", () => "anew"), "anew");
+  }));
+
+test("single flight: a run that has lost all callers before it began is not called", async () => {
+  const flights = new SingleFlight<string>();
+  const controller = new AbortController();
+  let runs = 0;
+  const calls = [1, 2].map(() => watch(flights.run("a", () => runs++, { signal: controller.signal })));
+  controller.abort("enough");
+  assert.equal(flights.size, 0);
+  assert.equal(await states(calls), "rejected rejected");
+  assert.equal(runs, 0);
+  assert.equal(await flights.run("a", () => 1), 1);
+});
+
+test("single flight: the outcome of an abandoned run is ignored, and does not disturb the next run", async () => {
+  const flights = new SingleFlight<string>();
+  const [old, next] = [deferred<string>(), deferred<string>()];
+  const controller = new AbortController();
+  const abandoned = watch(flights.run("a", () => old.promise, { signal: controller.signal }));
+  await flushMicrotasks();
+  controller.abort();
+  const call = watch(flights.run("a", () => next.promise));
+  await flushMicrotasks();
+  old.reject(new Error("ignored"));
+  assert.equal(await states([abandoned, call]), "rejected pending");
+  assert.equal(flights.has("a"), true);
+  next.resolve("next");
+  assert.equal(await call.promise, "next");
+});
+
+test("single flight: a caller that nothing can cancel keeps the run", async () => {
+  const flights = new SingleFlight<string>();
+  const gate = deferred<number>();
+  const controller = new AbortController();
+  let inner: AbortSignal | undefined;
+  const fn = (signal: AbortSignal) => (inner = signal, gate.promise);
+  const calls = [flights.run("a", fn), flights.run("a", unused, { signal: controller.signal })].map(watch);
+  await flushMicrotasks();
+  controller.abort();
+  assert.equal(inner!.aborted, false);
+  gate.resolve(1);
+  assert.equal(await states(calls), "fulfilled rejected");
+});
+
+test("single flight: forget makes the next call start anew; the present ones keep theirs", async () => {
+  const flights = new SingleFlight<string>();
+  const [old, next] = [deferred<string>(), deferred<string>()];
+  const before = [flights.run("a", () => old.promise), flights.run("a", unused)].map(watch);
+  await flushMicrotasks();
+  flights.forget("a");
+  flights.forget("never");
+  assert.equal(flights.has("a"), false);
+  const after = watch(flights.run("a", () => next.promise));
+  old.resolve("old");
+  assert.equal(await states([...before, after]), "fulfilled fulfilled pending");
+  assert.equal(flights.has("a"), true);
+  next.resolve("next");
+  assert.deepEqual([before[1]!.value, await after.promise], ["old", "next"]);
+});
+
+test("single flight: a call from inside with the same key gets the same promise", async () => {
+  const flights = new SingleFlight<string>();
+  let inner: Promise<number> | undefined;
+  const outer = flights.run("a", () => {
+    inner = flights.run("a", unused);
+    return 5;
+  });
+  assert.equal(await outer, 5);
+  assert.equal(inner, outer);
+});
+
+test("single flight: a time-out of 0 rejects without calling the function", async () => {
+  const flights = new SingleFlight<number>();
+  await assert.rejects(flights.run(1, unused, { timeout: 0 }), TimeoutError);
+  assert.equal(flights.size, 0);
+  const running = flights.run(1, () => "result");
+  await assert.rejects(flights.run(1, unused, { timeout: 0 }), TimeoutError);
+  assert.equal(await running, "result");
+});
+
+test("single flight: arguments first, then the signal; nothing is begun for a call that is refused", async () => {
+  const flights = new SingleFlight<number>();
+  await refusesBadOptions((options) => flights.run(1, unused, options));
+  for (const fn of [undefined, 5, {}]) await assert.rejects(flights.run(1, fn as never), TypeError);
+  await assert.rejects(flights.run(1, 5 as never, { signal: AbortSignal.abort() }), TypeError);
+  const reason = new Error("before");
+  await rejectsWith(flights.run(1, unused, { signal: AbortSignal.abort(reason) }), reason);
+  const error = new Error("odd signal");
+  const signal = {
+    aborted: false,
+    addEventListener() {
+      throw error;
+    },
+    removeEventListener() {},
+  } as never;
+  await rejectsWith(flights.run(1, unused, { signal }), error);
+  await flushMicrotasks();
+  assert.equal(flights.size, 0);
+});
+
+test("single flight: odd thenables", async () => {
+  const flights = new SingleFlight<number>();
+  const error = new Error("then");
+  const throwing = Object.defineProperty({}, "then", {
+    get: () => {
+      throw error;
+    },
+  });
+  await rejectsWith(flights.run(1, () => throwing as PromiseLike<void>), error);
+  const twice = { then: (yes: (value: number) => void, no: (reason: unknown) => void) => (yes(1), no(2), yes(3)) };
+  assert.equal(await flights.run(1, () => twice as PromiseLike<number>), 1);
+  assert.equal(flights.size, 0);
+});
+
+test("single flight: an abort in the middle of the end comes too late for all callers", async () => {
+  const flights = new SingleFlight<number>();
+  const controller = new AbortController();
+  let reads = 0;
+  const result = Object.defineProperty({}, "then", { // read when the function has returned, and by each caller's promise
+    get: () => void (++reads === 2 && controller.abort()),
+  });
+  const calls = [undefined, { signal: controller.signal }, undefined].map((options) =>
+    watch(flights.run(1, () => result, options))
+  );
+  assert.equal(await states(calls), "fulfilled fulfilled fulfilled");
+  assert.ok(controller.signal.aborted);
+});
+
+test("single flight: observers see each call wait, of kind single-flight with its key", async () => {
+  const flights = new SingleFlight<number>({ name: "users" });
+  const events: string[] = [];
+  using _ = observe({
+    wait: ({ kind, name, key }) => void events.push(`wait ${kind} ${name} ${key}`),
+    grant: () => {
+      events.push("grant");
+      assertSoundSingleFlight(flights);
+    },
+    giveUp: ({ outcome }) => {
+      events.push(`give up ${outcome}`);
+      flights.run(3, () => 3);
+      assertSoundSingleFlight(flights);
+    },
+  });
+  await Promise.all([flights.run(1, () => 1), flights.run(1, () => 1)]);
+  assert.deepEqual(events, ["wait single-flight users 1", "wait single-flight users 1", "grant", "grant"]);
+  events.length = 0;
+  await flights.run(1, () => Promise.reject(new Error("failed"))).catch(() => {});
+  assert.deepEqual(events.slice(0, 2), ["wait single-flight users 1", "give up error"]);
+});
+
+test("single flight: each caller of a failed run that is left alone is an unhandled rejection of its own to handle", async () => {
+  const flights = new SingleFlight<number>();
+  const error = new Error("failed");
+  const caught: unknown[] = [];
+  await Promise.all(
+    [1, 2, 3].map(() => flights.run(1, () => Promise.reject(error)).catch((reason) => caught.push(reason))),
+  );
+  assert.deepEqual(caught, [error, error, error]);
+});
+
+test("single flight: 100,000 keys leave nothing; 10,000 callers with one signal leave together", async () => {
+  const flights = new SingleFlight<number>();
+  await Promise.all(Array.from({ length: 100_000 }, (_, key) => flights.run(key, () => key)));
+  assert.equal(flights.size, 0);
+  const controller = new CountingController();
+  const calls = Array.from(
+    { length: 10_000 },
+    () => flights.run(1, unused, { signal: controller.signal }).catch(() => 0),
+  );
+  assert.equal(controller.added, 1);
+  controller.abort();
+  await Promise.all(calls);
+  assert.equal(flights.size, 0);
+});
+
+test("single flight: random calls, aborts and failures; one run for a key at a time unless it was left or forgotten", () =>
+  seeded(async (random) => {
+    const flights = new SingleFlight<number>();
+    const running = new Map<number, number>();
+    const excused = new Set<number>();
+    const all: Promise<unknown>[] = [];
+    for (let step = 0; step < 3000; step++) {
+      const key = random.below(4);
+      const controller = random.below(2) === 0 ? new AbortController() : undefined;
+      const fails = random.below(4) === 0;
+      const turns = random.below(4);
+      const fn = async (signal: AbortSignal) => {
+        const others = running.get(key) ?? 0;
+        assert.ok(others === 0 || excused.has(key), "two runs of one key");
+        running.set(key, others + 1);
+        signal.addEventListener("abort", () => excused.add(key));
+        for (let i = 0; i < turns; i++) await flushMicrotasks();
+        running.set(key, running.get(key)! - 1);
+        if (running.get(key) === 0) excused.delete(key);
+        if (fails) throw new Error("failed");
+        return key;
+      };
+      all.push(
+        flights.run(key, fn, { signal: controller?.signal }).then((result) => assert.equal(result, key), () => {}),
+      );
+      if (random.below(3) === 0) controller?.abort();
+      if (random.below(20) === 0 && flights.has(key)) {
+        excused.add(key);
+        flights.forget(key);
+      }
+      assertSoundSingleFlight(flights);
+      if (random.below(2) === 0) await flushMicrotasks();
+    }
+    await Promise.all(all);
+    await flushMicrotasks();
+    assert.equal(flights.size, 0);
+  }));
