@@ -6,10 +6,15 @@
 /** The outcome that one call should have. */
 export type Outcome = "waits" | "granted" | "cancelled";
 
+/** What observers hear of a call. */
+export type Report = "wait" | "grant" | "giveUp" | "release";
+
 /** One call that may have to wait. */
 export interface Call {
   readonly task: string;
   readonly weight: number;
+  /** Greater first; first come, first served among equals. Default: 0. */
+  readonly priority?: number;
   /** Whether its signal or its time-out ends the wait. */
   readonly cancellable: boolean;
   /** When its time is over. */
@@ -28,15 +33,26 @@ export class ModelQueue {
   free: number;
   waiting: Call[] = [];
   holders: Call[] = [];
+  /** Whether calls are refused. */
+  closed = false;
+  /** Called where the real thing reports: it may use the queue. */
+  report: (report: Report, task: string) => void = () => {};
 
   constructor(free: number) {
     this.free = free;
   }
 
-  /** A call joins the end of the queue. */
+  /** A call joins the queue behind all others of its priority. */
   join(call: Call): void {
-    this.waiting.push(call);
+    if (this.closed) {
+      call.outcome = "cancelled";
+      return;
+    }
+    const { priority = 0 } = call;
+    const behind = this.waiting.findIndex((one) => (one.priority ?? 0) < priority);
+    this.waiting.splice(behind < 0 ? this.waiting.length : behind, 0, call);
     this.pump();
+    if (this.waiting.includes(call)) this.report("wait", call.task);
   }
 
   /** A holder releases. */
@@ -44,6 +60,7 @@ export class ModelQueue {
     const call = this.holders.find((one) => one.task === task);
     if (call === undefined) return; // a spent guard stays inert
     this.holders = this.holders.filter((one) => one !== call);
+    this.report("release", task);
     this.free += call.weight;
     this.pump();
   }
@@ -57,13 +74,21 @@ export class ModelQueue {
 
   /** Cancels the waiting calls that match. */
   cancel(matches: (call: Call) => boolean): void {
-    for (const call of this.waiting.filter(matches)) this.#leaveQueue(call, "cancelled");
+    this.#leaveQueue(this.waiting.filter(matches), "cancelled");
     this.pump();
   }
 
   /** Grants to the first `count` calls, whether they fit or not. */
   wake(count: number): void {
-    for (const call of this.waiting.slice(0, count)) this.#leaveQueue(call, "granted");
+    this.#leaveQueue(this.waiting.slice(0, count), "granted");
+  }
+
+  /** The holder gives a part of its weight back. */
+  lighten(task: string, weight: number): void {
+    const held = this.holders.find((one) => one.task === task)!;
+    this.holders = this.holders.map((one) => one === held ? { ...held, weight } : one);
+    this.free += held.weight - weight;
+    this.pump();
   }
 
   pump(): void {
@@ -71,13 +96,17 @@ export class ModelQueue {
       const call = this.waiting[0]!;
       this.free -= call.weight;
       this.holders.push(call);
-      this.#leaveQueue(call, "granted");
+      this.#leaveQueue([call], "granted");
     }
   }
 
-  #leaveQueue(call: Call, outcome: Outcome): void {
-    this.waiting = this.waiting.filter((one) => one !== call);
-    if (call.then === undefined) call.outcome = outcome;
-    else call.then(outcome);
+  /** All of them have left before one is settled. */
+  #leaveQueue(calls: readonly Call[], outcome: "granted" | "cancelled"): void {
+    this.waiting = this.waiting.filter((one) => !calls.includes(one));
+    for (const call of calls) {
+      if (call.then === undefined) call.outcome = outcome;
+      else call.then(outcome);
+      this.report(outcome === "granted" ? "grant" : "giveUp", call.task);
+    }
   }
 }

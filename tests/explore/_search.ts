@@ -1,4 +1,5 @@
 /** Every schedule of a program, up to a bound, one after the other; each is run from the start. */
+import { Random } from "../_tools.ts";
 import { type Action, type Program, Violation, World } from "./_world.ts";
 
 /** The result of a search. */
@@ -20,13 +21,14 @@ export interface Broken {
   readonly message: string;
 }
 
-/** Runs all schedules of `program`, at most `bound` of them. */
+/** Runs all schedules of `program`, at most `bound` of them; they are chosen evenly, in the same order each time. */
 export async function search(program: Program, bound = Infinity): Promise<Found> {
   const seen = new Set<string>();
   const todo: Action[][] = [[]];
   let schedules = 0;
   let pruned = 0;
-  for (let prefix = todo.pop(); prefix !== undefined; prefix = todo.pop()) {
+  const random = new Random(1);
+  for (let prefix = todo.pop(); prefix !== undefined; prefix = takeAny(todo, random)) {
     if (schedules + pruned >= bound) return { schedules, pruned, cut: true };
     const end = await run(program, prefix, seen, todo);
     if (typeof end === "object") return { schedules, pruned, cut: false, violation: end };
@@ -34,6 +36,13 @@ export async function search(program: Program, bound = Infinity): Promise<Found>
     else schedules++;
   }
   return { schedules, pruned, cut: false };
+}
+
+function takeAny<T>(items: T[], random: Random): T | undefined {
+  const last = items.pop();
+  if (items.length === 0) return last;
+  const at = random.below(items.length + 1);
+  return at === items.length ? last : items.splice(at, 1, last!)[0];
 }
 
 /** Follows `prefix`, then always the first way; the other ways on this path are put on `todo`. */

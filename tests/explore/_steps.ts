@@ -1,5 +1,6 @@
 /** The steps of programs: each calls the real thing and its model. */
-import type { Guard, WaitOptions } from "../../mod.ts";
+import { assertSound } from "../_sound.ts";
+import type { Guard, WaitOptions, WriterGuard } from "../../mod.ts";
 import { ModelQueue, type Outcome } from "./_model_queue.ts";
 import type { Step, Thing } from "./_world.ts";
 
@@ -11,12 +12,12 @@ export interface Holdable {
 
 /** A thing with this weight free, next to its model. */
 export function holdable(real: Holdable, free = 1): Thing {
-  return { real, queue: new ModelQueue(free), waiting: () => real.waiting };
+  return { real, queue: new ModelQueue(free), waiting: () => real.waiting, sound: () => assertSound(real) };
 }
 
 /** A thing that is waited for and hands out nothing. */
 export function gate(real: { readonly waiting: number }): Thing {
-  return { real, queue: new ModelQueue(0), waiting: () => real.waiting };
+  return { real, queue: new ModelQueue(0), waiting: () => real.waiting, sound: () => assertSound(real) };
 }
 
 /** Waits for a grant. */
@@ -133,6 +134,46 @@ export function notify(condition: string, lock: string, count = 1): Step {
     run: (world) => {
       world.things[condition]!.real.notify(count);
       world.things[condition]!.queue.wake(count);
+    },
+  };
+}
+
+/** Cancels it: the waiting calls reject, and so do all that come. Holders stay. */
+export function cancel(thing: string): Step {
+  return {
+    text: `cancels ${thing}`,
+    on: [thing],
+    run: (world) => {
+      const { real, queue } = world.things[thing]!;
+      real.cancel(new Error(`${thing} is cancelled`));
+      queue.closed = true;
+      queue.cancel(() => true);
+    },
+  };
+}
+
+/** Sets the limit of a thing of which `from` could be held. */
+export function setLimit(thing: string, from: number, to: number): Step {
+  return {
+    text: `sets the limit of ${thing} to ${to}`,
+    on: [thing],
+    run: (world) => {
+      const { real, queue } = world.things[thing]!;
+      real.limit = to;
+      queue.free += to - from;
+      queue.pump();
+    },
+  };
+}
+
+/** A writer becomes a reader. */
+export function downgrade(thing: string): Step {
+  return {
+    text: `downgrades ${thing}`,
+    on: [thing],
+    run: (world, task) => {
+      task.guard = (task.guard as unknown as WriterGuard).downgrade();
+      world.things[thing]!.queue.lighten(task.name, 1);
     },
   };
 }

@@ -3,8 +3,9 @@
  * every turn of the microtasks is an action that the schedule chooses. After each turn of the microtasks, the real
  * primitives are compared with their models.
  */
+import { observe } from "../../lib/diagnostics/mod.ts";
 import { CountingController, FakeTime, flushMicrotasks, watch, type Watched } from "../_tools.ts";
-import type { Call, ModelQueue, Outcome } from "./_model_queue.ts";
+import type { Call, ModelQueue, Outcome, Report } from "./_model_queue.ts";
 
 /** One step of a task. */
 export interface Step {
@@ -27,6 +28,20 @@ export interface Program {
   readonly timeouts?: Readonly<Record<string, number>>;
   /** Whether it may end with tasks that wait forever. */
   readonly deadlocks?: boolean;
+  /** What an observer does. */
+  readonly act?: Act;
+}
+
+/** Something that an observer does once, in the middle of what is reported to it. */
+export interface Act {
+  readonly at: Report;
+  readonly of: string;
+  /** Does it to the real things. */
+  real(world: World): void;
+  /** Does it to the models, at the same report. */
+  model(world: World): void;
+  /** The task whose first call it makes. */
+  readonly starts?: string;
 }
 
 /** A real thing next to its model. */
@@ -36,6 +51,13 @@ export interface Thing {
   readonly queue: ModelQueue;
   /** How many wait in the real one, if it reports that. */
   waiting?(): number | undefined;
+  /** Throws unless the invariant of the real one holds; called after every action. */
+  sound?(): void;
+  /** Moves the model on by what takes microtasks in the real one, which has done so; throws if they differ. */
+  settle?(world: World): void;
+  /** When something happens to it by itself, and what happens then. */
+  next?(): number;
+  pass?(now: number): void;
 }
 
 export interface Task {
@@ -46,7 +68,7 @@ export interface Task {
   /** Its last call, real and in the model. */
   real: Watched<unknown> | undefined;
   call: Call | undefined;
-  guard: { release(): void } | undefined;
+  guard: ({ release(): void } & Partial<Disposable>) | undefined;
   readonly controller: CountingController | undefined;
 }
 
@@ -64,12 +86,18 @@ export class World {
   readonly things: Readonly<Record<string, Thing>>;
   readonly tasks: readonly Task[];
   readonly #time: FakeTime | undefined;
-  #now = 0;
+  now = 0;
   /** Whether something happened since the microtasks ran. */
   #stirred = false;
   readonly #aborted = new Set<string>();
   /** The history of each thing. Its next state depends on nothing else. */
   readonly #history = new Map<string, string>();
+  readonly #observing: Disposable | undefined;
+  /** The tasks by the ids of their acquisitions, and the task that is calling. */
+  readonly #callers = new Map<number, string | undefined>();
+  #caller: string | undefined;
+  /** Whether the observer has acted on the real things, and on the models. */
+  #acted = { real: false, model: false };
 
   constructor(program: Program) {
     this.program = program;
@@ -79,10 +107,28 @@ export class World {
       const controller = program.aborts?.includes(name) ? new CountingController() : undefined;
       return { name, steps, at: 0, real: undefined, call: undefined, guard: undefined, controller };
     });
+    const { act } = program;
+    if (act === undefined) return;
+    const hear = (report: Report) => ({ id }: { id: number }) => {
+      if (!this.#callers.has(id)) this.#callers.set(id, this.#caller);
+      if (report !== act.at || this.#callers.get(id) !== act.of || this.#acted.real) return;
+      this.#acted.real = true;
+      act.real(this);
+    };
+    const [wait, grant, giveUp, release] = (["wait", "grant", "giveUp", "release"] as const).map(hear);
+    this.#observing = observe({ wait: wait!, grant: grant!, giveUp: giveUp!, release: release! });
+    for (const { queue } of Object.values(this.things)) {
+      queue.report = (report, task) => {
+        if (report !== act.at || task !== act.of || this.#acted.model) return;
+        this.#acted.model = true;
+        if (this.#acted.real) act.model(this);
+      };
+    }
   }
 
   /** Restores the clock. A call that still waits must not meet the clock of another run. */
   close(): void {
+    this.#observing?.[Symbol.dispose]();
     this.#time?.advance(1e9);
     this.#time?.restore();
   }
@@ -100,7 +146,7 @@ export class World {
   /** Makes a real call, and the same one in the model. */
   wait(task: Task, thing: string, weight: number, real: () => Promise<unknown>, more: Partial<Call> = {}): Call {
     const { controller } = task;
-    const deadline = this.#now + (this.program.timeouts?.[task.name] ?? Infinity);
+    const deadline = this.now + (this.program.timeouts?.[task.name] ?? Infinity);
     const call: Call = {
       task: task.name,
       weight,
@@ -110,10 +156,21 @@ export class World {
       ...more,
     };
     task.call = call;
-    task.real = watch(real());
+    task.real = watch(this.as(task.name, real));
     if (controller?.signal.aborted) call.outcome = "cancelled";
     else this.things[thing]!.queue.join(call);
     return call;
+  }
+
+  /** Calls `fn`. What begins to wait or to hold in it is this task's. */
+  as<T>(task: string, fn: () => T): T {
+    const before = this.#caller;
+    this.#caller = task;
+    try {
+      return fn();
+    } finally {
+      this.#caller = before;
+    }
   }
 
   /** The possible next actions; none when the program is over. */
@@ -132,13 +189,33 @@ export class World {
     if (task === undefined) this.#passTime();
     else if (aborted === undefined) this.#step(task);
     else this.#abort(task);
+    this.#checkSound();
+    this.#checkActed();
     return undefined;
+  }
+
+  #checkActed(): void {
+    const { real, model } = this.#acted;
+    const { at, of } = this.program.act ?? {};
+    if (real !== model) {
+      throw new Violation(`report: the ${at} of ${of} was ${model ? "not reported" : "reported early"}`);
+    }
+  }
+
+  #checkSound(): void {
+    for (const { sound } of Object.values(this.things)) {
+      try {
+        sound?.();
+      } catch (error) {
+        throw new Violation(`invariant: ${(error as Error).message}`);
+      }
+    }
   }
 
   /** Runs that share this text go on in the same ways, however they came here. */
   fingerprint(): string {
     const tasks = this.tasks.map(({ name, at, real }) => `${name}${at}${real?.state ?? ""}`);
-    return [...tasks, this.#stirred, this.#now, ...this.#aborted, ...this.#history.entries()].join("|");
+    return [...tasks, this.#stirred, this.now, ...this.#aborted, ...this.#history.entries()].join("|");
   }
 
   /** The state after an action, as text. */
@@ -159,7 +236,9 @@ export class World {
 
   /** Once nothing can happen any more. */
   checkEnd(): void {
-    const stuck = this.tasks.filter(({ at, steps, call }) => {
+    const stuck = this.tasks.filter((task) => {
+      const { at, steps, call } = task;
+      if (this.#isToBeStarted(task)) return false;
       return call?.outcome === "waits" || at < steps.length && call?.outcome !== "cancelled";
     });
     if (stuck.length > 0 && !this.program.deadlocks) {
@@ -174,8 +253,13 @@ export class World {
     if (this.#time && this.#time.timers > this.#deadlines().length) throw new Violation("a timer is left");
   }
 
-  #ready({ at, steps, call, real }: Task): boolean {
-    if (at >= steps.length) return false;
+  #isToBeStarted({ name, at, call }: Task): boolean {
+    return name === this.program.act?.starts && at === 0 && call === undefined;
+  }
+
+  #ready(task: Task): boolean {
+    const { at, steps, call, real } = task;
+    if (at >= steps.length || this.#isToBeStarted(task)) return false;
     return call === undefined || real!.state === "fulfilled" || real!.state === "rejected" && call.goesOn === true;
   }
 
@@ -184,8 +268,9 @@ export class World {
   }
 
   #deadlines(): number[] {
-    return Object.values(this.things).flatMap(({ queue }) => queue.waiting.map(({ deadline }) => deadline))
-      .filter((deadline) => deadline < Infinity);
+    const things = Object.values(this.things);
+    return things.flatMap(({ queue, next }) => [...queue.waiting.map(({ deadline }) => deadline), next?.() ?? Infinity])
+      .filter((time) => time < Infinity);
   }
 
   #queueOf(task: string): ModelQueue | undefined {
@@ -201,22 +286,35 @@ export class World {
   }
 
   #abort(task: Task): void {
-    this.#aborted.add(task.name);
     this.#note(Object.keys(this.things), `abort ${task.name}`);
+    this.abortReal(task);
+    this.abortModel(task);
+  }
+
+  abortReal(task: Task): void {
+    this.#aborted.add(task.name);
     task.controller!.abort(new Error(`${task.name} is aborted`));
+  }
+
+  abortModel(task: Task): void {
     this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable);
   }
 
   #passTime(): void {
     const next = Math.min(...this.#deadlines());
     this.#note(Object.keys(this.things), "time");
-    this.#time!.advance(next - this.#now);
-    this.#now = next;
-    for (const { queue } of Object.values(this.things)) queue.cancel(({ deadline }) => deadline <= next);
+    this.#time!.advance(next - this.now);
+    this.now = next;
+    for (const { queue, pass } of Object.values(this.things)) {
+      queue.cancel(({ deadline }) => deadline <= next);
+      pass?.(next);
+    }
   }
 
   async #settle(): Promise<void> {
     await flushMicrotasks();
+    this.#checkSound();
+    for (const { settle } of Object.values(this.things)) settle?.(this);
     this.#note(Object.keys(this.things), MICROTASKS);
     const calls = this.tasks.filter(({ call }) => call !== undefined);
     // A task that was granted wrongly comes before the tasks that were not granted because of it.
@@ -224,7 +322,7 @@ export class World {
     for (const [name, { queue, waiting }] of Object.entries(this.things)) {
       const difference = (waiting?.() ?? queue.waiting.length) - queue.waiting.length;
       if (difference > 0) throw new Violation(`left in queue: ${name} counts ${difference} who do not wait for it`);
-      const missing = queue.waiting.slice(difference).map((call) => this.#task(call.task));
+      const missing = queue.waiting.slice(difference).map((call) => this.task(call.task));
       if (difference < 0) throw new Violation(`lost wake-up: ${names(missing)} should be waiting for ${name}`);
     }
   }
@@ -238,7 +336,7 @@ export class World {
   #complaint(name: string, should: Outcome, did: Outcome): string {
     if (should === "waits" && did === "granted") {
       const holders = Object.values(this.things).flatMap(({ queue }) => queue.holders).map((call) =>
-        this.#task(call.task)
+        this.task(call.task)
       );
       const really = holders.filter(({ call, real }) => call === undefined || real!.state === "fulfilled");
       if (really.length > 0) return `exclusion: ${name} was granted while ${names(really)} holds`;
@@ -252,7 +350,7 @@ export class World {
     }`;
   }
 
-  #task(name: string): Task {
+  task(name: string): Task {
     return this.tasks.find((task) => task.name === name)!;
   }
 

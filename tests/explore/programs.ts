@@ -5,6 +5,7 @@ import {
   Condition,
   Event,
   KeyedMutex,
+  KeyedSemaphore,
   Lock,
   RwLock,
   Semaphore,
@@ -12,6 +13,7 @@ import {
   TimeoutLock,
 } from "../../mod.ts";
 import type { WaitOptions } from "../../mod.ts";
+import { assertSoundKeyedSemaphore } from "../../lib/keyed_semaphore.ts";
 import {
   acquire,
   gate,
@@ -27,6 +29,11 @@ import {
 } from "./_steps.ts";
 import type { Holdable } from "./_steps.ts";
 import type { Program, Step, Thing } from "./_world.ts";
+import { actedPrograms } from "./acting.ts";
+import { flightPrograms } from "./flights.ts";
+import { limitPrograms } from "./limits.ts";
+import { queuePrograms } from "./queue.ts";
+import { slotPrograms } from "./slots.ts";
 
 const visit = (thing: string, weight = 1): Step[] => [acquire(thing, weight), work, release(thing)];
 
@@ -131,6 +138,16 @@ export const programs: readonly Program[] = [
     tasks: { A: visit("red"), B: visit("red"), C: [...visit("blue"), ...visit("red")] },
     aborts: ["B"],
   },
+  {
+    name: "KeyedSemaphore: two permits of a key, one wants both and may be aborted",
+    make: () => {
+      const semaphore = new KeyedSemaphore<string>(2);
+      const sound = () => assertSoundKeyedSemaphore(semaphore);
+      return { key: { ...holdable(semaphore.at("key"), 2), sound } };
+    },
+    tasks: { A: visit("key"), B: visit("key", 2), C: visit("key") },
+    aborts: ["B"],
+  },
   twoWait("Condition", ourCondition),
   {
     name: "Condition: both are notified, both may be aborted",
@@ -193,4 +210,9 @@ export const programs: readonly Program[] = [
     aborts: ["B"],
     deadlocks: true, // the third waits for a fourth
   },
+  ...queuePrograms,
+  ...limitPrograms,
+  ...flightPrograms,
+  ...slotPrograms,
+  ...actedPrograms,
 ];

@@ -38,6 +38,8 @@ test("check: numbers", () => {
   assert.throws(() => checkInteger(4, "n", 1, 3), new RangeError("n must be a whole number from 1 to 3, got 4"));
   assert.throws(() => checkInteger(0, "n", 1), new RangeError("n must be a whole number of 1 or more, got 0"));
   assert.throws(() => checkFunction(5, "fn"), new TypeError("fn must be a function, got 5"));
+  const called = new TypeError("fn must be a function that is not called yet, got an object (Promise)");
+  assert.throws(() => checkFunction(Promise.resolve(), "fn"), called);
 });
 
 test("check: a thrown error becomes a rejection", async () => {

@@ -8,11 +8,17 @@ import {
   Event,
   GracefulShutdown,
   KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   Lock,
+  Pool,
+  Queue,
   RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
+  SingleFlight,
+  TaskGroup,
   TimeoutLock,
 } from "../../mod.ts";
 import { logged } from "../_logged.ts";
@@ -30,12 +36,20 @@ test("show: the class, the name and the public state", () => {
     [new SetEvent([1], { name }), "SetEvent { name: 'orders', size: 1, isSet: false, waiting: 0 }"],
     [new Condition(new Lock(), { name }), "Condition { name: 'orders', locked: false, waiting: 0 }"],
     [new Semaphore(3, { name }), "Semaphore { name: 'orders', value: 3, locked: false, waiting: 0 }"],
-    [new BoundedSemaphore(3, { name }), "BoundedSemaphore { name: 'orders', value: 3, locked: false, waiting: 0 }"],
+    [
+      new BoundedSemaphore(3, { name }),
+      "BoundedSemaphore { name: 'orders', value: 3, limit: 3, locked: false, waiting: 0 }",
+    ],
     [new Barrier(3, { name }), "Barrier { name: 'orders', parties: 3, waiting: 0, broken: false }"],
     [new KeyedMutex({ name }), "KeyedMutex { name: 'orders', size: 0 }"],
     [new KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
     [new RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
     [new GracefulShutdown({ signals: [] }), "GracefulShutdown { ready: true, active: 0, labels: [] }"],
+    [new Queue(3, { name }), "Queue { name: 'orders', size: 0, capacity: 3, getting: 0, putting: 0 }"],
+    [new TaskGroup({ name }), "TaskGroup { name: 'orders', active: 0, waiting: 0 }"],
+    [new SingleFlight({ name }), "SingleFlight { name: 'orders', size: 0 }"],
+    [new KeyedSemaphore(1, { name }), "KeyedSemaphore { name: 'orders', size: 0 }"],
+    [new KeyedRateLimiter(3, 100, { name }), "KeyedRateLimiter { name: 'orders', limit: 3, interval: 100, size: 0 }"],
     [new RateLimiter(3, 100, { name }), "RateLimiter { name: 'orders', limit: 3, interval: 100, waiting: 0 }"],
   ];
   for (const [thing, text] of expected) assert.equal(logged(thing), text);
@@ -58,6 +72,28 @@ test("show: the state changes, and guards show whether they are held", async () 
   const group = await acquireAll([lock]);
   assert.match(logged(group), /^GuardGroup { held: true, guards: \[ Guard { held: true } \] }$/);
   await group.release();
+});
+
+test("show: what is closed says so", () => {
+  const things = [
+    new Lock(),
+    new TimeoutLock(5),
+    new Event(),
+    new Condition(),
+    new Semaphore(),
+    new BoundedSemaphore(),
+    new RwLock(),
+    new KeyedMutex(),
+    new KeyedSemaphore(1),
+    new RateLimiter(1, 1),
+    new Queue(),
+    new Pool(1),
+  ];
+  for (const thing of things) {
+    assert.ok(!logged(thing).includes("closed"));
+    thing.cancel();
+    assert.match(logged(thing), /\bclosed: true,? }$/);
+  }
 });
 
 test("show: messages name a guard as console.log does", async () => {

@@ -1,13 +1,13 @@
 /** The queue by itself: order, and bounded room for cancelled waiters. */
 import assert from "node:assert/strict";
-import { WaitQueue } from "../../lib/internal/wait_queue.ts";
-import { describe, PlainWaiter } from "../../lib/internal/waiter.ts";
+import { WaitQueue, wakeAll, wakeOne } from "../../lib/internal/wait_queue.ts";
+import { describe, nextOf, setResolve, Waiter } from "../../lib/internal/waiter.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
 
 const TESTING = describe("event", "wait for a test");
 
-class Numbered extends PlainWaiter<void> {
+class Numbered extends Waiter<void> {
   readonly id: number;
   constructor(id: number) {
     super(TESTING);
@@ -38,7 +38,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
         queue.drainWith((one) => out.push(one));
         assert.deepEqual(out.map((one) => one.id), model.map((one) => one.id));
         model = [];
-      } else assert.equal(queue.wakeOne(), model.shift());
+      } else assert.equal(wakeOne(queue, undefined), model.shift());
       assert.equal(queue.size, model.length);
       assert.equal(queue.peek(), model[0]);
       if (step % 100 === 0) assert.deepEqual(queue.waiters(), model);
@@ -50,13 +50,13 @@ test("WaitQueue: wakes all present waiters, and a later one waits", async () => 
   const queue = new WaitQueue<string>();
   const order: string[] = [];
   const waits = ["a", "b"].map((name) =>
-    queue.wait(new PlainWaiter<string>(TESTING)).then((value) => order.push(name + value))
+    queue.wait(new Waiter<string>(TESTING)).then((value) => order.push(name + value))
   );
-  queue.wakeAll("!");
-  const late = queue.wait(new PlainWaiter<string>(TESTING)).then((value) => order.push("c" + value));
+  wakeAll(queue, "!");
+  const late = queue.wait(new Waiter<string>(TESTING)).then((value) => order.push("c" + value));
   await Promise.all(waits);
   assert.equal(queue.size, 1);
-  queue.wakeOne("?");
+  wakeOne(queue, "?");
   await late;
   assert.deepEqual(order, ["a!", "b!", "c?"]);
 });
@@ -65,11 +65,16 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
   const queue = new WaitQueue<void, Numbered>();
   for (let round = 0; round < 3; round++) {
     const waiters = Array.from({ length: 5000 }, (_, i) => join(queue, i));
-    if (round === 0) { while (queue.wakeOne()); }
-    else if (round === 1) queue.wakeAll();
-    else queue.drainWith((waiter) => waiter.resolve = undefined);
-    assert.deepEqual([queue.size, queue.peek(), queue.take(), queue.wakeOne()], [0, undefined, undefined, undefined]);
-    assert.ok(waiters.every(({ next }) => next === undefined), "no waiter keeps another one alive");
+    if (round === 0) { while (wakeOne(queue, undefined)); }
+    else if (round === 1) wakeAll(queue, undefined);
+    else queue.drainWith((waiter) => setResolve(waiter, undefined));
+    assert.deepEqual([queue.size, queue.peek(), queue.take(), wakeOne(queue, undefined)], [
+      0,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    assert.ok(waiters.every((one) => nextOf(one) === undefined), "no waiter keeps another one alive");
   }
 });
 
@@ -86,8 +91,9 @@ test("WaitQueue: cancelled waiters take up no more room than live ones", () => {
   assert.ok(entriesFrom(first) <= 34, `${entriesFrom(first)} entries`);
 });
 
+/** The last one links to itself. */
 function entriesFrom(first: Numbered): number {
-  let count = 0;
-  for (let waiter: Numbered | undefined = first; waiter !== undefined; waiter = waiter.next as Numbered) count++;
+  let count = 1;
+  for (let waiter = first; nextOf(waiter) !== waiter; waiter = nextOf(waiter)!) count++;
   return count;
 }

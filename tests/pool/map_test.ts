@@ -235,12 +235,15 @@ test("Pool.map: later failures with another error than the reason are thrown by 
   const failing = async (index: number, signal: AbortSignal) => {
     await new Promise((aborted) => signal.addEventListener("abort", aborted));
     if (index === 1) throw signal.reason;
-    if (index === 2) throw new DOMException("aborted", "AbortError"); // another one
+    if (index === 2) throw new DOMException("aborted", "AbortError");
+    if (index === 5) {
+      throw Object.assign(new Error("aborted"), { name: "AbortError", cause: new Error("another reason") });
+    }
     if (index === 3) throw Object.assign(new Error("as Node does", { cause: signal.reason }), { name: "AbortError" });
     throw clean;
   };
-  const left = new Pool(5);
-  for await (const index of left.map([0, 1, 2, 3, 4], (i, _, signal) => i === 0 ? i : failing(i, signal))) {
+  const left = new Pool(6);
+  for await (const index of left.map([0, 1, 5, 2, 3, 4], (i, _, signal) => i === 0 ? i : failing(i, signal))) {
     assert.equal(index, 0);
     break;
   }
@@ -713,4 +716,34 @@ test("Pool.map: many items pass through a few slots", async () => {
   const { state, items } = source(20_000);
   for await (const n of pool.map(items(), (n) => n)) sum += n;
   assert.deepEqual([sum, state.pulled, state.closed], [20_000 * 19_999 / 2, 20_000, 1]);
+});
+
+test("Pool.map: works on where a library has replaced the global Promise", async () => {
+  const Native = Promise;
+  /** As zone.js and bluebird do it: a class of its own around the engine's promises. */
+  class Replaced {
+    readonly #inner: Promise<unknown>;
+    constructor(executor: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void) {
+      this.#inner = new Native(executor);
+    }
+    static resolve(value: unknown): Replaced {
+      return value instanceof Replaced ? value : new Replaced((resolve) => resolve(value));
+    }
+    static reject(reason: unknown): Replaced {
+      return new Replaced((_, reject) => reject(reason));
+    }
+    then(...handlers: [(value: unknown) => unknown, (reason: unknown) => unknown]): Replaced {
+      return new Replaced((resolve) => resolve(this.#inner.then(...handlers)));
+    }
+  }
+  globalThis.Promise = Replaced as unknown as PromiseConstructor;
+  try {
+    const pool = new Pool(2);
+    const double = async (n: number) => await new Promise<number>((resolve) => setTimeout(resolve, 0, 2 * n));
+    assert.deepEqual(await pool.map([1, 2, 3], double).toArray(), [2, 4, 6]);
+    await assert.rejects(pool.map([1], async () => await Promise.reject(new Error("no"))).toArray(), /no/);
+    await pool.join();
+  } finally {
+    globalThis.Promise = Native;
+  }
 });

@@ -505,7 +505,9 @@ test("Pool: queued calls are still served after close, and join waits for them",
   const all = jobs(3);
   const runs = all.map((job) => pool.run(job.fn));
   await flushMicrotasks();
+  assert.equal(pool.closed, false);
   pool.close();
+  assert.equal(pool.closed, true);
   const joined = watch(pool.join());
   for (const job of all) {
     assert.equal(await states([joined]), "pending");

@@ -22,6 +22,7 @@ async function recorded(fn: () => Promise<void>): Promise<string[]> {
     release: (resource, call) => note("release", call, resource),
     giveBack: () => {},
     run: (call, fn) => (note("run", call), fn()),
+    deadlockOf: () => undefined,
     holderOf: (resource) => `; held by another call of ${resource.kind}`,
   };
   setHook(hook);

@@ -1,6 +1,7 @@
 /** Pool: random runs, tasks and maps with aborts, pauses and a rate; after each step its promises are checked. */
 import assert from "node:assert/strict";
 import { Pool, RateLimiter } from "../../mod.ts";
+import { assertSound } from "../_sound.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,
@@ -162,6 +163,8 @@ test("Pool: random walks keep the limit, the order and the rate, and leave nothi
         const walk = new Walk(random, time);
         for (let steps = 0; steps < 60; steps++) {
           await walk.step();
+          assertSound(walk.pool);
+          if (walk.rate !== undefined) assertSound(walk.rate);
           if (random.below(3) > 0) await flushMicrotasks();
         }
         await walk.end();

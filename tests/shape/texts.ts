@@ -30,7 +30,7 @@ export function wrongPaths(path: string, text: string, files: ReadonlySet<string
 
 /** Versions of Deno as a package of npm that are not the pinned one. */
 export function otherVersions(path: string, text: string, pinned: string): string[] {
-  const named = [...text.matchAll(/\bdeno@(\d[\w.]*\w)/g)].map(([, version]) => version!);
+  const named = [...text.matchAll(/\bdeno@(\d+\.[\w.]*\w)/g)].map(([, version]) => version!);
   return named.filter((version) => version !== pinned).map((version) => `${path} names Deno ${version}`);
 }
 
@@ -52,4 +52,13 @@ const MACHINE_WORDS = [
 
 export function machineWords(path: string, text: string): string[] {
   return MACHINE_WORDS.filter((word) => text.includes(word)).map((word) => `${path} has ${word}`);
+}
+
+/** Uses of actions in a workflow that are not pinned by a commit, and jobs of it whose permissions are not stated. */
+export function looseWorkflow(path: string, text: string): string[] {
+  const loose = [...text.matchAll(/uses: (.*)/g)].filter(([, use]) =>
+    !/^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v[\d.]+$/.test(use!)
+  )
+    .map(([, use]) => `${path} uses ${use}, which can change`);
+  return /^permissions:/m.test(text) ? loose : [...loose, `${path} has the default permissions`];
 }

@@ -1,0 +1,231 @@
+/** Programs in which something is cancelled, a limit changes, a writer becomes a reader, or a window ends. */
+import {
+  BoundedSemaphore,
+  Condition,
+  KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
+  Lock,
+  RwLock,
+  Semaphore,
+} from "../../mod.ts";
+import type { KeyedPermits, RwLockSide, WaitOptions } from "../../mod.ts";
+import { assertSoundKeyedRateLimiter } from "../../lib/keyed_rate_limiter.ts";
+import { assertSound } from "../_sound.ts";
+import { ModelQueue } from "./_model_queue.ts";
+import { acquire, cancel, downgrade, gate, holdable, notify, release, setLimit, waitOn, work } from "./_steps.ts";
+import type { Program, Step, Thing, World } from "./_world.ts";
+
+const visit = (thing: string, weight = 1, call = "acquire"): Step[] => [
+  acquire(thing, weight, call),
+  work,
+  release(thing),
+];
+
+/** A lock is cancelled at any moment. */
+export function cancelled(name: string, make: () => Lock): Program {
+  return {
+    name: `${name}: three want it, one may be aborted, it is cancelled at any moment`,
+    make: () => ({ lock: holdable(make()) }),
+    tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock"), D: [cancel("lock")] },
+    aborts: ["B"],
+  };
+}
+
+/** A limit is lowered below what is held, and raised. */
+export function changedLimit(name: string, make: (permits: number) => BoundedSemaphore): Program {
+  return {
+    name: `${name}: its limit falls and rises, one wants two permits and may be aborted`,
+    make: () => ({ semaphore: holdable(make(3), 3) }),
+    tasks: {
+      A: visit("semaphore"),
+      B: visit("semaphore", 2),
+      C: visit("semaphore"),
+      D: [setLimit("semaphore", 3, 2), setLimit("semaphore", 2, 4)],
+    },
+    aborts: ["B"],
+  };
+}
+
+interface TwoSides {
+  readonly reader: RwLockSide;
+  readonly writer: { acquire(options?: WaitOptions): Promise<unknown>; readonly waiting: number };
+}
+
+/** A lock of which a reader has one of three parts, and a writer all. */
+function sides(lock: TwoSides & { cancel?(reason: unknown): void }): Record<string, Thing> {
+  const { reader, writer } = lock;
+  const real = {
+    acquire: (options?: WaitOptions) => reader.acquire(options),
+    write: (options?: WaitOptions) => writer.acquire(options),
+    cancel: (reason: unknown) => lock.cancel!(reason),
+  };
+  const waiting = () => reader.waiting + writer.waiting;
+  return { lock: { ...holdable(real, 3), waiting, sound: () => assertSound(lock) } };
+}
+
+/** Readers and a writer wait for a lock that is cancelled. */
+export function cancelledSides(name: string, make: () => TwoSides & { cancel(reason: unknown): void }): Program {
+  return {
+    name: `${name}: two readers and a writer, a reader may be aborted, both sides are cancelled at any moment`,
+    make: () => sides(make()),
+    tasks: { A: visit("lock", 3, "write"), B: visit("lock"), C: visit("lock"), D: [cancel("lock")] },
+    aborts: ["B"],
+  };
+}
+
+/** A writer becomes a reader while a reader and a writer wait. */
+export function downgraded(name: string, make: () => TwoSides): Program {
+  return {
+    name: `${name}: a writer becomes a reader, another writer may be aborted`,
+    make: () => sides(make()),
+    tasks: {
+      A: [acquire("lock", 3, "write"), downgrade("lock"), release("lock")],
+      B: [acquire("lock", 3, "write"), release("lock")],
+      C: [acquire("lock"), release("lock")],
+    },
+    aborts: ["B"],
+  };
+}
+
+/** The model of one key: a start holds its permit for the length of a window. */
+class WindowOfKey implements Thing {
+  readonly real: KeyedRateLimiter<string>;
+  readonly queue: ModelQueue;
+  readonly #key: string;
+  readonly #ends: number[] = [];
+  #now = 0;
+
+  constructor(real: KeyedRateLimiter<string>, key: string, limit: number) {
+    this.real = real;
+    this.#key = key;
+    this.queue = new ModelQueue(limit);
+  }
+
+  start(world: World, task: string): void {
+    const call = this.queue.holders.find((one) => one.task === task)!;
+    call.outcome = "granted";
+    this.#ends.push(world.now + INTERVAL);
+  }
+
+  readonly waiting = () => this.real.waiting(this.#key);
+  readonly sound = () => assertSoundKeyedRateLimiter(this.real);
+
+  /** The end of a window, and shortly before it, when nothing may happen yet. */
+  readonly next = (): number => {
+    const [end = Infinity] = this.#ends;
+    return this.#now < end - 1 ? end - 1 : end;
+  };
+
+  readonly pass = (now: number): void => {
+    this.#now = now;
+    while (this.#ends[0]! <= now) {
+      this.#ends.shift();
+      this.queue.leave(this.queue.holders[0]!.task);
+    }
+  };
+}
+
+const INTERVAL = 1000;
+
+function start(key: string): Step {
+  return {
+    text: `starts for ${key}`,
+    on: [key],
+    run: (world, task) => {
+      const thing = world.things[key] as WindowOfKey;
+      const then = (outcome: "granted" | "cancelled" | "waits") => {
+        task.call!.outcome = outcome;
+        if (outcome === "granted") thing.start(world, task.name);
+      };
+      world.wait(task, key, 1, () => thing.real.acquire(key, world.options(task)), { then });
+    },
+  };
+}
+
+/** Starts of two keys in the windows of `make`. */
+export function windows(name: string, make: (interval: number) => KeyedRateLimiter<string>): Program {
+  return {
+    name: `${name}: two keys, time passes at any moment, one may be aborted`,
+    make: () => {
+      const limiter = make(INTERVAL);
+      return { red: new WindowOfKey(limiter, "red", 1), blue: new WindowOfKey(limiter, "blue", 1) };
+    },
+    tasks: { A: [start("red")], B: [start("red")], C: [start("red"), start("blue")], D: [start("blue")] },
+    aborts: ["B"],
+    timeouts: {}, // by a clock of our own
+  };
+}
+
+const cancelAll: Step = {
+  text: "cancels all keys",
+  on: ["red", "blue", "all"],
+  run: (world) => {
+    const { red, blue, all } = world.things;
+    all!.real.cancel(new Error("all are cancelled"));
+    for (const { queue } of [red!, blue!]) {
+      queue.closed = true;
+      queue.cancel(() => true);
+    }
+  },
+};
+
+/** Permits of two keys, all of which are cancelled with what they belong to. */
+export function cancelledKeys(
+  name: string,
+  make: () => { at(key: string): KeyedPermits; cancel(reason: unknown): void },
+): Program {
+  return {
+    name: `${name}: two keys, one wants both permits and may be aborted, all are cancelled at any moment`,
+    make: () => {
+      const semaphore = make();
+      const key = (name: string) => ({ ...holdable(semaphore.at(name), 2), sound: () => assertSound(semaphore) });
+      return { red: key("red"), blue: key("blue"), all: { real: semaphore, queue: new ModelQueue(0) } };
+    },
+    tasks: { A: visit("red"), B: visit("red", 2), C: visit("blue", 2), D: visit("blue"), E: [cancelAll] },
+    aborts: ["B"],
+  };
+}
+
+export const limitPrograms: readonly Program[] = [
+  cancelled("Lock", () => new Lock()),
+  {
+    name: "Semaphore: one wants both permits, it is cancelled at any moment",
+    make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
+    tasks: { A: visit("semaphore"), B: visit("semaphore", 2), C: visit("semaphore"), D: [cancel("semaphore")] },
+  },
+  {
+    name: "KeyedMutex: two keys, both are cancelled with it",
+    make: () => {
+      const mutex = new KeyedMutex<string>();
+      const key = (name: string): Thing => ({
+        ...holdable({ acquire: (options?: WaitOptions) => mutex.acquire(name, options) }),
+        waiting: () => mutex.waiting(name),
+        sound: () => assertSound(mutex),
+      });
+      return { red: key("red"), blue: key("blue"), all: { real: mutex, queue: new ModelQueue(0) } };
+    },
+    tasks: { A: visit("red"), B: visit("red"), C: visit("blue"), D: [cancelAll] },
+    aborts: ["B"],
+  },
+  {
+    name: "Condition: two wait, one may be aborted, it is cancelled at any moment",
+    make: () => {
+      const lock = new Lock();
+      return { lock: holdable(lock), condition: gate(new Condition(lock)) };
+    },
+    tasks: {
+      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      B: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
+      C: [acquire("lock"), notify("condition", "lock"), release("lock")],
+      D: [cancel("condition")],
+    },
+    aborts: ["A"],
+    deadlocks: true,
+  },
+  cancelledKeys("KeyedSemaphore", () => new KeyedSemaphore(2)),
+  cancelledSides("RwLock", () => new RwLock()),
+  changedLimit("BoundedSemaphore", (permits) => new BoundedSemaphore(permits)),
+  downgraded("RwLock", () => new RwLock()),
+  windows("KeyedRateLimiter", (interval) => new KeyedRateLimiter(1, interval)),
+];

@@ -1,0 +1,240 @@
+/** Observers and signals of others that act on the very queue that is being served. */
+import assert from "node:assert/strict";
+import { observe, type Observer } from "../../lib/diagnostics/mod.ts";
+import { Barrier, Condition, Event, Lock, NotHeldError, Pool, RwLock, Semaphore, SetEvent } from "../../mod.ts";
+import { test } from "../_test.ts";
+import { deferred, flushMicrotasks, states, watch, withFakeTime } from "../_tools.ts";
+
+/** A signal of another library. Each member that it is asked for may act first. */
+export class ForeignSignal {
+  #aborted = false;
+  readonly listeners = new Set<EventListenerObject>();
+  acts: Partial<Record<"aborted" | "reason" | "add" | "remove", () => void>> = {};
+
+  #act(at: "aborted" | "reason" | "add" | "remove"): void {
+    const act = this.acts[at];
+    delete this.acts[at]; // once
+    act?.();
+  }
+
+  get aborted(): boolean {
+    this.#act("aborted");
+    return this.#aborted;
+  }
+
+  get reason(): unknown {
+    this.#act("reason");
+    return "the reason";
+  }
+
+  addEventListener(_: string, listener: EventListenerObject): void {
+    this.listeners.add(listener);
+    this.#act("add");
+  }
+
+  removeEventListener(_: string, listener: EventListenerObject): void {
+    this.listeners.delete(listener);
+    this.#act("remove");
+  }
+
+  /** Aborts, with or without notifying. */
+  abort(notifies = true): void {
+    this.#aborted = true;
+    if (notifies) { for (const listener of [...this.listeners]) listener.handleEvent(new globalThis.Event("abort")); }
+  }
+}
+
+const foreign = (): ForeignSignal & AbortSignal => new ForeignSignal() as ForeignSignal & AbortSignal;
+
+async function observed(observer: Observer, fn: () => Promise<void>): Promise<void> {
+  const listening = observe(observer);
+  try {
+    await fn();
+  } finally {
+    listening[Symbol.dispose]();
+  }
+}
+
+/** How three waiters leave together, with an observer that aborts the third one's signal at the first event. */
+const emptied: Record<string, (signals: AbortSignal[]) => readonly [Promise<unknown>[], () => void, () => number]> = {
+  "Event.set": (signals) => {
+    const event = new Event();
+    return [signals.map((signal) => event.wait({ signal })), () => event.set(), () => event.waiting];
+  },
+  "SetEvent.delete": (signals) => {
+    const set = new SetEvent([1]);
+    return [signals.map((signal) => set.wait({ signal })), () => set.delete(1), () => set.waiting];
+  },
+  "Barrier.wait": (signals) => {
+    const barrier = new Barrier(4);
+    return [signals.map((signal) => barrier.wait({ signal })), () => void barrier.wait(), () => barrier.waiting];
+  },
+  "Barrier.reset": (signals) => {
+    const barrier = new Barrier(4);
+    return [signals.map((signal) => barrier.wait({ signal })), () => barrier.reset(), () => barrier.waiting];
+  },
+};
+
+for (const [name, setUp] of Object.entries(emptied)) {
+  test(`${name}: an observer that aborts a signal while the queue is emptied finds all of them gone`, async () => {
+    const controllers = [1, 2, 3].map(() => new AbortController());
+    const [waits, empty, waiting] = setUp(controllers.map(({ signal }) => signal));
+    const watched = waits.map((wait) => watch(wait));
+    const act = () => {
+      assert.equal(waiting(), 0);
+      controllers[2]!.abort();
+    };
+    await observed({ grant: act, giveUp: act }, async () => {
+      empty();
+      assert.equal(waiting(), 0);
+      assert.equal(new Set((await states(watched)).split(" ")).size, 1, "all of them ended alike");
+    });
+    assert.equal(waiting(), 0);
+  });
+
+  test(`${name}: the listener of a signal may be the one who empties the queue`, async () => {
+    const controllers = [1, 2, 3].map(() => new AbortController());
+    const [first, middle, last] = controllers;
+    let empty = () => {};
+    middle!.signal.addEventListener("abort", () => empty()); // before the queue listens
+    const [waits, fn, waiting] = setUp([first!.signal, middle!.signal, last!.signal]);
+    empty = fn;
+    const watched = waits.map((wait) => watch(wait));
+    middle!.abort("gone");
+    await flushMicrotasks();
+    assert.deepEqual([watched[1]!.state, watched[1]!.reason], ["rejected", "gone"]);
+    if (!name.startsWith("Barrier.w")) assert.equal(waiting(), 0);
+  });
+}
+
+test("Pool.cancel: an observer that aborts a signal while the queue is emptied: join ends", async () => {
+  const pool = new Pool(1);
+  const controller = new AbortController();
+  const { promise, resolve } = deferred();
+  const calls = [pool.run(() => promise), pool.run(() => {}), pool.run(() => {}, { signal: controller.signal })];
+  const watched = calls.map((call) => watch(call));
+  await flushMicrotasks(); // the first one runs
+  await observed({ giveUp: () => controller.abort() }, async () => {
+    pool.cancel("over");
+    resolve();
+    await pool.join();
+  });
+  assert.equal(await states(watched), "fulfilled rejected rejected");
+  assert.deepEqual(watched.map(({ reason }) => reason), [undefined, "over", "over"]);
+  assert.deepEqual([pool.active, pool.waiting], [0, 0]);
+});
+
+test("Event: an observer that sets it during a wait leaves no promise behind that later waits share", async () => {
+  const event = new Event();
+  await observed({ wait: () => event.set() }, () => event.wait());
+  event.clear();
+  const later = watch(event.wait());
+  assert.equal(await states([later]), "pending");
+  assert.equal(event.waiting, 1);
+  event.set();
+  assert.equal(await states([later]), "fulfilled");
+  assert.equal(event.waiting, 0);
+});
+
+for (const at of ["aborted", "reason", "remove"] as const) {
+  test(`Semaphore: a foreign signal whose "${at}" releases it: granted or cancelled, never both`, async () => {
+    const semaphore = new Semaphore(1);
+    const holder = await semaphore.acquire();
+    const signals = [foreign(), foreign(), foreign()];
+    const watched = signals.map((signal) => watch(semaphore.acquire({ signal })));
+    signals[1]!.acts[at] = () => holder.release();
+    signals[1]!.abort();
+    assert.equal(await states(watched), "fulfilled rejected pending");
+    assert.equal(watched[1]!.reason, "the reason");
+    assert.equal(semaphore.waiting, 1);
+    watched[0]!.value!.release();
+    assert.equal(await states(watched), "fulfilled rejected fulfilled");
+    watched[2]!.value!.release();
+    assert.deepEqual([semaphore.value, semaphore.waiting], [1, 0]);
+    assert.equal(signals[1]!.listeners.size, 0);
+  });
+
+  test(`Lock: a foreign signal that aborted without a notification, and whose "${at}" acts during a release`, async () => {
+    const lock = new Lock();
+    const holder = await lock.acquire();
+    const signals = [foreign(), foreign(), foreign()];
+    const watched = signals.map((signal) => watch(lock.acquire({ signal })));
+    const seen: unknown[] = [];
+    signals[0]!.abort(false);
+    signals[0]!.acts[at] = () => {
+      assert.throws(() => lock.release(), NotHeldError); // it is being released
+      seen.push(lock.tryAcquire());
+      signals[1]!.abort();
+    };
+    holder.release();
+    assert.equal(await states(watched), "rejected rejected fulfilled");
+    assert.deepEqual([seen, lock.locked, lock.waiting], [[undefined], true, 0]);
+    watched[2]!.value!.release();
+    assert.equal(lock.locked, false);
+  });
+}
+
+test("Barrier: a foreign signal whose `aborted` cancels another one as the last party arrives", async () => {
+  const barrier = new Barrier(3);
+  const signals = [foreign(), foreign()];
+  const watched = signals.map((signal) => watch(barrier.wait({ signal })));
+  signals[1]!.acts.aborted = () => signals[0]!.abort();
+  const last = watch(barrier.wait());
+  assert.equal(await states([...watched, last]), "rejected pending pending");
+  assert.equal(barrier.waiting, 2);
+  const late = watch(barrier.wait());
+  assert.equal(await states([...watched, last, late]), "rejected fulfilled fulfilled fulfilled");
+  assert.deepEqual([watched[1]!.value, last.value, late.value], [0, 1, 2]);
+});
+
+test("timeouts of one moment: all have left before an observer hears of the first", async () => {
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const counts: number[] = [];
+  const act = () => {
+    counts.push(lock.waiting);
+    guard.release();
+  };
+  await withFakeTime((time) =>
+    observed({ giveUp: act }, async () => {
+      const watched = [1, 2, 3].map(() => watch(lock.acquire({ timeout: 5 })));
+      time.advance(5);
+      assert.equal(await states(watched), "rejected rejected rejected");
+    })
+  );
+  assert.deepEqual(counts, [0, 0, 0]);
+  assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
+});
+
+/** Tries everything on a guard that another library might do with an object that it is given. */
+function tamper(guard: object): void {
+  assert.deepEqual([Object.keys(guard), Reflect.ownKeys(guard), JSON.stringify(guard)], [[], [], "{}"]);
+  for (const member of ["permits", "resolve", "registration", "next", "waitsFor", "owner"]) {
+    assert.equal(member in guard, false, member);
+    (guard as Record<string, unknown>)[member] = 5;
+  }
+  Object.freeze(guard);
+}
+
+test("guards show no writable state: freezing and writing change nothing", async () => {
+  const semaphore = new Semaphore(1);
+  const permit = await semaphore.acquire();
+  tamper(permit);
+  permit.release();
+  assert.equal(semaphore.value, 1);
+
+  const condition = new Condition();
+  const guard = await condition.acquire();
+  tamper(guard);
+  const waits = watch(condition.wait());
+  await condition.run(() => condition.notify());
+  assert.equal(await states([waits]), "fulfilled");
+  assert.equal(guard.held, true);
+  guard.release();
+
+  const table = new RwLock();
+  const writer = await table.writer.acquire();
+  tamper(writer);
+  writer.release();
+  assert.equal(table.writer.locked, false);
+});

@@ -1,0 +1,29 @@
+/** A process whose task fails: what it does about that is its argument. */
+import process from "node:process";
+import { Pool } from "../../mod.ts";
+
+const pool = new Pool(2, { name: "pages" });
+const fail = (message: string) => pool.createTask(() => Promise.reject(new Error(message)));
+const cases: Record<string, () => Promise<unknown>> = {
+  "not observed": () => fail("page not found"),
+  "caught": async () => {
+    process.on("uncaughtException", (error: Error) => console.log(`caught ${error.message}`));
+    await fail("one");
+    await fail("two");
+  },
+  "joined": async () => {
+    await fail("page not found");
+    await pool.join().catch(() => {});
+  },
+  "read": async () => {
+    const task = await fail("page not found");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await task.result.catch(() => {});
+  },
+  "waits for ever": async () => {
+    await fail("page not found");
+    await pool.createTask(() => new Promise(() => {}));
+    await pool.join();
+  },
+};
+cases[process.argv[2]!]!();
