@@ -4,5 +4,5 @@ import { RedisLock } from "../../lib/redis/mod.ts";
 import { connectNode } from "./_clients.ts";
 
 const { backend } = await connectNode(process.argv[2]!);
-const lease = await new RedisLock(backend, "a", { ttl: 1000 }).acquire();
+const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
 setInterval(() => lease.held, 1000);

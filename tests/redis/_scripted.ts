@@ -23,23 +23,23 @@ export const nothing: Promise<never> = new Promise(() => {});
 function commandOf(keys: string[], args: string[]): Command {
   if (keys.length === 0) return "greet";
   if (keys.length === 1 && args.length === 2) return "verify";
-  if (args.length === keys.length * 4 + 1) return "renew";
-  return args.length > 3 ? "acquire" : "release";
+  if (args[1] === "all" || args[1] === "own") return "renew";
+  return ["", "force", "serve"].includes(args[2]!) ? "release" : "acquire";
 }
 
 /** Replies with the result of `answer`; if that is undefined, as a server does for a free lock. */
 export function scripted(answer: (command: Command, args: string[]) => unknown): Backend {
   const run = async (_: string, keys: string[], args: string[]) => {
     const command = commandOf(keys, args);
-    return await answer(command, args) ?? usual(command, keys);
+    return await answer(command, args) ?? usual(command, args);
   };
   return { evalsha: run, eval: run };
 }
 
-function usual(command: Command, keys: string[]): unknown {
+function usual(command: Command, args: string[]): unknown {
   const time = serverTime();
   if (command === "greet") return time;
   if (command === "verify") return [time, 1e6];
-  if (command === "renew") return [time, ...keys.map(() => 1)];
+  if (command === "renew") return [time, ...Array.from({ length: (args.length - 3) / 4 }, () => 1)];
   return [1, time, command === "acquire" ? time : 0];
 }

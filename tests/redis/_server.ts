@@ -10,6 +10,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { PASSWORD } from "../_secrets.ts";
 import { findServer } from "./_find_server.ts";
 import { Wire } from "./_wire.ts";
 
@@ -45,14 +46,20 @@ export class Server implements AsyncDisposable {
     return server;
   }
 
+  /** With the password, so that it would show in a message or log that prints the client's options or commands. */
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
+    return this.urlAs("tests");
+  }
+
+  urlAs(user: string): string {
+    return `redis://${user}:${PASSWORD}@127.0.0.1:${this.port}`;
   }
 
   async start(): Promise<void> {
     const path = findServer();
     if (path === undefined) throw new Error("no Redis server here: run tests/redis/ensure_server.ts first");
     const args = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder, "--save", ""];
+    args.push("--user", "tests", "on", `>${PASSWORD}`, "~*", "&*", "+@all");
     const child = spawn(path, [...args, ...this.#args], { stdio: "ignore" });
     this.#child = child;
     this.#exited = new Promise((resolve) => child.once("exit", () => resolve()));

@@ -1,8 +1,9 @@
 /** acquireAll over Redis, and over both sides at once. */
 import assert from "node:assert/strict";
 import { acquireAll, Lock, TimeoutError } from "../../mod.ts";
-import { RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { states, watch } from "../_tools.ts";
+import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { flushMicrotasks, states, watch, withFakeTime } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 
 redisTest("acquireAll: local and remote resources together, in the list's order", async ({ backend }) => {
@@ -74,3 +75,36 @@ redisTest("acquireAll: rejects a resource that is listed twice, also through two
   const [lock, prefixed] = [new RedisLock(backend, "a"), new RedisLock(backend, "a", { prefix: "other:" })];
   await (await acquireAll([lock, prefixed, new RedisSemaphore(backend, "a", 2)])).release();
 });
+
+test("acquireAll: the group's signal aborts with the reason of the first lease that is lost", () =>
+  withFakeTime(async (time) => {
+    const keys = new RedisKeyedMutex(memoryBackend(), { ttl: 60_000 });
+    const list = () => [new Lock(), keys.at("a"), keys.at("b"), keys.at("c")] as const;
+    const group = await acquireAll(list());
+    const { signal } = group;
+    assert.equal(signal, group.signal);
+    assert.equal(signal.aborted, false);
+    await time.pass(300);
+    await keys.forceRelease("b");
+    await flushMicrotasks();
+    await time.pass(10);
+    const { guards } = group;
+    assert.deepEqual([signal.aborted, group.held], [true, false]);
+    assert.equal(signal.reason, guards[2].signal.reason);
+    await keys.forceRelease("a");
+    await time.pass(10);
+    assert.notEqual(signal.reason, guards[1].signal.reason);
+    await group.release();
+    const late = await acquireAll(list());
+    await time.pass(300);
+    await keys.forceRelease("c");
+    await time.pass(10);
+    assert.equal(late.signal.reason, late.guards[3].signal.reason); // asked for after the loss
+    await late.release();
+    const kept = await acquireAll(list());
+    const keptSignal = kept.signal;
+    await kept.release();
+    await time.pass(10);
+    assert.equal(keptSignal.aborted, false);
+    assert.equal((await acquireAll([new Lock()])).signal.aborted, false);
+  }));

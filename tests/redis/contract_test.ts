@@ -1,16 +1,21 @@
-/** The contract of every resource that can be held, across machines, for every class and every client. */
+/**
+ * The contract of every resource that can be held, across machines, for every class and every client, and in memory, where
+ * it needs no server and no time.
+ */
 import {
   type Acquirable,
   type Backend,
   type Inspection,
   type Lease,
+  memoryBackend,
   RedisKeyedMutex,
   RedisLock,
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { contractSuite } from "../contract_suite.ts";
-import { type Client, clients, until } from "./_clients.ts";
+import { RunningTime } from "../_tools.ts";
+import { type Client, clients, type Connected, until } from "./_clients.ts";
 import { Server } from "./_server.ts";
 
 interface Remote {
@@ -18,26 +23,31 @@ interface Remote {
   inspect(): Promise<Inspection>;
 }
 
-function suite(name: string, client: Client, make: (backend: Backend) => Remote, hasPlace = true): void {
+type Make = (backend: Backend) => Remote;
+
+function suite(name: string, connect: () => Promise<Connected>, make: Make, hasPlace = true): void {
   contractSuite<Lease>({
     name,
     hasPlace,
     make: async () => {
-      const server = await Server.start();
-      const { backend, close } = await client.connect(server.url);
+      const { backend, close } = await connect();
       const { held, inspect } = make(backend);
-      return {
-        lock: held,
-        waiting: async () => (await inspect()).waiters.length,
-        close: async () => {
-          await close();
-          await server[Symbol.asyncDispose]();
-        },
-      };
+      return { lock: held, waiting: async () => (await inspect()).waiters.length, close };
     },
     short: 300,
     untilQueued: (body, count) => until(async () => await body.waiting() === count),
   });
+}
+
+async function withServer(client: Client): Promise<Connected> {
+  const server = await Server.start();
+  const { backend, close } = await client.connect(server.url);
+  return { backend, close: () => close().then(() => server[Symbol.asyncDispose]()) };
+}
+
+function inMemory(): Promise<Connected> {
+  const time = new RunningTime();
+  return Promise.resolve({ backend: memoryBackend(), close: () => Promise.resolve(time.restore()) });
 }
 
 function oneKey(backend: Backend): Remote {
@@ -72,9 +82,14 @@ function lock(backend: Backend): Remote {
   return { held, inspect: () => held.inspect() };
 }
 
-for (const client of clients) suite(`RedisLock, ${client.name}`, client, lock);
+const bodies: readonly (readonly [name: string, make: Make, hasPlace?: boolean])[] = [
+  ["RedisLock", lock],
+  ["RedisKeyedMutex", oneKey, false],
+  ["RedisKeyedMutex.at", at],
+  ["RedisSemaphore of 1", semaphore],
+  ["RedisRwLock's writer", writer],
+];
+for (const client of clients) suite(`RedisLock, ${client.name}`, () => withServer(client), lock);
 const [first] = clients;
-suite("RedisKeyedMutex", first!, oneKey, false);
-suite("RedisKeyedMutex.at", first!, at);
-suite("RedisSemaphore of 1", first!, semaphore);
-suite("RedisRwLock's writer", first!, writer);
+for (const [name, make, hasPlace] of bodies.slice(1)) suite(name, () => withServer(first!), make, hasPlace);
+for (const [name, make, hasPlace] of bodies) suite(`${name} in memory`, inMemory, make, hasPlace);

@@ -14,6 +14,14 @@ const expected: Record<string, string[]> = {
     "another caller releases it: false, the holder does: true",
     "after a crash it is free again by itself: true",
   ],
+  hand_over: [
+    "the worker has the scheduler's token: true",
+    "the scheduler still holds: false",
+    "the next job can start: true",
+  ],
+  one_leader: ["the leader was killed, and the other one leads: true"],
+  cron_once: ["3 machines, 1 run, 1 machine that ran it", "a minute later it runs again: true"],
+  crawl_rate: ["3 crawlers, 30 pages", "no quicker than the limit: true"],
   crawl_roles: [
     "roles: lists details details details comments comments",
     "one on details was killed, and a new one took its place: true",
@@ -85,8 +93,10 @@ test("demo:redis hands over after the holder was killed", async () => {
   assert.equal(out.includes("\x1b"), false);
 });
 
-test("demo:redis without a server prints one line that names the package", async () => {
-  const { code, err } = await run("demo/redis.ts", { REDIS_SERVER: "no-such-redis-server" });
-  assert.equal(code, 1);
-  assert.match(err, /^Cannot start redis-server: .+\n$/);
+test("demo:redis without a server says so, and runs in memory", async () => {
+  const { code, out, err } = await run("demo/redis.ts", { REDIS_SERVER: "no-such-redis-server" });
+  assert.equal(code, 0, err);
+  assert.match(out, /^Cannot start redis-server: .+\n.*memoryBackend\(\), which excludes nothing outside/);
+  assert.match(out, /call \d +killed/);
+  assert.match(out, /The holder was killed; \d+ ms later the next one held/);
 });

@@ -39,7 +39,7 @@ redisTest(
       assert.equal(more.length, 0);
       assert.deepEqual(
         [holder!.id, holder!.process, holder!.owner, holder!.fencingToken, holder!.permits],
-        [lease.id, lease.id.slice(0, 13), "checkout 7", lease.fencingToken, permits],
+        [lease.id, lease.id.slice(0, 8), "checkout 7", lease.fencingToken, permits],
       );
       assert.ok(holder!.since >= Math.floor(before) && holder!.since <= between, `${holder!.since}`);
       assert.ok(holder!.expiresIn > 50_000 && holder!.expiresIn <= 60_000);

@@ -12,15 +12,15 @@ redisTest("calls with equal arguments take turns across processes", async ({ bac
     await new Promise((resolve) => setTimeout(resolve, 2));
     inside--;
   }
-  const here = lockOnArguments(new RedisKeyedMutex(backend), [0])(withdraw);
-  const there = lockOnArguments(new RedisKeyedMutex(await connect()), [0])(withdraw);
+  const here = lockOnArguments(new RedisKeyedMutex(backend), [0], { name: "withdraw" })(withdraw);
+  const there = lockOnArguments(new RedisKeyedMutex(await connect()), [0], { name: "withdraw" })(withdraw);
   await Promise.all([here("a:b", 1), there("a:b", 2), here("a:b", 3), there("a:b", 4)]);
   assert.equal(most, 1);
   await Promise.all([here("a", 1), there("b", 2)]);
 });
 
 redisTest(
-  "as a decorator, the class and the method are the identity on every machine",
+  "as a decorator, the name is the identity on every machine",
   async ({ backend, connect }) => {
     let inside = 0, most = 0;
     let meeting = () => nextTurn();
@@ -35,7 +35,7 @@ redisTest(
         declare pay: typeof pay;
       }
       const context = { kind: "method", name: "pay", static: false } as ClassMethodDecoratorContext<Bank, typeof pay>;
-      Bank.prototype.pay = lockOnArguments(mutex, [0])(pay, context as never);
+      Bank.prototype.pay = lockOnArguments(mutex, [0], { name: "Bank.pay" })(pay, context as never);
       return new Bank();
     };
     const [here, there] = [new RedisKeyedMutex(backend), new RedisKeyedMutex(await connect())].map(program);

@@ -53,7 +53,7 @@ redisTest("verify checks with the server and extends nothing", async ({ server, 
 });
 
 redisTest("verify rejects while Redis does not reply, and the lease goes on", async ({ server, backend }) => {
-  const lease = await new RedisLock(backend, "a", { ttl: 2000 }).acquire();
+  const lease = await new RedisLock(backend, "a", { ttl: 6000 }).acquire();
   server.pause();
   await assert.rejects(
     lease.verify(),
@@ -66,7 +66,7 @@ redisTest("verify rejects while Redis does not reply, and the lease goes on", as
 
 /** The same backend with a callback after each release. */
 function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise<unknown>): Backend {
-  const isRelease = (keys: string[], args: string[]) => keys.length >= 3 && args.length === 3;
+  const isRelease = (keys: string[], args: string[]) => keys.length >= 3 && args.length === 4;
   return {
     ...backend,
     evalsha: (sha, keys, args) => {
@@ -84,7 +84,7 @@ redisTest("release is true when its reply is late", async ({ backend }) => {
     await new Promise<void>((resolve) => held.push(resolve));
     return value;
   });
-  for (const [name, body] of Object.entries(bodies(late, { ttl: 600 }))) {
+  for (const [name, body] of Object.entries(bodies(late, { ttl: 5000 }))) {
     const lease = await body.acquire();
     const second = body.acquire({ timeout: 10_000 });
     const released = watch(lease.release());

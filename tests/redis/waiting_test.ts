@@ -33,9 +33,9 @@ eachClient(
 );
 
 redisTest("without push, waiters use heartbeats", async ({ backend }) => {
-  const lock = new RedisLock(backend, "a", { ttl: 600 });
+  const lock = new RedisLock(backend, "a", { ttl: 3000 });
   const first = await lock.acquire();
-  const second = lock.acquire({ timeout: 10_000 });
+  const second = lock.acquire({ timeout: 60_000 });
   await until(async () => (await lock.inspect()).waiters.length === 1);
   await first.release();
   const lease = await second;
@@ -56,7 +56,7 @@ for (
     const order: number[] = [];
     const waiters: Promise<unknown>[] = [];
     for (let i = 0; i < 3; i++) {
-      waiters.push(lock.run(() => void order.push(i), { timeout: 20_000 }));
+      waiters.push(lock.run(() => void order.push(i), { timeout: 60_000 }));
       await until(async () => (await lock.inspect()).waiters.length === i + 1);
     }
     await server.send(...disaster);
@@ -69,7 +69,7 @@ for (
 }
 
 redisTest("waiters survive a flush, one at a time", async ({ server, backend }) => {
-  const lock = new RedisLock(backend, "a", { ttl: 600 });
+  const lock = new RedisLock(backend, "a", { ttl: 3000 });
   const first = await lock.acquire();
   let last = first.fencingToken, inside = 0;
   const waiters = [0, 1, 2].map(() =>
@@ -78,7 +78,7 @@ redisTest("waiters survive a flush, one at a time", async ({ server, backend }) 
       assert.ok(lease.fencingToken > last);
       last = lease.fencingToken;
       inside--;
-    }, { timeout: 20_000 })
+    }, { timeout: 60_000 })
   );
   await until(async () => (await lock.inspect()).waiters.length === 3);
   await server.send("FLUSHALL");
@@ -87,12 +87,12 @@ redisTest("waiters survive a flush, one at a time", async ({ server, backend }) 
 });
 
 redisTest("a killed holder and a killed waiter are passed over", async ({ server, backend }) => {
-  const lock = new RedisLock(backend, "a", { ttl: 1000 });
+  const lock = new RedisLock(backend, "a", { ttl: 3000 });
   const holder = otherProcess(server.url);
   await until(async () => (await lock.inspect()).holders.length === 1);
   const waiter = otherProcess(server.url);
   await until(async () => (await lock.inspect()).waiters.length === 1);
-  const ours = lock.acquire({ timeout: 20_000 });
+  const ours = lock.acquire({ timeout: 60_000 });
   await until(async () => (await lock.inspect()).waiters.length === 2);
   await waiter.kill();
   await holder.kill();
@@ -208,10 +208,10 @@ redisTest("a caller without the right to publish can still release", async ({ se
   const lock = new RedisLock(backend, "a", { ttl: 3000 });
   const first = await lock.acquire();
   const second = lock.acquire();
-  // Queued, with the NotifyMode "p" (push).
+  // Queued, with the NotifyMode "c" (push).
   await until(async () => {
     const id = (await lock.inspect()).waiters[0]?.id;
-    return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === "p";
+    return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === "c";
   });
   await server.send("ACL", "SETUSER", "default", "-publish");
   assert.equal(await first.release(), true);

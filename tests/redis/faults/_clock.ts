@@ -5,23 +5,29 @@
 import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Server } from "../_server.ts";
 
-const KEY = "test:clock";
+/** The key of the seconds by which the clock is ahead. */
+export const CLOCK = "test:clock";
 const READS = "local time = call('TIME')\n";
-const SHIFTS = `time[1] = string.format('%.0f', time[1] + (call('GET', '${KEY}') or 0))\n`;
 
-/** Runs scripts with the clock that {@linkcode setClock} sets. */
-export function byClock(backend: Backend): Backend {
+/** Runs scripts with a clock that is ahead by this many seconds, an expression of Lua. */
+export function aheadBy(backend: Backend, seconds: (keys: readonly string[]) => string): Backend {
   return {
     ...backend,
     evalsha: () => Promise.reject(new Error("NOSCRIPT")),
     eval: (source, keys, args) => {
       if (!source.includes(READS)) throw new Error("a script that reads the time in another way");
-      return backend.eval(source.replace(READS, READS + SHIFTS), keys, args);
+      const shifts = `time[1] = string.format('%.0f', time[1] + (${seconds(keys)}))\n`;
+      return backend.eval(source.replace(READS, READS + shifts), keys, args);
     },
   };
 }
 
+/** Runs scripts with the clock that {@linkcode setClock} sets. */
+export function byClock(backend: Backend): Backend {
+  return aheadBy(backend, () => `call('GET', '${CLOCK}') or 0`);
+}
+
 /** Sets the server's clock to this number of seconds ahead of the machine's; negative values are behind. */
 export async function setClock(server: Server, seconds: number): Promise<void> {
-  await server.send("SET", KEY, seconds);
+  await server.send("SET", CLOCK, seconds);
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Random } from "../../_tools.ts";
 import { type Connected, connectNode } from "../_clients.ts";
 import { Server } from "../_server.ts";
+import { INTERVAL, LIMIT } from "./_permits.ts";
 import { FaultProxy } from "./_proxy.ts";
 import { type Figures, Resource } from "./_resource.ts";
 import type { Kind, Orders } from "./_worker.ts";
@@ -182,7 +183,7 @@ export async function runScenario(scenario: Scenario, random: Random): Promise<V
     await server[Symbol.asyncDispose]();
   }
   const { figures, recovery, violations } = harness;
-  violations.push(...figures.notes);
+  violations.push(...figures.notes, ...tooMany(figures.starts, scenario.lossy ? 2 * LIMIT : LIMIT));
   if (!scenario.lossy) {
     violations.push(...figures.overlaps.map((overlap) => `overlap: ${overlap}`));
     if (figures.stale > 0 && !scenario.expiring) {
@@ -190,4 +191,13 @@ export async function runScenario(scenario: Scenario, random: Random): Promise<V
     }
   }
   return { ...figures, name: scenario.name, violations, recovery, seconds: (performance.now() - start) / 1000 };
+}
+
+/** Starts above the limit in a window, by the server's turns. Lost data may allow one window more. */
+function tooMany(starts: readonly number[], limit: number): string[] {
+  const sorted = starts.toSorted((a, b) => a - b);
+  return sorted.flatMap((at, i) => {
+    const apart = i < limit ? Infinity : (at - sorted[i - limit]!) / 1000;
+    return apart >= INTERVAL - 0.01 ? [] : [`${limit + 1} starts within ${apart} ms`];
+  });
 }

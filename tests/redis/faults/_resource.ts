@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 
 /** A report of a worker. Times are durations in milliseconds, so that no clock has to be right. */
 export interface Message {
-  readonly say: "enter" | "write" | "leave" | "note";
+  readonly say: "enter" | "write" | "leave" | "note" | "start";
   readonly name: string;
   readonly worker: string;
   readonly fence: number;
@@ -21,6 +21,8 @@ export interface Message {
   readonly waited: number;
   /** The text of a complaint. */
   readonly text?: string;
+  /** The turn of a start, by the server's clock in µs. */
+  readonly at?: number;
 }
 
 interface Inside {
@@ -43,6 +45,8 @@ export interface Figures {
   overlaps: string[];
   /** The complaints of workers. */
   notes: string[];
+  /** Turns of the starts within the rate limit, by the server's clock in µs. */
+  starts: number[];
 }
 
 export class Resource implements AsyncDisposable {
@@ -52,7 +56,7 @@ export class Resource implements AsyncDisposable {
   readonly #room: number;
   /** The time of the latest entry. */
   lastEntry = 0;
-  readonly figures: Figures = { acquisitions: 0, longestWait: 0, stale: 0, overlaps: [], notes: [] };
+  readonly figures: Figures = { acquisitions: 0, longestWait: 0, stale: 0, overlaps: [], notes: [], starts: [] };
 
   /** @param room The most weight that may be inside at once. */
   constructor(room: number) {
@@ -78,6 +82,11 @@ export class Resource implements AsyncDisposable {
   /** Whether a write is accepted; true for all else. */
   hear(message: Message): boolean {
     const { name, worker, fence, text } = message;
+    if (message.say === "start") {
+      this.figures.starts.push(message.at!);
+      this.#entered(message);
+      return true;
+    }
     if (message.say === "note") {
       this.figures.notes.push(`${worker}: ${text}`);
       return true;
@@ -99,7 +108,7 @@ export class Resource implements AsyncDisposable {
   }
 
   #enter({ inside }: Place, message: Message): void {
-    const { name, worker, fence, weight, waited } = message;
+    const { name, worker, fence, weight } = message;
     const now = performance.now();
     const good_ = [...inside].filter(([, { until }]) => until > now);
     const taken = good_.reduce((sum, [, one]) => sum + one.weight, 0);
@@ -109,9 +118,13 @@ export class Resource implements AsyncDisposable {
       );
     }
     inside.set(worker, { weight, fence, until: endOf(message) });
+    this.#entered(message);
+  }
+
+  #entered({ waited }: Message): void {
     this.figures.acquisitions++;
     this.figures.longestWait = Math.max(this.figures.longestWait, waited);
-    this.lastEntry = now;
+    this.lastEntry = performance.now();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

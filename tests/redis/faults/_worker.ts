@@ -11,6 +11,7 @@ import {
   LeaseLostError,
   RedisKeyedMutex,
   RedisLock,
+  RedisRateLimiter,
   RedisRwLock,
   RedisSemaphore,
   TimeoutError,
@@ -18,8 +19,9 @@ import {
 } from "../../../lib/redis/mod.ts";
 import { connectNode } from "../_clients.ts";
 import { byClock } from "./_clock.ts";
-import { PERMITS } from "./_permits.ts";
+import { INTERVAL, LIMIT, PERMITS } from "./_permits.ts";
 import type { Message } from "./_resource.ts";
+import { Turns } from "./_turns.ts";
 
 /** The settings of a worker. */
 export interface Orders {
@@ -42,7 +44,7 @@ export interface Orders {
   readonly keys: number;
 }
 
-export type Kind = "lock" | "semaphore" | "keyed" | "reader" | "writer" | "planted";
+export type Kind = "lock" | "semaphore" | "keyed" | "reader" | "writer" | "planted" | "adopted" | "starter";
 
 const orders = JSON.parse(process.argv[2]!) as Orders;
 const { ttl, hold, timeout, worker } = orders;
@@ -63,13 +65,22 @@ const complaints: string[] = [];
 process.on("unhandledRejection", (error) => complaints.push(`unhandled rejection: ${error}`));
 
 const { backend: real, close } = await connectNode(orders.url);
-const backend = orders.clock ? byClock(real) : real;
+const turns = new Turns();
+const timed = orders.clock ? byClock(real) : real;
+const backend = orders.kind === "starter" ? turns.watch(timed) : timed;
 const options = { ttl, retention: RETENTION };
 const keyed = new RedisKeyedMutex(backend, options);
 const rw = new RedisRwLock(backend, "shared", options);
 const lock = new RedisLock(backend, "shared", options);
 const semaphore = new RedisSemaphore(backend, "shared", PERMITS, options);
+const limiter = new RedisRateLimiter(backend, "shared", LIMIT, INTERVAL);
+const other = orders.kind === "adopted" ? await secondLock() : undefined;
 let turn = 0;
+
+async function secondLock() {
+  const { backend, close } = await connectNode(orders.url);
+  return { lock: new RedisLock(backend, "shared", options), close };
+}
 
 /** Whether this process was running without a pause lately: neither stopped nor blocked. */
 function awake(): boolean {
@@ -92,14 +103,43 @@ async function planted(): Promise<Lease> {
   return { ...lease, expiresAt: Date.now() + ttl, release } as unknown as Lease;
 }
 
-const acquire: Record<Kind, (options: WaitOptions) => Promise<Lease>> = {
+/** A hold that another connection takes over at once; the lease before it is lost. */
+async function adopted(options: WaitOptions): Promise<Lease> {
+  const lease = await lock.acquire(options);
+  const taken = await other!.lock.adopt(lease.id);
+  const released = await lease.release().catch(() => false);
+  if (taken === undefined) throw new TimeoutError("it was lost before");
+  if (released) complaints.push("released a hold that was handed over");
+  if (taken.fencingToken !== lease.fencingToken) complaints.push("a hold that was handed over has another token");
+  return taken;
+}
+
+const acquire: Record<Exclude<Kind, "starter">, (options: WaitOptions) => Promise<Lease>> = {
   lock: (options) => lock.acquire(options),
   semaphore: (options) => semaphore.acquire(options),
   keyed: (options) => keyed.acquire(`key ${turn++ % orders.keys}`, options),
   reader: (options) => rw.reader.acquire(options),
   writer: (options) => rw.writer.acquire(options),
   planted,
+  adopted,
 };
+
+/** One start within the rate limit; some callers give up early. */
+async function startOnce(): Promise<void> {
+  const begun = performance.now();
+  const patience = Math.random() < 0.3 ? 20 + Math.floor(Math.random() * INTERVAL) : timeout;
+  const options = Math.random() < 0.5 ? { timeout: patience } : { signal: AbortSignal.timeout(patience) };
+  try {
+    await limiter.acquire(options);
+  } catch (error) {
+    const name = (error as Error).name;
+    if (name !== "TimeoutError" && name !== "RedisError") complaints.push(`acquire: ${error}`);
+    const late = performance.now() - begun - patience;
+    if (late > 1000 && awake()) complaints.push(`an acquire settled ${late} ms after its time`);
+    return name === "TimeoutError" ? undefined : await sleep(20);
+  }
+  await report({ say: "start", name: "shared", at: turns.take(), waited: performance.now() - begun });
+}
 
 /** The resource that it enters: one for each key. */
 function place(): string {
@@ -110,6 +150,7 @@ async function visit(): Promise<void> {
   const start = performance.now();
   let lease: Lease;
   try {
+    if (orders.kind === "starter") return await startOnce();
     lease = await acquire[orders.kind]({ timeout });
   } catch (error) {
     const late = performance.now() - start - timeout;
@@ -164,4 +205,5 @@ console.log("ready");
 while (!over) await visit();
 for (const text of complaints) await report({ say: "note", text });
 await close();
+await other?.close();
 socket.end();

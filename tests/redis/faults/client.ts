@@ -88,6 +88,21 @@ export const client: readonly Scenario[] = [
     },
   },
   {
+    name: "holds handed over: processes killed, connections cut, answers lost",
+    run: async (harness) => {
+      const victims = await harness.workers(3, "adopted", { hold: 20 });
+      await harness.workers(2, "lock", { hold: 5 });
+      for (const victim of victims) {
+        await harness.entries(5);
+        harness.proxy.cutNext("after");
+        await harness.entries(5);
+        harness.proxy.cut("all");
+        signal(victim, "SIGKILL");
+      }
+      await harness.recover();
+    },
+  },
+  {
     name: "semaphore: holders killed, connections cut",
     room: PERMITS,
     run: async (harness) => {

@@ -21,6 +21,7 @@ import { freePort, Server } from "../_server.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 import { History } from "./_history.ts";
 import { FaultProxy } from "./_proxy.ts";
+import type { Kind } from "./_worker.ts";
 import { Wire } from "../_wire.ts";
 
 const OPTIONS = { ttl: 3 * TTL, retention: 1000 };
@@ -102,9 +103,13 @@ async function stuckSubscribers(harness: Harness, make: (backend: Backend) => Ac
 }
 
 /** Workers go on while servers take over from each other, by FAILOVER and by a kill. */
-async function workersThrough(harness: Harness, fail: (replica: Server) => Promise<void>): Promise<void> {
+export async function workersThrough(
+  harness: Harness,
+  kind: Kind,
+  fail: (replica: Server) => Promise<void>,
+): Promise<void> {
   await withReplica(harness, async (replica) => {
-    await harness.workers(4, "lock");
+    await harness.workers(4, kind);
     await harness.entries(20);
     await fail(replica);
     await harness.recover(20);
@@ -161,7 +166,7 @@ export const failover: readonly Scenario[] = [
     name: "FAILOVER to a replica behind the same address",
     lossy: true,
     run: (harness) =>
-      workersThrough(harness, async (replica) => {
+      workersThrough(harness, "lock", async (replica) => {
         await harness.server.send("FAILOVER", "TO", "127.0.0.1", replica.port, "TIMEOUT", 2000);
         await until(async () => /role:master/.test(String(await replica.send("INFO", "replication"))));
         harness.proxy.redirect(replica.port);
@@ -173,7 +178,7 @@ export const failover: readonly Scenario[] = [
     name: "the primary is killed, its replica takes over",
     lossy: true, // the last writes may be missing
     run: (harness) =>
-      workersThrough(harness, async (replica) => {
+      workersThrough(harness, "lock", async (replica) => {
         await harness.server.kill();
         await replica.send("REPLICAOF", "NO", "ONE");
         harness.proxy.redirect(replica.port);

@@ -71,7 +71,10 @@ const faults: readonly Fault[] = [
   },
 ];
 
-const kinds: readonly (readonly Kind[])[] = [["lock"], ["keyed"], ["semaphore"], ["reader", "writer"]];
+const kinds: readonly (readonly Kind[])[] = [["lock"], ["keyed"], ["semaphore"], ["reader", "writer"], [
+  "adopted",
+  "lock",
+], ["starter"]];
 
 /** How many kinds of rounds there are. */
 export const KINDS: number = kinds.length;

@@ -5,6 +5,7 @@ import { data } from "./data.ts";
 import { failover } from "./failover.ts";
 import { leases } from "./leases.ts";
 import { network } from "./network.ts";
+import { rate } from "./rate.ts";
 import { races } from "./races.ts";
 import { server } from "./server.ts";
 import { waiting } from "./waiters.ts";
@@ -16,6 +17,7 @@ export const scenarios: readonly Scenario[] = [
   ...data,
   ...client,
   ...races,
+  ...rate,
   ...failover,
   ...waiting,
   ...leases,

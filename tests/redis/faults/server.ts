@@ -1,5 +1,6 @@
 /** Faults of the server. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { PASSWORD } from "../../_secrets.ts";
 import { setClock } from "./_clock.ts";
 import { type Harness, type Scenario, TTL, WRITES } from "./_harness.ts";
 
@@ -79,7 +80,7 @@ export const server: readonly Scenario[] = [
     run: async (harness) => {
       await harness.workers(3, "lock");
       await harness.entries(10);
-      await harness.server.send("CONFIG", "SET", "requirepass", "secret");
+      await harness.server.send("CONFIG", "SET", "requirepass", PASSWORD);
       await harness.server.send("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
       await sleep(2 * TTL);
       await harness.server.send("CONFIG", "SET", "requirepass", "");

@@ -5,15 +5,18 @@
  * lossy failover do not count; a token belongs to one client and is larger than all before; no live waiter that can be
  * reached is passed over; the weight in use is that of the holders. After each sequence, a fair run without faults grants every live waiter.
  */
-import type { Family } from "../../../lib/redis/internal/resource_spec.ts";
-import { CHANNEL } from "../../../lib/redis/scripts/script.ts";
+import type { Family } from "../../../lib/redis/store/redis_store.ts";
+import { channelsOf, PROCESS_LENGTH } from "../../../lib/redis/scripts/script.ts";
 import { evaluate } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
+const CHANNELS = channelsOf("interlock:");
 const TTL = 3000;
 const RETENTION = 1000;
 const PAUSE = 1600;
-const KEYS = ["state", "state:queue", "state:waiters", "state:leases"];
+const keysOfKind = (kind: string) =>
+  ["", ":queue", ":waiters", ":leases"].map((end) => `interlock:${kind}:2:{a}${end}`);
+const KEYS = { m: keysOfKind("lock").slice(0, 3), w: keysOfKind("semaphore") };
 
 interface Client {
   readonly id: string;
@@ -35,6 +38,8 @@ export interface Model {
   readonly weights: readonly number[];
   readonly depth: number;
   readonly faults: number;
+  /** Whether clients take over the holds of others with the same weight. */
+  readonly adopts?: boolean;
   /** Whether the server fails over. */
   readonly failover?: boolean;
   /** The retention of each client, in ms. */
@@ -78,9 +83,9 @@ class World {
   /** Runs a script, delivers or loses its messages, and checks what it did. */
   #run(script: "acquire" | "release", client: Client, args: string[], pushLost: boolean): number[] {
     const { family } = this.model;
-    const before = [...this.redis.members(KEYS[1]!)].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
-    const records = new Map(this.redis.members(KEYS[2]!));
-    const keys = family.code === "m" ? KEYS.slice(0, 3) : KEYS;
+    const keys = KEYS[family.code];
+    const before = [...this.redis.members(keys[1]!)].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
+    const records = new Map(this.redis.members(keys[2]!));
     if (this.model.failover) this.before = this.redis.clone();
     const answer = evaluate(this.redis, family[script], keys, args);
     const granted = new Map<string, number>();
@@ -102,7 +107,7 @@ class World {
 
   /** The weight in use is that of the holders. Without holders it counts for nothing. */
   #weighed(): void {
-    const [state, leases] = [this.redis.members(KEYS[0]!), this.redis.members(KEYS[3]!)];
+    const [state, leases] = [this.redis.members(KEYS.w[0]!), this.redis.members(KEYS.w[3]!)];
     if (leases.size === 0) return;
     const sum = [...leases.keys()].reduce((sum, id) => sum + parseInt(state.get(`h${id}`)?.slice(32) ?? "0"), 0);
     this.assert(Number(state.get("n")) === sum, `${state.get("n")} in use, of holders ${sum}`);
@@ -142,9 +147,9 @@ class World {
   }
 
   ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
-    const mode = client.subscribed ? "p" : "h";
+    const mode = client.subscribed ? "c" : "h";
     const { family, limit } = this.model;
-    const args = [client.id, TTL, TTL + client.retention, 0, mode, client.place, ""].map(String);
+    const args = [client.id, TTL, TTL + client.retention, 0, mode, client.place, CHANNELS, ""].map(String);
     if (family.code === "w") args.push(String(client.weight), String(limit));
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
@@ -165,8 +170,33 @@ class World {
 
   release(client: Client, { pushLost = false, answerLost = false } = {}): void {
     client.phase = "releasing"; // from here on it trusts no hold and sends no acquire
-    this.#run("release", client, [client.id, String(client.retention), ""], pushLost);
+    this.#run("release", client, [client.id, String(client.retention), "", CHANNELS], pushLost);
     if (!answerLost) client.phase = "done"; // else it releases again
+  }
+
+  /** An idle client takes over a hold, whose first holder releases it some time later. */
+  adopt(client: Client, from: Client, { answerLost = false, twice = false } = {}): void {
+    const { family } = this.model;
+    const latest = this.redis.now + 1_000_000;
+    const args = [client.id, from.id, TTL, client.retention, latest, "", from.weight, CHANNELS].map(String);
+    const sentAt = this.redis.now;
+    const known = from.until > this.redis.now && from.epoch === this.epoch;
+    if (this.model.failover) this.before = this.redis.clone();
+    for (let runs = twice ? 2 : 1; runs > 0; runs--) {
+      const [code, fence = 0] = evaluate(this.redis, family.adopt, KEYS[family.code], args);
+      this.redis.published.splice(0);
+      this.#weighed();
+      this.assert(code === Number(known), `${client.id} adopts ${from.id}: ${code}`);
+      if (code !== 1) continue;
+      this.assert(
+        [from.id, client.id].includes(this.tokens.get(fence) ?? ""),
+        `${fence} is not the token of ${from.id}`,
+      );
+      this.tokens.set(fence, client.id);
+      from.phase = "releasing"; // when it finds out it is lost
+      if (answerLost) client.phase = "releasing";
+      else this.#hold(client, sentAt + TTL * 1000);
+    }
   }
 
   #failOverWithoutLastWrite(): void {
@@ -211,7 +241,10 @@ class World {
           yield [`${i} releases${name}`, Number(fault !== ""), on((world, client) => world.release(client, how))];
         }
       }
-      if (phase === "idle") continue;
+      if (phase === "idle") {
+        if (this.model.adopts) yield* this.#adoptions(i);
+        continue;
+      }
       yield [`${i} stops`, 1, on((_, client) => client.phase = "dead")];
       yield [
         `${i} is killed`,
@@ -227,6 +260,20 @@ class World {
       }
     }
   }
+
+  *#adoptions(i: number): Iterable<[name: string, faults: number, step: (world: World) => void]> {
+    for (const [j, { phase, weight }] of this.clients.entries()) {
+      if (phase !== "holding" || weight !== this.clients[i]!.weight) continue;
+      for (const fault of ["", "answerLost", "twice"]) {
+        const how = fault === "" ? {} : { [fault]: true };
+        yield [
+          `${i} adopts ${j} ${fault}`,
+          Number(fault !== ""),
+          (world) => world.adopt(world.clients[i]!, world.clients[j]!, how),
+        ];
+      }
+    }
+  }
 }
 
 function newClient(weight: number, index: number, retention = RETENTION): Client {
@@ -235,7 +282,7 @@ function newClient(weight: number, index: number, retention = RETENTION): Client
 }
 
 function channelOf(id: string): string {
-  return CHANNEL + id.slice(0, 13);
+  return CHANNELS + id.slice(0, PROCESS_LENGTH);
 }
 
 /** Explores everything. Throws at the first violation, with the steps that lead to it; returns the number of states. */

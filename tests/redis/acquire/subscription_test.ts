@@ -1,9 +1,10 @@
 /** The one subscription of a client: the waiters that are reachable by push, and the time while its connection is down. */
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
-import type { Listener } from "../../../lib/redis/internal/listeners.ts";
-import type { Subscription } from "../../../lib/redis/internal/subscription.ts";
-import { RedisConnection } from "../../../lib/redis/internal/connection.ts";
+import type { Listener } from "../../../lib/redis/acquire/listeners.ts";
+import type { Subscription } from "../../../lib/redis/acquire/subscription.ts";
+import { Client } from "../../../lib/redis/client.ts";
+import { RedisStore } from "../../../lib/redis/store/redis_store.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
 
@@ -71,7 +72,7 @@ function pushTest(
   test(name, () =>
     withFakeTime(async (time) => {
       const paper = new Paper();
-      const { subscription: push } = new RedisConnection(paper);
+      const { subscription: push } = new Client(new RedisStore(paper), "interlock:");
       await fn(push, paper, (ms) => time.advance(ms));
       push.delete("a waiter");
       time.advance(1000);
@@ -86,15 +87,15 @@ pushTest(
     const [line] = paper.subscriptions as [Attempt];
     assert.equal(push.mode, "h");
     await line.confirm();
-    assert.deepEqual(waiter.asked, ["p"]);
+    assert.deepEqual(waiter.asked, ["c"]);
     line.onLost();
     line.onLost(); // a try to connect again failed
-    assert.deepEqual(waiter.asked, ["p", "h"]);
+    assert.deepEqual(waiter.asked, ["c", "h"]);
     assert.equal(push.mode, "h");
     line.onGap();
-    assert.deepEqual(waiter.asked, ["p", "h", "p"]);
+    assert.deepEqual(waiter.asked, ["c", "h", "c"]);
     line.onLost();
-    assert.deepEqual(waiter.asked, ["p", "h", "p", "h"]);
+    assert.deepEqual(waiter.asked, ["c", "h", "c", "h"]);
     assert.equal(paper.subscriptions.length, 1);
     assert.equal(line.stopped, false);
   },
@@ -107,8 +108,8 @@ pushTest("a connection that is lost before it is confirmed is lost", async (push
   await line.confirm();
   assert.equal(push.mode, "h");
   line.onGap();
-  assert.equal(push.mode, "p");
-  assert.equal(waiter.asked.at(-1), "p");
+  assert.equal(push.mode, "c");
+  assert.equal(waiter.asked.at(-1), "c");
 });
 
 pushTest("a subscription that has ended is begun again while there are waiters", async (push, paper, advance) => {
@@ -119,14 +120,14 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   first.onLost();
   first.onLost(true);
   assert.equal(first.stopped, false); // it may still work until the new one does
-  assert.deepEqual(waiter.asked, ["p", "h", "h"]);
+  assert.deepEqual(waiter.asked, ["c", "h", "h"]);
   assert.equal(paper.subscriptions.length, 2);
   const second = paper.subscriptions[1]!;
   await second.confirm();
   assert.equal(first.stopped, true);
-  assert.equal(waiter.asked.at(-1), "p");
+  assert.equal(waiter.asked.at(-1), "c");
   first.onLost(true); // events of one that has ended are ignored
-  assert.equal(push.mode, "p");
+  assert.equal(push.mode, "c");
 
   // It does not loop when it ends as soon as it has begun.
   second.onLost(true);

@@ -59,6 +59,18 @@ test("Acquisition: an answer that it does not understand tells nothing about the
   assert.ok([...latest.values()].every((time) => time > 1e15), String([...latest]));
 });
 
+test("Acquisition: an answer of another shape is no grant", async () => {
+  const answers = ["OK", 1, [], [1], [1, 7], [1, 7, 0], [1, 0, 7], [1, 7.5, 7], [1, 7, 7.5], [1, "x", 7], {}, true];
+  const refused = { name: "RedisError", message: /^Cannot acquire lock "a": / };
+  await Promise.all(answers.map(async (answer) => {
+    const backend = scripted((command) => command === "acquire" ? answer : undefined);
+    const lock = new RedisLock(backend, "a", { ttl: 10 }); // for which it tries
+    await assert.rejects(lock.tryAcquire(), refused, JSON.stringify(answer));
+    await assert.rejects(lock.adopt("id"), refused, JSON.stringify(answer));
+    await assert.rejects(lock.acquire({ timeout: 0 }), { name: "TimeoutError" }, JSON.stringify(answer));
+  }));
+});
+
 test("Acquisition: all who wait with one signal share one listener, which is gone with the last of them", async () => {
   let held = false;
   const lock = new RedisLock(
@@ -102,6 +114,26 @@ test("Acquisition: who gives up while Redis refuses leaves its place as soon as 
     refuses = false;
     await until(() => released === 1);
   }
+});
+
+test("Acquisition: a call that ends between two attempts for replicas leaves no timer", async () => {
+  const backend = { ...scripted(() => undefined), wait: () => Promise.resolve(0) };
+  const lock = new RedisLock(backend, "a", { replicas: { count: 1, timeout: 1 } });
+  const controllers = [1, 2, 3].map(() => new AbortController());
+  await assert.rejects(lock.acquire({ timeout: 120 }), { name: "TimeoutError" }); // within a pause that would take longer
+  const calls = controllers.map(({ signal }) => lock.acquire({ signal }));
+  for (const at of [1, 0, 2]) {
+    controllers[at]!.abort(at);
+    await assert.rejects(calls[at]!, (reason) => reason === at);
+  }
+});
+
+test("Acquisition: a grant that no replica confirms is an error that names the call", async () => {
+  const backend = { ...scripted(() => undefined), wait: () => Promise.resolve(0) };
+  const lock = new RedisLock(backend, "a", { replicas: { count: 2, timeout: 1 } });
+  const message = 'Cannot acquire lock "a": 0 of 2 replicas had the grant after 1 ms';
+  await assert.rejects(lock.tryAcquire(), { name: "RedisError", message });
+  await assert.rejects(lock.adopt("id"), { name: "RedisError", message });
 });
 
 test("Acquisition: what may pass is waited for, also where Redis calls it an error", async () => {

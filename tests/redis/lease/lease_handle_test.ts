@@ -10,7 +10,7 @@ test("LeaseHandle: from the moment of asking, no more is trusted than a shorter 
     const commands: string[] = [];
     const backend = scripted((command, args) => {
       commands.push(command);
-      if (command === "renew" && args[1] === "M") return nothing;
+      if (command === "renew" && args[3] === "M") return nothing;
     });
     const lease = await new RedisLock(backend, "a").acquire();
     const { signal } = lease;
@@ -35,7 +35,7 @@ test("LeaseHandle: a shorter time that was asked for without an answer may still
     let ends = 0;
     let lose = false;
     let late = () => {};
-    const extend = ([latest, , , ttl]: string[]) => {
+    const extend = ([latest, , , , , ttl]: string[]) => {
       if (serverTime() > Number(latest)) return [-2, serverTime()];
       ends = performance.now() + Number(ttl);
       return [serverTime(), 1];

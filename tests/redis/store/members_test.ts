@@ -1,6 +1,6 @@
 /** Objects that come and go by the thousand. */
 import assert from "node:assert/strict";
-import { Members } from "../../../lib/redis/internal/members.ts";
+import { Members } from "../../../lib/redis/store/members.ts";
 import { test } from "../../_test.ts";
 
 test("Members: whichever member goes, the others stay, and can go as well", () => {

@@ -84,7 +84,7 @@ test("LeaseRenewer: a lost answer to a batch costs the shortest lease in it noth
   withFakeTime(async (time) => {
     let lose = true;
     const backend = scripted((command, args) => {
-      if (command !== "renew" || !lose || args.length < 6) return; // one batch of two leases
+      if (command !== "renew" || !lose || args.length < 8) return; // one batch of two leases
       lose = false;
       return nothing;
     });
@@ -105,7 +105,7 @@ test("LeaseRenewer: a renewal whose reply is late counts, unless a later command
       const reply = deferred<unknown>();
       let renewals = 0;
       const backend = scripted((command, args) => {
-        if (command !== "renew" || args[1] === "M") return; // "M" is an extension
+        if (command !== "renew" || args[3] === "M") return; // "M" is an extension
         return renewals++ === 0 ? reply.promise : nothing;
       });
       const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();

@@ -1,0 +1,71 @@
+/** Many waiters that have missed messages: their questions are spread, whatever the machine, as the clock is the test's. */
+import assert from "node:assert/strict";
+import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
+import { MemoryStore } from "../../../lib/redis/store/memory_store.ts";
+import { type AcquireRequest, type PushListener, STORE } from "../../../lib/redis/store/store.ts";
+import { test } from "../../_test.ts";
+import { withFakeTime } from "../../_tools.ts";
+
+const COUNT = 1000, HEARTBEAT = 3000;
+
+/** A server in this process, whose questions are noted with their times, and whose subscription can be lost. */
+function noting(): { backend: Backend; asked: number[]; lose: () => void } {
+  const asked: number[] = [];
+  const listeners = new Set<PushListener>();
+  const store = new MemoryStore();
+  const { subscribe, acquire } = store;
+  Object.assign(store, {
+    acquire: (request: AcquireRequest) => {
+      asked.push(performance.now());
+      return acquire.call(store, request);
+    },
+    subscribe: (listener: PushListener) => {
+      listeners.add(listener);
+      return subscribe(listener);
+    },
+  });
+  const lose = () => {
+    for (const listener of listeners) listener.lost(false);
+    for (const listener of listeners) listener.resumed();
+  };
+  const run = () => Promise.reject(new Error("called"));
+  return { backend: { evalsha: run, eval: run, [STORE]: store } as Backend, asked, lose };
+}
+
+/** The most in any tenth of a second. */
+function densest(times: readonly number[]): number {
+  let from = 0;
+  return times.reduce((most, time, i) => {
+    while (times[from]! <= time - 100) from++;
+    return Math.max(most, i - from + 1);
+  }, 0);
+}
+
+test("1,000 waiters whose subscription is lost three times ask seldom, and far apart", () =>
+  withFakeTime(async (time) => {
+    const { backend, asked, lose } = noting();
+    const lock = new RedisLock(backend, "a", { ttl: 3 * HEARTBEAT });
+    const holder = await lock.acquire();
+    const controller = new AbortController();
+    const calls = Array.from({ length: COUNT }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
+    await time.pass(1000, 50); // together, before their first heartbeats
+    asked.length = 0;
+    for (let losses = 0; losses < 3; losses++) {
+      lose();
+      await time.pass(200, 50);
+    }
+    await time.pass(HEARTBEAT - 1600 - 50, 50); // until just before the heartbeats of those that have not asked yet
+    const before = [...asked];
+    await time.pass(1500, 50);
+    const all = asked.length;
+    assert.ok(all >= COUNT && all <= 1.5 * COUNT, `${all} questions`);
+    await time.pass(2 * HEARTBEAT, 50);
+    const heartbeats = asked.slice(all);
+    assert.ok(heartbeats.length >= COUNT && heartbeats.length <= 2 * COUNT, `${heartbeats.length} heartbeats`);
+    for (const times of [before, heartbeats]) {
+      assert.ok(densest(times) <= COUNT / 8, `${densest(times)} questions in 100 ms`);
+    }
+    controller.abort();
+    await Promise.all(calls);
+    await holder.release();
+  }));

@@ -1,0 +1,183 @@
+/** A lease that changes hands, and a hold that is revoked: for all bodies, on real servers. */
+import assert from "node:assert/strict";
+import {
+  type Backend,
+  LeaseLostError,
+  type RedisAcquirable,
+  RedisKeyedMutex,
+  RedisLock,
+  type RedisOptions,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
+import { noPushClient, redisTest, until } from "./_clients.ts";
+
+interface Body {
+  readonly held: RedisAcquirable;
+  forceRelease(): Promise<boolean>;
+}
+
+type Make = (backend: Backend, options?: RedisOptions) => Body;
+
+const bodies: Readonly<Record<string, Make>> = {
+  "a lock": (backend, options) => {
+    const lock = new RedisLock(backend, "a", options);
+    return { held: lock, forceRelease: () => lock.forceRelease() };
+  },
+  "a semaphore": (backend, options) => {
+    const semaphore = new RedisSemaphore(backend, "a", 1, options);
+    return { held: semaphore, forceRelease: () => semaphore.forceRelease() };
+  },
+  "a key": (backend, options) => {
+    const mutex = new RedisKeyedMutex(backend, options);
+    return { held: mutex.at("a"), forceRelease: () => mutex.forceRelease("a") };
+  },
+  "a reader": (backend, options) => {
+    const lock = new RedisRwLock(backend, "a", options);
+    return { held: lock.reader, forceRelease: () => lock.forceRelease() };
+  },
+  "a writer": (backend, options) => {
+    const lock = new RedisRwLock(backend, "a", options);
+    return { held: lock.writer, forceRelease: () => lock.forceRelease() };
+  },
+};
+
+for (const [name, make] of Object.entries(bodies)) {
+  redisTest(`${name}: another process adopts a lease, with the same token`, async ({ backend, connect }) => {
+    const first = await make(backend).held.acquire();
+    const other = make(await connect(), { ttl: 20_000 });
+    const adopted = await other.held.adopt(first.id);
+    assert.ok(adopted);
+    assert.equal(adopted.fencingToken, first.fencingToken);
+    assert.notEqual(adopted.id, first.id);
+    assert.equal(adopted.ttl, 20_000);
+    assert.ok(adopted.held);
+    await until(() => !first.held);
+    assert.ok(first.signal.reason instanceof LeaseLostError);
+    assert.equal(await first.release(), false);
+    assert.equal(await other.held.adopt(first.id), undefined); // it is not held any more
+    assert.equal(await adopted.verify(), true);
+    assert.equal(await adopted.release(), true);
+    assert.equal(await other.held.adopt(adopted.id), undefined);
+  });
+
+  redisTest(`${name}: a release before the first holder has noticed says that it no longer held`, async (setup) => {
+    const first = await make(setup.backend).held.acquire();
+    const adopted = await make(await setup.connect()).held.adopt(first.id);
+    assert.equal(await first.release(), false);
+    assert.equal(await adopted!.release(), true);
+  });
+
+  redisTest(`${name}: forceRelease notifies the holder`, async ({ backend, connect }) => {
+    const lease = await make(backend).held.acquire();
+    const aborted = new Promise((resolve) => lease.signal.addEventListener("abort", resolve));
+    assert.equal(await make(await connect()).forceRelease(), true);
+    await aborted;
+    assert.ok(lease.signal.reason instanceof LeaseLostError);
+    assert.equal(lease.held, false);
+  });
+}
+
+redisTest("an adopted lease is renewed, and keeps its waiters waiting", async ({ backend, connect }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 3000, renew: false });
+  const first = await lock.acquire();
+  const waiting = lock.acquire();
+  const other = new RedisLock(await connect(), "a", { ttl: 3000 });
+  const adopted = await other.adopt(first.id);
+  const { expiresAt } = adopted!;
+  await until(() => !first.held);
+  await until(() => Date.now() > expiresAt || !adopted!.held);
+  assert.equal(adopted!.held, true);
+  await adopted!.release();
+  const next = await waiting;
+  assert.ok(next.fencingToken > adopted!.fencingToken);
+  await next.release();
+});
+
+redisTest("a crashed adopter delays the next waiter by its own ttl only", async ({ backend, connect }) => {
+  const first = await new RedisLock(backend, "a", { ttl: 3_600_000, renew: false }).acquire();
+  const adopted = await new RedisLock(await connect(), "a", { ttl: 600, renew: false }).adopt(first.id);
+  const next = await new RedisLock(backend, "a").acquire({ timeout: 60_000 });
+  assert.equal(adopted!.held, false);
+  await next.release();
+});
+
+redisTest("all permits of a lease are adopted, those of others stay", async ({ backend, connect }) => {
+  const semaphore = new RedisSemaphore(backend, "a", 5);
+  const three = await semaphore.acquire({ permits: 3 });
+  const one = await semaphore.acquire();
+  const other = new RedisSemaphore(await connect(), "a", 5);
+  const adopted = await other.adopt(three.id);
+  assert.equal(await semaphore.tryAcquire(2), undefined);
+  const permits = (await other.inspect()).holders.map((holder) => holder.permits);
+  assert.deepEqual(permits.sort(), [1, 3]);
+  assert.equal(await adopted!.release(), true);
+  assert.equal(await one.verify(), true);
+  await one.release();
+});
+
+redisTest("a side of a read-write lock adopts leases of its own side only", async ({ backend }) => {
+  const lock = new RedisRwLock(backend, "a");
+  const reader = await lock.reader.acquire();
+  assert.equal(await lock.writer.adopt(reader.id), undefined);
+  await reader.release();
+  const writer = await lock.writer.acquire();
+  assert.equal(await lock.reader.adopt(writer.id), undefined);
+  assert.equal(await writer.release(), true);
+});
+
+redisTest("ids that are no text are refused, and unknown ones are not held", async ({ backend }) => {
+  const lock = new RedisLock(backend, "a");
+  await assert.rejects(lock.adopt(5 as never), TypeError);
+  await assert.rejects(lock.adopt(""), RangeError);
+  assert.equal(await lock.adopt("unknown"), undefined);
+});
+
+redisTest("inspect shows the owner that has adopted", async ({ backend, connect }) => {
+  const first = await new RedisLock(backend, "a", { owner: "scheduler" }).acquire();
+  const lock = new RedisLock(await connect(), "a", { owner: "worker" });
+  const adopted = await lock.adopt(first.id);
+  const [holder] = (await lock.inspect()).holders;
+  assert.equal(holder?.owner, "worker");
+  assert.equal(holder?.id, adopted!.id);
+  await adopted!.release();
+});
+
+redisTest("without push a revoked holder finds out by its next renewal", async ({ backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 5000 });
+  const lease = await lock.acquire();
+  await lock.forceRelease();
+  await until(() => lease.signal.aborted);
+  assert.match(lease.signal.reason.message, /Redis no longer knows this hold/); // not by its end
+}, { client: noPushClient });
+
+redisTest("a revoked holder that is not renewed finds out as well", async ({ backend, connect }) => {
+  const lease = await new RedisLock(backend, "a", { renew: false }).acquire();
+  await new RedisLock(await connect(), "a").forceRelease();
+  await until(() => !lease.held);
+});
+
+redisTest("an adoption whose answer is lost is tried again, and finds its own id", async ({ backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 3000 });
+  const lease = await lock.acquire();
+  let lost = false;
+  const losing = (send: Backend["eval"]): Backend["eval"] => async (script, keys, args) => {
+    const answer = await send(script, keys, args);
+    if (lost || args[1] !== lease.id) return answer;
+    lost = true;
+    throw new Error("the connection was lost");
+  };
+  const flaky: Backend = {
+    eval: losing((...command) => backend.eval(...command)),
+    evalsha: losing((...command) => backend.evalsha(...command)),
+    get closed() {
+      return backend.closed === true;
+    },
+    onClose: (listener) => backend.onClose?.(listener), // a command that may still run is released later, until then
+  };
+  const adopted = await new RedisLock(flaky, "a", { ttl: 3000 }).adopt(lease.id);
+  assert.equal(lost, true);
+  assert.equal(adopted!.fencingToken, lease.fencingToken);
+  assert.equal(await adopted!.release(), true);
+  assert.equal(await lease.release(), false);
+});

@@ -1,0 +1,81 @@
+/** A client that an adapter cannot work with is named, with the remedy; an unconnected one says how to connect. */
+import assert from "node:assert/strict";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
+import { createClient, createCluster, createSentinel } from "redis";
+import { createClient as createClient5, createSentinel as createSentinel5 } from "redis5";
+import { bunRedis, denoRedis, ioRedis, nodeRedis, RedisError, RedisLock } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { closeIo } from "../_clients.ts";
+
+const call = () => Promise.reject(new Error("called"));
+const methods = (...names: string[]) => Object.fromEntries(names.map((name) => [name, call]));
+
+/** The members by which these clients are known, which are no dependencies of the tests. */
+const node4 = { ...methods("evalSha", "eval", "on", "duplicate", "subscribe", "disconnect", "quit"), isOpen: true };
+const node3 = methods("send_command", "evalsha", "eval", "on", "duplicate");
+const bun = { ...methods("send", "duplicate", "subscribe"), onclose: null, onconnect: null };
+const deno = { ...methods("evalsha", "eval", "sendCommand"), isClosed: false };
+const glide = methods("customCommand", "invokeScript");
+const sentinels = { name: "orders", sentinelRootNodes: [{ host: "127.0.0.1", port: 1 }] };
+
+const refusal = (adapter: (client: never) => unknown, client: unknown, words: RegExp) =>
+  assert.throws(() => adapter(client as never), (error) => error instanceof TypeError && words.test(error.message));
+
+test("adapters name the library of a client that is not theirs, and the adapter to use", async () => {
+  const io = [new Redis({ lazyConnect: true }), new Redis5({ lazyConnect: true })];
+  const node = [createClient(), createClient5(), createCluster({ rootNodes: [] })];
+  const cases: [(client: never) => unknown, unknown[], RegExp][] = [
+    [nodeRedis, io, /^client must be a client of npm:redis, got a client of npm:ioredis: use ioRedis\(client\)$/],
+    [denoRedis, io, /of jsr:@db\/redis, got a client of npm:ioredis: use ioRedis\(client\)$/],
+    [ioRedis, node, /^client must be a client of npm:ioredis, got a client of npm:redis: use nodeRedis\(client\)$/],
+    [bunRedis, [...node, ...io], /^client must be a client of Bun \(RedisClient\), got a client of npm:/],
+    [nodeRedis, [bun], /got a RedisClient of Bun: use bunRedis\(client\)$/],
+    [ioRedis, [deno], /got a client of jsr:@db\/redis: use denoRedis\(client\)$/],
+    [ioRedis, [glide], /got a client of Valkey GLIDE, for which there is no adapter: write a Backend for it$/],
+    [nodeRedis, [Promise.resolve()], /got a promise: await it first$/],
+    [nodeRedis, [{ createClient }], /got the module of a client: pass the client that it makes/],
+    [ioRedis, [ioRedis(io[0]!)], /got a backend, as adapters return it/],
+  ];
+  for (const [adapter, clients, words] of cases) {
+    for (const client of clients) refusal(adapter, client, words);
+  }
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  refusal(nodeRedis, proxy, /^client must be a client of npm:redis/);
+  for (const client of io) await closeIo(client);
+});
+
+test("clients of versions that cannot do it are refused, with the version and the remedy", () => {
+  refusal(nodeRedis, node4, /got a client of npm:redis 4: install redis 5 or newer$/);
+  refusal(nodeRedis, { ...node4, masters: [] }, /got a client of npm:redis 4: install redis 5 or newer$/);
+  refusal(ioRedis, node3, /got a client of npm:redis 3 or older: install redis 5 or newer/);
+  const sentinel5 = createSentinel5(sentinels);
+  refusal(
+    nodeRedis,
+    sentinel5,
+    /createSentinel of npm:redis 5 cannot: install redis 6 or use ioredis, or .*push: false/,
+  );
+  const without = nodeRedis(sentinel5 as never, { push: false });
+  const six = nodeRedis(createSentinel(sentinels) as never);
+  assert.equal(typeof six.subscribe, "function");
+  for (const [backend, version] of [[without, 5], [six, 6]] as const) {
+    const words = new RegExp(
+      `^replicas must be left out with createSentinel of npm:redis ${version}, .*: pass a single`,
+    );
+    refusal(() => new RedisLock(backend, "a", { replicas: { count: 1 } }), undefined, words);
+  }
+});
+
+test("a client that was never connected says so, with every call", async () => {
+  for (const client of [createClient(), createClient5()]) {
+    const lock = new RedisLock(nodeRedis(client), "a");
+    for (const result of [lock.acquire(), lock.tryAcquire(), lock.acquire({ timeout: 100 }), lock.inspect()]) {
+      await assert.rejects(result, (error) => {
+        assert.ok(error instanceof RedisError);
+        assert.match(error.message, /lock "a": the client is not connected; call `await client\.connect\(\)` first$/);
+        return true;
+      });
+    }
+  }
+});

@@ -1,0 +1,80 @@
+/** Leases on every kind of replaced clock, and after it is gone. */
+import assert from "node:assert/strict";
+import { type Lease, memoryBackend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { flushMicrotasks, until, watch } from "../_tools.ts";
+import { type Fake, fakes, under } from "../internal/_fake_clocks.ts";
+import { scripted } from "./_scripted.ts";
+
+async function pass(fake: Fake, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 10) {
+    fake.advance(10);
+    await flushMicrotasks();
+  }
+}
+
+for (const [name, make] of Object.entries(fakes)) {
+  test(`${name}: a lease is renewed while it is held, and a waiter goes on waiting`, () =>
+    under(make, async (fake) => {
+      const lock = new RedisLock(memoryBackend(), "a", { ttl: 600 });
+      const lease = await lock.acquire();
+      const waiter = watch(lock.acquire());
+      await pass(fake, 3000);
+      assert.deepEqual([lease.held, lease.signal.aborted, waiter.state], [true, false, "pending"]);
+      assert.equal(await lease.release(), true);
+      await flushMicrotasks();
+      assert.equal(waiter.state, "fulfilled");
+      await waiter.value!.release();
+    }));
+
+  test(`${name}: a lease that is not renewed ends, and the next waiter holds`, () =>
+    under(make, async (fake) => {
+      const semaphore = new RedisSemaphore(memoryBackend(), "a", 1, { ttl: 600, renew: false });
+      const lease = await semaphore.acquire();
+      const waiter = watch(semaphore.acquire());
+      await pass(fake, 500);
+      assert.deepEqual([lease.held, waiter.state], [true, "pending"]);
+      await pass(fake, 200);
+      assert.deepEqual([lease.held, lease.signal.aborted, waiter.state], [false, true, "fulfilled"]);
+      assert.equal(await lease.release(), false);
+      await waiter.value!.release();
+    }));
+
+  for (
+    const [what, backend] of [["in memory", memoryBackend()], [
+      "over a server",
+      scripted(() => undefined),
+    ]] as const
+  ) {
+    test(`${name}: leases left on it cost no later lease its renewal, ${what}`, async () => {
+      const lock = (text: string) => new RedisLock(backend, text, { ttl: 3000 });
+      let left: Lease[] = [];
+      await under(make, async (fake) => {
+        left = await Promise.all([lock(`left ${name}`).acquire(), lock(`left ${name} 2`).acquire()]);
+        await pass(fake, 5000);
+      });
+      const lease = await lock(`later ${name}`).acquire();
+      const { expiresAt } = lease;
+      await until(() => lease.expiresAt > expiresAt || !lease.held);
+      assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
+      for (const one of [lease, ...left]) await one.release();
+    });
+  }
+}
+
+for (const [name, make] of Object.entries(fakes)) {
+  test(`${name}: a rate limit starts as many as it may, and the rest in their turn`, () =>
+    under(make, async (fake) => {
+      const limiter = new RedisRateLimiter(memoryBackend(), "a", 2, 1000);
+      const starts = Array.from({ length: 5 }, () => watch(limiter.acquire()));
+      const started = () => starts.filter(({ state }) => state === "fulfilled").length;
+      await flushMicrotasks();
+      assert.equal(started(), 2);
+      await pass(fake, 900);
+      assert.equal(started(), 2);
+      await pass(fake, 300);
+      assert.equal(started(), 4);
+      await pass(fake, 1200);
+      assert.equal(started(), 5);
+    }));
+}

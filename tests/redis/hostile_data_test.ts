@@ -1,0 +1,68 @@
+/** Bytes that something else wrote under our keys: a RedisError or right behaviour, never a hold beside another one. */
+import assert from "node:assert/strict";
+import { RedisError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { redisTest, until } from "./_clients.ts";
+import { hostileBodies, hostileRounds } from "./_hostile.ts";
+
+for (const body of hostileBodies) {
+  redisTest(
+    `random bytes in every key grant nothing, and no call hangs: ${body.name}`,
+    (setup) => hostileRounds(setup, body, 40, 1),
+  );
+}
+
+redisTest("a malformed waiter goes, and those behind it are served", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a");
+  const held = await lock.acquire();
+  const waiting = lock.acquire();
+  await until(async () => (await lock.inspect()).waiting === 1);
+  await server.send("ZADD", "interlock:lock:2:{a}:queue", 1, "x".repeat(21));
+  await server.send("HSET", "interlock:lock:2:{a}:waiters", "x".repeat(21), "zzzz");
+  assert.equal(await held.release(), true);
+  await (await waiting).release();
+});
+
+redisTest("data of something else is named with its key", async ({ server, backend }) => {
+  for (
+    const [value, words] of [[
+      "garbage",
+      /the key "interlock:lock:2:\{a\}"|begins with "interlock:lock:2:\{a\}"/,
+    ]] as const
+  ) {
+    await server.send("SET", "interlock:lock:2:{a}", value);
+    await assert.rejects(new RedisLock(backend, "a").acquire(), (error) => {
+      return error instanceof RedisError && words.test(error.message);
+    });
+  }
+  await server.send(
+    "SET",
+    "interlock:lock:2:{b}",
+    `9999999999999999${"0".repeat(16)}-${" ".repeat(42)}${"0".repeat(16)}`,
+  );
+  await assert.rejects(new RedisLock(backend, "b").acquire(), RedisError);
+});
+
+redisTest("data of something else ends the renewal of no other lease", async ({ server, backend }) => {
+  const options = { ttl: 3000 };
+  const spoils = {
+    list: (lock: string) => [["DEL", lock], ["RPUSH", lock, "x"]],
+    digits: (lock: string) => [["SETRANGE", lock, 20, "xyz"]],
+    leases: (_: string, leases: string) => [["DEL", leases], ["RPUSH", leases, "x"]],
+  };
+  await Promise.all(
+    Object.entries(spoils).map(async ([name, spoil]) => {
+      const [lock, semaphore] = [new RedisLock(backend, name, options), new RedisSemaphore(backend, name, 2, options)];
+      const held = [await lock.acquire(), await semaphore.acquire()];
+      const other = await new RedisLock(backend, `other ${name}`, options).acquire();
+      const { expiresAt } = other;
+      const commands = spoil(`interlock:lock:2:{${name}}`, `interlock:semaphore:2:{${name}}:leases`);
+      for (const command of commands) await server.send(...command);
+      const [spoilt, kept] = name === "leases" ? held.toReversed() : held;
+      await until(() => !spoilt!.held);
+      await until(() => other.expiresAt > expiresAt + options.ttl || !other.held);
+      assert.deepEqual([other.held, kept!.held], [true, true], name);
+      assert.equal(await other.release(), true);
+      for (const lease of held) await lease.release().catch((error) => assert.ok(error instanceof RedisError));
+    }),
+  );
+});

@@ -1,0 +1,55 @@
+/**
+ * RedisRateLimiter while answers get lost, callers give up, and the server's clock is set back: by the server's turns, no
+ * window has more starts than the limit.
+ */
+import assert from "node:assert/strict";
+import { type Backend, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
+import { Random } from "../_tools.ts";
+import { redisTest } from "./_clients.ts";
+import { byClock, setClock } from "./faults/_clock.ts";
+
+const [LIMIT, INTERVAL] = [5, 100];
+
+redisTest("RedisRateLimiter: lost answers, give-ups and a clock set back give no start too many", async (setup) => {
+  const { server, connect } = setup;
+  const random = new Random(7);
+  let clock = 0; // seconds
+  const turns = new Map<string, number>(); // in µs of the real time
+  const watched = byClock(await connect());
+  const spy = (backend: Backend): Backend => ({
+    ...backend,
+    eval: async (source, keys, args) => {
+      const answer = await backend.eval(source, keys, args) as number[];
+      const [code, now = 0, wait = 0, number] = answer;
+      if (!source.includes("RPUSH")) {
+        if (code === 1) turns.delete(args[5]!); // given back
+      } else if (code === 1) {
+        turns.set(String(number), now - clock * 1e6 + wait);
+        if (random.below(8) === 0) throw new Error("Socket closed unexpectedly"); // the answer is lost
+      }
+      return answer;
+    },
+  });
+  const backends = [spy(watched)];
+  for (let i = 0; i < 3; i++) backends.push(spy(byClock(await connect())));
+  const limiters = backends.map((backend) => new RedisRateLimiter(backend, "crawl", LIMIT, INTERVAL));
+  let [started, gaveUp] = [0, 0];
+  const call = async (limiter: RedisRateLimiter) => {
+    const timeout = 50 + random.below(2000);
+    const signal = AbortSignal.timeout(20 + random.below(1000));
+    await limiter.acquire(random.below(2) === 0 ? { timeout } : { signal }).then(() => started++, (error) => {
+      assert.ok(error instanceof TimeoutError || error.name === "TimeoutError", String(error));
+      gaveUp++;
+    });
+  };
+  for (clock of [0, -1, -3600, -7200]) {
+    await setClock(server, clock);
+    await Promise.all(Array.from({ length: 60 }, (_, i) => call(limiters[i % 4]!)));
+  }
+  assert.ok(started > 20 && gaveUp > 20, `${started} ${gaveUp}`);
+  const times = [...turns.values()].sort((a, b) => a - b);
+  for (let i = LIMIT; i < times.length; i++) {
+    const apart = (times[i]! - times[i - LIMIT]!) / 1000;
+    assert.ok(apart >= INTERVAL - 0.01, `${LIMIT + 1} starts within ${apart} ms`);
+  }
+});

@@ -1,0 +1,230 @@
+/** RedisRateLimiter, on real servers and in memory: the window, order, give-up, disagreement, cost and keys. */
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import { observe } from "../../lib/diagnostics/mod.ts";
+import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { withFakeTime } from "../_tools.ts";
+import { eachClient, redisTest, until } from "./_clients.ts";
+
+/** The most starts in any window: of `limit` + 1 in a row, the last is one interval after the first. */
+function assertWindows(starts: readonly number[], limit: number, interval: number): void {
+  for (let i = limit; i < starts.length; i++) {
+    const apart = starts[i]! - starts[i - limit]!;
+    assert.ok(apart >= interval - 1, `${limit + 1} starts within ${apart} ms`);
+  }
+}
+
+/** Registers a test for a server and for memory. */
+function eachStore(name: string, fn: (backend: Backend) => Promise<void>): void {
+  redisTest(name, ({ backend }) => fn(backend));
+  test(`${name} (memory)`, () => fn(memoryBackend()));
+}
+
+eachClient("RedisRateLimiter: no window has more starts than the limit, in order", async ({ backend }) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 3, 100);
+  const starts: number[] = [];
+  const order: number[] = [];
+  await Promise.all(Array.from({ length: 10 }, async (_, i) => {
+    await limiter.acquire();
+    starts.push(performance.now());
+    order.push(i);
+  }));
+  assertWindows(starts, 3, 100);
+  assert.deepEqual(order, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.equal(await limiter.run(() => 7), 7);
+});
+
+eachStore("RedisRateLimiter: members, keys, and console.log", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 2, 60_000);
+  assert.deepEqual([limiter.name, limiter.limit, limiter.interval], ["crawl", 2, 60_000]);
+  const [one, two] = [limiter.at("a"), limiter.at("b")];
+  assert.deepEqual([one.name, one.limit, one.interval], ["crawl", 2, 60_000]);
+  assert.equal(inspect(one), "RedisRateLimiter { name: 'crawl', key: 'a', limit: 2, interval: 60000 }");
+  for (const each of [limiter, one, two]) {
+    assert.equal(await each.retryAfter(), 0);
+    assert.equal(await each.tryAcquire(2), true);
+    assert.equal(await each.tryAcquire(), false);
+    const rest = await each.retryAfter();
+    assert.ok(rest > 50_000 && rest <= 60_000 && Number.isInteger(rest), `${rest}`);
+  }
+  assert.equal(await limiter.at("a").tryAcquire(), false); // the same key
+  await assert.rejects(limiter.tryAcquire(3), RangeError);
+  await assert.rejects(limiter.acquire({ permits: 0 }), RangeError);
+  await assert.rejects(limiter.acquire({ permits: "1" as never }), TypeError);
+  await assert.rejects(limiter.acquire({ timeout: NaN }), RangeError);
+  await assert.rejects(limiter.run(5 as never), TypeError);
+});
+
+test("RedisRateLimiter: bad arguments", () => {
+  const backend = memoryBackend();
+  const make = (...args: unknown[]) => () => new RedisRateLimiter(...args as [Backend, string, number, number]);
+  for (const args of [[{}, "a", 1, 1], [backend, 5, 1, 1], [backend, "a", "1", 1], [backend, "a", 1, "1"]]) {
+    assert.throws(make(...args), TypeError);
+  }
+  for (const args of [["", 1, 1], ["a", 0, 1], ["a", 1.5, 1], ["a", 1, 0], ["a", 1, NaN], ["a", 1, Infinity]]) {
+    assert.throws(make(backend, ...args), RangeError);
+  }
+  assert.throws(make(backend, "a", 1, 1, { prefix: "{" }), RangeError);
+  assert.throws(make(backend, "a", 1, 1, 5), TypeError);
+  assert.throws(() => new RedisRateLimiter(backend, "a", 1, 1).at(""), RangeError);
+  assert.throws(() => new RedisRateLimiter(backend, "a", 1, 1).at(5 as never), TypeError);
+});
+
+eachStore(
+  "RedisRateLimiter: a turn that comes after the timeout rejects at once, and uses nothing",
+  async (backend) => {
+    const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
+    await limiter.acquire();
+    const before = await limiter.retryAfter();
+    const words = /^Cannot acquire rate limiter "crawl": timed out after 30000 ms; its turn would come after \d+ ms$/;
+    await assert.rejects(limiter.acquire({ timeout: 30_000 }), (error) => {
+      return error instanceof TimeoutError && words.test(error.message);
+    });
+    await assert.rejects(limiter.acquire({ timeout: 0 }), TimeoutError);
+    assert.ok(await limiter.retryAfter() <= before);
+    const { signal } = Object.assign(new AbortController(), {});
+    await assert.rejects(
+      limiter.acquire({ signal: AbortSignal.abort("gone"), timeout: 1 }),
+      (error) => error === "gone",
+    );
+    assert.equal(signal.aborted, false);
+  },
+);
+
+eachStore(
+  "RedisRateLimiter: of three sleepers the middle one gives up: the others keep their order",
+  async (backend) => {
+    const limiter = new RedisRateLimiter(backend, "crawl", 1, 500);
+    await limiter.acquire();
+    const controller = new AbortController();
+    const order: string[] = [];
+    const calls = ["first", "middle", "last"].map(async (name) => {
+      await limiter.acquire(name === "middle" ? { signal: controller.signal } : {});
+      order.push(name);
+    });
+    await limiter.retryAfter(); // behind their commands, so that these have their turns
+    controller.abort("enough");
+    await assert.rejects(calls[1]!, (error) => error === "enough");
+    const newcomer = limiter.acquire().then(() => order.push("newcomer"));
+    await Promise.all([calls[0], calls[2], newcomer]);
+    assert.deepEqual(order, ["first", "last", "newcomer"]);
+  },
+);
+
+eachStore("RedisRateLimiter: when all sleepers give up, their turns are free again", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 2, 5000);
+  await limiter.acquire({ permits: 2 });
+  const controller = new AbortController();
+  const calls = Array.from({ length: 20 }, () => limiter.acquire({ signal: controller.signal }));
+  await until(async () => await limiter.retryAfter() > 45_000);
+  controller.abort();
+  await Promise.allSettled(calls);
+  await until(async () => await limiter.retryAfter() <= 5000);
+});
+
+eachStore("RedisRateLimiter: callers that disagree get a clear error", async (backend) => {
+  await new RedisRateLimiter(backend, "crawl", 2, 60_000).acquire();
+  for (const [limit, interval] of [[3, 60_000], [2, 2000]] as const) {
+    const other = new RedisRateLimiter(backend, "crawl", limit, interval);
+    const words = `Cannot acquire rate limiter "crawl": it is in use with 2 in 60000 ms elsewhere, with ${limit} in ` +
+      `${interval} ms here`;
+    await assert.rejects(other.acquire(), (error) => error instanceof RedisError && error.message === words);
+    await assert.rejects(other.tryAcquire(), RedisError);
+  }
+});
+
+redisTest("RedisRateLimiter: one command for each acquire, none while sleeping", async ({ server, backend }) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 2, 50);
+  await limiter.acquire(); // which makes the script known
+  const before = await server.calls("evalsha", "eval", "publish", "subscribe");
+  await Promise.all(Array.from({ length: 9 }, () => limiter.acquire()));
+  assert.equal(await server.calls("evalsha", "eval", "publish", "subscribe") - before, 9);
+});
+
+redisTest(
+  "RedisRateLimiter: at most 8 bytes a start, gone one interval after the last",
+  async ({ server, backend }) => {
+    const [head, starts] = ["interlock:rate:2:{crawl}", "interlock:rate:2:{crawl}:starts"];
+    const bytes = async () =>
+      Number(await server.send("MEMORY", "USAGE", head, "SAMPLES", 0)) +
+      Number(await server.send("MEMORY", "USAGE", starts, "SAMPLES", 0));
+    const limiter = new RedisRateLimiter(backend, "crawl", 100_000, 3_600_000);
+    await limiter.acquire();
+    const one = await bytes();
+    await limiter.acquire({ permits: 5000 });
+    for (let i = 0; i < 5000; i++) void limiter.acquire();
+    await until(async () => Number(await server.send("LLEN", starts)) === 10_001);
+    const each = (await bytes() - one) / 10_000;
+    assert.ok(each <= 8, `${each} bytes a start`);
+    assert.ok(one < 600, `${one} bytes`);
+    await server.send("DEL", head, starts);
+    await new RedisRateLimiter(backend, "crawl", 5, 80).acquire({ permits: 5 });
+    for (const key of [head, starts]) assert.ok(Number(await server.send("PTTL", key)) <= 82);
+    await until(async () => await server.send("EXISTS", head, starts) === 0);
+  },
+);
+
+redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once", async ({ server, backend }) => {
+  const run = async (script: "eval" | "evalsha", text: string, keys: string[], args: string[]) => {
+    const reply = await backend[script](text, keys, args);
+    if (args.length === 7 && !["", "0"].includes(args[5]!) && args[6] !== "0" && Number(args[6]) < 0) {
+      await backend[script](text, keys, args); // as a client does that sends again after a lost reply
+    }
+    return reply;
+  };
+  const twice: Backend = {
+    evalsha: (sha, keys, args) => run("evalsha", sha, keys, args),
+    eval: (text, keys, args) => run("eval", text, keys, args),
+  };
+  const limiter = new RedisRateLimiter(twice, "crawl", 1, 60_000);
+  await limiter.acquire();
+  const controller = new AbortController();
+  const calls = [0, 1, 2].map(() => limiter.acquire({ signal: controller.signal }));
+  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") === 4);
+  const rest = new AbortController();
+  const kept = limiter.acquire({ signal: rest.signal });
+  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") === 5);
+  controller.abort();
+  await Promise.allSettled(calls);
+  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") as number === 2);
+  rest.abort();
+  await assert.rejects(kept);
+});
+
+redisTest("RedisRateLimiter: data of another shape is an error that names the key", async ({ server, backend }) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 1, 1000);
+  for (const [command, key] of [["SET", "interlock:rate:2:{crawl}"], ["SET", "interlock:rate:2:{crawl}:starts"]]) {
+    await server.send("FLUSHALL");
+    await server.send(command!, key!, "garbage");
+    await assert.rejects(limiter.acquire(), (error) => {
+      return error instanceof RedisError && error.message.includes("interlock:rate:2:{crawl}");
+    });
+  }
+});
+
+test("RedisRateLimiter: observers see waits, grants and give-ups, and no hold", async () => {
+  const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 500);
+  const seen: string[] = [];
+  const note = (what: string) => ({ kind, name }: { kind: string; name: string | undefined }) =>
+    seen.push(`${what} ${kind} ${name}`);
+  using _ = observe({ wait: note("wait"), grant: note("grant"), giveUp: note("giveUp"), release: note("release") });
+  await limiter.acquire();
+  const controller = new AbortController();
+  const [second, third] = [limiter.acquire(), limiter.acquire({ signal: controller.signal })];
+  await until(() => seen.length === 3);
+  controller.abort("enough");
+  await assert.rejects(third, (error) => error === "enough");
+  await second;
+  const of = (what: string) => `${what} redis-rate-limiter crawl`;
+  assert.deepEqual(seen, [of("grant"), of("wait"), of("wait"), of("giveUp"), of("grant")]);
+});
+
+test("RedisRateLimiter in memory: the whole of it on a fake clock", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 2, 1000);
+    const starts: number[] = [];
+    for (let i = 0; i < 7; i++) void limiter.acquire().then(() => starts.push(performance.now()));
+    await time.pass(4000);
+    assert.deepEqual(starts.map((at) => Math.round((at - starts[0]!) / 1000)), [0, 0, 1, 1, 2, 2, 3]);
+  }));

@@ -1,0 +1,116 @@
+/** The least rights of docs/redis.md: everything runs with them, and a missing one is named. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import {
+  type Acquirable,
+  type Backend,
+  type Lease,
+  RedisError,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRateLimiter,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
+import { PASSWORD } from "../_secrets.ts";
+import { type Connected, connectNode, redisTest, type Setup, until } from "./_clients.ts";
+
+/** The line of the docs. */
+const text = readFileSync(new URL("../../docs/redis.md", import.meta.url), "utf8");
+const line = /ACL SETUSER app ([^`]*)```/.exec(text)![1]!.replaceAll("\\\n", " ").replaceAll("'", "");
+const rights = line.trim().replace(">secret", `>${PASSWORD}`).split(/\s+/);
+
+/** Beyond them: node-redis says who it is, and a test's connection is closed. */
+const OF_THE_CLIENT = ["+hello", "+client"];
+
+async function connectAs(server: Setup["server"], list: readonly string[]): Promise<Connected> {
+  await server.send("ACL", "SETUSER", "app", "reset", ...list, ...OF_THE_CLIENT);
+  return await connectNode(server.urlAs("app"));
+}
+
+/** One hold, and one that is handed off. */
+async function handOff(body: Acquirable<Lease>, waiting: () => Promise<number>): Promise<void> {
+  const first = await body.acquire();
+  const second = body.acquire();
+  await until(async () => await waiting() === 1);
+  await first.extend(5000);
+  assert.equal(await first.verify(), true);
+  assert.equal(await first.release(), true);
+  const lease = await second;
+  assert.equal(await body.tryAcquire(), undefined);
+  await lease.release();
+}
+
+async function everything(backend: Backend): Promise<void> {
+  const options = { ttl: 3000, owner: "app" };
+  const lock = new RedisLock(backend, "a", options);
+  const semaphore = new RedisSemaphore(backend, "a", 1, options);
+  const keyed = new RedisKeyedMutex(backend, options);
+  const rw = new RedisRwLock(backend, "a", options);
+  await handOff(lock, async () => (await lock.inspect()).waiting);
+  await handOff(semaphore, async () => (await semaphore.inspect()).waiting);
+  await handOff(keyed.at("k"), async () => (await keyed.inspect("k")).waiting);
+  await handOff(rw.writer, async () => (await rw.inspect()).waiting);
+  const controller = new AbortController();
+  const leases: Lease[] = [];
+  for (const body of [lock, semaphore, rw.reader]) {
+    const held = await body.acquire();
+    const gone = body === rw.reader ? rw.writer.acquire({ signal: controller.signal }) : body.acquire({ timeout: 50 });
+    setTimeout(() => controller.abort(), 50);
+    await assert.rejects(gone);
+    const adopted = await body.adopt(held.id);
+    assert.equal(adopted!.fencingToken, held.fencingToken);
+    const { expiresAt } = adopted!;
+    await until(() => adopted!.expiresAt > expiresAt || !adopted!.held); // renewed
+    assert.equal(adopted!.held, true);
+    leases.push(held, adopted!);
+  }
+  assert.deepEqual([await lock.forceRelease(), await semaphore.forceRelease(), await rw.forceRelease()], [
+    true,
+    true,
+    true,
+  ]);
+  for (const lease of leases) await lease.release(); // which would else be renewed once more
+  const limiter = new RedisRateLimiter(backend, "a", 2, 50);
+  await Promise.all([1, 2, 3, 4].map(() => limiter.acquire()));
+  await assert.rejects(
+    new RedisRateLimiter(backend, "b", 1, 500).run(() => limiter.acquire({ signal: AbortSignal.abort() })),
+  );
+  assert.equal(await limiter.retryAfter() >= 0, true);
+  const sleeping = limiter.acquire({ permits: 2 }).then(() => limiter.acquire({ permits: 2, timeout: 60_000 }));
+  await sleeping;
+}
+
+redisTest("with exactly the rights of docs/redis.md everything runs, without a warning", async ({ server }) => {
+  const { emitWarning } = process;
+  const warnings: unknown[] = [];
+  process.emitWarning = (...warning: unknown[]) => void warnings.push(warning);
+  const { backend, close } = await connectAs(server, rights);
+  try {
+    await everything(backend);
+    assert.deepEqual(warnings, []);
+    const replicated = new RedisLock(backend, "r", { replicas: { count: 1, timeout: 10 } });
+    await assert.rejects(replicated.acquire({ timeout: 100 }), { name: "TimeoutError" }); // WAIT ran: there is none
+  } finally {
+    process.emitWarning = emitWarning;
+    await close();
+  }
+});
+
+for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha", "evalsha"], ["+lindex", "LINDEX"]]) {
+  redisTest(`without the right ${missing}, the error names it`, async ({ server }) => {
+    const { backend, close } = await connectAs(server, rights.filter((right) => right !== missing));
+    const call = missing === "+lindex"
+      ? new RedisRateLimiter(backend, "a", 1, 1000).acquire()
+      : missing === "+hset"
+      ? new RedisSemaphore(backend, "a", 1).acquire()
+      : new RedisLock(backend, "a").acquire();
+    await assert.rejects(call, (error) => {
+      assert.ok(error instanceof RedisError);
+      assert.match(error.message, new RegExp(`^Cannot acquire .*this Redis user may not.*\\b${words}\\b`));
+      return true;
+    });
+    await close();
+  });
+}
