@@ -5,7 +5,7 @@ import { GracefulShutdown } from "../../mod.ts";
 /** Far more than the system keeps in its buffers. */
 const SIZE = 20_000_000;
 
-const shutdown = new GracefulShutdown();
+const shutdown = new GracefulShutdown({ grace: 120_000 }); // the client may be slow
 const answers: Record<string, () => Response> = {
   "/text": () => new Response("x".repeat(SIZE)),
   "/bytes": () => new Response(new Uint8Array(SIZE).fill(120)),

@@ -1,6 +1,8 @@
 /** The servers of examples/ as processes. Started by Deno it is done for all three run-times; by another one for itself. */
 import assert from "node:assert/strict";
+import { GracefulShutdown } from "../../mod.ts";
 import { serverArguments } from "../../examples/graceful/arguments.ts";
+import { service } from "../../examples/graceful/service.ts";
 import { runtime, test } from "../_test.ts";
 import { said, signal, start } from "./round.ts";
 import type { RuntimeName } from "./runtimes.ts";
@@ -33,4 +35,26 @@ test("examples: the command line takes both spellings of a value, and names what
     /^RangeError: --port must be a whole number .*got "abc"\nUsage: /,
   );
   assert.throws(() => serverArguments(["--prot=0"]), /^RangeError: Unknown argument "--prot"\nUsage: /);
+});
+
+test("examples: a page of another site ends no server, and the Host header steers no request", async () => {
+  const shutdown = new GracefulShutdown({ signals: [] });
+  const asked: number[] = [];
+  const serve = service(shutdown, () => {
+    asked.push(1);
+    throw new RangeError("no port");
+  });
+  const post = async (url: string, origin?: string) =>
+    (await serve(new Request(url, { method: "POST", headers: origin === undefined ? {} : { origin } }))).status;
+  for (const path of ["shutdown", "visitors?count=1"]) {
+    assert.equal(await post(`http://127.0.0.1:8000/${path}`, "http://evil.example"), 403);
+    assert.equal(await post(`http://127.0.0.1:8000/${path}`, "null"), 403);
+    assert.equal(await post(`http://127.0.0.1:8000/${path}`, "http://127.0.0.1:9000"), 403);
+    assert.equal(await post(`http://evil.example:8000/${path}`, "http://evil.example:8000"), 403); // DNS rebinding
+  }
+  assert.deepEqual([shutdown.ready, asked], [true, []]);
+  assert.equal(await post("http://127.0.0.1:22/visitors?count=1", "http://127.0.0.1:22"), 400);
+  assert.equal(asked.length, 1);
+  assert.equal(await post("http://localhost:8000/shutdown", "http://localhost:8000"), 202);
+  assert.equal(shutdown.ready, false);
 });

@@ -278,6 +278,18 @@ test("handler: thousands in flight are all known by name", async () => {
   assert.equal((await shutdown.finished).drained, true);
 });
 
+/** However long it takes: requests within a tenth of a second make a server busy. */
+async function inOneMoment(fn: () => Promise<void>): Promise<void> {
+  const { now } = Date;
+  const moment = now();
+  Date.now = () => moment;
+  try {
+    await fn();
+  } finally {
+    Date.now = now;
+  }
+}
+
 for (const [requests, load] of [[1, "idle"], [8, "busy"]] as const) {
   test(`handler: a server that is ${load} stops listening ${requests === 1 ? "at once" : "in a calm turn"}`, async () => {
     const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
@@ -289,8 +301,10 @@ for (const [requests, load] of [[1, "idle"], [8, "busy"]] as const) {
     };
     let handledBefore = NaN;
     shutdown.attach({ shutdown: () => Promise.resolve(void (handledBefore = handled)) });
-    for (let i = 0; i < requests; i++) await answers();
-    shutdown.request();
+    await inOneMoment(async () => {
+      for (let i = 0; i < requests; i++) await answers();
+      shutdown.request();
+    });
     await nextTurn(); // in which a connection of the accept queue brings another one
     await answers();
     assert.equal((await shutdown.finished).ok, true);
@@ -305,9 +319,11 @@ test("handler: a busy server stops listening after the answers that let their co
   let [sending, sendingAtStop] = [true, true];
   shutdown.attach({ shutdown: () => Promise.resolve(void (sendingAtStop = sending)) });
   const stream = await handle(new Request(URL_, { method: "PUT" }));
-  for (let i = 0; i < 8; i++) await (await handle(new Request(URL_))).text();
-  shutdown.request();
-  for (let i = 0; i < 10; i++) await nextTurn();
+  await inOneMoment(async () => {
+    for (let i = 0; i < 8; i++) await (await handle(new Request(URL_))).text();
+    shutdown.request();
+  });
+  for (let i = 0; i < 4; i++) await nextTurn(); // after 250 ms it would not wait any more
   out.close();
   await stream.text();
   sending = false;

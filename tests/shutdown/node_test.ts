@@ -46,6 +46,15 @@ async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
   return { answers, client, server };
 }
 
+test(`attach: requests without an answer are cut with their connections, which is no error, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 30 });
+  const { client } = await pipelined(shutdown, ["/one"]);
+  shutdown.request();
+  const { drained, remaining, errors } = await shutdown.finished;
+  assert.deepEqual([drained, remaining, errors], [false, ["GET /one"], []]);
+  await client.end();
+});
+
 test(`attach: requests that were sent in one piece are all answered before the connection closes, ${runtime}`, async () => {
   const shutdown = quiet();
   const { answers, client } = await pipelined(shutdown, ["/1", "/2", "/3"]);

@@ -4,10 +4,11 @@ import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import process from "node:process";
+import { inspect } from "node:util";
 import { ClosedError, type GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
-import { nextTurn } from "../_tools.ts";
-import { gate, quiet } from "./client.ts";
+import { nextTurn, until } from "../_tools.ts";
+import { gate, listen, quiet } from "./client.ts";
 
 test("onShutdown: callbacks run side by side once the listeners are closed, and are in flight until they end", async () => {
   const shutdown = quiet();
@@ -29,7 +30,7 @@ test("onShutdown: callbacks run side by side once the listeners are closed, and 
   assert.deepEqual(events, ["listener closed", "signal", "one", "two"]);
   assert.deepEqual(shutdown.labels, ["closeApp", "sockets"]);
   one.open();
-  await nextTurn();
+  await until(() => shutdown.labels.length < 2); // the first warning loads stderr, in which timers run before promises
   assert.deepEqual(shutdown.labels, ["sockets"]);
   two.open();
   const { ok, drained, errors } = await shutdown.finished;
@@ -72,7 +73,7 @@ test("report: ok means drained without errors", async () => {
     works: () => {},
   };
   for (const [name, step] of Object.entries(steps)) {
-    const shutdown = quiet({ grace: 20 });
+    const shutdown = quiet(name === "hangs" ? { grace: 20 } : {});
     shutdown.defer(step);
     shutdown.request();
     const { ok, drained, errors } = await shutdown.finished;
@@ -147,6 +148,87 @@ test("warning: on Node, a handler that answered requests without an attached ser
   assert.deepEqual(await warnings(() => shutDown(attached)), []);
 });
 
+test("warning: a server of Deno.serve or Bun.serve whose requests go past handler", async () => {
+  const code = async (use: (shutdown: GracefulShutdown) => unknown) =>
+    (await warnings(() => shutDown(use))).map(({ code }) => code).join();
+  const deno = () => ({ shutdown: () => Promise.resolve() });
+  const bun = (pendingRequests: number) => ({ stop() {}, pendingRequests, pendingWebSockets: 0 });
+  const wrap = (shutdown: GracefulShutdown) => shutdown.handler(() => new Response("x"));
+  assert.equal(await code((shutdown) => shutdown.attach(deno())), "INTERLOCK_NOT_COUNTED");
+  assert.equal(await code((shutdown) => shutdown.attach(bun(0))), "INTERLOCK_NOT_COUNTED");
+  assert.equal(await code((shutdown) => (wrap(shutdown), shutdown.attach(deno()))), "");
+  assert.equal(await code((shutdown) => (wrap(shutdown), shutdown.attach(bun(0)))), "");
+  assert.equal(await code((shutdown) => (wrap(shutdown), shutdown.attach(bun(2)))), "INTERLOCK_NOT_COUNTED");
+  const served = async (shutdown: GracefulShutdown) => {
+    await wrap(shutdown)(new Request("http://a/"));
+    shutdown.attach(bun(2));
+  };
+  assert.equal(await code(served), "");
+});
+
+test("warning: a second signal that forces says which, how long after the first, and what was cut", async () => {
+  const emit = (name: string) => (process as { emit(name: string): boolean }).emit(name);
+  const [warning, ...others] = await warnings(async () => {
+    const shutdown = quiet({ signals: ["SIGTERM", "SIGINT"], debounce: 0 });
+    for (let i = 0; i < 12; i++) shutdown.track(new Promise(() => {}), `job ${i}`);
+    emit("SIGTERM");
+    emit("SIGINT");
+    await shutdown.finished;
+  });
+  assert.equal(warning?.code, "INTERLOCK_FORCED");
+  assert.match(warning.message, /forced by SIGINT, \d+ ms after SIGTERM; cut: job 0, .*job 9, and 2 more$/);
+  assert.deepEqual(others, []);
+});
+
+test("warning: it is printed when the shutdown is finished, as the process may exit then", async () => {
+  const seen: (string | undefined)[] = [];
+  const listener = ({ code }: Error & { code?: string }) => void seen.push(code);
+  await nextTurn();
+  process.on("warning", listener);
+  try {
+    const shutdown = quiet();
+    shutdown.request();
+    await shutdown.finished;
+    assert.deepEqual(seen, ["INTERLOCK_NOT_ATTACHED"]);
+  } finally {
+    process.off("warning", listener);
+  }
+});
+
+test("report: console.log shows it on at most ten lines, whatever happened", async () => {
+  const shutdown = quiet({ grace: 10 });
+  for (let i = 0; i < 200; i++) shutdown.track(new Promise(() => {}), `GET /a/path/that/is/quite/long/${i}`);
+  for (let i = 0; i < 50; i++) shutdown.defer(() => Promise.reject(new Error(`line\nof ${i}`)));
+  shutdown.request(new Error("reason"));
+  const report = await shutdown.finished;
+  const shown = inspect(report);
+  assert.ok(shown.split("\n").length <= 10, shown);
+  for (const text of ["ok: false", "Error: reason", "and 197 more", "and 47 more"]) {
+    assert.ok(shown.includes(text), shown);
+  }
+  assert.deepEqual(Object.keys(report).sort(), ["drained", "elapsed", "errors", "ok", "reason", "remaining"]);
+});
+
+for (const when of ["when the listener is closed", "after finished"]) {
+  test(`attach: a server.close(callback) ${when} calls back without an error`, async () => {
+    const shutdown = quiet();
+    const server = shutdown.attach(createServer());
+    await listen(server);
+    const closed = () => new Promise<unknown>((resolve) => server.close(resolve));
+    let error: unknown = "none";
+    if (when === "after finished") shutdown.defer(() => {});
+    else shutdown.onShutdown(async () => error = await closed());
+    shutdown.request();
+    assert.equal((await shutdown.finished).ok, true);
+    if (when === "after finished") error = await closed();
+    assert.equal(error, undefined);
+    // A server that listens again is closed again.
+    await listen(server);
+    assert.equal(await closed() ?? undefined, undefined);
+    assert.equal(server.listening, false);
+  });
+}
+
 test("webSocket: warns about an object that never notifies of its end", async () => {
   const add = (socket: object) => () =>
     shutDown((shutdown) => {
@@ -174,6 +256,19 @@ test("attach: errors show how to mend the call", () => {
     [{ fetch() {}, request() {} }, /wrap its fetch by handler\(\)/],
     [createTcpServer(), /server of node:net or node:tls by track\(\)/],
     [Promise.resolve(createServer()), /await the promise, and pass the server/],
+    [{ listen() {}, inject() {}, addHook() {}, then() {}, server: {} }, /with Fastify, pass its property server/],
+    [{ fetch() {}, handle() {}, onStop() {}, listen() {}, stop() {}, server: null }, /with Elysia, wrap its fetch/],
+    [{ fetch() {}, request() {}, basePath() {} }, /with Hono, wrap its fetch by handler\(\)/],
+    [
+      { serve() {}, fetch() {}, close() {}, options: {}, node: {} },
+      /with srvx on Node, pass its property node\.server/,
+    ],
+    [{ fetch() {}, handler() {}, config: {} }, /with h3, wrap its fetch by handler\(\)/],
+    [{ handler() {}, use() {}, options: {} }, /with h3, pass the server of createServer/],
+    [{ bindAsync() {}, tryShutdown() {}, start() {} }, /with @grpc\/grpc-js, .*onShutdown.*tryShutdown/],
+    [{ getHttpServer() {}, close() {} }, /with NestJS, pass app\.getHttpServer\(\).*defer\(\(\) => app\.close\(\)\)/],
+    [{ executeOperation() {}, stop() {} }, /with Apollo Server, pass the server of node:http.*defer/],
+    [{ inject() {}, route() {}, stop() {}, listener: {} }, /with hapi, pass its property listener.*defer/],
     [{}, /must be a server of node:http, node:http2, Deno\.serve or Bun\.serve/],
     [undefined, /server must be a server of/],
   ];

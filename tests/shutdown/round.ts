@@ -5,7 +5,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import type { Routes } from "./jobs.ts";
 import type { Tally } from "./load.ts";
@@ -36,7 +36,7 @@ export async function start(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<Started> {
-  const [command, before] = await startOf(runtime, join(repository(), file));
+  const [command, before] = await startOf(runtime, resolve(repository(), file));
   return started(spawn(command, [...before, ...args], { stdio: "pipe", env: { ...process.env, ...env } }));
 }
 
@@ -155,7 +155,7 @@ export async function round(
   runtime: ProgramName,
   kind: "fetch" | "node",
   seed: number,
-  { connections = 200, spread = 500, args = [] as string[] } = {},
+  { connections = 200, spread = 500, args = ["--grace", "60000"] } = {},
 ): Promise<Outcome> {
   const server = await startServer(runtime, kind, args);
   const load = await startLoad({ port: server.port, seed, connections });

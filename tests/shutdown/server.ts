@@ -22,7 +22,7 @@ const [kind = "", file = "", ...rest] = process.argv.slice(2);
 const reusePort = rest.includes("--reuse-port");
 const { port, hostname, grace, delay } = serverArguments(rest.filter((argument) => argument !== "--reuse-port"));
 const shutdown = new GracefulShutdown({ grace, delay });
-const serve = service(shutdown);
+const serve = service(shutdown, () => 0);
 const accepted: string[] = [];
 
 function handler(request: Request): Promise<Response> {

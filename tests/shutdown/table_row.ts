@@ -9,8 +9,8 @@ export interface TableOptions {
   wanted(row: string): boolean;
 }
 
-/** Prints one table; resolves to the number of rows that broke a promise. */
-export type Part = (options: TableOptions) => Promise<number>;
+/** Prints one table. */
+export type Part = (options: TableOptions) => Promise<Table>;
 
 /** One row, by column. */
 export type Row = Record<string, string | number>;
@@ -18,19 +18,20 @@ export type Row = Record<string, string | number>;
 /** Prints a table row by row, as they are found. */
 export class Table {
   #columns: string[] | undefined;
-  /** How many rows broke a promise. */
-  broken = 0;
+  /** How many rows kept a promise, broke one, and promise nothing. */
+  readonly count = { kept: 0, broken: 0, none: 0 };
 
-  add(row: Row, kept: boolean): void {
+  /** The row's promise: whether it was kept, or "none" if there is none to keep. */
+  add(row: Row, promise: boolean | "none"): void {
     if (this.#columns === undefined) {
       this.#columns = Object.keys(row);
       this.#print(this.#columns);
       this.#print(Object.values(row).map((value) => typeof value === "number" ? "--:" : "---"));
     }
     this.#print(this.#columns.map((column) => String(row[column])));
-    if (kept) return;
-    this.broken++;
-    console.log("  ↑ broke a promise");
+    const outcome = promise === "none" ? "none" : promise ? "kept" : "broken";
+    this.count[outcome]++;
+    if (outcome === "broken") console.log("  ↑ broke a promise");
   }
 
   #print(cells: readonly string[]): void {

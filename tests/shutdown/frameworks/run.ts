@@ -9,10 +9,14 @@ export interface FrameworkServer extends Started {
   port: number;
 }
 
-/** Starts an example on a free port. */
-export async function startFramework(runtime: RuntimeName, name: string): Promise<FrameworkServer> {
+/** Starts an example on a free port: that of examples/frameworks, or its copy in another folder. */
+export async function startFramework(
+  runtime: RuntimeName,
+  name: string,
+  { folder = "examples/frameworks", args = [] }: { folder?: string; args?: readonly string[] } = {},
+): Promise<FrameworkServer> {
   const port = await freePort();
-  const started = await start(runtime, `examples/frameworks/${name}.ts`, [], { PORT: String(port) });
+  const started = await start(runtime, `${folder}/${name}.ts`, args, { PORT: String(port) });
   while (!await answers(`http://127.0.0.1:${port}/wait/0`)) {
     if (started.child.exitCode !== null) throw new Error(`It ended: ${started.output.text}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

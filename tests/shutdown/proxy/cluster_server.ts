@@ -18,7 +18,11 @@ if (cluster.isPrimary) {
 } else {
   const { port, hostname } = serverArguments(process.argv.slice(2));
   const shutdown = new GracefulShutdown({ signals: ["SIGTERM"] });
-  shutdown.attach(createServer(nodeListener(service(shutdown)))).listen({ port, host: hostname, backlog: 511 });
+  shutdown.attach(createServer(nodeListener(service(shutdown, () => 0)))).listen({
+    port,
+    host: hostname,
+    backlog: 511,
+  });
   const { drained } = await shutdown.finished;
   process.exit(drained ? 0 : 1);
 }

@@ -43,7 +43,7 @@ const setups: Record<string, (server: Server) => unknown> = {
 const [name = "", file = "", ...rest] = process.argv.slice(2);
 const { port, hostname } = serverArguments(rest);
 const accepted: string[] = [];
-const serve = service(new GracefulShutdown({ signals: [] })); // the service's page shows it; it never begins
+const serve = service(new GracefulShutdown({ signals: [] }), () => 0); // the service's page shows it; it never begins
 const server = createServer(nodeListener((request) => {
   accepted.push(new URL(request.url).searchParams.get("id") ?? "");
   return serve(request);

@@ -1,0 +1,26 @@
+/**
+ * hapi 21: attach its `listener`. Its stop() cuts requests after 5 s of its own, so it comes after the last one: `defer`.
+ *
+ *     PORT=8000 node examples/frameworks/hapi.ts
+ */
+import process from "node:process";
+import { setTimeout as pause } from "node:timers/promises";
+import { server as hapi } from "@hapi/hapi";
+import { GracefulShutdown } from "../../mod.ts";
+
+const shutdown = new GracefulShutdown({ grace: 10_000 });
+const server = hapi({ port: Number(process.env.PORT ?? 8000) });
+server.route({
+  method: "GET",
+  path: "/wait/{ms}",
+  handler: async ({ params }) => {
+    await pause(Number(params.ms));
+    return `waited ${params.ms} ms\n`;
+  },
+});
+
+shutdown.attach(server.listener);
+shutdown.defer(() => server.stop(), "hapi");
+await server.start();
+const { ok } = await shutdown.finished;
+process.exit(ok ? 0 : 1);

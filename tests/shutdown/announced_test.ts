@@ -1,0 +1,284 @@
+/** What a client was told of its connection is what happens to it, in whichever way the handler sets the header. */
+import assert from "node:assert/strict";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import { createSecureServer } from "node:http2";
+import type { BunServerLike, DenoServerLike, GracefulShutdown } from "../../mod.ts";
+import { runtime, test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
+import { cert, key } from "./certificate.ts";
+import { Client, gate, listen, quiet, schemes } from "./client.ts";
+
+const KEEP = "keep-alive";
+
+/** Every way to set the header and to begin an answer. */
+const ANSWERS: Record<string, (response: ServerResponse) => unknown> = {
+  "nothing": (response) => response.end("done"),
+  "setHeader": (response) => response.setHeader("Connection", KEEP).end("done"),
+  "setHeader, setHeader": (response) =>
+    response.setHeader("Connection", KEEP).setHeader("connection", KEEP).end("done"),
+  "setHeaders": (response) => response.setHeaders(new Headers({ connection: KEEP })).end("done"),
+  "appendHeader": (response) => response.appendHeader("Connection", KEEP).end("done"),
+  "removeHeader": (response) => {
+    response.removeHeader("Connection");
+    response.end("done");
+  },
+  "writeHead with an object": (response) => response.writeHead(200, { Connection: KEEP, "x-own": "1" }).end("done"),
+  "writeHead with a message": (response) => response.writeHead(200, "fine", { Connection: KEEP }).end("done"),
+  "writeHead with a raw array": (response) => response.writeHead(200, ["x-own", "1", "Connection", KEEP]).end("done"),
+  "writeHead with an undefined message": (response) =>
+    response.writeHead(200, undefined as never, { Connection: KEEP }).end("done"),
+  "writeHead, empty": (response) => response.setHeader("connection", KEEP).writeHead(200).end("done"),
+  "writeHead with a message only": (response) =>
+    response.setHeader("connection", KEEP).writeHead(200, "fine").end("done"),
+  "setHeader, writeHead": (response) => {
+    response.setHeader("connection", KEEP);
+    response.writeHead(200, { "CONNECTION": KEEP }).end("done");
+  },
+  "setHeader, writeHead with a raw array": (response) => {
+    response.setHeader("x-own", "1");
+    response.writeHead(200, ["connection", KEEP]).end("done");
+  },
+  "flushHeaders": (response) => {
+    response.setHeader("connection", KEEP);
+    response.flushHeaders();
+    response.end("done");
+  },
+  "write": (response) => {
+    response.setHeader("connection", KEEP);
+    response.write("do");
+    response.end("ne");
+  },
+};
+
+function check({ text, errors }: Client, name: string): void {
+  assert.match(text, /\r\nconnection: close\r\n/i, name);
+  assert.doesNotMatch(text, /keep-alive/i, name);
+  assert.match(text, /d[^]*o[^]*n[^]*e/, name);
+  assert.deepEqual(errors, [], name);
+}
+
+for (const [name, answer] of Object.entries(ANSWERS)) {
+  test(`announced: ${name}: in flight at the signal, in a listener of it, and later, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    const { promise, open } = gate();
+    const server = createServer(async (request, response) => {
+      if (request.url === "/slow") await promise;
+      // Before the server is attached, so that it runs first.
+      if (request.url === "/listener") shutdown.signal.addEventListener("abort", () => answer(response));
+      else answer(response);
+    });
+    const port = await listen(shutdown.attach(server));
+    const [slow, listener, late] = [0, 1, 2].map(() => new Client(schemes.http!.connect(port)));
+    slow!.send("/slow");
+    listener!.send("/listener");
+    late!.send("/");
+    await late!.gets(/d[^]*o[^]*n[^]*e/);
+    late!.text = "";
+    while (shutdown.active < 2) await nextTurn();
+    shutdown.request();
+    late!.send("/late");
+    await nextTurn();
+    open();
+    for (const client of [slow!, listener!, late!]) {
+      await client.end();
+      check(client, name);
+    }
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}
+
+test(`announced: a listener of the signal that is older than the server, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let end = () => {};
+  shutdown.signal.addEventListener("abort", () => end());
+  const server = shutdown.attach(createServer((_, response) => {
+    end = () => response.writeHead(200, { connection: KEEP }).end("done");
+  }));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/");
+  while (shutdown.active < 1) await nextTurn();
+  shutdown.request();
+  await client.end();
+  check(client, "listener");
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`announced: an answer whose head said keep-alive closes its connection only after the idle time, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 1_000 });
+  const { promise, open } = gate();
+  const server = shutdown.attach(createServer(async (request, response) => {
+    response.writeHead(200, { connection: KEEP });
+    response.write("begun;");
+    if (request.url === "/slow") await promise;
+    response.end("done;");
+  }));
+  const port = await listen(server);
+  const clients = [0, 1].map(() => new Client(schemes.http!.connect(port)));
+  for (const client of clients) client.send("/slow");
+  for (const client of clients) await client.gets(/begun;/);
+  shutdown.request();
+  await new Promise((resolve) => setTimeout(resolve, 1_100)); // longer than the idle time: it begins with the answer's end
+  open();
+  for (const client of clients) await client.gets(/done;/);
+  const answered = performance.now();
+  clients[0]!.text = "";
+  clients[0]!.send("/next");
+  await clients[0]!.gets(/connection: close[^]*done;/i);
+  for (const client of clients) await client.end();
+  // This client may have noticed the answer late.
+  assert.ok(performance.now() - answered >= 150, `closed after ${performance.now() - answered} ms`);
+  assert.deepEqual(clients.map(({ errors }) => errors), [[], []]);
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`announced: only the last of several pipelined answers says close, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 10_000 });
+  const ends: (() => void)[] = [];
+  const server = shutdown.attach(createServer((request, response) => {
+    ends.push(() => response.setHeader("connection", KEEP).end(`done ${request.url};`));
+  }));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.write(["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  while (ends.length < 3) await nextTurn();
+  shutdown.request();
+  for (const end of ends) end();
+  await client.end();
+  assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
+  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
+  assert.match(client.text, /connection: close[^]*done \/3;/i);
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`announced: a protocol that is switched by an answer is left alone, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { promise, open } = gate();
+  const server = shutdown.attach(createServer(async (_, response) => {
+    await promise;
+    response.writeHead(101, { connection: "upgrade", upgrade: "echo" });
+    response.flushHeaders();
+  }));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/");
+  while (shutdown.active < 1) await nextTurn();
+  shutdown.request();
+  open();
+  await client.gets(/101[^]*connection: upgrade/i);
+  client.destroy();
+  await shutdown.finished;
+});
+
+for (const method of ["GET", "POST"]) {
+  test(`announced: an early answer to a ${method} says close, and is not lost, ${runtime}`, async () => {
+    const shutdown = quiet();
+    let answer: (() => void) | undefined;
+    const server = shutdown.attach(createServer((_, response) => {
+      answer = () => response.writeHead(401, { "content-length": 3, "connection": KEEP }).end("no;");
+    }));
+    const client = new Client(schemes.http!.connect(await listen(server)));
+    client.write(`${method} /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 4000000\r\n\r\n`);
+    while (answer === undefined) await nextTurn();
+    shutdown.request();
+    client.write("x".repeat(1_000_000));
+    answer();
+    await client.gets(/401[^]*connection: close[^]*no;$/i);
+    client.write("x".repeat(3_000_000));
+    await client.end();
+    assert.deepEqual(client.errors, []);
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}
+
+test(`attach: a body that dribbles in after its answer counts for at most a second, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer((_, response) => response.end("done;")));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.write("POST /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 4000000\r\n\r\n");
+  await client.gets(/done;/);
+  const dribble = setInterval(() => client.write("x"), 20);
+  shutdown.request();
+  const { ok } = await shutdown.finished;
+  clearInterval(dribble);
+  assert.equal(ok, true); // not cut at the end of the grace time
+  client.destroy();
+});
+
+// Bun's node:http2 (1.4) does not speak HTTP/1 on a secure server.
+if (runtime !== "bun") {
+  test(`announced: HTTP/1 on a server of node:http2, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const { promise, open } = gate();
+    const listener = (async (_: unknown, response: ServerResponse) => {
+      await promise;
+      response.writeHead(200, { connection: KEEP }).end("done");
+    }) as unknown as RequestListener;
+    const server = createSecureServer({ cert, key, allowHTTP1: true }, listener as never);
+    const port = await listen(shutdown.attach(server) as never);
+    const client = new Client(schemes.https!.connect(port));
+    client.send("/");
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    open();
+    await client.end();
+    check(client, "http2");
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}
+
+interface Platform {
+  Deno?: { serve(options: object, handler: unknown): DenoServerLike & { addr: { port: number } } };
+  Bun?: { serve(options: object): BunServerLike & { port: number } };
+}
+
+/** Answers of a fetch-style handler; the last ones have immutable headers. */
+const RESPONSES: Record<string, (origin: string) => Response | Promise<Response>> = {
+  "nothing": () => new Response("done"),
+  "headers": () => new Response("done", { headers: { connection: KEEP } }),
+  "a stream": () => new Response(new Blob(["done"]).stream(), { headers: { connection: KEEP } }),
+  "set": () => {
+    const response = new Response("done");
+    response.headers.set("Connection", KEEP);
+    return response;
+  },
+  "a redirect": () => Response.redirect("http://localhost/done"),
+  "an answer of fetch": (origin) => fetch(origin),
+};
+
+function serve(shutdown: GracefulShutdown, handler: (request: Request) => Response | Promise<Response>): number {
+  const { Deno, Bun } = globalThis as Platform;
+  const fetch = shutdown.handler(handler);
+  const hostname = "127.0.0.1";
+  if (Bun !== undefined) return shutdown.attach(Bun.serve({ port: 0, hostname, fetch })).port;
+  return shutdown.attach(Deno!.serve({ port: 0, hostname, onListen() {} }, fetch)).addr.port;
+}
+
+if (runtime !== "node") {
+  for (const [name, answer] of Object.entries(RESPONSES)) {
+    test(`announced: ${name}, in flight at the signal and in a listener of it, ${runtime}`, async () => {
+      const other = createServer((_, response) => response.setHeader("connection", KEEP).end("done"));
+      const origin = `http://127.0.0.1:${await listen(other)}/`;
+      const shutdown = quiet();
+      const { promise, open } = gate();
+      const port = serve(shutdown, (request) => {
+        if (request.url.endsWith("/slow")) return promise.then(() => answer(origin));
+        return new Promise((resolve) => shutdown.signal.addEventListener("abort", () => resolve(answer(origin))));
+      });
+      const clients = ["/slow", "/listener"].map((path) => {
+        const client = new Client(schemes.http!.connect(port));
+        client.send(path);
+        return client;
+      });
+      while (shutdown.active < 2) await nextTurn();
+      shutdown.request();
+      open();
+      for (const client of clients) {
+        await client.end();
+        check(client, name);
+      }
+      assert.equal((await shutdown.finished).ok, true);
+      await new Promise((closed) => {
+        other.close(closed);
+        other.closeAllConnections();
+      });
+    });
+  }
+}
