@@ -7,12 +7,16 @@ import {
   Event,
   type Guard,
   KeyedMutex,
+  KeyedSemaphore,
   Lock,
   lockOnArguments,
+  Queue,
   RwLock,
   Semaphore,
   SetEvent,
+  SingleFlight,
   SyncError,
+  TaskGroup,
   TimeoutError,
   TimeoutLock,
   type WaitOptions,
@@ -48,8 +52,15 @@ export async function main(): Promise<string[]> {
   const load = lockOnArguments(users, [0])((user: string, page: number) => [user, page] as const);
   const [name]: readonly [string, number] = await load("ada", 1);
   new Event().wait({ signal }).catch((error: unknown) => error instanceof TimeoutError && error.message);
+  const queue = new Queue<number>(2);
+  await queue.put(1, patient);
+  const item: number | undefined = queue.tryGet()?.value;
+  await using group = new TaskGroup({ limit: 2, signal });
+  const flights = new SingleFlight<string>();
+  const result: number = await group.run((own) => flights.run("a", () => Number(own.aborted), { timeout: 100 }));
+  const limited = new KeyedSemaphore<string>(2).at("a") satisfies Acquirable<Guard>;
   const open = new SetEvent<Promise<string>>();
   const same: Promise<string> = open.track(Promise.resolve("x"));
   const index: number = await new Barrier(1).wait();
-  return [name, await same, String(index), new SyncError("x").name];
+  return [`${item} ${result} ${limited.value}`, name, await same, String(index), new SyncError("x").name];
 }

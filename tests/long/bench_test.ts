@@ -1,10 +1,13 @@
 /** The benchmarks do what they say: each contender does its work in each situation, and the page shows the figures. */
 import assert from "node:assert/strict";
 import { chart, THEMES } from "../../bench/_chart.ts";
-import { page } from "../../bench/_page.ts";
+import { figuresPage } from "../../bench/_figures_page.ts";
+import { goalsPage } from "../../bench/_goals_page.ts";
+import { missing, page } from "../../bench/_page.ts";
 import type { Results, Run } from "../../bench/_results.ts";
 import { measure, quantile, type Row } from "../../bench/_runner.ts";
 import type { Goal, Situation } from "../../bench/_situation.ts";
+import { situations as redis } from "../../bench/redis/situations.ts";
 import { situations } from "../../bench/situations.ts";
 import { type Verdict, verdictsOf } from "../../bench/_verdict.ts";
 import { test } from "../_test.ts";
@@ -68,7 +71,11 @@ test("bench: a verdict compares with the best of those that count", () => {
   assert.equal(quantile([4, 1, 3, 2], 0.5), 2.5);
 });
 
-test("bench: the page shows figures, goals and what is lost; the chart shows every contender", async () => {
+test("bench: the ten rows are situations", () => {
+  assert.deepEqual(missing([{ situations }, { situations: redis }]), []);
+});
+
+test("bench: the pages show the rows that are lost, figures and goals; the chart shows every contender", async () => {
   const results: Results = {
     suite: "local",
     date: "2026-01-01",
@@ -78,12 +85,25 @@ test("bench: the page shows figures, goals and what is lost; the chart shows eve
     peers: { quick: "1.2.3" },
     runs: { deno: { ...run, alone: rows.map((one) => ({ ...one, cold: 7 * one.median })) } },
   };
-  const text = page([{ title: "In one process", situations: [situation], sessions: [results] }]);
-  assert.match(text, /\| lock, 2 tasks: quick \| ns \| 80 \/ 100 \|/);
-  assert.match(text, /\| lock, 2 tasks _next to quick_ \| ≥ 1\.5 \| \*\*0\.80\*\* \|/);
-  assert.match(text, /\| \*\*interlock\*\* \| 100 ±10 % \| 700 \|/);
-  assert.match(text, /deno 1; 3 rounds; quick 1\.2\.3/);
-  assert.match(text, /^- lock, 2 tasks: it is hard\.$/m);
+  const suites = [{ title: "In one process", situations: [situation], sessions: [results] }];
+  const text = page(suites, { "`Lock`": 3700 });
+  assert.match(text, /\| lock, 2 tasks \| quick 1\.3 × \(80 of 100 ns\) \| *\| *\|/);
+  assert.match(text, /\| `Lock` \| 3\.7 \|/);
+  const chosen = {
+    ...results,
+    runs: { deno: { ...run, rows: rows.map((one) => ({ ...one, situation: "lock, 100 tasks" })) } },
+  };
+  const ten = page(
+    [{ ...suites[0]!, situations: [{ ...situation, name: "lock, 100 tasks" }], sessions: [chosen] }],
+    {},
+  );
+  assert.match(ten, /\*\*100 ns\*\*, 1\.3 × slower than quick \| – \| – \| slow, 2\.5 \|/);
+  const goals = goalsPage(suites);
+  assert.match(goals, /\| lock, 2 tasks _next to quick_ \| ≥ 1\.5 \| \*\*0\.80\*\* \|/);
+  assert.match(goals, /^- lock, 2 tasks: it is hard\.$/m);
+  const figures = figuresPage(suites);
+  assert.match(figures, /\| \*\*interlock\*\* \| 100 ±10 % \| 700 \|/);
+  assert.match(figures, /deno 1; 3 rounds; quick 1\.2\.3/);
   for (const theme of Object.keys(THEMES) as (keyof typeof THEMES)[]) {
     const svg = await chart("contention", results, theme);
     for (const name of ["interlock", "slow", "quick"]) assert.ok(svg.includes(`>${name}<`), `${name} in ${theme}`);

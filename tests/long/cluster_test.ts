@@ -9,6 +9,6 @@ if (runtime === "deno") {
       const { answered, failures } = await replaceWorkers({ rounds, connections, seed: 1, routes });
       console.log(`${routes}: ${answered} answered, ${JSON.stringify(failures)}`);
       assert.deepEqual(failures, {});
-    }, { timeout: 120_000 });
+    }, { timeout: 600_000 });
   }
 }

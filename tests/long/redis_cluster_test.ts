@@ -1,48 +1,35 @@
 /** Three nodes of a cluster, through the cluster clients of both libraries. */
 import assert from "node:assert/strict";
-import { Cluster } from "ioredis";
-import { createCluster } from "redis";
-import { type Backend, ioRedis, nodeRedis, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import {
+  type Acquirable,
+  type Backend,
+  type Lease,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRateLimiter,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
+import { slotOf } from "../../lib/redis/store/hash_slot.ts";
 import { test } from "../_test.ts";
-import { closeIo, until } from "../redis/_clients.ts";
-import { freePort, Server } from "../redis/_server.ts";
+import { until } from "../redis/_clients.ts";
+import { inCluster, namesOnEach, nodeOf } from "../redis/_cluster.ts";
+import type { Server } from "../redis/_server.ts";
+import { aheadBy } from "../redis/faults/_clock.ts";
 
-/** A node. It also listens on its port plus 10,000, which no version before 7.0 can change; both must be free. */
-async function startNode(): Promise<Server> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = 10_000 + Math.floor(Math.random() * 12_000); // both stay below the ports that the system hands out
-    const free = await Promise.all([freePort(port), freePort(port + 10_000)]).then(() => true, () => false);
-    if (free) return await Server.startAt(port, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000");
-  }
-  throw new Error("no two free ports that are 10,000 apart");
-}
-
-async function startCluster(): Promise<Server[]> {
-  const nodes = [await startNode(), await startNode(), await startNode()];
-  const ends = [0, 5461, 10923, 16384];
-  for (const [i, node] of nodes.entries()) {
-    await node.send("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
-    const slots = Array.from({ length: ends[i + 1]! - ends[i]! }, (_, slot) => ends[i]! + slot);
-    await node.send("CLUSTER", "ADDSLOTS", ...slots);
-  }
-  for (const node of nodes.slice(1)) await node.send("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port);
-  for (const node of nodes) {
-    await until(async () => {
-      const info = String(await node.send("CLUSTER", "INFO"));
-      return info.includes("cluster_state:ok") && info.includes("cluster_known_nodes:3");
-    });
-  }
-  return nodes;
-}
+/** Long enough for a slow machine to renew a lease in time. */
+const ttl = 5000;
+/** Calls that must succeed, however slow the machine. */
+const timeout = 60_000;
 
 /** The operations of each class, with names on all nodes. */
 async function works(backends: Backend[]): Promise<void> {
   const names = Array.from({ length: 12 }, (_, i) => `name ${i}`);
   await Promise.all(names.map(async (name) => {
-    const [here, there] = backends.map((backend) => new RedisLock(backend, name, { ttl: 1500 }));
-    const first = await here!.acquire({ timeout: 10_000 });
+    const [here, there] = backends.map((backend) => new RedisLock(backend, name, { ttl }));
+    const first = await here!.acquire({ timeout });
     const { expiresAt } = first;
-    const second = there!.acquire({ timeout: 10_000 });
+    const second = there!.acquire({ timeout });
     await until(async () => (await here!.inspect()).waiters.length === 1);
     await until(() => first.expiresAt > expiresAt + 500); // renewed, though no two names are in one command
     assert.equal(await first.release(), true);
@@ -54,18 +41,129 @@ async function works(backends: Backend[]): Promise<void> {
   }));
 }
 
-test("a cluster, through ioredis and node-redis", async () => {
-  const nodes = await startCluster();
-  const io = new Cluster(nodes.map(({ port }) => ({ host: "127.0.0.1", port })));
-  io.on("error", () => {});
-  const node = createCluster({ rootNodes: nodes.map(({ url }) => ({ url })) });
-  node.on("error", () => {});
-  await node.connect();
+/** One of each class. */
+function bodiesOf(backend: Backend, name: string): Acquirable<Lease>[] {
+  return [
+    new RedisLock(backend, name, { ttl }),
+    new RedisSemaphore(backend, name, 1, { ttl }),
+    new RedisRwLock(backend, name, { ttl }).writer,
+    new RedisKeyedMutex(backend, { ttl }).at(name),
+  ];
+}
+
+/** Asks again where a busy machine took longer than a command may: a third of the ttl. */
+async function answered<T>(ask: () => Promise<T>, tries = 5): Promise<T> {
   try {
-    await works([ioRedis(io), nodeRedis(node)]);
-  } finally {
-    node.destroy();
-    await closeIo(io);
-    for (const one of nodes) await one[Symbol.asyncDispose]();
+    return await ask();
+  } catch (error) {
+    if (tries === 0 || !/no answer/.test((error as Error).message)) throw error;
+    return await answered(ask, tries - 1);
   }
-});
+}
+
+/** Waits until a lease would have ended without its renewals, or is lost. */
+async function outlives({ lease, expiresAt }: { lease: Lease; expiresAt: number }): Promise<void> {
+  await until(() => Date.now() > expiresAt || !lease.held, timeout);
+  assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
+}
+
+async function acquired(body: Acquirable<Lease>): Promise<{ lease: Lease; expiresAt: number }> {
+  const lease = await body.acquire({ timeout });
+  return { lease, expiresAt: lease.expiresAt };
+}
+
+test("a cluster, through ioredis and node-redis", () => inCluster(works));
+
+/** From the beginning of a slot's migration to its end, without a key that has moved. */
+async function inOpenSlot([here, other]: [Backend, Backend], nodes: Server[], name: string): Promise<void> {
+  const bodies = bodiesOf(here, name);
+  const leases = await Promise.all(bodies.map(acquired));
+  const waiting = Promise.all(bodiesOf(other, name).map((body) => body.acquire({ timeout })));
+  waiting.catch(() => {}); // in case that something else fails before
+  const keys = ["lock", "semaphore", "rw", "keyed"].map((kind) => `interlock:${kind}:2:{${name}}`);
+  const slot = slotOf(keys[0]!);
+  const source = nodeOf(slot);
+  for (const key of keys) await until(async () => await nodes[source]!.send("ZCARD", `${key}:queue`) === 1);
+  const ids = await Promise.all(nodes.map(async (node) => String(await node.send("CLUSTER", "MYID"))));
+  const target = (source + 1) % 3;
+  await nodes[target]!.send("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source]!);
+  await nodes[source]!.send("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target]!);
+  await Promise.all(leases.map(outlives));
+  for (const { lease } of leases) {
+    assert.equal(await answered(() => lease.verify()), true);
+    await answered(() => lease.extend(2 * ttl));
+  }
+  assert.deepEqual(await Promise.all(leases.map(({ lease }) => lease.release())), [true, true, true, true]);
+  for (const node of [nodes[source]!, nodes[target]!]) await node.send("CLUSTER", "SETSLOT", slot, "STABLE");
+  for (const lease of await waiting) assert.equal(await lease.release(), true);
+}
+
+test("leases outlive their ttl and are extended, verified and released while their slot is open", () =>
+  inCluster(async ([io, node], nodes) => {
+    await Promise.all([inOpenSlot([io!, node!], nodes, "open"), inOpenSlot([node!, io!], nodes, "other")]);
+  }));
+
+/** The answers of a backend. */
+interface Answers {
+  all: number;
+  /** "Too late": by the time of another node, or by that of the same node as first known. */
+  late: number;
+}
+
+function counting(backend: Backend, answers: Answers): Backend {
+  return {
+    ...backend,
+    eval: async (...args) => {
+      const answer = await backend.eval(...args);
+      answers.all++;
+      if (Array.isArray(answer) && answer[0] === -2) answers.late++;
+      return answer;
+    },
+  };
+}
+
+/** A name on each node: its leases outlive their ttl, are extended, verified, and handed to a waiter. */
+async function keeps([here, other]: [Backend, Backend], names: string[]): Promise<void> {
+  await Promise.all(names.flatMap((name) => {
+    const others = bodiesOf(other, name);
+    return bodiesOf(here, name).map(async (body, i) => {
+      const held = await acquired(body);
+      const { lease } = held;
+      const waiting = others[i]!.acquire({ timeout });
+      await outlives(held);
+      await answered(() => lease.extend(2 * ttl));
+      assert.deepEqual([await answered(() => lease.verify()), await lease.release()], [true, true]);
+      const next = await waiting;
+      assert.ok(next.fencingToken > lease.fencingToken);
+      assert.equal(await next.release(), true);
+    });
+  }));
+  await Promise.all(names.map(async (name) => {
+    const limiters = [here, other].map((of) => new RedisRateLimiter(of, name, 1, 300));
+    const start = performance.now();
+    for (const limiter of [...limiters, ...limiters]) await limiter.acquire({ timeout });
+    assert.ok(performance.now() - start >= 899);
+  }));
+}
+
+for (const seconds of [1, 30, 600]) {
+  test(`nodes whose clocks are ${seconds} s ahead and behind keep all leases`, () =>
+    inCluster(async (backends) => {
+      const skews = [0, seconds, -seconds];
+      // Without a key, any node answers: here always the one that is ahead.
+      const skewOf = ([key]: readonly string[]) => String(key === undefined ? seconds : skews[nodeOf(slotOf(key))]);
+      const answers: Answers = { all: 0, late: 0 };
+      const [io, node] = backends.map((backend) => counting(aheadBy(backend, skewOf), answers));
+      const names = namesOnEach(2);
+      // The first command for a name brings its node's time.
+      for (const backend of [io!, node!]) {
+        await Promise.all(names.map((name) => new RedisLock(backend, name).run(() => {}, { timeout })));
+      }
+      Object.assign(answers, { all: 0, late: 0 });
+      await Promise.all([
+        keeps([io!, node!], names.filter((_, i) => i % 2 === 0)),
+        keeps([node!, io!], names.filter((_, i) => i % 2 === 1)),
+      ]);
+      assert.ok(answers.late < answers.all / 10, `${answers.late} of ${answers.all} commands came too late`);
+    }));
+}

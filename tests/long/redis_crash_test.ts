@@ -14,9 +14,12 @@ import { clients, redisTest, subscribed, until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 import { StoppedBackend } from "../redis/_stopped_backend.ts";
 
-/** Milliseconds by which a crash may delay the next waiter beyond a ttl, and a margin for a busy machine. */
+/**
+ * Milliseconds by which a crash may delay the next waiter beyond a ttl, and a margin for a busy machine: less than a
+ * heartbeat of the waiters with a ttl of 30 s, by which they would find out otherwise.
+ */
 const DELAY = 250;
-const BUSY = 250;
+const BUSY = 5000;
 
 /** A resource and two requests: one that may not fit, and one that does. */
 interface Body {
@@ -55,7 +58,7 @@ const bodies: readonly Body[] = [
 ];
 
 for (const { name, large, small, waiting } of bodies) {
-  for (const [count, ttl] of [[50, 1500], [50, 30_000], [120, 30_000]] as const) {
+  for (const [count, ttl] of [[50, 5000], [50, 30_000], [120, 30_000]] as const) {
     redisTest(
       `${name}: ${count} waiters of a stopped process delay the next one, with ttl ${ttl}, by one ttl`,
       async (setup) => {
@@ -110,7 +113,7 @@ for (const { name, large, small, waiting } of bodies.slice(2)) {
         await until(async () => await waiting(backend) === 1);
         const [key] = await server.send("KEYS", "*:waiters") as [string];
         const byPush = async () =>
-          (await server.send("HVALS", key) as string[]).filter((one) => one[16] === "p").length;
+          (await server.send("HVALS", key) as string[]).filter((one) => one[16] === "c").length;
         if (how !== "killed early") await until(async () => await byPush() === 1);
         const next = small(backend, { ttl: 30_000 });
         await until(async () => await waiting(backend) === 2);
@@ -135,7 +138,7 @@ redisTest("a crashed holder delays the next waiter by the rest of its lease, for
   const { backend, connect } = bench;
   for (const age of [0, 1300]) {
     using stopped = new StoppedBackend(await connect());
-    const holder = await new RedisLock(stopped, "a", { ttl: 800 }).acquire();
+    const holder = await new RedisLock(stopped, "a", { ttl: 3000 }).acquire();
     const lock = new RedisLock(backend, "a", { ttl: 30_000 });
     const arrivedAt = performance.now();
     const waiters = [0, 1, 2].map(() => lock.acquire());
@@ -185,9 +188,9 @@ redisTest("a waiter that becomes the first one learns when the lease of the new 
   using stopped = new StoppedBackend(await connect());
   const lock = new RedisLock(backend, "a", { ttl: 30_000 });
   const first = await lock.acquire();
-  const second = new RedisLock(stopped, "a", { ttl: 1000 }).acquire();
+  const second = new RedisLock(stopped, "a", { ttl: 3000 }).acquire();
   // Until its subscription is confirmed it has to ask, and would be granted a longer lease.
-  await until(async () => /^\d{16}p/.test(String(await server.send("HVALS", "interlock:lock:2:{a}:waiters"))));
+  await until(async () => /^\d{16}c/.test(String(await server.send("HVALS", "interlock:lock:2:{a}:waiters"))));
   const third = lock.acquire();
   await until(async () => (await lock.inspect()).waiters.length === 2);
   await first.release();
@@ -196,7 +199,7 @@ redisTest("a waiter that becomes the first one learns when the lease of the new 
   const stoppedAt = performance.now();
   const lease = await third;
   const took = performance.now() - stoppedAt;
-  assert.ok(took <= 1000 + DELAY + BUSY, `${took} ms`);
+  assert.ok(took <= 3000 + DELAY + BUSY, `${took} ms`);
   await lease.release();
 });
 
@@ -223,15 +226,15 @@ redisTest(
       };
       const ours = new RedisLock(left, "a", { ttl: 3000 });
       const theirs = new RedisLock(backend, "a", { ttl: 3000 });
-      const first = await theirs.acquire({ timeout: 20_000 });
-      const waiter = ours.acquire({ timeout: 20_000 }).then(async (lease) => {
+      const first = await theirs.acquire({ timeout: 60_000 });
+      const waiter = ours.acquire({ timeout: 60_000 }).then(async (lease) => {
         tokens.push(lease.fencingToken);
         await lease.release();
       });
       const { id, process } = await firstOf(async () => (await theirs.inspect()).waiters);
       const record = () => server.send("HGET", "interlock:lock:2:{a}:waiters", id);
-      await until(async () => String(await record())[16] === "p");
-      const next = theirs.acquire({ timeout: 20_000 });
+      await until(async () => String(await record())[16] === "c");
+      const next = theirs.acquire({ timeout: 60_000 });
       await until(async () => (await theirs.inspect()).waiters.length === 2);
       await stopPrimary!();
       // Before the server has noticed, it would notify our waiter, and the replica would pass that on.
@@ -280,7 +283,7 @@ redisTest(
     );
     const theirs = new RedisLock(backend, "a", { ttl: 3000 });
     const first = await theirs.acquire();
-    const waiting = ours.acquire({ timeout: 20_000 });
+    const waiting = ours.acquire({ timeout: 60_000 });
     await until(() => subscriptions === 1);
     let over = false, overtaken = 0;
     const others = Array.from({ length: 10 }, async () => {
@@ -293,7 +296,7 @@ redisTest(
     await Promise.all(others);
     assert.ok(overtaken <= 20, `overtaken ${overtaken} times`);
     const second = await theirs.acquire();
-    const again = ours.acquire({ timeout: 20_000 });
+    const again = ours.acquire({ timeout: 60_000 });
     await until(() => subscriptions === 3);
     const channel = async () => {
       const [name] = await server.send("PUBSUB", "CHANNELS", "interlock:*") as string[];
@@ -356,23 +359,22 @@ for (
         1,
       );
     }
-    await server.send("CONFIG", "SET", "slowlog-log-slower-than", 10_000);
-    await server.send("SLOWLOG", "RESET");
+    await logAll(server);
     await one.inspect();
     await lease.release();
     await rest?.release();
     await (await waiting).release();
     assert.equal((await one.inspect()).holders.length, 0);
-    await fewSlow(server);
+    await noneSlow(server);
   });
 }
 
 /** From, how many, the first digit of the time until which they count as alive, and of how many processes. */
 const DEAD_WAITERS = `
 for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do
-  local id = string.format('deadprocess%02d%08d', i % ARGV[4], i)
+  local id = string.format('deadpr%02d%013d', i % ARGV[4], i)
   redis.call('ZADD', KEYS[1], i, id)
-  redis.call('HSET', KEYS[2], id, ARGV[3] .. '000000000000001p30000 1 ')
+  redis.call('HSET', KEYS[2], id, ARGV[3] .. '000000000000001c30000 1 ')
 end`;
 
 redisTest("10,000 holders of a semaphore never block the server", async ({ server, backend }) => {
@@ -381,19 +383,30 @@ redisTest("10,000 holders of a semaphore never block the server", async ({ serve
   while (leases.length < 10_000) {
     leases.push(...await Promise.all(Array.from({ length: 500 }, () => semaphore.acquire())));
   }
-  await server.send("CONFIG", "SET", "slowlog-log-slower-than", 10_000);
-  await server.send("SLOWLOG", "RESET");
+  await logAll(server);
   for (let i = 0; i < 20; i++) await (await semaphore.acquire()).release();
   assert.equal((await semaphore.inspect()).holders.length, 10_000);
   assert.equal(await semaphore.forceRelease(), true);
   assert.equal((await semaphore.inspect()).holders.length, 0);
   assert.equal(await leases[0]!.release(), false);
-  await fewSlow(server);
+  await noneSlow(server);
 });
 
-/** No script takes long; a busy machine may delay a few of hundreds. */
-async function fewSlow(server: Server): Promise<void> {
-  const entries = await server.send("SLOWLOG", "GET", 100) as [number, number, number, string[]][];
-  const slow = entries.filter(([, , , [command]]) => /eval/i.test(command!)).map(([, , micros]) => micros);
-  assert.ok(slow.length <= 5 && Math.max(0, ...slow) < 200_000, `scripts took ${slow} µs`);
+async function logAll(server: Server): Promise<void> {
+  await server.send("CONFIG", "SET", "slowlog-max-len", 10_000);
+  await server.send("CONFIG", "SET", "slowlog-log-slower-than", 0);
+  await server.send("SLOWLOG", "RESET");
 }
+
+/** No script takes 10 ms. Of the runs of each the quickest quarter counts: a busy machine interrupts the others. */
+async function noneSlow(server: Server): Promise<void> {
+  const runs = new Map<string, number[]>();
+  for (const [, , micros, [command = "", script = ""]] of await server.send("SLOWLOG", "GET", -1) as Entry[]) {
+    if (/eval/i.test(command)) runs.set(script, [...runs.get(script) ?? [], micros]);
+  }
+  const quick = [...runs.values()].map((times) => times.sort((a, b) => a - b)[Math.floor(times.length / 4)]!);
+  assert.ok(quick.length >= 2 && Math.max(...quick) < 10_000, `scripts took ${quick} µs`);
+}
+
+/** Of the slow log: number, time, microseconds, command. */
+type Entry = [number, number, number, string[]];

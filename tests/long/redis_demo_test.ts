@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { PASSWORD } from "../_secrets.ts";
 import { runtime, test } from "../_test.ts";
 
 const main = fileURLToPath(new URL("../../examples/demo/redis.ts", import.meta.url));
@@ -11,10 +12,11 @@ const before = runtime === "deno"
   : process.execArgv.filter((argument) => argument.startsWith("--import"));
 
 test("demo:redis: a server that cannot be reached ends it with its address, not with its password", async () => {
-  const env = { ...process.env, REDIS_URL: "redis://:secret@127.0.0.1:1" };
+  const env = { ...process.env, REDIS_URL: `redis://:${PASSWORD}@127.0.0.1:1` };
   const child = spawn(process.execPath, [...before, main], { env, stdio: ["ignore", "inherit", "pipe"] });
   let out = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => out += text);
   assert.equal(await new Promise((resolve) => child.on("close", resolve)), 1);
+  assert.ok(!out.includes(PASSWORD), out);
   assert.match(out, /^Cannot connect to Redis at 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1$/m);
 }, { timeout: 60_000 });

@@ -17,8 +17,8 @@ for (const client of clients) {
       const ours = new RedisLock(far.backend, "a", { ttl: 3000 });
       const theirs = new RedisLock(await connect(), "a", { ttl: 3000 });
       const waiting = (count: number) => until(async () => (await theirs.inspect()).waiters.length === count);
-      // The NotifyMode of the first waiter in Redis: "p" by push, "h" by heartbeats.
-      const notified = (by: "p" | "h") =>
+      // The NotifyMode of the first waiter in Redis: "c" by push, "h" by heartbeats.
+      const notified = (by: "c" | "h") =>
         until(async () => {
           const [id] = await server.send("ZRANGE", "interlock:lock:2:{a}:queue", 0, 0) as string[];
           return id !== undefined && String(await server.send("HGET", "interlock:lock:2:{a}:waiters", id))[16] === by;
@@ -29,7 +29,7 @@ for (const client of clients) {
       const turn = ours.run(() => void order.push("ours"));
       turn.catch(() => {}); // it is awaited below
       await waiting(1);
-      await notified("p");
+      await notified("c");
       proxy.refuse();
       proxy.cut("subscribers");
       await notified("h");
@@ -49,7 +49,7 @@ for (const client of clients) {
       const again = ours.acquire();
       await waiting(1);
       await proxy.accept();
-      await notified("p");
+      await notified("c");
       await second.release();
       assert.equal(await (await again).release(), true);
     } finally {

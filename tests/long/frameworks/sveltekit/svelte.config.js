@@ -1,0 +1,4 @@
+/** A build for Node. */
+import adapter from "@sveltejs/adapter-node";
+
+export default { kit: { adapter: adapter() } };

@@ -1,0 +1,4 @@
+/** Nothing but SvelteKit. */
+import { sveltekit } from "@sveltejs/kit/vite";
+
+export default { plugins: [sveltekit()] };

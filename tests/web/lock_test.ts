@@ -1,0 +1,174 @@
+/** WebLock: construction, modes, theft, and what cancelled calls leave behind. */
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import { acquireAll } from "../../mod.ts";
+import { LeaseLostError, SyncError, TimeoutError, WebLock } from "../../lib/web/mod.ts";
+import { test } from "../_test.ts";
+import { CountingController, nextTurn, rejectsWith, until, watch } from "../_tools.ts";
+import { CountedLocks, freshName, managers, platform, steal } from "./_managers.ts";
+
+const [, own] = managers.at(-1)!;
+
+function check(what: string, fn: (locks: CountedLocks) => Promise<void>): void {
+  for (const [name, locks] of managers) test(`WebLock, ${name}: ${what}`, () => fn(new CountedLocks(locks)));
+}
+
+test("WebLock: without navigator.locks the constructor says so", () => {
+  if (platform !== undefined) return void new WebLock("orders");
+  assert.throws(
+    () => new WebLock("orders"),
+    (error) => error instanceof SyncError && /navigator\.locks/.test(error.message),
+  );
+});
+
+test("WebLock: wrong arguments", () => {
+  for (const name of [undefined, null, 5, {}]) assert.throws(() => new WebLock(name as never), TypeError);
+  for (const name of ["", "-orders"]) assert.throws(() => new WebLock(name, { locks: own }), RangeError);
+  for (const options of [null, 5, AbortSignal.abort()]) {
+    assert.throws(() => new WebLock("a", options as never), TypeError);
+  }
+  for (const locks of [null, 5, {}]) assert.throws(() => new WebLock("a", { locks: locks as never }), TypeError);
+  for (const mode of [null, 5]) assert.throws(() => new WebLock("a", { locks: own, mode: mode as never }), TypeError);
+  assert.throws(() => new WebLock("a", { locks: own, mode: "both" as never }), RangeError);
+});
+
+test("WebLock: shows its name and mode, and its guard like any other", async () => {
+  const lock = new WebLock("orders", { locks: own, mode: "shared" });
+  assert.deepEqual([lock.name, lock.mode, new WebLock("a", { locks: own }).mode], ["orders", "shared", "exclusive"]);
+  assert.match(inspect(lock), /^WebLock \{\s*name: ['"]orders['"],\s*mode: ['"]shared['"]\s*\}$/);
+  await lock.run((guard) => {
+    assert.match(inspect(guard), /^Guard \{ held: true \}$/);
+    assert.equal(JSON.stringify(Object.freeze(guard)), "{}");
+  });
+});
+
+check("shared locks are held together, an exclusive one alone", async (locks) => {
+  const name = freshName();
+  const shared = new WebLock(name, { locks, mode: "shared" }), exclusive = new WebLock(name, { locks });
+  const readers = [await shared.acquire(), await shared.acquire()];
+  assert.equal(await exclusive.tryAcquire(), undefined);
+  const writer = watch(exclusive.acquire());
+  await until(async () => await locks.waiting() === 1);
+  const late = watch(shared.acquire());
+  await until(async () => await locks.waiting() === 2);
+  for (const reader of readers) await reader.release();
+  const guard = await writer.promise;
+  assert.equal(late.state, "pending");
+  await guard.release();
+  await (await late.promise).release();
+});
+
+check("a stolen guard is not held, its signal aborts, and its release takes nothing from others", async (locks) => {
+  const name = freshName();
+  const lock = new WebLock(name, { locks });
+  const guard = await lock.acquire();
+  assert.equal(guard.signal.aborted, false);
+  await steal(locks, name);
+  await until(() => guard.signal.aborted);
+  assert.equal(guard.held, false);
+  assert.ok(guard.signal.reason instanceof LeaseLostError);
+  assert.equal(guard.signal.reason.message, `Cannot keep lock "${name}": it was stolen`);
+  const next = await lock.acquire();
+  await guard.release();
+  assert.equal(next.held, true);
+  await next.release();
+});
+
+check("a run whose lock was stolen ends as its function does", async (locks) => {
+  const name = freshName();
+  const lock = new WebLock(name, { locks });
+  const stolen = async (guard: { signal: AbortSignal }) => {
+    await steal(locks, name);
+    await until(() => guard.signal.aborted);
+  };
+  assert.equal(
+    await lock.run(async (guard) => {
+      await stolen(guard);
+      return "done";
+    }),
+    "done",
+  );
+  const error = new Error("failed");
+  await rejectsWith(lock.run((guard) => stolen(guard).then(() => Promise.reject(error))), error);
+});
+
+check(
+  "a release is no loss: it does not abort the signal, and the next holder has it when it resolves",
+  async (locks) => {
+    const lock = new WebLock(freshName(), { locks });
+    const guard = await lock.acquire();
+    const releasing = guard.release();
+    assert.equal(guard.held, false);
+    await releasing;
+    assert.equal(guard.signal.aborted, false);
+    const again = await lock.tryAcquire();
+    assert.equal(again?.held, true);
+    again![Symbol.dispose]();
+    await lock.run((inner) => assert.equal(inner.held, true));
+  },
+);
+
+check("a cancelled call leaves no request and no listener, whenever it is cancelled", async (locks) => {
+  const name = freshName();
+  const lock = new WebLock(name, { locks });
+  for (let turns = 0; turns < 6; turns++) {
+    const controller = new CountingController();
+    const call = watch(lock.acquire({ signal: controller.signal }));
+    for (let i = 0; i < turns; i++) await Promise.resolve();
+    controller.abort();
+    const guard = await call.promise.catch(() => undefined);
+    assert.equal(controller.listeners, 0);
+    await guard?.release();
+    await lock.run(() => {}, { timeout: 10_000 });
+  }
+  assert.equal(await locks.waiting(), 0);
+});
+
+check("a time-out names the lock", async (locks) => {
+  const name = freshName();
+  const lock = new WebLock(name, { locks });
+  await lock.run(async () => {
+    await assert.rejects(lock.acquire({ timeout: 5 }), {
+      name: "TimeoutError",
+      message: `Cannot acquire lock "${name}": timed out after 5 ms`,
+    });
+    await assert.rejects(lock.acquire({ timeout: 0 }), TimeoutError);
+  });
+});
+
+check("acquireAll refuses it", async (locks) => {
+  const lock = new WebLock(freshName(), { locks });
+  await assert.rejects(acquireAll([lock as never]), TypeError);
+});
+
+check("100 calls take turns, in order", async (locks) => {
+  const lock = new WebLock(freshName(), { locks });
+  const order: number[] = [];
+  let inside = 0;
+  await Promise.all(Array.from({ length: 100 }, (_, i) =>
+    lock.run(async () => {
+      assert.equal(++inside, 1);
+      order.push(i);
+      if (i % 10 === 0) await nextTurn();
+      inside--;
+    })));
+  assert.deepEqual(order, Array.from({ length: 100 }, (_, i) => i));
+});
+
+test("WebLock: what the platform refuses is thrown, also where it throws synchronously", async () => {
+  const refusal = new Error("not allowed");
+  const controller = new CountingController();
+  const sync = {
+    request: () => {
+      throw refusal;
+    },
+  };
+  const later = { request: () => Promise.reject(refusal) };
+  for (const locks of [sync, later]) {
+    const lock = new WebLock("a", { locks });
+    await rejectsWith(lock.acquire({ signal: controller.signal }), refusal);
+    await rejectsWith(lock.tryAcquire(), refusal);
+    await rejectsWith(lock.run(() => assert.fail("called")), refusal);
+  }
+  assert.equal(controller.listeners, 0);
+});
