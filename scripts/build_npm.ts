@@ -27,10 +27,10 @@ function rewriteDeclarations(): void {
 
 function manifest(): object {
   const js = (file: string) => `./${file.replace(/\.ts$/, ".js")}`;
-  const exports = entries.map(([path, file]) => [
-    path,
-    { types: js(file).replace(/js$/, "d.ts"), default: js(file) },
-  ]);
+  const types = (file: string) => `./${file.replace(/\.ts$/, ".d.ts")}`;
+  const exports = entries.map(([path, file]) => [path, { types: types(file), default: js(file) }]);
+  // For moduleResolution node10, which does not know `exports`.
+  const typesVersions = entries.filter(([path]) => path !== ".").map(([path, file]) => [path.slice(2), [types(file)]]);
   return {
     name,
     version,
@@ -43,6 +43,9 @@ function manifest(): object {
     type: "module",
     sideEffects: false,
     engines: { node: ">=20.4" },
+    main: "./mod.js",
+    types: "./mod.d.ts",
+    typesVersions: { "*": Object.fromEntries(typesVersions) },
     exports: { ...Object.fromEntries(exports), "./package.json": "./package.json" },
     files: ["mod.*", "lib"],
   };

@@ -7,10 +7,16 @@ import { files } from "./_entries.ts";
 /** These import packages from JSR, which cannot be reached everywhere: `deno task test:jsr` checks them. */
 const FROM_JSR = /^(tests\/jsr|examples\/deno)\//;
 
+/** Installed by the long tests, in folders of their own. */
+const OF_OTHERS = /\/node_modules\//;
+
+/** These import packages that only the long tests install, see tests/long/frameworks/package.json. */
+const OF_LONG_TESTS = /^examples\/frameworks\/(nest|apollo|trpc|hapi|feathers|elysia|srvx|h3|grpc|next|sveltekit)\.ts$/;
+
 const sources = ["lib", "tests", "bench", "examples", "scripts", "docs"].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((file) => `${folder}/${file.replaceAll("\\", "/")}`)
-    .filter((file) => file.endsWith(".ts") && !FROM_JSR.test(file))
+    .filter((file) => file.endsWith(".ts") && ![FROM_JSR, OF_OTHERS, OF_LONG_TESTS].some((one) => one.test(file)))
 );
 
 const checks = [

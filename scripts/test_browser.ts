@@ -21,7 +21,9 @@ const stand: Plugin = {
     }));
     onResolve({ filter: /^node:test$/ }, () => ({ path: resolve("tests/browser/_node_test.js") }));
     onResolve({ filter: /^node:(process|assert\/strict)$/ }, ({ path }) => ({ path, namespace: "stand-in" }));
-    onLoad({ filter: /process/, namespace: "stand-in" }, () => ({ contents: "export const env = {};" }));
+    onLoad({ filter: /process/, namespace: "stand-in" }, () => ({
+      contents: "export const env = {}; export default { env, on() {}, off() {} };", // nothing warns there
+    }));
     onLoad({ filter: /assert/, namespace: "stand-in" }, () => ({
       contents: `import assert from "assert/build/assert.js"; export default assert.strict;`,
       resolveDir: ".",

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { fits, runPages, startServer, views } from "./_pages.ts";
 
 const [, , pictures] = process.argv;
-const SERVER = "tests/diagnostics/dashboard/server.ts";
+const SERVER = "tests/dashboard/server.ts";
 const COMMANDS: Record<string, string[]> = {
   deno: ["deno", "run", "-A", "--no-check", SERVER, "deno"],
   hono: ["deno", "run", "-A", "--no-check", SERVER, "hono"],
@@ -55,12 +55,27 @@ async function worksByKeyboard(page: Page): Promise<void> {
   assert.equal(await page.evaluate("decodeURIComponent(location.hash.slice(1))"), thing);
 }
 
+/** A link that was cut, as in `#%E0`, shows the first thing. */
+async function outlivesBrokenLinks(page: Page, url: string): Promise<void> {
+  for (const hash of ["#%", "#%E0", "#no such thing"]) {
+    await page.goto("about:blank");
+    await page.goto(url + hash);
+    await isLive(page);
+    await isFilled(page);
+    await page.locator("#things tr.selected").waitFor();
+    const [marked, inDetail] = await Promise.all(
+      ["#things tr.selected button", "#detail h2"].map((one) => page.locator(one).textContent()),
+    );
+    assert.equal(marked, inDetail);
+  }
+}
+
 /** Updates go on, each drawn quickly, and the page says that it is sampled. */
 async function staysResponsive(page: Page): Promise<void> {
   await page.waitForTimeout(3_000);
   await page.locator("#things button").nth(1).dispatchEvent("click"); // rows move while it would aim
   await page.getByText("Sampled:").waitFor();
-  await page.getByText(/and \d+ things that waited less/).waitFor();
+  await page.getByText(/and \d+ primitives that waited less/).waitFor();
   const delay = await page.evaluate<number>(`new Promise((resolve) => {
     const from = performance.now();
     let longest = 0, last = from;
@@ -81,6 +96,7 @@ const checks: [name: string, server: string, view: object, check: (page: Page, u
   ["hono", "hono", light, showsDeadlock],
   ["bun", "bun", light, showsDeadlock],
   ["keyboard", "deno", light, worksByKeyboard],
+  ["broken links", "deno", light, outlivesBrokenLinks],
   ["dark", "deno", dark, showsDeadlock],
   ["phone", "deno", phone, showsDeadlock],
   ["busy", "busy", light, staysResponsive],

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { fits, runPages, type Served, startServer, views } from "./_pages.ts";
 
 const [, , picture] = process.argv;
-const SERVER = ["run", "--quiet", "--allow-net", "--allow-read", "--allow-env", "examples/graceful_server.ts"];
+const SERVER = ["run", "--quiet", "--no-prompt", "--allow-net=127.0.0.1", "examples/graceful_server.ts"];
 
 const text = (page: Page, id: string) => page.locator(`#${id}`).textContent();
 

@@ -63,6 +63,21 @@ const checks: Record<string, (page: Page) => Promise<void>> = {
     assert.equal(await page.locator("#impatient-row").isVisible(), false);
     assert.equal(await page.locator("#unbuilt").count(), 0);
   },
+  "two tabs take turns with a WebLock, and one that goes on to another scene keeps nothing": async (page) => {
+    const other = await page.context().newPage();
+    await other.goto(`${ADDRESS}#WebLock`);
+    await page.getByLabel("WebLock", { exact: true }).check({ force: true });
+    await page.waitForFunction(
+      `navigator.locks.query().then(({ held, pending }) =>
+        held.length === 1 && new Set([...held, ...pending].map(({ clientId }) => clientId)).size === 2)`,
+    );
+    await other.getByLabel("Event", { exact: true }).check({ force: true });
+    await setFast(page);
+    await done(page);
+    assert.match((await page.locator("#status").textContent())!, /WebLock/);
+    assert.ok((await page.locator("#chart").textContent())!.includes("✓"));
+    await page.waitForFunction("navigator.locks.query().then(({ held }) => held.length === 0)");
+  },
   "the timeline can be saved": async (page) => {
     await page.getByLabel("Semaphore", { exact: true }).check({ force: true });
     await page.waitForTimeout(500);

@@ -19,13 +19,14 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
   ".json": "application/json",
 };
-const SHOWN = ["/index.html", "/getting-started.html", "/primitives.html", "/redis.html"];
+const SHOWN = ["/index.html", "/getting-started.html", "/primitives.html", "/redis.html", "/reference/~/Lock.html"];
 const [, , pictures] = process.argv;
 
 /** The reference has thousands of pages of one kind: a few stand for all of them. */
 const isSampled = (path: string): boolean =>
   !path.startsWith("/reference/") ||
-  /^\/reference\/(redis\/|diagnostics\/)?(index|~\/(Lock|Pool|RedisLock))\.html$/.test(path);
+  /^\/reference\/([a-z]+\/)?(index|all_symbols|~\/(Lock|Pool|RedisLock|RedisRwLock\.prototype\.[a-z]+|watchdog))\.html$/
+    .test(path);
 
 const server = createServer((request, response) => {
   const path = decodeURIComponent(new URL(request.url!, "http://localhost").pathname);
@@ -52,6 +53,7 @@ async function crawl(browser: Browser, base: string): Promise<string[]> {
     at = queue.shift()!;
     await page.goto(base + at, { waitUntil: "load" });
     faults.push(...await tooWide(page, at));
+    if (!await page.$("a[href$='/getting-started.html']")) faults.push(`${at} has no way to the guide`);
     anchors.set(
       at,
       new Set(await page.evaluate<string[]>("[...document.querySelectorAll('[id]')].map((one) => one.id)")),
@@ -77,7 +79,6 @@ async function crawl(browser: Browser, base: string): Promise<string[]> {
 }
 
 async function tooWide(page: Page, at: string): Promise<string[]> {
-  if (at.startsWith("/reference/")) return []; // deno doc's own pages
   const [content, window] = await page.evaluate<[number, number]>("[document.documentElement.scrollWidth, innerWidth]");
   return content <= window ? [] : [`${at} is ${content} pixels wide on a phone of ${window}`];
 }
@@ -100,6 +101,10 @@ const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const browser = await launch();
 try {
   assert.deepEqual(await crawl(browser, base), []);
+  const guide = readFileSync(`${ROOT}/llms.txt`, "utf8");
+  for (const title of ["# Interlock", "# Primitives", "# Redis", "# Reliability"]) {
+    assert.ok(guide.includes(title), title);
+  }
   if (pictures !== undefined) await photograph(browser, base, pictures);
 } finally {
   await browser.close();

@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { scenes } from "../docs/playground/scenes.ts";
 import { Stage } from "../docs/playground/stage.ts";
-import { draw } from "../lib/diagnostics/dashboard/timeline.ts";
+import { draw } from "../lib/dashboard/timeline.ts";
 import { FakeTime } from "../tests/_tools.ts";
 
 /** Where the picture of a primitive is. */
