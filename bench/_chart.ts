@@ -1,10 +1,11 @@
-/** The two charts, by Vega-Lite. */
+/** The charts, by Vega-Lite: the three of the benchmarks' pages, and the look of all. */
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
+import { type Column, costs } from "./_costs.ts";
 import type { Results } from "./_results.ts";
 import type { Row } from "./_runner.ts";
 
-export type Chart = "contention" | "hand-over";
+export type Chart = "contention" | "hand-over" | "attach";
 
 /** Milliseconds at which the bars begin. */
 const LEAST = 0.03;
@@ -20,7 +21,11 @@ export type Theme = keyof typeof THEMES;
 export async function chart(kind: Chart, results: Results, theme: Theme): Promise<string> {
   const [runTime, { version, rows }] = Object.entries(results.runs)[0]!;
   const where = `${runTime} ${version.replace(/ .*/, "")}`;
-  const spec = kind === "contention" ? contention(rows, where, theme) : handOver(rows, where, theme);
+  if (kind === "attach") return await svg(attach(costs(results), theme));
+  return await svg(kind === "contention" ? contention(rows, where, theme) : handOver(rows, where, theme));
+}
+
+export async function svg(spec: TopLevelSpec): Promise<string> {
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
 }
 
@@ -83,7 +88,46 @@ function handOver(rows: readonly Row[], where: string, theme: Theme): TopLevelSp
   };
 }
 
-function frame(theme: Theme, title: string) {
+function attach(columns: readonly Column[], theme: Theme): TopLevelSpec {
+  const { text, ours, others } = THEMES[theme];
+  const values = columns.flatMap(({ title, rows }) =>
+    rows.map(({ contender, median }) => ({ server: title, contender, median }))
+  );
+  return {
+    ...frame(theme, "A server with a graceful shutdown: CPU time of a request, next to a bare server"),
+    data: { values },
+    encoding: {
+      y: { field: "contender", type: "nominal", sort: null, axis: { title: null, labelLimit: 260, grid: true } },
+      x: {
+        field: "median",
+        type: "quantitative",
+        scale: { zero: false, nice: true },
+        axis: { title: "× the bare server (less is better)", format: ".2f", tickCount: 6 },
+      },
+    },
+    layer: [
+      {
+        mark: { type: "rule", color: text, strokeDash: [4, 3] },
+        encoding: { x: { datum: 1 }, y: { value: 0 }, y2: { value: 240 } },
+      },
+      {
+        mark: { type: "point", filled: true, size: 90, opacity: 0.9 },
+        encoding: {
+          color: {
+            field: "server",
+            type: "nominal",
+            title: null,
+            sort: null,
+            legend: { labelLimit: 260 },
+            scale: { domain: columns.map(({ title }) => title), range: [ours, ...others] },
+          },
+        },
+      },
+    ],
+  };
+}
+
+export function frame(theme: Theme, title: string) {
   const { text, grid } = THEMES[theme];
   const axis = {
     labelColor: text,
@@ -107,7 +151,7 @@ function frame(theme: Theme, title: string) {
   };
 }
 
-function colors(values: readonly { contender: string }[], theme: Theme) {
+export function colors(values: readonly { contender: string }[], theme: Theme) {
   const { ours, others } = THEMES[theme];
   const domain = [...new Set(values.map(({ contender }) => contender))];
   return {

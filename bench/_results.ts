@@ -1,4 +1,5 @@
 /** The files in bench/results: one for each session. */
+import os from "node:os";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { Row } from "./_runner.ts";
 
@@ -22,6 +23,18 @@ export interface Results {
   /** Versions of the peers. */
   readonly peers: Readonly<Record<string, string>>;
   readonly runs: Readonly<Record<string, Run>>;
+}
+
+/** What the figures were measured on. */
+export function machine(): string {
+  const [cpu, ...others] = os.cpus();
+  return `${others.length + 1} × ${cpu?.model.trim()}, ${os.type()}`;
+}
+
+/** The version of a package that is installed. */
+export function peerVersion(name: string): string {
+  const manifest = new URL(`../node_modules/${name}/package.json`, import.meta.url);
+  return JSON.parse(readFileSync(manifest, "utf8")).version;
 }
 
 const folder = new URL("results/", import.meta.url);

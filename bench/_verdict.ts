@@ -1,7 +1,7 @@
 /** Verdicts: our figures next to those of the peers. */
 import type { Run } from "./_results.ts";
 import type { Row } from "./_runner.ts";
-import type { Goal, Situation } from "./_situation.ts";
+import type { Described, Goal } from "./_situation.ts";
 
 /** A goal on one run-time, over all sessions. */
 export interface Verdict {
@@ -19,7 +19,7 @@ export interface Verdict {
 }
 
 /** The verdicts on one run-time, on those goals that have a contender to compare with. */
-export function verdictsOf(situations: readonly Situation[], runTime: string, runs: readonly Run[]): Verdict[] {
+export function verdictsOf(situations: readonly Described[], runTime: string, runs: readonly Run[]): Verdict[] {
   return situations.flatMap((situation) =>
     (situation.goals ?? []).flatMap((goal) => verdictOf(situation, goal, runTime, runs) ?? [])
   );
@@ -30,7 +30,7 @@ interface Compared {
   readonly with: string;
 }
 
-function verdictOf(situation: Situation, goal: Goal, runTime: string, runs: readonly Run[]): Verdict | undefined {
+function verdictOf(situation: Described, goal: Goal, runTime: string, runs: readonly Run[]): Verdict | undefined {
   const tables = runs.flatMap(({ rows, alone }) => goal.cold ? [alone.map(cold)] : [rows, alone]);
   const isHigh = goal.against === "peer";
   const [worst, ...others] = tables.flatMap((rows) => compared(situation, goal, rows) ?? [])
@@ -52,7 +52,7 @@ function cold(row: Row): Row {
 }
 
 /** Our figure next to the best of those that count, in one table. */
-function compared({ name, ours }: Situation, goal: Goal, table: readonly Row[]): Compared | undefined {
+function compared({ name, ours }: Described, goal: Goal, table: readonly Row[]): Compared | undefined {
   const rows = table.filter(({ situation }) => situation === name);
   const mine = rows.find(({ contender }) => contender === Object.keys(ours)[0]);
   if (mine === undefined) return undefined;
@@ -65,19 +65,13 @@ function compared({ name, ours }: Situation, goal: Goal, table: readonly Row[]):
   return { ratio, with: best.contender };
 }
 
-function ratioOf({ ratio, bun = ratio }: Goal, runTime: string): number {
-  return runTime === "bun" ? bun : ratio;
+function ratioOf({ ratio, bun = ratio, deno = ratio }: Goal, runTime: string): number {
+  return runTime === "bun" ? bun : runTime === "deno" ? deno : ratio;
 }
 
 /** As a goal is written. */
-export function goalText({ against, ratio, bun }: Goal): string {
+export function goalText({ against, ratio, bun, deno }: Goal): string {
   const sign = against === "peer" ? "≥" : "≤";
-  const other = bun === undefined ? "" : `, Bun ${sign} ${bun}`;
-  return `${sign} ${ratio.toLocaleString("en")}${other}`;
-}
-
-/** With as many digits as say something. */
-export function figure(value: number): string {
-  if (value >= 100) return Math.round(value).toLocaleString("en");
-  return value >= 10 ? value.toFixed(0) : value.toFixed(2);
+  const other = (name: string, value: number | undefined) => value === undefined ? "" : `, ${name} ${sign} ${value}`;
+  return `${sign} ${ratio.toLocaleString("en")}${other("Bun", bun)}${other("Deno", deno)}`;
 }

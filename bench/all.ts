@@ -4,16 +4,15 @@
  * in processes of its own. Medians with spread; they replace those in bench/results/.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import os from "node:os";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import type { Order } from "./_child.ts";
-import { type Run, save } from "./_results.ts";
+import { figure } from "./_markdown.ts";
+import { machine, peerVersion, type Run, save } from "./_results.ts";
 import { commandOf, RUN_TIMES, versionOf } from "./_run_times.ts";
 import type { Row } from "./_runner.ts";
-import { figure, goalText, verdictsOf } from "./_verdict.ts";
+import { goalText, verdictsOf } from "./_verdict.ts";
 import type { Situation } from "./_situation.ts";
 
 const USAGE =
@@ -27,7 +26,7 @@ const PEERS: Readonly<Record<Order["suite"], readonly string[]>> = {
     ...["async-lock", "async-mutex", "async-sema", "await-lock", "bottleneck", "es-toolkit", "fastq", "limiter"],
     ...["p-limit", "p-map", "p-queue", "p-throttle", "@esfx/async-manualresetevent", "@esfx/async-readerwriterlock"],
   ],
-  redis: ["ioredis5", "redis-semaphore", "redlock"],
+  redis: ["bottleneck", "ioredis5", "rate-limiter-flexible", "redis-semaphore", "redlock"],
 };
 
 interface Ask extends Order {
@@ -130,15 +129,9 @@ async function all(wanted: Ask): Promise<void> {
   console.log(`\nWritten to ${save({ suite, date, machine: machine(), isBusy, rounds, peers: peersOf(suite), runs })}`);
 }
 
-function machine(): string {
-  const [cpu, ...others] = os.cpus();
-  return `${others.length + 1} × ${cpu?.model.trim()}, ${os.type()}`;
-}
-
 /** The versions of the peers of a suite. */
 function peersOf(suite: Order["suite"]): Record<string, string> {
-  const read = (name: string) => readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8");
-  return Object.fromEntries(PEERS[suite].map((name) => [name, JSON.parse(read(name)).version]));
+  return Object.fromEntries(PEERS[suite].map((name) => [name, peerVersion(name)]));
 }
 
 function tellGoals(runTime: string, situations: readonly Situation[], run: Run): void {

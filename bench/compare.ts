@@ -7,7 +7,7 @@ import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import * as here from "../mod.ts";
-import { figure } from "./_verdict.ts";
+import { figure } from "./_markdown.ts";
 import { measure } from "./_runner.ts";
 import { situations } from "./situations.ts";
 import type { Lib } from "./_situation.ts";

@@ -4,7 +4,8 @@
  */
 import process from "node:process";
 import { Lock } from "../mod.ts";
-import { dashboard, type MeterLike, metrics, observe, trace, watchdog } from "../lib/diagnostics/mod.ts";
+import { dashboard } from "../lib/dashboard/mod.ts";
+import { type MeterLike, metrics, observe, trace, watchdog } from "../lib/diagnostics/mod.ts";
 
 const COUNT = 20_000;
 const ROUNDS = Number(process.argv[2] ?? 15);

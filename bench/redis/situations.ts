@@ -1,20 +1,9 @@
-/** All situations over Redis. All contenders share one server, started for this and ended with the process. */
-import process from "node:process";
-import { Server } from "../../tests/redis/_server.ts";
+/** All situations over Redis. All contenders share one server. */
 import type { Maker, Round, Situation } from "../_situation.ts";
 import { drain, drainAcross } from "./_drain.ts";
 import { type Locks, locksOf, type Name, NAMES } from "./_locks.ts";
-
-let started: Promise<Server> | undefined;
-
-/** Started when it is first needed. */
-function theServer(): Promise<Server> {
-  started ??= Server.start().then((server) => {
-    process.on("exit", () => server.end());
-    return server;
-  });
-  return started;
-}
+import { rateLimiter } from "./rate_limiter.ts";
+import { theServer } from "./_the_server.ts";
 
 type Play = (locks: Locks, name: Name) => Promise<number | void>;
 
@@ -163,4 +152,5 @@ export const situations: readonly Situation[] = [
     ...contenders(commandsEach),
     goals: [{ against: "value", ratio: 2.05 }],
   },
+  ...rateLimiter,
 ];
