@@ -1,7 +1,7 @@
 /**
  * A service on Deno that loses no request when it shuts down.
  *
- *     deno run --allow-net examples/graceful_server.ts --port 8000
+ *     deno run --allow-net=127.0.0.1:8000 examples/graceful_server.ts --port 8000
  */
 import { GracefulShutdown } from "../mod.ts";
 import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
@@ -10,15 +10,19 @@ import { service } from "./graceful/service.ts";
 
 const { port, hostname, grace, delay } = argumentsOrExit(Deno.args, Deno.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
+let bound = port; // another one where any free port was asked for
 
 const options = {
   port,
   hostname,
   // Deno's server can be closed by force only through its signal.
   signal: shutdown.forced,
-  onListen: ({ port }: { port: number }) => console.log(welcome(`http://${hostname}:${port}/`, Deno.pid)),
+  onListen: ({ port }: { port: number }) => {
+    bound = port;
+    console.log(welcome(`http://${hostname}:${port}/`, Deno.pid));
+  },
 };
-const handler = shutdown.handler(service(shutdown));
+const handler = shutdown.handler(service(shutdown, () => bound));
 shutdown.attach(listenOrExit(port, Deno.exit, () => Deno.serve(options, handler)));
 
 // Something that has to be closed after the last request, such as a database.

@@ -14,12 +14,14 @@ declare const Bun: { serve(options: object): BunServerLike & { port: number } };
 
 const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
+let bound = port; // another one where any free port was asked for
 
-const fetch = shutdown.handler(service(shutdown));
+const fetch = shutdown.handler(service(shutdown, () => bound));
 // The page's events may be silent for longer than Bun's default idleTimeout.
 const listen = () => Bun.serve({ port, hostname, idleTimeout: 0, fetch });
 const server = shutdown.attach(listenOrExit(port, process.exit, listen));
-console.log(welcome(`http://${hostname}:${server.port}/`, process.pid));
+bound = server.port;
+console.log(welcome(`http://${hostname}:${bound}/`, process.pid));
 
 // Something that has to be closed after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");

@@ -14,12 +14,13 @@ import { service } from "./graceful/service.ts";
 
 const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
+let bound = port; // another one where any free port was asked for
 
-const server = shutdown.attach(createServer(nodeListener(service(shutdown))));
+const server = shutdown.attach(createServer(nodeListener(service(shutdown, () => bound))));
 server.on("error", (error) => exitIfTaken(error, port, process.exit));
 server.listen(port, hostname, () => {
-  const { port } = server.address() as AddressInfo;
-  console.log(welcome(`http://${hostname}:${port}/`, process.pid));
+  bound = (server.address() as AddressInfo).port;
+  console.log(welcome(`http://${hostname}:${bound}/`, process.pid));
 });
 
 // Something that has to be closed after the last request, such as a database.

@@ -19,8 +19,9 @@ export async function main(print: (line: string) => void = console.log, url?: st
   const machines = [await connect(url), await connect(url), await connect(url)];
   const unguarded = await Promise.all(machines.map(() => withdraw("card 1", "order 1")));
   print(`without a lock: ${unguarded.filter((answer) => answer.startsWith("paid")).length} times`);
-  // The function's name and the selected arguments are the key, on every machine.
-  const guarded = machines.map(({ backend }) => lockOnArguments(new RedisKeyedMutex(backend), [0, 1])(withdraw));
+  // The name and the selected arguments are the key, on every machine.
+  const lock = { name: "withdraw" };
+  const guarded = machines.map(({ backend }) => lockOnArguments(new RedisKeyedMutex(backend), [0, 1], lock)(withdraw));
   const answers = await Promise.all(guarded.map((pay) => pay("card 1", "order 2")));
   print(`with lockOnArguments: ${answers.filter((answer) => answer.startsWith("paid")).length} time`);
   for (const { close } of machines) close();

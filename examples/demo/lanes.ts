@@ -5,24 +5,18 @@
 import process from "node:process";
 
 /** The state of a task. */
-export type State = "idle" | "waits" | "holds" | "left" | "killed";
+export type State = "idle" | "waits" | "holds" | "timed out" | "cut" | "killed";
 
 const FRAME = 40; // ms
 const LABEL = 14;
-const TAIL = 13; // " waits 12.3 s"
+const TAIL = 17; // " timed out 12.3 s"
 const LOOK: Record<State, { cell: string; colour: string }> = {
   idle: { cell: " ", colour: "" },
   waits: { cell: "░", colour: "\x1b[33m" },
   holds: { cell: "█", colour: "\x1b[32m" },
-  left: { cell: "x", colour: "\x1b[31m" },
+  "timed out": { cell: "x", colour: "\x1b[31m" },
+  cut: { cell: "x", colour: "\x1b[31m" },
   killed: { cell: "✕", colour: "\x1b[31m" },
-};
-const MEANING: Record<State, string> = {
-  idle: "",
-  waits: "waits",
-  holds: "holds",
-  left: "timed out",
-  killed: "killed",
 };
 
 /** The size of the terminal, in characters. */
@@ -31,7 +25,8 @@ export interface Size {
   readonly rows: number;
 }
 
-const ofTerminal = (): Size => ({ columns: process.stdout.columns ?? 80, rows: process.stdout.rows ?? 24 });
+/** A terminal that does not know its size reports 0. */
+const ofTerminal = (): Size => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 });
 
 /** One task's line. */
 export class Lane {
@@ -139,10 +134,9 @@ function legend(lanes: readonly Lane[], seconds: number, columns: number): strin
   const used = (Object.keys(LOOK) as State[]).filter((state) =>
     state !== "idle" && lanes.some((lane) => lane.frames.includes(state))
   );
-  const signs = used.map((state) => [LOOK[state], MEANING[state]] as const);
-  const plain = `${signs.map(([{ cell }, text]) => `${cell} ${text}`).join("  ")}  0 to ${seconds.toFixed(1)} s`;
+  const plain = `${used.map((state) => `${LOOK[state].cell} ${state}`).join("  ")}  0 to ${seconds.toFixed(1)} s`;
   if (plain.length > columns) return "\x1b[2K";
-  const coloured = signs.map(([{ cell, colour }, text]) => `${colour}${cell}\x1b[0m ${text}`).join("  ");
+  const coloured = used.map((state) => `${LOOK[state].colour}${LOOK[state].cell}\x1b[0m ${state}`).join("  ");
   return `\x1b[2K${coloured}  0 to ${seconds.toFixed(1)} s`;
 }
 

@@ -1,5 +1,6 @@
 /** `deno task demo [SCENARIO…]`: tasks that take turns. No network beyond loopback. */
 import process from "node:process";
+import { taskCommand } from "../shared/task_command.ts";
 import { Stage } from "./lanes.ts";
 import { orders, type Row } from "./orders.ts";
 import * as primitives from "./primitives.ts";
@@ -17,7 +18,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
   pool: primitives.pool,
 };
 
-const HELP = `Shows tasks that take turns. On a terminal: ░ waits, █ holds, x timed out.
+const HELP = `Shows tasks that take turns. On a terminal: ░ waits, █ holds, x timed out or was cut.
 
 Usage: deno task demo [SCENARIO…]
 
@@ -56,14 +57,19 @@ async function main(args: readonly string[]): Promise<number> {
     stage.restore();
     process.exit(130);
   });
+  const names = args.length > 0 ? args : Object.keys(scenarios);
+  if (args.length === 0) stage.say(`Tasks that take turns: ${names.length} scenarios in less than 15 seconds.`);
   const rows: Row[] = [];
-  for (const name of args.length > 0 ? args : Object.keys(scenarios)) {
+  for (const name of names) {
     stage.heading(name);
     rows.push(...await scenarios[name]!(stage));
   }
   stage.heading("result");
   stage.say(table(rows, stage.columns));
-  if (args.length === 0) stage.say("\ndeno task demo:hang shows what the watchdog reports of four programs that hang");
+  if (args.length === 0) {
+    stage.say(`\n${taskCommand("demo:hang")}\n  four programs that hang, and the watchdog's reports`);
+    stage.say(`${taskCommand("test")}\n  the everyday tests`);
+  }
   return 0;
 }
 

@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fourOrders, ORDERS, serving, type Turns } from "../one_queue_per_user.ts";
 import type { Lane, Stage } from "./lanes.ts";
 
-/** One second of work is shown as a quarter of one. */
-const WORK = 250;
+const WORK = 250; // ms for an order
 const USERS = 10_000;
 
 export interface Row {
@@ -15,16 +14,16 @@ export interface Row {
 }
 
 export async function orders(stage: Stage): Promise<Row[]> {
-  stage.say("Two orders of user 1, two of user 2; 1 s of work each, shown 4 times as fast.");
+  stage.say(`Two orders of user 1, two of user 2; each takes ${WORK} ms of work.`);
   const lock = new Lock(), users = new KeyedMutex<number>();
   stage.say("\nOne lock for all users:");
   const all = await shown(stage, (_, work) => lock.run(work));
   stage.say("\nOne queue per user (KeyedMutex):");
   const each = await shown(stage, (user, work) => users.run(user, work));
-  const seconds = (ms: number) => `${(ms / WORK).toFixed(1)} s`;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
   stage.say(`\n${seconds(all.time)} against ${seconds(each.time)}. Now ${USERS} users, one request each:`);
   const growth = await manyUsers();
-  stage.say(`a dictionary of locks keeps ${growth.kept} of them, the KeyedMutex ${growth.left}`);
+  stage.say(`a dictionary of locks keeps ${growth.kept} locks, the KeyedMutex ${growth.left} entries`);
   return [
     {
       scenario: "orders of two users",

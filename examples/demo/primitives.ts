@@ -10,7 +10,7 @@ import { isStuck } from "../timeout_lock.ts";
 import type { Lane, Stage } from "./lanes.ts";
 import type { Row } from "./orders.ts";
 
-const STEP = 60; // ms of shown work
+const STEP = 60; // ms of work
 
 /** Shows that a lane waits until `enter` lets it in, works, and leaves. */
 async function visit(lane: Lane, enter: () => Promise<Disposable>, work = STEP): Promise<void> {
@@ -33,12 +33,12 @@ export async function lock(stage: Stage): Promise<Row[]> {
 }
 
 export async function timeoutLock(stage: Stage): Promise<Row[]> {
-  stage.say("Task 1 holds for long; task 2 waits at most 100 ms; task 3 is patient.");
+  stage.say("Task 1 holds for long; task 2 waits at most 100 ms; task 3 waits until it is granted.");
   const lock = new TimeoutLock(100);
   await stage.picture(named("task", 3), (lanes) =>
     Promise.all([
       visit(lanes[0]!, () => lock.acquire(), 300),
-      visit(lanes[1]!, () => lock.acquire()).catch(() => lanes[1]!.is("left")),
+      visit(lanes[1]!, () => lock.acquire()).catch(() => lanes[1]!.is("timed out")),
       visit(lanes[2]!, () => lock.acquire({ timeout: Infinity }), 100),
     ]));
   const raced = new Lock();
@@ -84,7 +84,7 @@ export async function setEvent(stage: Stage): Promise<Row[]> {
     for (const [i, lane] of lanes.slice(0, 4).entries()) {
       lane.is("holds");
       const lasts = sleep(i === 3 ? 60_000 : 100 * (i + 1), undefined, { signal: stop.signal });
-      connections.track(lasts.then(() => lane.is("idle"), () => lane.is("left")));
+      connections.track(lasts.then(() => lane.is("idle"), () => lane.is("cut")));
     }
     lanes[4]!.is("waits");
     left = await drain(connections, 400);
@@ -92,7 +92,7 @@ export async function setEvent(stage: Stage): Promise<Row[]> {
     await connections.wait();
     lanes[4]!.is("idle");
   });
-  // The set that never had a member is what the hand-written one stumbles over: its event is never set.
+  // A hand-written one fails on a set that never had a member: its event is never set.
   const handWritten = new Event();
   const stuck = await handWritten.wait({ timeout: 50 }).then(() => "open", () => "stuck");
   const idle = await drain(new SetEvent(), 50) === 0 ? "open at once" : "waits";
@@ -133,7 +133,7 @@ export async function condition(stage: Stage): Promise<Row[]> {
 }
 
 export async function semaphore(stage: Stage): Promise<Row[]> {
-  stage.say("Nine requests to a gateway that can bear three at a time.");
+  stage.say("Nine requests to a gateway that takes three at a time.");
   const gateway = new Semaphore(3);
   await stage.picture(
     named("request", 9),
@@ -161,7 +161,7 @@ export async function barrier(stage: Stage): Promise<Row[]> {
 }
 
 export async function rwLock(stage: Stage): Promise<Row[]> {
-  stage.say("Readers share the table; the writer, third in line, is alone.");
+  stage.say("Readers share the table; the writer, third in the queue, is alone.");
   const table = new RwLock(), plain = new Lock();
   const { most } = await readAndWrite(stage, () => table.reader.acquire(), () => table.writer.acquire());
   stage.say("The same behind a plain Lock:");
@@ -184,27 +184,27 @@ async function readAndWrite(stage: Stage, reader: () => Promise<Disposable>, wri
 }
 
 export async function pool(stage: Stage): Promise<Row[]> {
-  stage.say("A pool of 3; ten tasks that take 0, 1, 2 … 9 units. Who waits is the producer.");
-  const [places, unit] = [3, 60];
+  stage.say("A pool of 3; ten tasks of 0, 60, 120 … 540 ms. The producer waits while no slot is free.");
+  const slots = 3;
   const starts: number[] = [];
   let inside = 0, most = 0;
   await stage.picture(["producer", ...named("task", 10)], async ([producer, ...lanes]) => {
-    await using pool = new Pool(places);
+    await using pool = new Pool(slots);
     const begun = performance.now();
-    for (const [units, lane] of lanes.entries()) {
+    for (const [steps, lane] of lanes.entries()) {
       producer!.is("waits");
       await pool.createTask(async () => {
-        starts.push(Math.round((performance.now() - begun) / unit));
+        starts.push(STEP * Math.round((performance.now() - begun) / STEP));
         most = Math.max(most, ++inside);
         lane.is("holds");
-        await sleep(units * unit);
+        await sleep(steps * STEP);
         lane.is("idle");
         inside--;
       });
     }
     producer!.is("idle");
   });
-  stage.say(`started at ${starts.join(", ")} units`);
+  stage.say(`started at about ${starts.join(", ")} ms`);
   let unlimited = 0, mostUnlimited = 0;
   await Promise.all(Array.from({ length: 10 }, async () => {
     mostUnlimited = Math.max(mostUnlimited, ++unlimited);

@@ -1,5 +1,8 @@
-/** `deno task demo:redis`: processes take turns through Redis; the one that holds is killed, and the next one goes on. */
-import type { ChildProcess } from "node:child_process";
+/**
+ * `deno task demo:redis`: processes take turns through Redis; the one that holds is killed, and the next one goes on.
+ * Where there is no redis-server the workers are calls of this process, over a backend in memory.
+ */
+import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -9,15 +12,76 @@ import { startServer } from "../shared/redis_server.ts";
 import { type Lane, Stage } from "./lanes.ts";
 
 const WORKERS = 4;
-const worker = fileURLToPath(new URL("./redis_worker.ts", import.meta.url));
+const script = fileURLToPath(new URL("./redis_worker.ts", import.meta.url));
+
+/** How the workers run. */
+interface Workers {
+  /** One of them, and all of them, in words. */
+  readonly is: string;
+  readonly are: string;
+  /** Begins one; returns how to kill it. */
+  start(lane: Lane): () => Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+async function processes(): Promise<Workers> {
+  const { url, stop } = await startServer();
+  try {
+    (await connect(url)).close(); // a server that has just been started needs a moment
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const start = (lane: Lane) => {
+    const child = startScript(script, [url], (state) => lane.is(state as Lane["state"]));
+    return () => kill(child);
+  };
+  return { is: "process", are: "processes", start, close: stop };
+}
+
+function calls(): Workers {
+  const lock = new RedisLock(memoryBackend(), "demo", { ttl: 1000, renew: false });
+  const start = (lane: Lane) => {
+    let killed = false;
+    const work = async () => {
+      while (!killed) {
+        lane.is("waits");
+        const lease = await lock.acquire();
+        if (killed) return; // as a crash does, without a release
+        lane.is("holds");
+        await sleep(400);
+        if (killed) return;
+        await lease.release();
+        lane.is("idle");
+        await sleep(50);
+      }
+    };
+    void work();
+    return () => Promise.resolve(killed = true);
+  };
+  return { is: "call", are: "calls of one process", start, close: () => Promise.resolve() };
+}
+
+/** Processes, if there is a server for them. */
+async function startWorkers(stage: Stage): Promise<Workers> {
+  try {
+    return await processes();
+  } catch (error) {
+    if (process.env.REDIS_URL) throw error;
+    stage.say(
+      `${(error as Error).message}.\nUntil then: memoryBackend(), which excludes nothing outside of this process.\n`,
+    );
+    return calls();
+  }
+}
 
 /** Lets the workers take turns, kills the holder; returns the milliseconds until the next one held. */
-async function takeTurns(url: string, lanes: readonly Lane[], children: ChildProcess[]): Promise<number> {
-  for (const lane of lanes) children.push(startScript(worker, [url], (state) => lane.is(state as Lane["state"])));
+async function takeTurns(workers: Workers, lanes: readonly Lane[], kills: (() => Promise<unknown>)[]): Promise<number> {
+  for (const lane of lanes) kills.push(workers.start(lane));
   while (lanes.filter((lane) => lane.state !== "idle").length < WORKERS) await sleep(20);
   await sleep(1500);
   const holder = await holding(lanes);
-  await kill(children[lanes.indexOf(holder)]!);
+  await kills[lanes.indexOf(holder)]!();
   holder.is("killed");
   const killed = performance.now();
   await holding(lanes);
@@ -36,19 +100,18 @@ async function holding(lanes: readonly Lane[]): Promise<Lane> {
 
 async function main(): Promise<void> {
   const stage = new Stage(process.stdout.isTTY === true && !process.env.NO_COLOR, (text) => process.stdout.write(text));
-  const children: ChildProcess[] = [];
-  const { url, stop } = await startServer();
+  const kills: (() => Promise<unknown>)[] = [];
+  const workers = await startWorkers(stage);
   const end = async () => {
     stage.restore();
-    for (const child of children) await kill(child);
-    await stop();
+    for (const kill of kills) await kill();
+    await workers.close();
   };
   process.once("SIGINT", () => void end().then(() => process.exit(130)));
   try {
-    (await connect(url)).close(); // a server that has just been started needs a moment
-    stage.say(`${WORKERS} processes share one RedisLock with a ttl of 1 s. Then the holder gets kill -9.\n`);
-    const names = Array.from({ length: WORKERS }, (_, i) => `process ${i + 1}`);
-    const took = await stage.picture(names, (lanes) => takeTurns(url, lanes, children));
+    stage.say(`${WORKERS} ${workers.are} share one RedisLock with a ttl of 1 s. Then the holder is killed.\n`);
+    const names = Array.from({ length: WORKERS }, (_, i) => `${workers.is} ${i + 1}`);
+    const took = await stage.picture(names, (lanes) => takeTurns(workers, lanes, kills));
     stage.say(`\nThe holder was killed; ${Math.round(took)} ms later the next one held: its lease had to run out.`);
   } finally {
     await end();

@@ -9,8 +9,12 @@ import { visit, type Visits } from "./visitors.ts";
 
 type Route = (query: URLSearchParams, request: Request) => Response | Promise<Response>;
 
-/** Makes the service. Only `/ready`, the page and its button need the shutdown. */
-export function service(shutdown: GracefulShutdown): (request: Request) => Promise<Response> {
+/**
+ * Makes the service. Only `/ready`, the page and its button need the shutdown.
+ *
+ * @param portOf Returns the port that the server listens on. A request's Host header is the client's to choose.
+ */
+export function service(shutdown: GracefulShutdown, portOf: () => number): (request: Request) => Promise<Response> {
   const visits: Visits = { waiting: 0, answered: 0, refused: 0, lost: 0 };
   const routes: Record<string, Route> = {
     "GET /": () => new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8" } }),
@@ -21,10 +25,12 @@ export function service(shutdown: GracefulShutdown): (request: Request) => Promi
     "POST /upload": upload,
     "GET /events": events(shutdown, visits),
     "POST /visitors": (query, request) => {
-      visit(new URL(request.url).port, count(query, "count", 50, 100), visits);
+      if (isForeign(request)) return text(FOREIGN, 403);
+      visit(portOf(), count(query, "count", 50, 100), visits);
       return text("they are coming\n", 202);
     },
-    "POST /shutdown": () => {
+    "POST /shutdown": (_, request) => {
+      if (isForeign(request)) return text(FOREIGN, 403);
       shutdown.request("the page asked for it");
       return text("shutting down\n", 202);
     },
@@ -40,6 +46,19 @@ export function service(shutdown: GracefulShutdown): (request: Request) => Promi
       throw error;
     }
   };
+}
+
+const FOREIGN = "Only a page of this server may do that\n";
+
+/**
+ * Whether a page of another site sends this request. Browsers let it send one, though not read the answer, and say where it
+ * comes from; a program such as curl says nothing, and acts for itself. A name that another site points to this machine
+ * looks like one of its own, so only addresses and localhost count.
+ */
+function isForeign(request: Request): boolean {
+  const { origin, hostname } = new URL(request.url);
+  const from = request.headers.get("origin");
+  return (from !== null && from !== origin) || !/^(localhost|[\d.]+|\[[\da-f:.]+\])$/.test(hostname);
 }
 
 /** The answer of `/quick`. */

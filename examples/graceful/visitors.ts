@@ -24,11 +24,11 @@ const KINDS: readonly ((ms: number) => { path: string; end: string; body?: Uint8
 const LONGEST = 6_000;
 
 /** Sends `count` requests to the server on `port` of this machine, side by side, and counts them in `visits`. */
-export function visit(port: string, count: number, visits: Visits): void {
+export function visit(port: number, count: number, visits: Visits): void {
   for (let i = 0; i < count; i++) void one(port, i, visits);
 }
 
-async function one(port: string, i: number, visits: Visits): Promise<void> {
+async function one(port: number, i: number, visits: Visits): Promise<void> {
   const { path, end, body } = KINDS[i % KINDS.length]!(1_000 + Math.floor(Math.random() * (LONGEST - 1_000)));
   visits.waiting++;
   visits[await outcome(`http://127.0.0.1:${port}${path}`, end, body)]++;

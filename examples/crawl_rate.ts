@@ -1,0 +1,33 @@
+/** Crawling one site with many processes that share its rate limit: all together start at most so many requests. */
+import { RedisRateLimiter } from "@interlock/interlock/redis";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { startScript } from "./shared/processes.ts";
+import { connect, start } from "./shared/redis.ts";
+
+const [LIMIT, INTERVAL] = [5, 200]; // requests in any window of so many ms, all processes together
+const [CRAWLERS, PAGES] = [3, 10];
+
+/** One crawler. A page is a line here; in a real one it is a `fetch`. */
+async function crawler(url: string): Promise<void> {
+  const { backend, close } = await connect(url);
+  const limiter = new RedisRateLimiter(backend, "crawl", LIMIT, INTERVAL).at("example.com");
+  for (let page = 0; page < PAGES; page++) await limiter.run(() => console.log(`/page-${page}`));
+  close();
+}
+
+export async function main(print: (line: string) => void = console.log, url = process.env.REDIS_URL) {
+  const pages: number[] = [];
+  await Promise.all(Array.from({ length: CRAWLERS }, () =>
+    new Promise((resolve) => {
+      const script = fileURLToPath(import.meta.url);
+      startScript(script, ["crawler", url!], () => pages.push(performance.now())).once("close", resolve);
+    })));
+  const least = (pages.length / LIMIT - 1) * INTERVAL;
+  print(`${CRAWLERS} crawlers, ${pages.length} pages`);
+  // A tenth less, as lines of output may come late.
+  print(`no quicker than the limit: ${pages.at(-1)! - pages[0]! >= 0.9 * least}`);
+}
+
+if (process.argv[2] === "crawler") await crawler(process.argv[3]!);
+else if (import.meta.main) await start(main);
