@@ -1,24 +1,16 @@
 /** The site of the guide: `deno task docs` builds it together with the reference and the playground. */
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
+import { background, guide } from "./pages.ts";
 
-const guide = [
-  ["Getting started", "getting-started"],
-  ["Primitives", "primitives"],
-  ["Cancellation", "cancellation"],
-  ["Pool and rate limits", "pool-and-rate-limits"],
-  ["Shutdown", "shutdown"],
-  ["Redis", "redis"],
-  ["Diagnostics", "diagnostics"],
-  ["It hangs", "it-hangs"],
-] as const;
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
-const background = [
-  ["Migrating", "migrating"],
-  ["Testing", "testing"],
-  ["How it works", "how-it-works"],
-  ["Benchmarks", "benchmarks"],
-  ["Reliability", "reliability"],
-] as const;
+/** The right half of the home page: the README's first example and its install commands. */
+const firstScreen = {
+  code: /```ts\n([^]*?)```/.exec(readme)![1]!.trimEnd(),
+  installs: [...readme.matchAll(/^\| (Deno|Node|Bun) +\| `([^`]+)`/gm)].map(([, name, command]) => [name, command]),
+  sizes: process.env.INTERLOCK_SIZES ?? "",
+};
 
 const links = (pages: readonly (readonly [string, string])[]) =>
   pages.map(([text, page]) => ({ text, link: `/${page}` }));
@@ -35,6 +27,7 @@ export default defineConfig({
   srcExclude: ["playground/**"],
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   themeConfig: {
+    firstScreen,
     logo: "/logo.svg",
     search: { provider: "local" },
     nav: [

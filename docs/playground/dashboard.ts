@@ -4,7 +4,7 @@
  * page is that of the real handler; only its EventSource reads the handler's stream without a network.
  */
 import { KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } from "../../mod.ts";
-import { dashboard } from "../../lib/diagnostics/mod.ts";
+import { dashboard } from "../../lib/dashboard/mod.ts";
 
 const ADDRESS = "http://localhost/";
 const show = dashboard();
@@ -68,6 +68,8 @@ load(8, () => mails.run(() => pause(120)));
 
 const html = await show(new Request(ADDRESS)).text();
 Object.assign(globalThis, { EventSource: LocalEventSource });
+// The site has put a way back into this page.
+const back = document.querySelector("a")?.parentElement?.outerHTML ?? "";
 document.open();
-document.write(html);
+document.write(html.replace("<body>", `<body>${back}`));
 document.close();

@@ -1,5 +1,5 @@
 /** The record of one task: its waits and holds. */
-import type { Mark, Row, Span, State } from "../../lib/diagnostics/dashboard/timeline.ts";
+import type { Mark, Row, Span, State } from "../../lib/dashboard/timeline.ts";
 
 /** One task. */
 export class Lane implements Row {

@@ -1,10 +1,12 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /** The page: settings in, a run of a scene, its timeline out. */
-import { scenes } from "./scenes.ts";
+import { type Scene, scenes as ownScenes } from "./scenes.ts";
 import { type Settings, Stage } from "./stage.ts";
-import { draw, summary } from "../../lib/diagnostics/dashboard/timeline.ts";
+import { tabScenes } from "./tabs.ts";
+import { draw, summary } from "../../lib/dashboard/timeline.ts";
 
+const scenes: Readonly<Record<string, Scene>> = { ...ownScenes, ...tabScenes };
 const byId = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
 const chart = byId("chart"), status = byId("status"), waiters = byId("waiters");
 let stage: Stage | undefined;

@@ -1,19 +1,28 @@
 /** One scene for each primitive: its tasks, a sentence and a line of code. */
 import {
+  acquireAll,
   Barrier,
   BoundedSemaphore,
   Condition,
   Event,
   GracefulShutdown,
   KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   Lock,
   lockOnArguments,
   Pool,
+  Queue,
+  RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
+  shareOnArguments,
+  SingleFlight,
+  TaskGroup,
   TimeoutLock,
 } from "../../mod.ts";
+import type { Lane } from "./lane.ts";
 import type { Stage } from "./stage.ts";
 
 /** The page and the pictures of the guide show this of a primitive. */
@@ -94,6 +103,19 @@ export const scenes: Readonly<Record<string, Scene>> = {
       );
     },
   },
+  KeyedSemaphore: {
+    about: "At most n at a time for each key.",
+    code: 'using _ = await domains.acquire("A", { signal });',
+    limit: "permits per key",
+    play(stage) {
+      const domains = new KeyedSemaphore<string>(stage.settings.limit);
+      const key = (i: number) => "AB"[i % 4 === 3 ? 1 : 0]!;
+      return stage.each(
+        (lane, i) => stage.part(lane, i, (signal, inside) => domains.run(key(i), inside, { signal }), "shares"),
+        (i) => `${i + 1}: key ${key(i)}`,
+      );
+    },
+  },
   lockOnArguments: {
     about: "Calls of one function with equal arguments run one at a time; the others don't wait.",
     code: "const pay = lockOnArguments(mutex, [0])(async (user, cents) => …);",
@@ -105,6 +127,47 @@ export const scenes: Readonly<Record<string, Scene>> = {
       return stage.each(
         (lane, i) => stage.part(lane, i, (_signal, inside) => pay(letter(i), inside)),
         (i) => `pay("${letter(i)}")`,
+      );
+    },
+  },
+  SingleFlight: {
+    about: "Calls with the same key share one run: the first one starts it, and all get its result.",
+    code: "const user = await users.run(id, (signal) => load(id, signal));",
+    play(stage) {
+      const users = new SingleFlight<string>();
+      return stage.each(
+        (lane, i) => stage.part(lane, i, (signal, inside) => users.run(letter(i), inside, { signal })),
+        (i) => `${i + 1}: key ${letter(i)}`,
+      );
+    },
+  },
+  shareOnArguments: {
+    about: "Calls of one function with equal arguments share one run.",
+    code: "const find = shareOnArguments(flights, [0])(async (user) => …);",
+    cancels: "none",
+    play(stage) {
+      const find = shareOnArguments(new SingleFlight<string>(), [0])((_user: string, inside: () => Promise<void>) =>
+        inside()
+      );
+      return stage.each(
+        (lane, i) => stage.part(lane, i, (_signal, inside) => find(letter(i), inside)),
+        (i) => `find("${letter(i)}")`,
+      );
+    },
+  },
+  acquireAll: {
+    about: "Each task holds two keys at once, listed in any order. It cannot deadlock.",
+    code: "await using _ = await acquireAll([keys.at(a), keys.at(b)], { signal });",
+    play(stage) {
+      const keys = new KeyedMutex<string>();
+      const pair = (i: number) => i % 2 === 0 ? [letter(i), letter(i + 1)] : [letter(i + 1), letter(i)];
+      return stage.each(
+        (lane, i) =>
+          stage.part(lane, i, async (signal, inside) => {
+            await using _ = await acquireAll(pair(i).map((key) => keys.at(key)), { signal });
+            await inside();
+          }),
+        (i) => `${i + 1}: ${pair(i).join(" and ")}`,
       );
     },
   },
@@ -176,6 +239,79 @@ export const scenes: Readonly<Record<string, Scene>> = {
         await stage.part(lane, i, (signal, inside) => barrier.wait({ signal }).then(inside), "shares");
       });
       await late;
+    },
+  },
+  Queue: {
+    about: "Items in order, to one consumer each. While it is full, the producer waits.",
+    code: "await queue.put(item); for await (const item of queue) …",
+    limit: "capacity",
+    async play(stage) {
+      const { limit, tasks, work } = stage.settings;
+      const queue = new Queue<number>(limit);
+      const producer = stage.lane("producer");
+      const consumers = ["consumer 1", "consumer 2"].map((name) => stage.lane(name));
+      const consume = async (lane: Lane) => {
+        lane.enter("waits");
+        for await (const item of queue) {
+          lane.enter("holds");
+          await stage.sleep(stage.work(item));
+          lane.mark("✓");
+          lane.enter("waits");
+        }
+        lane.rest();
+      };
+      const all = consumers.map(consume);
+      for (let item = 0; item < 2 * tasks; item++) {
+        await stage.sleep(work / 8);
+        producer.enter("waits");
+        await queue.put(item);
+        producer.rest();
+        producer.mark("●");
+      }
+      queue.close();
+      await Promise.all(all);
+    },
+  },
+  TaskGroup: {
+    about: "All succeed, or the first failure stops the rest: the third task fails, and the others are aborted.",
+    code: "await using group = new TaskGroup(); group.run((signal) => load(url, signal));",
+    cancels: "none",
+    async play(stage) {
+      const group = new TaskGroup();
+      const play = (lane: Lane, i: number) =>
+        stage.part(lane, i, (_signal, inside) =>
+          group.run(async (signal) => {
+            const stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+            const fail = async () => {
+              await stage.sleep(stage.settings.work / 2);
+              throw new Error("no");
+            };
+            await Promise.race([inside(), stopped, ...i === 2 ? [fail()] : []]);
+          }), "shares");
+      await stage.each(play);
+      await group.join().catch(() => {}); // the failure is in its lane
+    },
+  },
+  RateLimiter: {
+    about: "At most n starts in any window of time (here four pieces of work long). There is nothing to release.",
+    code: "await rate.acquire({ signal });",
+    limit: "starts",
+    play(stage) {
+      const rate = new RateLimiter(stage.settings.limit, 4 * stage.settings.work);
+      return stage.each((lane, i) => stage.part(lane, i, (signal, inside) => rate.run(inside, { signal }), "shares"));
+    },
+  },
+  KeyedRateLimiter: {
+    about: "At most n starts per key in any window of time (here four pieces of work long).",
+    code: 'await requests.acquire("A", { signal });',
+    limit: "starts per key",
+    play(stage) {
+      const requests = new KeyedRateLimiter<string>(stage.settings.limit, 4 * stage.settings.work);
+      const key = (i: number) => "AB"[i % 4 === 3 ? 1 : 0]!;
+      return stage.each(
+        (lane, i) => stage.part(lane, i, (signal, inside) => requests.run(key(i), inside, { signal }), "shares"),
+        (i) => `${i + 1}: key ${key(i)}`,
+      );
     },
   },
   Pool: {

@@ -1,6 +1,6 @@
 /** The stage of a scene: lanes, a clock to wait for, and controllers that cancel waits. */
 import { TimeoutError } from "../../mod.ts";
-import type { State } from "../../lib/diagnostics/dashboard/timeline.ts";
+import type { State } from "../../lib/dashboard/timeline.ts";
 import { Lane } from "./lane.ts";
 
 /** The settings of the page. Times are in milliseconds. */

@@ -1,0 +1,26 @@
+/** The pages of the guide in reading order: titles and files. The sidebar shows them, and llms.txt has them one after the other. */
+
+export const guide = [
+  ["Getting started", "getting-started"],
+  ["Primitives", "primitives"],
+  ["Cancellation", "cancellation"],
+  ["Pool and rate limits", "pool-and-rate-limits"],
+  ["Shutdown", "shutdown"],
+  ["Operating", "operating"],
+  ["From one process to many", "web"],
+  ["Redis", "redis"],
+  ["Diagnostics", "diagnostics"],
+  ["It hangs", "it-hangs"],
+  ["Recipes", "recipes"],
+] as const;
+
+export const background = [
+  ["Migrating", "migrating"],
+  ["Testing", "testing"],
+  ["Run-times", "run-times"],
+  ["How it works", "how-it-works"],
+  ["Benchmarks", "benchmarks"],
+  ["All figures", "benchmarks/figures"],
+  ["Reliability", "reliability"],
+  ["Restarts and faults", "reliability-figures"],
+] as const;

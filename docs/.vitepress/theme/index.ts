@@ -1,0 +1,41 @@
+/** The default theme with the README's first example, the install commands and the sizes beside the headline. */
+import { h } from "vue";
+import { useData } from "vitepress";
+import DefaultTheme from "vitepress/theme";
+import "./style.css";
+
+/** What config.ts reads from the README and scripts/docs.ts measures. */
+interface FirstScreen {
+  readonly code: string;
+  readonly installs: readonly (readonly [runTime: string, command: string])[];
+  readonly sizes: string;
+}
+
+const TOKENS = /(\/\/.*)|("[^"]*")|\b(import|from|const|using|await|new)\b/g;
+
+/** Comments, strings and keywords as spans; nothing else is needed for ten lines. */
+function highlighted(code: string) {
+  const parts: (string | ReturnType<typeof h>)[] = [];
+  let end = 0;
+  for (const match of code.matchAll(TOKENS)) {
+    parts.push(code.slice(end, match.index));
+    const kind = match[1] ? "comment" : match[2] ? "string" : "keyword";
+    parts.push(h("span", { class: kind }, match[0]));
+    end = match.index + match[0].length;
+  }
+  return [...parts, code.slice(end)];
+}
+
+const Example = () => {
+  const { code, installs, sizes } = useData().theme.value.firstScreen as FirstScreen;
+  return h("div", { class: "first-screen" }, [
+    h("pre", h("code", highlighted(code))),
+    h("pre", h("code", installs.map(([, command]) => `$ ${command}\n`))),
+    h("p", sizes),
+  ]);
+};
+
+export default {
+  extends: DefaultTheme,
+  Layout: () => h(DefaultTheme.Layout, null, { "home-hero-image": () => h(Example) }),
+};
