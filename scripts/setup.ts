@@ -11,6 +11,8 @@ import process from "node:process";
 /** Inside the folder that it describes, so that both go together. */
 const MARK = "node_modules/.interlock_setup";
 const REPORTED = 5_000; // ms
+/** A registry fails now and then. What has been fetched is kept, so the next attempt begins where this one ended. */
+const ATTEMPTS = 3;
 
 function wanted(): string {
   return createHash("sha256").update(readFileSync("package.json")).update(readFileSync("deno.lock")).digest("hex");
@@ -32,6 +34,11 @@ if (!existsSync(MARK) || readFileSync(MARK, "utf8") !== wanted()) {
   console.error(
     "Installing development packages from npm, 330 MB, into node_modules; the first time it takes a minute or two.",
   );
-  process.exitCode = await install();
-  if (process.exitCode === 0) writeFileSync(MARK, wanted());
+  let status = await install();
+  for (let attempt = 2; status !== 0 && attempt <= ATTEMPTS; attempt++) {
+    console.error(`That failed. Attempt ${attempt} of ${ATTEMPTS}:`);
+    status = await install();
+  }
+  if (status === 0) writeFileSync(MARK, wanted());
+  process.exitCode = status;
 }

@@ -7,7 +7,7 @@ import process from "node:process";
 import { findServer } from "./_find_server.ts";
 
 const installers: readonly (readonly [probe: string, needsRoot: boolean, lines: readonly string[]])[] = [
-  ["apt-get", true, ["apt-get update", "apt-get install -y redis-server"]],
+  ["apt-get", true, ["apt-get -o Acquire::Retries=3 update", "apt-get -o Acquire::Retries=3 install -y redis-server"]],
   ["brew", false, ["brew install redis"]],
 ];
 
