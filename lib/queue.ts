@@ -22,6 +22,8 @@ import {
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
+/** Of every put that need not wait: a promise for each of them is a sixth of the time of an item. */
+const DONE = Promise.resolve();
 /** The fewest slots of a ring. */
 const SMALLEST = 16;
 
@@ -138,7 +140,7 @@ export class Queue<T> implements AsyncIterable<T> {
   put(item: T, options?: WaitOptions): Promise<void> {
     try { // quicker than a function for `promised`
       const limits = options === undefined ? undefined : this.#admit(this.#putting, options);
-      return this.#offer(item) ? Promise.resolve() : this.#putters.wait(new Putter(this.#putting, item), limits);
+      return this.#offer(item) ? DONE : this.#putters.wait(new Putter(this.#putting, item), limits);
     } catch (error) {
       return Promise.reject(error);
     }
