@@ -280,7 +280,7 @@ export class Queue<T> implements AsyncIterable<T> {
   /** Hands the item to the first getter, or puts it in if there is room. */
   #offer(item: T): boolean {
     const getter = this.#getters.size > 0 ? this.#getters.take() : undefined;
-    if (getter !== undefined) grant(getter, this.#isLoop(getter) ? { value: item, done: false } : item);
+    if (getter !== undefined) this.#hand(getter, item);
     else if (this.#closed) throw closedError(this.#putting);
     else if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
     else this.#items.push(item);
@@ -298,9 +298,25 @@ export class Queue<T> implements AsyncIterable<T> {
       this.#items.push(putter.item as T);
       this.#putters.shift(putter);
       grant(putter, undefined);
+      this.#feed();
     }
     if (hook !== undefined) reportGrant(new Waiter<unknown>(this.#getting));
     return item;
+  }
+
+  /** Hands items to getters that came while there was none: such code may also have called `get`. */
+  #feed(): void {
+    while (this.#getters.size > 0 && this.#items.size > 0) {
+      const getter = this.#getters.peek();
+      if (getter === undefined || this.#items.size === 0) break;
+      const item = this.#items.shift();
+      this.#getters.shift(getter);
+      this.#hand(getter, item);
+    }
+  }
+
+  #hand(getter: Waiter<unknown>, item: T): void {
+    grant(getter, this.#isLoop(getter) ? { value: item, done: false } : item);
   }
 
   #assertSound(): void {

@@ -4,6 +4,7 @@ import {
   Condition,
   Event,
   KeyedMutex,
+  KeyedRateLimiter,
   KeyedSemaphore,
   Lock,
   Pool,
@@ -12,11 +13,14 @@ import {
   RwLock,
   Semaphore,
   SetEvent,
+  SingleFlight,
+  TaskGroup,
 } from "../mod.ts";
 import { assertSoundBarrier } from "../lib/barrier.ts";
 import { assertSoundCondition } from "../lib/condition.ts";
 import { assertSoundEvent } from "../lib/event.ts";
 import { assertSoundKeyedMutex } from "../lib/keyed_mutex.ts";
+import { assertSoundKeyedRateLimiter } from "../lib/keyed_rate_limiter.ts";
 import { assertSoundKeyedSemaphore } from "../lib/keyed_semaphore.ts";
 import { assertSoundLock } from "../lib/lock.ts";
 import { assertSoundPool } from "../lib/pool/pool.ts";
@@ -25,6 +29,8 @@ import { assertSoundRateLimiter } from "../lib/rate_limiter.ts";
 import { assertSoundRwLock } from "../lib/rw_lock.ts";
 import { assertSoundSemaphore } from "../lib/semaphore.ts";
 import { assertSoundSetEvent } from "../lib/set_event.ts";
+import { assertSoundSingleFlight } from "../lib/single_flight.ts";
+import { assertSoundTaskGroup } from "../lib/task_group.ts";
 
 /** Throws unless the invariants of this thing hold; does nothing for a thing of another class. */
 export function assertSound(thing: unknown): void {
@@ -33,6 +39,9 @@ export function assertSound(thing: unknown): void {
   else if (thing instanceof RwLock) assertSoundRwLock(thing);
   else if (thing instanceof KeyedMutex) assertSoundKeyedMutex(thing);
   else if (thing instanceof KeyedSemaphore) assertSoundKeyedSemaphore(thing);
+  else if (thing instanceof KeyedRateLimiter) assertSoundKeyedRateLimiter(thing);
+  else if (thing instanceof SingleFlight) assertSoundSingleFlight(thing);
+  else if (thing instanceof TaskGroup) assertSoundTaskGroup(thing);
   else if (thing instanceof Condition) assertSoundCondition(thing);
   else if (thing instanceof Event) assertSoundEvent(thing);
   else if (thing instanceof SetEvent) assertSoundSetEvent(thing);

@@ -12,12 +12,16 @@ import {
   Event,
   type Guard,
   KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   Lock,
   Pool,
+  Queue,
   RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
+  SingleFlight,
 } from "../mod.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
@@ -26,14 +30,16 @@ import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watche
 /** How deep callbacks act inside of callbacks. */
 const DEEPEST = 3;
 
-/** A signal of another library: each of its members acts first, sometimes. */
+/** A signal of another library: each of its members acts first, sometimes, and a few refuse the listener. */
 class ActingSignal {
   readonly #act: () => void;
+  readonly #refuses: boolean;
   readonly #listeners = new Set<EventListenerObject>();
   #aborted = false;
 
-  constructor(act: () => void) {
+  constructor(act: () => void, refuses: boolean) {
     this.#act = act;
+    this.#refuses = refuses;
   }
 
   get aborted(): boolean {
@@ -47,8 +53,9 @@ class ActingSignal {
   }
 
   addEventListener(_: string, listener: EventListenerObject): void {
-    this.#listeners.add(listener);
+    if (!this.#refuses) this.#listeners.add(listener);
     this.#act();
+    if (this.#refuses) throw new Error("no more listeners");
   }
 
   removeEventListener(_: string, listener: EventListenerObject): void {
@@ -77,21 +84,116 @@ class Walk {
   readonly barrier = new Barrier(3);
   readonly rate = new RateLimiter(2, 20);
   readonly pool = new Pool(2, { rate: this.rate });
+  readonly permits = new KeyedSemaphore<number>(2, { maxWaiting: 8 });
+  readonly rates = new KeyedRateLimiter<number>(2, 20);
+  readonly items = new Queue<number>(2);
+  readonly flights = new SingleFlight<number>();
   readonly calls: Watched<unknown>[] = [];
   /** What was called, for the message of a failure. */
   readonly texts: Map<Watched<unknown>, string> = new Map();
   readonly guards: (Guard & { downgrade?(): Guard })[] = [];
+  /** Settle the functions that run for a SingleFlight. */
+  readonly running: ((fails: boolean) => void)[] = [];
   signals: ActingSignal[] = [];
   #depth = 0;
+  readonly #acts: Readonly<Record<string, readonly (() => void)[]>> = this.#actsOfThings();
+  /** The few things of which this walk makes use: with all of them, hardly two calls would meet. */
+  readonly #themes: readonly string[];
+  readonly #common = [
+    () => this.#take(this.guards)?.release(),
+    () => this.#take(this.guards)?.release(),
+    () => this.#take(this.signals)?.abort(this.random.below(4) > 0),
+    () => void (this.#depth === 0 && this.time.advance(this.random.below(30))),
+  ];
 
   constructor(random: Random, time: FakeTime) {
     this.random = random;
     this.time = time;
+    this.#themes = [1, 2, 3].map(() => random.pick(Object.keys(this.#acts)));
+  }
+
+  #actsOfThings(): Record<string, (() => void)[]> {
+    const { lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool } = this;
+    const { permits, rates, items, flights } = this;
+    const below = (end: number) => this.random.below(end);
+    const either = (one: () => void, other: () => void) => () => below(2) === 0 ? one() : other();
+    return {
+      lock: [
+        () => this.#call((options) => lock.acquire(options)),
+        () => this.#keep(lock.tryAcquire()),
+        () => void (lock.locked && this.#call((options) => condition.wait(options))),
+        () => void (lock.locked && this.#quietly(() => condition.notify(2))),
+      ],
+      semaphore: [
+        () => this.#call((options) => semaphore.acquire({ ...options, permits: 1 + below(2) })),
+        () => this.#keep(semaphore.tryAcquire()),
+      ],
+      bounded: [
+        () => this.#call((options) => bounded.acquire(options)),
+        () => bounded.limit = below(4),
+      ],
+      table: [
+        () => this.#call((options) => table.reader.acquire(options)),
+        () => this.#call((options) => table.writer.acquire(options)),
+        either(() => this.#keep(table.reader.tryAcquire()), () => this.#keep(table.writer.tryAcquire())),
+        () => this.#downgrade(),
+      ],
+      keys: [
+        () => this.#call((options) => keys.acquire(below(2), options)),
+        () => this.#keep(keys.tryAcquire(0)),
+      ],
+      event: [
+        () => this.#call((options) => event.wait(options)),
+        () => this.#call((options) => event.wait(options)),
+        either(() => event.set(), () => event.clear()),
+      ],
+      members: [
+        () => this.#call((options) => members.wait(options)),
+        () => this.#call((options) => members.wait(options)),
+        either(() => members.add(1), () => members.delete(1)),
+      ],
+      barrier: [
+        () => this.#call((options) => barrier.wait(options)),
+        () => void (below(4) === 0 && barrier.reset()),
+      ],
+      rate: [() => this.#call((options) => rate.acquire(options))],
+      pool: [
+        () => this.#call((options) => pool.run(() => {}, { ...options, priority: below(3) })),
+        () => this.#call((options) => pool.run(() => {}, { ...options, priority: below(3) })),
+        () => pool.limit = below(3),
+      ],
+      permits: [
+        () => this.#call((options) => permits.acquire(below(2), { ...options, permits: 1 + below(2) })),
+        () => this.#keep(permits.tryAcquire(0)),
+      ],
+      rates: [() => this.#call((options) => rates.acquire(below(2), options))],
+      items: [
+        () => this.#call((options) => items.put(1, options)),
+        () => this.#call((options) => items.get(options)),
+        either(() => void items.tryPut(2), () => void items.tryGet()),
+      ],
+      flights: [
+        () => this.#call((options) => this.#fly(options)),
+        () => this.#call((options) => this.#fly(options)),
+        either(() => this.#take(this.running)?.(below(3) === 0), () => flights.forget(below(2))),
+      ],
+    };
+  }
+
+  #take<T>(list: T[]): T | undefined {
+    return list.splice(this.random.below(list.length || 1), 1)[0];
+  }
+
+  #keep(guard: Guard | undefined): void {
+    if (guard !== undefined) this.guards.push(guard);
   }
 
   get things(): object[] {
     const { lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool } = this;
-    return [lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool];
+    const { permits, rates, items, flights } = this;
+    return [lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool].concat(
+      [permits, rates, items, flights] as never[],
+    );
   }
 
   /** Called back in the middle of something. */
@@ -107,35 +209,16 @@ class Walk {
 
   act(): void {
     const { random } = this;
-    const acts = [
-      () => this.#call((options) => this.lock.acquire(options)),
-      () => this.#call((options) => this.semaphore.acquire({ ...options, permits: 1 + random.below(2) })),
-      () => this.#call((options) => this.bounded.acquire(options)),
-      () => this.#call((options) => this.table.reader.acquire(options)),
-      () => this.#call((options) => this.table.writer.acquire(options)),
-      () => this.#call((options) => this.keys.acquire(random.below(2), options)),
-      () => this.#call((options) => this.event.wait(options)),
-      () => this.#call((options) => this.members.wait(options)),
-      () => this.#call((options) => this.barrier.wait(options)),
-      () => this.#call((options) => this.rate.acquire(options)),
-      () => this.#call((options) => this.pool.run(() => {}, { ...options, priority: random.below(3) })),
-      () => this.#wait(),
-      () => this.#try(),
-      () => this.guards.splice(random.below(this.guards.length || 1), 1)[0]?.release(),
-      () => this.guards.splice(random.below(this.guards.length || 1), 1)[0]?.release(),
-      () => this.guards.splice(random.below(this.guards.length || 1), 1)[0]?.release(),
-      () => this.#downgrade(),
-      () => random.below(2) === 0 ? this.event.set() : this.event.clear(),
-      () => random.below(2) === 0 ? this.members.add(1) : this.members.delete(1),
-      () => void (this.lock.locked && random.below(2) === 0 && this.#quietly(() => this.condition.notify(2))),
-      () => void (random.below(9) === 0 && this.barrier.reset()),
-      () => this.bounded.limit = random.below(4),
-      () => this.pool.limit = random.below(3),
-      () => this.#abort(),
-      () => this.#abort(),
-      () => void (this.#depth === 0 && this.time.advance(random.below(30))),
-    ];
-    random.pick(acts)();
+    random.pick(random.below(3) > 0 ? this.#acts[random.pick(this.#themes)]! : this.#common)();
+  }
+
+  /** Shares a run that ends when it is told to, or when all of its callers have gone. */
+  #fly(options?: { signal?: AbortSignal; timeout?: number }): Promise<unknown> {
+    return this.flights.run(this.random.below(2), (signal) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+        this.running.push((fails) => fails ? reject("failed") : resolve("done"));
+      }), options);
   }
 
   #quietly(fn: () => void): void {
@@ -147,7 +230,7 @@ class Walk {
   /** Makes a call, often with a signal that acts and a time-out. */
   #call(fn: (options?: { signal?: AbortSignal; timeout?: number }) => Promise<unknown>): void {
     const { random } = this;
-    const signal = new ActingSignal(() => this.callback());
+    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
     const timeout = random.pick([0, 7, 13, 29, Infinity]);
     const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
     if (options !== undefined) this.signals.push(signal);
@@ -160,37 +243,15 @@ class Walk {
     }, () => {});
   }
 
-  #wait(): void {
-    if (this.lock.locked) this.#call((options) => this.condition.wait(options));
-  }
-
-  #try(): void {
-    const { lock, semaphore, table, keys } = this;
-    const guard = this.random.pick<() => Guard | undefined>([
-      () => lock.tryAcquire(),
-      () => semaphore.tryAcquire(),
-      () => table.writer.tryAcquire(),
-      () => table.reader.tryAcquire(),
-      () => keys.tryAcquire(0),
-    ])();
-    if (guard !== undefined) this.guards.push(guard);
-  }
-
   #downgrade(): void {
     const writer = this.guards.find((guard) => guard.held && "downgrade" in guard);
     if (writer !== undefined) this.guards.push(writer.downgrade!());
   }
 
-  #abort(): void {
-    const [signal] = this.signals.splice(this.random.below(this.signals.length || 1), 1);
-    signal?.abort(this.random.below(4) > 0);
-  }
-
   check(): void {
     for (const thing of this.things) {
-      const { waiting = 0, value = 0 } = thing as { waiting?: number | (() => number); value?: number };
-      assert.ok(typeof waiting === "function" || waiting >= 0, "waiting is never negative");
-      assert.ok(value >= 0);
+      const { waiting, value } = thing as { waiting?: unknown; value?: unknown }; // with keys, functions
+      for (const count of [waiting, value]) assert.ok(typeof count !== "number" || count >= 0, "never negative");
       assertSound(thing);
     }
   }
@@ -198,17 +259,19 @@ class Walk {
   /** Closes and releases everything: no call is left. */
   async end(): Promise<void> {
     const { lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool } = this;
+    const { permits, rates, items, flights, running } = this;
     this.#depth = DEEPEST; // nothing acts any more
     bounded.limit = 2;
     pool.limit = 2;
     members.delete(1);
     event.set();
     barrier.abort();
-    for (const one of [condition, semaphore, bounded, table, keys, event]) one.cancel("over");
+    for (const one of [condition, semaphore, bounded, table, keys, event, permits, items]) one.cancel("over");
     lock.cancel("over");
     for (let round = 0; round < 20; round++) {
       await flushMicrotasks();
       for (const guard of this.guards.splice(0)) guard.release();
+      for (const settle of running.splice(0)) settle(false);
       this.time.advance(50);
     }
     rate.cancel("over");
@@ -225,8 +288,13 @@ class Walk {
       bounded: bounded.value,
       keys: keys.size,
       pool: pool.active,
+      permits: permits.size,
+      rates: rates.size,
+      items: items.size + items.getting + items.putting,
+      flights: flights.size,
     };
-    assert.deepEqual(left, { lock: false, reader: false, writer: false, semaphore: 2, bounded: 2, keys: 0, pool: 0 });
+    const none = { lock: false, reader: false, writer: false, keys: 0, pool: 0, permits: 0, rates: 0, items: 0 };
+    assert.deepEqual(left, { ...none, flights: 0, semaphore: 2, bounded: 2 });
     await pool.join();
   }
 }
@@ -234,7 +302,7 @@ class Walk {
 for (const kind of ["signals that act", "signals and observers that act"]) {
   test(`walk: ${kind}: sound after each step, and every call ends`, () =>
     seeded(async (random) => {
-      for (let walks = 0; walks < 40; walks++) {
+      for (let walks = 0; walks < 100; walks++) {
         await withFakeTime(async (time) => {
           const walk = new Walk(random, time);
           const act = () => walk.callback();
