@@ -163,7 +163,6 @@ class Flight implements WaitedFor, QueueOwner {
     return new Promise((resolve, reject) => {
       const fail = (reason: unknown) => reject(this.#reason = reason);
       this.#callers.join(new Waiter(this), resolve, fail, limits);
-      this.afterLeave(); // a foreign signal may refuse the listener
     });
   }
 

@@ -1,6 +1,7 @@
 /** Semaphore and BoundedSemaphore beyond the contract suite: permits, weights, release by hand. */
 import assert from "node:assert/strict";
-import { BoundedSemaphore, Semaphore, TimeoutError } from "../mod.ts";
+import { BoundedSemaphore, type Guard, Semaphore, TimeoutError } from "../mod.ts";
+import { assertSoundSemaphore } from "../lib/semaphore.ts";
 import { test } from "./_test.ts";
 import { CountingController, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 
@@ -224,4 +225,21 @@ test("BoundedSemaphore: run keeps the error of its function when giving back fai
   assert.equal(semaphore.value, 1);
   await assert.rejects(semaphore.run(() => semaphore.release()), RangeError);
   assert.equal(semaphore.value, 1);
+});
+
+test("Semaphore: a call whose signal refuses the listener lets the one behind it go", async () => {
+  const semaphore = new BoundedSemaphore(2);
+  using _first = await semaphore.acquire();
+  let behind: Promise<Guard> | undefined;
+  const signal = {
+    aborted: false,
+    addEventListener() {
+      behind = semaphore.acquire();
+      throw new Error("no listeners");
+    },
+    removeEventListener() {},
+  } as unknown as AbortSignal;
+  await assert.rejects(semaphore.acquire({ permits: 2, signal }), /no listeners/);
+  assertSoundSemaphore(semaphore);
+  (await behind!).release();
 });

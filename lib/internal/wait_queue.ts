@@ -150,6 +150,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
         if (registrationOf(waiter) === registration) {
           this.drop(waiter);
           reject(error);
+          this.afterLeave();
         }
       }
       // A foreign signal's `addEventListener` may have released what the waiter waits for.
