@@ -5,6 +5,7 @@
  */
 import { quote } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
+import { onceFor } from "../internal/once.ts";
 import type { Frame } from "./run_context.ts";
 import { callerIn, type CallSite } from "./call_site.ts";
 
@@ -95,7 +96,7 @@ export class Acquisition implements ObservedCall {
     return this.resource.isHeld !== false;
   }
 
-  get thing(): Thing {
+  get thing(): ObservedThing {
     return thingOf(this.resource);
   }
 
@@ -120,34 +121,12 @@ export function at({ origin: { site } }: Pick<Acquisition, "origin">, before = "
   return site === undefined ? "" : `${before} ${site}`;
 }
 
-const things = new WeakMap<Resource, Thing>();
 let unnamed = 0;
 
-function thingOf(resource: Resource): Thing {
-  const known = things.get(resource);
-  if (known !== undefined) return known;
-  const thing = new Thing(resource);
-  things.set(resource, thing);
-  return thing;
-}
-
-/** A resource, for the eyes of users. It is made when it is first asked for. */
-class Thing implements ObservedThing {
-  readonly kind: string;
-  readonly name: string | undefined;
-  readonly key: unknown;
-  readonly isHeld: boolean;
-  readonly isRemote: boolean;
-  readonly label: string;
-
-  constructor({ kind, name, key, noun = kind.replaceAll("-", " "), isHeld = true, isRemote = false }: Resource) {
-    this.kind = kind;
-    this.name = name;
-    this.key = key;
-    this.isHeld = isHeld;
-    this.isRemote = isRemote;
-    const which = name === undefined ? (key === undefined ? ` #${++unnamed}` : "") : ` ${quote(name)}`;
-    this.label = `${noun}${which}${key === undefined ? "" : ` for key ${quote(key)}`}`;
-    Object.freeze(this);
-  }
-}
+/** A resource, for the eyes of users. */
+const thingOf = onceFor((resource: Resource): ObservedThing => {
+  const { kind, name, key, noun = kind.replaceAll("-", " "), isHeld = true, isRemote = false } = resource;
+  const which = name === undefined ? (key === undefined ? ` #${++unnamed}` : "") : ` ${quote(name)}`;
+  const label = `${noun}${which}${key === undefined ? "" : ` for key ${quote(key)}`}`;
+  return Object.freeze({ kind, name, key, isHeld, isRemote, label });
+});

@@ -7,7 +7,7 @@
 import { Subscription } from "./acquire/subscription.ts";
 import type { Backend } from "./clients/backend.ts";
 import { LeaseRenewer } from "./lease/lease_renewer.ts";
-import { onceFor } from "./once.ts";
+import { onceFor } from "../internal/once.ts";
 import { RedisStore } from "./store/redis_store.ts";
 import { STORE, type Store } from "./store/store.ts";
 

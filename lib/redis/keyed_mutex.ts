@@ -10,11 +10,9 @@ import type { WaitOptions } from "../types.ts";
 import { acquireLease, forceRelease, inspect, runHolding, SpecLock, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { checkBackend, settingsOf } from "./options.ts";
-import type { RedisOptions, Settings } from "./options.ts";
+import { checkBackend, type RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { type Client, clientOf } from "./client.ts";
-import { type ResourceSpec, specOf } from "./resource_spec.ts";
+import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.ts";
 
 /**
  * Mutual exclusion per key, across processes and machines: the orders of one user run one after the other, those of
@@ -41,11 +39,10 @@ import { type ResourceSpec, specOf } from "./resource_spec.ts";
  * ```
  */
 export class RedisKeyedMutex {
-  readonly #client: Client;
-  readonly #settings: Settings;
+  readonly #setup: Setup;
 
   static {
-    show(RedisKeyedMutex, "RedisKeyedMutex", ["prefix"], (mutex) => mutex.#settings);
+    show(RedisKeyedMutex, "RedisKeyedMutex", ["prefix"], (mutex) => mutex.#setup.settings);
   }
 
   /**
@@ -58,8 +55,7 @@ export class RedisKeyedMutex {
    */
   constructor(backend: Backend, options?: RedisOptions) {
     checkBackend(backend);
-    this.#settings = settingsOf(options, backend);
-    this.#client = clientOf(backend, this.#settings.prefix);
+    this.#setup = setupOf(backend, options);
   }
 
   /**
@@ -130,6 +126,6 @@ export class RedisKeyedMutex {
     checkName(key, "key");
     const resource = { kind: "redis-key", noun: "redis lock", name: undefined, key };
     const parts = { stored: ["keyed", key], resource, what: `key ${quote(key)}`, holders: "one" } as const;
-    return specOf(this.#client, this.#settings, parts);
+    return specOf(this.#setup, parts);
   }
 }

@@ -11,11 +11,9 @@ import type { WaitOptions } from "../types.ts";
 import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { checkBackend, settingsOf } from "./options.ts";
-import type { RedisOptions } from "./options.ts";
+import { checkBackend, type RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { clientOf } from "./client.ts";
-import { type ResourceSpec, specOf } from "./resource_spec.ts";
+import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
 /**
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
@@ -65,8 +63,7 @@ export class RedisLock implements RedisAcquirable {
     checkName(name);
     const what = `lock ${quote(name)}`;
     const parts = { stored: ["lock", name], resource: { kind: "redis-lock", name }, what, holders: "one" } as const;
-    const settings = settingsOf(options, backend);
-    this.#spec = specOf(clientOf(backend, settings.prefix), settings, parts);
+    this.#spec = specOf(setupOf(backend, options), parts);
   }
 
   /**

@@ -4,9 +4,22 @@
  * @module
  */
 import type { Resource } from "../internal/hook.ts";
-import type { Client } from "./client.ts";
-import { keysOf, type Kind, type Settings } from "./options.ts";
+import { type Client, clientOf } from "./client.ts";
+import type { Backend } from "./clients/backend.ts";
+import { keysOf, type Kind, type RedisOptions, type Settings, settingsOf } from "./options.ts";
 import type { StoredName } from "./store/store.ts";
+
+/** What the arguments of a constructor come to, whatever the names of its resources are. */
+export interface Setup {
+  readonly client: Client;
+  readonly settings: Settings;
+}
+
+/** Checks the options, too. */
+export function setupOf(backend: Backend, options: RedisOptions | undefined): Setup {
+  const settings = settingsOf(options, backend);
+  return { client: clientOf(backend, settings.prefix), settings };
+}
 
 export interface ResourceSpec extends StoredName {
   readonly client: Client;
@@ -24,7 +37,7 @@ export interface SpecParts extends Pick<StoredName, "holders" | "what"> {
   readonly limit?: number;
 }
 
-export function specOf(client: Client, settings: Settings, parts: SpecParts): ResourceSpec {
+export function specOf({ client, settings }: Setup, parts: SpecParts): ResourceSpec {
   const { stored: [kind, text], weight = 1, limit = 1, what, holders } = parts;
   const keys = keysOf(settings.prefix, kind, text);
   const resource = { ...parts.resource, isRemote: true, isExclusive: weight === limit, group: client.groupOf(keys) };

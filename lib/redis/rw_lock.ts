@@ -9,11 +9,9 @@ import { show } from "../internal/show.ts";
 import { forceRelease, inspect, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { RedisAcquirable } from "./lease.ts";
-import { checkBackend, settingsOf } from "./options.ts";
-import type { RedisOptions } from "./options.ts";
+import { checkBackend, type RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { clientOf } from "./client.ts";
-import { type ResourceSpec, specOf } from "./resource_spec.ts";
+import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
 /** More readers than there will ever be. */
 export const EVERYTHING = 1_000_000_000;
@@ -63,11 +61,10 @@ export class RedisRwLock {
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);
     checkName(name);
-    const settings = settingsOf(options, backend);
-    const client = clientOf(backend, settings.prefix);
+    const setup = setupOf(backend, options);
     const parts = { stored: ["rw", name], holders: "weighted", limit: EVERYTHING } as const;
     const spec = (kind: string, of: string, weight: number): ResourceSpec =>
-      specOf(client, settings, {
+      specOf(setup, {
         ...parts,
         resource: { kind, name, unit: weight },
         what: `${of}read-write lock ${quote(name)}`,

@@ -11,11 +11,9 @@ import type { WaitOptions } from "../types.ts";
 import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { checkBackend, settingsOf } from "./options.ts";
-import type { RedisOptions } from "./options.ts";
+import { checkBackend, type RedisOptions } from "./options.ts";
 import type { Backend } from "./clients/backend.ts";
-import { clientOf } from "./client.ts";
-import { type ResourceSpec, specOf } from "./resource_spec.ts";
+import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
 /** Options of `RedisSemaphore.acquire`. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {
@@ -80,8 +78,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
       resource: { kind: "redis-semaphore", name },
       holders: "weighted",
     } as const;
-    const settings = settingsOf(options, backend);
-    this.#spec = specOf(clientOf(backend, settings.prefix), settings, { ...parts, what, limit: permits });
+    this.#spec = specOf(setupOf(backend, options), { ...parts, what, limit: permits });
   }
 
   /** How many permits there are, taken or not. */

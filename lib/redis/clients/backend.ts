@@ -6,7 +6,7 @@
  */
 
 import { checkBoolean, checkOptions, must, option, quote } from "../../internal/check.ts";
-import { onceFor } from "../once.ts";
+import { onceFor } from "../../internal/once.ts";
 import { recognize } from "./libraries.ts";
 
 /**

@@ -5,7 +5,7 @@
  * @module
  */
 import { must } from "../../internal/check.ts";
-import { onceFor } from "../once.ts";
+import { onceFor } from "../../internal/once.ts";
 import { type Backend, checkClient, refuse } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
