@@ -147,11 +147,11 @@ export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => v
   }).begin(limits);
 }
 
-/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. Keeps the process alive by default. */
-export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Promise<void> {
+/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
-    else onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
+    else onCancel({ signal, timeout: ms }, () => resolve());
   });
 }
 

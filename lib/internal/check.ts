@@ -185,11 +185,11 @@ export function readWaitOptions(options: WaitOptions | undefined, defaultTimeout
 }
 
 /** By structure, so that signals of another realm or of a polyfill pass. */
-export function checkSignal(value: unknown, name = "signal"): asserts value is AbortSignal {
+export function checkSignal(value: unknown): asserts value is AbortSignal {
   const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
   const isSignal = typeof aborted === "boolean" && typeof addEventListener === "function" &&
     typeof removeEventListener === "function";
-  must(isSignal, name, "be an AbortSignal", value);
+  must(isSignal, "signal", "be an AbortSignal", value);
 }
 
 /** The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal. */

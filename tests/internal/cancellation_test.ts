@@ -364,10 +364,11 @@ test("onCancel: what one call ends is not called any more", () =>
     return Promise.resolve();
   }));
 
-test("pause: ends with its time or its signal, and keeps the process alive unless told not to", () =>
+test("pause: ends with its time or its signal, and keeps the process alive, as not every time-out does", () =>
   withFakeTime(async (time) => {
     const controller = new CountingController();
-    const pauses = [pause(10), pause(20, controller.signal), pause(30, undefined, false)].map((one) => watch(one));
+    const unreferenced = new Promise<void>((resolve) => onCancel({ timeout: 30, keepsAlive: false }, () => resolve()));
+    const pauses = [pause(10), pause(20, controller.signal), unreferenced].map((one) => watch(one));
     assert.deepEqual([time.timers, time.unreferenced], [2, 1]);
     time.advance(10);
     assert.equal(await states(pauses), "fulfilled pending pending");
