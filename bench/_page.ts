@@ -19,7 +19,7 @@ export const CHOSEN: Readonly<Record<string, string>> = {
   "Redis, hand-over with 10 waiters": "a Redis lock from one waiter to the next",
 };
 
-const LEFT_OUT = `What the packages named here leave out, next to Interlock:
+const LEFT_OUT = `Features of Interlock that the packages named here leave out:
 
 - **await-lock** hands out nothing: \`acquireAsync\` resolves to undefined, so any caller can release any hold, and a promise
   of undefined is also cheaper for the engine. No signal.

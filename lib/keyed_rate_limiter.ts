@@ -10,7 +10,7 @@ import type { WaitedFor } from "./internal/waiter.ts";
 import { describeAs, idleIn, RateLimiter, type RateLimiterOptions, windowEnd } from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
 
-/** So few idle keys are not worth a timer: the next call removes them. */
+/** Up to this number, idle keys are not worth a timer: the next call removes them. */
 const FEW = 64;
 
 /** For the tests: throws unless the invariant holds. */

@@ -52,8 +52,8 @@ export let startSoon: (limiter: RateLimiter) => boolean;
 export let serveAlong: (limiter: RateLimiter, waiter: Waiter<void>) => void;
 
 /**
- * For KeyedRateLimiter: what its calls wait for in place of itself, and a function that is called when waiters were granted
- * or have left.
+ * For KeyedRateLimiter: sets the target that its calls wait for in place of itself, and a function that is called when
+ * waiters were granted or have left.
  */
 export let describeAs: (limiter: RateLimiter, self: WaitedFor, onServed: () => void) => void;
 

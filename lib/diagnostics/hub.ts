@@ -155,7 +155,7 @@ function about(acquisition: Acquisition, at: number): DiagnosticEvent {
 export const hub: Hub = new Hub();
 
 /**
- * The hub as primitives see it. Here diagnostics meet a wait, a time-out and a release, and what goes wrong with a
+ * The hub as primitives see it. Here diagnostics meet a wait, a time-out and a release, and a failure with a
  * stack, a name or a key ends none of them: it becomes an uncaught error.
  */
 const guarded: Hook = {

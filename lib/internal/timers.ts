@@ -56,7 +56,7 @@ export function isClockReadable(): boolean {
   return isReal ? !isCoarse() : performance.now !== firstNow;
 }
 
-/** The function that was judged last, and whether it is too coarse to tell when a call was made. */
+/** The function that was judged last, and whether it is too coarse to time a call. */
 let judged: { readonly now: () => number; readonly isCoarse: boolean } | undefined;
 
 /** Browsers that resist fingerprinting have coarse clocks, by which a time-out may seem over too early. */

@@ -7,7 +7,7 @@
  *
  * Leaving the queue and settling is one synchronous step: a waiter is granted or cancelled, never both. Several that
  * leave together have all left, and the counts are right, before any of them is settled, reported or asks its signal:
- * what runs there (an observer, a getter of a foreign signal, a thenable) may use the same queue.
+ * code that runs there (an observer, a getter of a foreign signal, a thenable) may use the same queue.
  *
  * @module
  */

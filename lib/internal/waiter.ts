@@ -2,7 +2,7 @@
  * An entry of a queue, and how its wait begins and ends. A guard is its own entry, which saves an object for each
  * acquisition, and of the same class: V8 makes instances of a derived class much slower. So the fields are private, also
  * to the guard's holder: code outside of this file reads and writes them by the functions that the class hands out here.
- * A call of such a function is not free: what happens at each turn of a lock has one for several fields.
+ * A call of such a function is not free, so the steps of each turn of a lock have one for several fields.
  *
  * @module
  */

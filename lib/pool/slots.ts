@@ -125,7 +125,7 @@ export class Slots {
     if (active < 0 || waiting > 0 && !mayWait) throw new Error(`unsound pool: ${active} active, ${waiting} wait`);
   }
 
-  /** Whoever is called back by the rate limiter may use the pool, so this is set before it is asked. */
+  /** The code that the rate limiter calls back may use the pool, so this is set before it is asked. */
   #waitForStart(rate: RateLimiter): void {
     if (this.#stopWaiting !== undefined) return;
     let isOver = false;

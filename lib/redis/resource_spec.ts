@@ -9,7 +9,7 @@ import type { Backend } from "./clients/backend.ts";
 import { keysOf, type Kind, type RedisOptions, type Settings, settingsOf } from "./options.ts";
 import type { StoredName } from "./store/store.ts";
 
-/** What the arguments of a constructor come to, whatever the names of its resources are. */
+/** The client and the settings of one object, whose resources may have any names. */
 export interface Setup {
   readonly client: Client;
   readonly settings: Settings;

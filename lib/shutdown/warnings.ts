@@ -45,7 +45,7 @@ function warnNotAttached(problem: string): void {
   emit(`Cannot wait for requests: ${problem}; pass the server to shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
 }
 
-/** Says which signal forced the shutdown, and what it cut. */
+/** Warns with the signal that forced the shutdown and the labels of the work that it cut. */
 export function warnForced(name: string, first: string, ms: number, labels: readonly string[]): void {
   const what = labels.length === 0 ? "nothing was in flight" : `cut: ${list(labels)}`;
   emit(`Shutdown forced by ${name}, ${Math.round(ms)} ms after ${first}; ${what}`, "INTERLOCK_FORCED");

@@ -1,6 +1,6 @@
 /**
- * Clients by their shape: which library and version made one, and what to do with it. Invariant: used only for the words
- * of an error; what an adapter needs it asks for itself.
+ * Clients by their shape: the library and version that made one, and the remedy. Invariant: used only for the words of an
+ * error; an adapter asks for the members that it needs.
  *
  * @module
  */

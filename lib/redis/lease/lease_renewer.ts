@@ -137,7 +137,7 @@ export class LeaseRenewer {
       if (await this.#send(batch, limit) || await this.#send(batch, limit)) return;
       throw new NoAnswerError("the renewal came too late by the server's clock");
     } catch (error) {
-      // What is wrong with one of them must not end the others.
+      // The bad data of one of them must not end the others.
       if (error instanceof DataError && batch.length > 1) {
         return void await Promise.all(batch.map((lease) => this.#renew([lease])));
       }

@@ -18,7 +18,7 @@
  * | waiting | the same before the caller joined | acquire |
  * | place | the caller's place in the queue; 0 without one | `join` |
  * | deaf | 1 if nothing listens on the caller's channel, although it has subscribed | `join` |
- * | releasing | whether the waiters are to be told of the next end in any case | acquire, release |
+ * | releasing | whether the waiters are notified of the next end in any case | acquire, release |
  * | ids, known, i | the head of the queue, its records, and the first one not looked at | `serve` |
  * | messages | grants to be published once everything is written | `serve` |
  * | mine | the token of `me`, granted while serving | `serve` |

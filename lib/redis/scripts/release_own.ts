@@ -1,7 +1,7 @@
 /**
  * The scripts that end one hold and touch nothing else: for a cluster in which the slot of the name is being moved. There a
- * command is refused that names a key which does not exist, such as the queue of a name without waiters. Invariants: what
- * they leave is what a holder leaves that died just now, so the waiters, or the same release in full, go on from there; a
+ * command is refused that names a key which does not exist, such as the queue of a name without waiters. Invariants: they
+ * leave the same state as a holder that died just now, so the waiters, or the same release in full, go on from there; a
  * key that may vanish is written last, as every access to it after that would end the script.
  *
  * @module

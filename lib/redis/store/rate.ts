@@ -1,5 +1,5 @@
 /**
- * What a store keeps for a rate limit, and how it is asked. Invariant: a turn that was given is taken, or given back.
+ * The data that a store keeps for a rate limit, and how it is asked. Invariant: a turn that was given is taken, or given back.
  *
  * @module
  */

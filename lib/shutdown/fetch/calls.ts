@@ -1,6 +1,6 @@
 /**
- * The calls of fetch handlers: which requests are in flight, and what the servers behind them need to know of that. Invariant:
- * a call is in flight from its beginning until its answer was sent *and* its handler has ended, whichever comes last.
+ * The calls of fetch handlers: the requests in flight, and their facts that servers ask for. Invariant: a call is in flight
+ * from its beginning until its answer was sent *and* its handler has ended, whichever comes last.
  *
  * @module
  */

@@ -10,7 +10,7 @@ import type { Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
 /**
- * Makes the answer say `Connection: close`, whatever the handler says of its connection and however it does so: every head
+ * Makes the answer say `Connection: close`, also if the handler sets that header itself, in any way: every head
  * goes through writeHead(), also that of flushHeaders(), write() and end(). Only the last answer of a connection says it, and
  * which one that is shows when its head is written.
  */
