@@ -54,6 +54,17 @@ memoryTest("a lease that is not renewed ends, and the first waiter of the queue 
   await time.pass(2100);
 });
 
+memoryTest("a release ends, also behind two extensions that wait for a renewal", async (time) => {
+  const lease = await new RedisLock(memoryBackend(), "a", { ttl: 600 }).acquire();
+  const extensions = [watch(lease.extend())];
+  time.advance(300); // it is due as soon as the first extension has ended
+  extensions.push(watch(lease.extend()));
+  const releasing = watch(lease.release());
+  for (let round = 0; round < 20; round++) await time.pass(100, 50);
+  assert.deepEqual([releasing.state, lease.held], ["fulfilled", false]);
+  assert.ok(extensions.every(({ state }) => state !== "pending"));
+});
+
 memoryTest("an extended lease lasts that long, and a shortened one no longer", async (time) => {
   const lock = new RedisLock(memoryBackend(), "a", { ttl: 1000, renew: false });
   const lease = await lock.acquire();

@@ -13,8 +13,7 @@ import { type LeaseHold, limitOf } from "./lease_hold.ts";
 export async function extend(hold: LeaseHold, ttl: number): Promise<void> {
   const { deadline } = hold;
   hold.check();
-  await hold.whenIdle();
-  hold.begin();
+  await hold.beginWhenIdle();
   try {
     // The first one notifies the waiters of the end, which may be earlier now.
     for (let own = false; !await attempt(hold, ttl, own); own = true) {

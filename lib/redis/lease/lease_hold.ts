@@ -135,8 +135,15 @@ export class LeaseHold implements RenewableLease {
     return this.#idle !== undefined;
   }
 
+  /** Not while `busy`. */
   begin(): void {
     this.#idle = new Promise((resolve) => this.#becomeIdle = resolve);
+  }
+
+  /** Begins one as soon as none is in flight, in the same step: the next `await` would let another one begin as well. */
+  async beginWhenIdle(): Promise<void> {
+    while (this.#idle !== undefined) await this.#idle;
+    this.begin();
   }
 
   end(): void {
@@ -144,7 +151,7 @@ export class LeaseHold implements RenewableLease {
     this.#becomeIdle();
   }
 
-  /** Resolves as soon as none is in flight; then `busy` is false until the caller's next `await`. */
+  /** Resolves once none is in flight; one that has waited as well may have begun by then. */
   async whenIdle(): Promise<void> {
     while (this.#idle !== undefined) await this.#idle;
   }

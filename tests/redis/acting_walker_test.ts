@@ -1,0 +1,232 @@
+/**
+ * Random walks over the Redis classes on a backend in memory, in which observers, foreign signals and the signals of
+ * leases act in the middle of what happens. No two that exclude each other hold at once, fencing tokens grow, and at the
+ * end each call has ended and nothing is left.
+ */
+import assert from "node:assert/strict";
+import { observe } from "../../lib/diagnostics/mod.ts";
+import {
+  type Lease,
+  memoryBackend,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRateLimiter,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../lib/redis/mod.ts";
+import type { WaitOptions } from "../../mod.ts";
+import { ActingSignal } from "../_acting_signal.ts";
+import { test } from "../_test.ts";
+import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "../_tools.ts";
+
+/** How deep callbacks act inside of callbacks. */
+const DEEPEST = 3;
+const TTL = 600;
+
+/** A lease, and its part of a whole of which no more than 1 is held at any time. */
+interface Kept {
+  readonly lease: Lease;
+  readonly name: string;
+  readonly part: number;
+}
+
+type Acquire = (options?: WaitOptions) => Promise<Lease | undefined>;
+
+class Walk {
+  readonly random: Random;
+  readonly time: FakeTime;
+  readonly calls: Watched<unknown>[] = [];
+  readonly texts: Map<Watched<unknown>, string> = new Map();
+  readonly all: Kept[] = [];
+  readonly signals: ActingSignal[] = [];
+  readonly #backend = memoryBackend();
+  readonly #options: { ttl: number; renew: boolean };
+  /** Two of each, as two processes would have them. */
+  readonly locks: readonly RedisLock[];
+  readonly semaphores: readonly RedisSemaphore[];
+  readonly tables: readonly RedisRwLock[];
+  readonly keys: readonly RedisKeyedMutex[];
+  readonly rates: readonly RedisRateLimiter[];
+  /** The last fencing token of each name. */
+  readonly #tokens = new Map<string, number>();
+  readonly #acts: readonly (() => void)[];
+  /** Whether holds change hands: then two may seem to hold until the first one hears of it. */
+  readonly #revokes: boolean;
+  #depth = 0;
+
+  constructor(random: Random, time: FakeTime) {
+    this.random = random;
+    this.time = time;
+    this.#revokes = random.below(3) === 0;
+    const options = this.#options = { ttl: TTL, renew: random.below(3) > 0 };
+    const two = <T>(make: () => T): T[] => [make(), make()];
+    this.locks = two(() => new RedisLock(this.#backend, "lock", options));
+    this.semaphores = two(() => new RedisSemaphore(this.#backend, "semaphore", 2, options));
+    this.tables = two(() => new RedisRwLock(this.#backend, "table", options));
+    this.keys = two(() => new RedisKeyedMutex(this.#backend, options));
+    this.rates = two(() => new RedisRateLimiter(this.#backend, "rate", 2, 100));
+    this.#acts = random.pick(this.#actsOfThings());
+  }
+
+  #actsOfThings(): (() => void)[][] {
+    const { random, locks, semaphores, tables, keys, rates } = this;
+    const either = <T>(pair: readonly T[]): T => random.pick(pair);
+    return [
+      [
+        () => this.#acquire("lock", 1, (options) => either(locks).acquire(options)),
+        () => this.#acquire("lock", 1, () => either(locks).tryAcquire()),
+        () => this.#revoke("lock", either(locks)),
+      ],
+      [
+        () => {
+          const permits = 1 + random.below(2);
+          this.#acquire("semaphore", permits / 2, (options) => either(semaphores).acquire({ ...options, permits }));
+        },
+        () => this.#acquire("semaphore", 1 / 2, () => either(semaphores).tryAcquire()),
+        () => this.#revoke("semaphore", either(semaphores)),
+      ],
+      [
+        () => this.#acquire("table", 1, (options) => either(tables).writer.acquire(options)),
+        () => this.#acquire("table", 1e-6, (options) => either(tables).reader.acquire(options)),
+        () => this.#acquire("table", 1e-6, async () => await either(tables).reader.tryAcquire()),
+        () => this.#revoke("table", either(tables)),
+      ],
+      [
+        () => this.#acquire("a", 1, (options) => either(keys).acquire("a", options)),
+        () => this.#acquire("b", 1, (options) => either(keys).acquire("b", options)),
+        () => this.#acquire("a", 1, () => either(keys).tryAcquire("a")),
+      ],
+      [() => this.#call((options) => either(rates).acquire(options))],
+    ];
+  }
+
+  /** Called back in the middle of something. */
+  callback(): void {
+    if (this.#depth >= DEEPEST || this.random.below(4) > 0) return;
+    this.#depth++;
+    try {
+      this.act();
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  act(): void {
+    const { random } = this;
+    random.pick([
+      ...this.#acts,
+      () => this.#release(),
+      () => this.#release(),
+      () => void this.#held()?.lease.extend(random.pick([TTL, 2 * TTL])).catch(() => {}),
+      () => void this.#held()?.lease.verify(),
+      () => this.signals.splice(random.below(this.signals.length || 1), 1)[0]?.abort(random.below(4) > 0),
+      () => void (this.#depth === 0 && this.time.advance(random.below(TTL / 2))),
+    ])();
+  }
+
+  #held(): Kept | undefined {
+    const held = this.all.filter(({ lease }) => lease.held);
+    return held.length === 0 ? undefined : this.random.pick(held);
+  }
+
+  #release(): void {
+    const kept = this.#held();
+    if (kept !== undefined) this.#watch(kept.lease.release(), `release ${kept.name}`);
+  }
+
+  #watch(call: Promise<unknown>, text: string): void {
+    const watched = watch(call);
+    this.calls.push(watched);
+    this.texts.set(watched, text);
+  }
+
+  /** Makes a call, often with a signal that acts and a time-out. */
+  #call<T>(fn: (options?: WaitOptions) => Promise<T>): Promise<T> {
+    const { random } = this;
+    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
+    const timeout = random.pick([0, 70, 130, 900, Infinity]);
+    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
+    if (options !== undefined) this.signals.push(signal);
+    const call = fn(options);
+    this.#watch(call, `${fn}, ${options?.timeout}`);
+    return call;
+  }
+
+  #acquire(name: string, part: number, fn: Acquire): void {
+    this.#call(fn).then((lease) => lease && this.#keep({ lease, name, part }), () => {});
+  }
+
+  #keep(kept: Kept): void {
+    const { lease, name } = kept;
+    const last = this.#tokens.get(name) ?? 0;
+    // Grants of one moment may be told in another order; those of an exclusive holder never are.
+    if (kept.part === 1 && !this.#revokes) assert.ok(lease.fencingToken > last, `${lease.fencingToken} after ${last}`);
+    this.#tokens.set(name, Math.max(last, lease.fencingToken));
+    this.all.push(kept);
+    lease.signal.addEventListener("abort", () => this.callback());
+  }
+
+  #revoke(of: string, one: RedisLock | RedisSemaphore | RedisRwLock): void {
+    if (!this.#revokes || this.random.below(3) > 0) return;
+    const held = this.all.find(({ lease, name }) => lease.held && name === of);
+    if (held === undefined || one instanceof RedisRwLock || this.random.below(2) === 0) {
+      return this.#watch(one.forceRelease(), "forceRelease");
+    }
+    const adopting = one.adopt(held.lease.id);
+    this.#watch(adopting, "adopt");
+    adopting.then((lease) => lease && this.#keep({ ...held, lease }));
+  }
+
+  check(): void {
+    if (this.#revokes) return;
+    const sums = new Map<string, number>();
+    for (const { lease, name, part } of this.all) if (lease.held) sums.set(name, (sums.get(name) ?? 0) + part);
+    for (const [name, sum] of sums) assert.ok(sum <= 1, `${name} is held by ${sum}`);
+  }
+
+  /** Ends everything: no call is left. */
+  async end(): Promise<void> {
+    this.#depth = DEEPEST; // nothing acts any more
+    for (let round = 0; round < 60 && this.calls.some(({ state }) => state === "pending"); round++) {
+      for (const { lease } of this.all) if (lease.held) this.#watch(lease.release(), "last release");
+      await flushMicrotasks();
+      await this.time.pass(200, 50);
+      this.check();
+    }
+    for (const { lease } of this.all) if (lease.held) await lease.release();
+    await this.time.pass(3 * TTL, 100);
+    const pending = this.calls.filter(({ state }) => state === "pending").map((call) => this.texts.get(call));
+    assert.deepEqual(pending, [], "these calls never end");
+    const inspections = await Promise.all([this.locks, this.semaphores, this.tables].map(([one]) => one!.inspect()));
+    for (const { holders, waiting } of inspections) assert.deepEqual([holders, waiting], [[], 0]);
+  }
+}
+
+for (const kind of ["signals that act", "signals and observers that act"]) {
+  test(`walk over Redis in memory: ${kind}: they exclude each other, and every call ends`, () =>
+    seeded(async (random) => {
+      for (let walks = 0; walks < 60; walks++) {
+        await withFakeTime(async (time) => {
+          const walk = new Walk(random, time);
+          const act = () => walk.callback();
+          const listening = kind === "signals that act" ? undefined : observe({
+            wait: act,
+            grant: act,
+            giveUp: act,
+            release: act,
+          });
+          try {
+            for (let steps = 0; steps < 100; steps++) {
+              walk.act();
+              walk.check();
+              if (random.below(2) === 0) await flushMicrotasks();
+              walk.check();
+            }
+            await walk.end();
+          } finally {
+            listening?.[Symbol.dispose]();
+          }
+        });
+      }
+    }));
+}
