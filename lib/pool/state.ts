@@ -7,8 +7,8 @@ import { callIn } from "../internal/call_in.ts";
 import { type CancelRegistration, onCancel, reasonOf } from "../internal/cancellation.ts";
 import { named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { WaitQueue, wakeAll } from "../internal/wait_queue.ts";
-import { describe, registrationOf, setRegistration, type WaitedFor, Waiter } from "../internal/waiter.ts";
+import { WaitQueue } from "../internal/wait_queue.ts";
+import { describe, grant, registrationOf, setRegistration, type WaitedFor, Waiter } from "../internal/waiter.ts";
 import { ClosedError } from "../errors.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { Failures, type TakenFailures } from "./failures.ts";
@@ -175,8 +175,12 @@ export class PoolState {
   }
 
   #checkIdle(): void {
-    // All calls of join get the failures; with none, the failures stay for the next.
-    if (this.#joiners.size > 0 && this.#isIdle) wakeAll(this.#joiners, this.failures.take());
+    if (this.#joiners.size === 0 || !this.#isIdle) return;
+    this.#joiners.cancelAborted(); // first: the failures would be lost with a call that is about to reject
+    const joiners = this.#joiners.takeAll();
+    if (joiners.length === 0) return; // the failures stay for the next call
+    const failures = this.failures.take();
+    for (const joiner of joiners) grant(joiner, failures);
   }
 }
 

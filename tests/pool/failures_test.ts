@@ -45,6 +45,22 @@ test("Pool: join throws the first 1,000 unobserved failures, and says how many m
   await pool.join();
 });
 
+test("Pool: an abort of a join that ends the last call in a listener before it leaves the failures to the next join", async () => {
+  const pool = new Pool(1);
+  await failWith(pool, "kept");
+  await flushMicrotasks();
+  pool.limit = 0;
+  const queued = pool.run(() => {});
+  const controller = new AbortController();
+  controller.signal.addEventListener("abort", () => pool.cancel("over")); // comes before the listener of join
+  const joins = [pool.join({ signal: controller.signal }), pool.join({ signal: controller.signal })];
+  controller.abort("enough");
+  for (const join of joins) await rejectsWith(join, "enough");
+  await rejectsWith(queued, "over");
+  await assert.rejects(pool.join(), /kept/);
+  await pool.join();
+});
+
 test("Pool: the failures beyond the first 1,000 are thrown by one join, also when all others are observed", async () => {
   const pool = new Pool(1);
   const tasks = [];
