@@ -125,7 +125,7 @@ class Flight implements WaitedFor, QueueOwner {
   readonly key: unknown;
   readonly #flights: Map<unknown, Flight>;
   readonly #callers = new WaitQueue<unknown>(this);
-  /** The promise of the first caller that nothing can cancel; later ones share it. */
+  /** The promise of the last caller, if nothing can cancel it: those right behind it share it. */
   #shared: Promise<unknown> | undefined;
   /** Settles it where it is in no queue: it came first. */
   #resolve: Resolve<unknown> | undefined;
@@ -160,15 +160,16 @@ class Flight implements WaitedFor, QueueOwner {
       if (hook !== undefined || timersEndWithRequest) return this.#shared = this.#callers.wait(new Waiter(this));
       return this.#shared ??= this.#share();
     }
+    this.#shared = undefined; // calls behind this one resume behind it
     return new Promise((resolve, reject) => {
       const fail = (reason: unknown) => reject(this.#reason = reason);
       this.#callers.join(new Waiter(this), resolve, fail, limits);
     });
   }
 
-  /** Outside of the queue, which is quicker, unless callers that can be cancelled come first. */
+  /** Outside of the queue, which is quicker, unless other callers come first. */
   #share(): Promise<unknown> {
-    if (this.#callers.size > 0) return this.#callers.wait(new Waiter(this));
+    if (this.#callers.size > 0 || this.#resolve !== undefined) return this.#callers.wait(new Waiter(this));
     return new Promise((resolve) => this.#resolve = resolve);
   }
 

@@ -83,6 +83,27 @@ for (const isBefore of [true, false]) {
   });
 }
 
+test("single flight: callers resume in their order, with and without options", async () => {
+  for (const outcome of ["result", "failure"]) {
+    const flights = new SingleFlight<string>();
+    const { promise, resolve, reject } = deferred();
+    const order: number[] = [];
+    const middle = new AbortController();
+    const call = async (i: number, signal?: AbortSignal) => {
+      await flights.run("a", () => promise, signal && { signal }).catch(() => {});
+      order.push(i);
+    };
+    const { signal } = new AbortController();
+    const calls = [call(0), call(1, signal), call(2), call(3, middle.signal), call(4), call(5), call(6, signal)];
+    middle.abort();
+    await flushMicrotasks();
+    calls.push(call(7));
+    outcome === "result" ? resolve() : reject(outcome);
+    await Promise.all(calls);
+    assert.deepEqual(order, [3, 0, 1, 2, 4, 5, 6, 7]);
+  }
+});
+
 test("single flight: when all callers have gone, the signal aborts with the reason of the last one", () =>
   withFakeTime(async (time) => {
     const flights = new SingleFlight<string>({ name: "users" });
