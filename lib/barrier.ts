@@ -113,14 +113,14 @@ export class Barrier {
 
   /** Rejects all waiting parties with a {@linkcode BrokenBarrierError}, and starts anew, also after `abort`. */
   reset(): void {
+    this.#broken = false; // first: an observer of what follows may abort it, or wait again
     this.#rejectAll("barrier was reset");
-    this.#broken = false;
   }
 
   /** Rejects all waiting parties and, until `reset`, all later calls, with a {@linkcode BrokenBarrierError}. */
   abort(): void {
+    this.#broken = true; // first: an observer of what follows may wait again
     this.#rejectAll("barrier was aborted");
-    this.#broken = true;
   }
 
   /** Whether the next party is the last. */

@@ -1,7 +1,18 @@
 /** Observers and signals of others that act on the very queue that is being served. */
 import assert from "node:assert/strict";
 import { observe, type Observer } from "../../lib/diagnostics/mod.ts";
-import { Barrier, Condition, Event, Lock, NotHeldError, Pool, RwLock, Semaphore, SetEvent } from "../../mod.ts";
+import {
+  Barrier,
+  BrokenBarrierError,
+  Condition,
+  Event,
+  Lock,
+  NotHeldError,
+  Pool,
+  RwLock,
+  Semaphore,
+  SetEvent,
+} from "../../mod.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, states, watch, withFakeTime } from "../_tools.ts";
 
@@ -185,6 +196,27 @@ test("Barrier: a foreign signal whose `aborted` cancels another one as the last 
   const late = watch(barrier.wait());
   assert.equal(await states([...watched, last, late]), "rejected fulfilled fulfilled fulfilled");
   assert.deepEqual([watched[1]!.value, last.value, late.value], [0, 1, 2]);
+});
+
+test("Barrier.abort: an observer that waits again finds it broken", async () => {
+  const barrier = new Barrier(3);
+  const again: Promise<number>[] = [];
+  await observed({ giveUp: () => void again.push(barrier.wait()) }, async () => {
+    const waits = [barrier.wait(), barrier.wait()];
+    barrier.abort();
+    for (const wait of [...waits, ...again]) await assert.rejects(wait, BrokenBarrierError);
+  });
+  assert.deepEqual([again.length, barrier.waiting, barrier.broken], [2, 0, true]);
+});
+
+test("Barrier.reset: an observer that aborts it leaves it broken", async () => {
+  const barrier = new Barrier(2);
+  await observed({ giveUp: () => barrier.abort() }, async () => {
+    const wait = barrier.wait();
+    barrier.reset();
+    await assert.rejects(wait, BrokenBarrierError);
+  });
+  assert.equal(barrier.broken, true);
 });
 
 test("timeouts of one moment: all have left before an observer hears of the first", async () => {
