@@ -86,10 +86,11 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
 }
 
 function checkMutex(mutex: ArgumentMutex): void {
-  const { run, acquire, at, value, forget } = Object(mutex) as Partial<Record<string, unknown>>;
-  // A lock has no keys: it would take the key for the function. A KeyedSemaphore or a SingleFlight excludes nothing.
+  const { run, acquire, at, join, value, forget } = Object(mutex) as Partial<Record<string, unknown>>;
+  // A lock, a Pool or a TaskGroup has no keys: it would take the key for the function. A KeyedSemaphore or a SingleFlight
+  // excludes nothing.
   const hasKeys = typeof run === "function" && (acquire === undefined || at !== undefined) &&
-    value === undefined && forget === undefined;
+    join === undefined && value === undefined && forget === undefined;
   must(hasKeys, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   if (mutex instanceof KeyedMutex || typeof at !== "function") return;
   // Both copies number the functions without a name.

@@ -6,7 +6,9 @@ import {
   KeyedSemaphore,
   Lock,
   lockOnArguments,
+  Pool,
   SingleFlight,
+  TaskGroup,
   TimeoutError,
 } from "../../mod.ts";
 import { test } from "../_test.ts";
@@ -252,9 +254,12 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
       new KeyedMutex().at(1),
       new KeyedSemaphore(1),
       new SingleFlight(),
+      new Pool(1),
+      new TaskGroup(),
     ]
   ) {
     assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
+    assert.throws(() => lockOnArguments(wrong as never, [0], { name: "pay" }), refusal);
   }
   for (const name of [5, null]) assert.throws(() => lockOnArguments(mutex, [0], { name } as never), TypeError);
   assert.throws(() => lockOnArguments(mutex, [0], { name: "" }), RangeError);
