@@ -111,6 +111,19 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     await isFree();
   });
 
+  check("a signal without a reason, of an older polyfill, rejects with an AbortError", async (fixture) => {
+    const controller = new EventTarget();
+    const signal = Object.assign(controller, { aborted: true }) as AbortSignal;
+    await assert.rejects(fixture.lock.acquire({ signal }), { name: "AbortError" });
+    await assert.rejects(fixture.lock.acquire({ signal, timeout: 0 }), { name: "AbortError" });
+    Object.assign(signal, { aborted: false });
+    const { first, waiters } = await fixture.holderAndThreeWaiters((i) => i === 1 ? { signal } : undefined);
+    Object.assign(signal, { aborted: true });
+    controller.dispatchEvent(new Event("abort"));
+    await assert.rejects(waiters[1]!.promise, { name: "AbortError" });
+    await fixture.passesAlong(first, [waiters[0]!, waiters[2]!]);
+  });
+
   check("timeout 0 tries once", async ({ lock, waiting }) => {
     const guard = await lock.acquire({ timeout: 0 });
     const late = watch(lock.acquire({ timeout: 0 }));

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { reasonOf } from "../../internal/check.ts";
 import type { WaitOptions } from "../../types.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
@@ -11,7 +12,7 @@ import { AcquireCall, timedOutError } from "./acquire_call.ts";
 /** Waits in the queue. */
 export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
   const { signal, timeout = Infinity } = options;
-  if (signal?.aborted) return Promise.reject(signal.reason);
+  if (signal?.aborted) return Promise.reject(reasonOf(signal));
   if (timeout !== 0) return new AcquireCall(spec, true, timeout, signal).lease as Promise<Lease>;
   // Tries once without waiting: the round trip to Redis is not waiting, but is bounded as well.
   return new AcquireCall(spec, false, 0, signal).lease.then((lease) => {

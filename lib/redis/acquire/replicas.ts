@@ -6,7 +6,7 @@
  */
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
-import { type CancelOutcome, pause } from "../../internal/cancellation.ts";
+import { type CancelOutcome, pause, reasonOf } from "../../internal/cancellation.ts";
 import { acquire, adopt, tryAcquire } from "./acquire.ts";
 import { timedOutError } from "./acquire_call.ts";
 import { backoff, now, ON_THE_WAY } from "../times.ts";
@@ -81,7 +81,7 @@ class ReplicatedCall {
 
   /** Throws if there is no other attempt after this error. */
   #check(error: unknown): void {
-    if (this.#signal?.aborted && error === this.#signal.reason) throw error;
+    if (this.#signal?.aborted) throw reasonOf(this.#signal);
     if (error instanceof TimeoutError) throw error;
     this.#failure = error;
     this.#failingSince ??= now();
@@ -100,17 +100,18 @@ class ReplicatedCall {
   async #pause(ms: number): Promise<void> {
     const rest = this.#rest();
     await pause(Math.min(ms, rest), this.#signal);
-    if (this.#signal?.aborted) throw this.#signal.reason;
+    if (this.#signal?.aborted) throw reasonOf(this.#signal);
     if (rest <= ms) throw this.#timedOut(this.#failure);
   }
 
   /** Settles as `promise` does, or with the call's end. */
   #cancellable(promise: Promise<void>): Promise<void> {
     const signal = this.#signal;
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (signal?.aborted) return Promise.reject(reasonOf(signal));
     // With a timeout of 0 only the replicas' own one ends the confirmation.
     const timeout = this.#timeout === 0 ? Infinity : this.#rest();
-    const errorOf = (outcome: CancelOutcome) => outcome === "aborted" ? signal?.reason : this.#timedOut(this.#failure);
+    const errorOf = (outcome: CancelOutcome) =>
+      outcome === "aborted" ? reasonOf(signal!) : this.#timedOut(this.#failure);
     return within(promise, { signal, timeout }, errorOf);
   }
 

@@ -128,6 +128,21 @@ test("Acquisition: a call that ends between two attempts for replicas leaves no 
   }
 });
 
+test("Acquisition: a signal without a reason ends the wait for replicas with an AbortError", async () => {
+  const confirm: ((count: number) => void)[] = [];
+  const wait = () => new Promise<number>((resolve) => confirm.push(resolve));
+  const lock = new RedisLock({ ...scripted(() => undefined), wait }, "a", { replicas: { count: 1 } });
+  const signals = [1, 2, 3].map(() => Object.assign(new EventTarget(), { aborted: false }));
+  const calls = signals.map((signal) => lock.acquire({ signal: signal as EventTarget as AbortSignal }));
+  await until(() => confirm.length === 3);
+  for (const at of [1, 0, 2]) {
+    signals[at]!.aborted = true;
+    signals[at]!.dispatchEvent(new Event("abort"));
+    await assert.rejects(calls[at]!, { name: "AbortError" });
+    confirm[at]!(1);
+  }
+});
+
 test("Acquisition: a grant that no replica confirms is an error that names the call", async () => {
   const backend = { ...scripted(() => undefined), wait: () => Promise.resolve(0) };
   const lock = new RedisLock(backend, "a", { replicas: { count: 2, timeout: 1 } });
