@@ -24,7 +24,7 @@ export interface RedisOptions {
   readonly ttl?: number | undefined;
   /** Whether leases are renewed while they are held, every third of the `ttl`. Default: true. */
   readonly renew?: boolean | undefined;
-  /** The beginning of all keys in Redis; no braces. Default: "interlock:". */
+  /** The beginning of all keys in Redis; no braces, no lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
   /** Milliseconds that the keys of a name are kept after the last hold ended. Default: 60,000. */
   readonly retention?: number | undefined;
@@ -62,8 +62,9 @@ export function prefixOf(options: { readonly prefix?: string | undefined } | und
   checkOptions(options);
   const prefix = option(options, "prefix", "interlock:");
   checkString(prefix, "prefix");
-  // A brace would move the hash tag, and the keys of one name to different cluster slots.
-  must(!/[{}]/.test(prefix), "prefix", "not contain braces", prefix, RangeError);
+  // A brace would move the hash tag, and the keys of one name to different cluster slots. Halves of surrogate pairs have no
+  // UTF-8: prefixes that differ in them alone would be one in Redis.
+  must(!/[{}\p{Cs}]/u.test(prefix), "prefix", "not contain braces or lone surrogates", prefix, RangeError);
   return prefix;
 }
 

@@ -25,7 +25,7 @@ import { checkBackend, prefixOf, rateKeysOf } from "./options.ts";
 
 /** Options of {@linkcode RedisRateLimiter}. */
 export interface RedisRateLimiterOptions {
-  /** The beginning of all keys in Redis; no braces. Default: "interlock:". */
+  /** The beginning of all keys in Redis; no braces, no lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
 }
 

@@ -41,7 +41,13 @@ test("constructors reject bad arguments", () => {
     assert.throws(() => make(any, "a" as never, { retention: -1 } as never), RangeError);
     assert.throws(() => make(any, "a" as never, { renew: 1 } as never), TypeError);
     assert.throws(() => make(any, "a" as never, { prefix: 1 } as never), TypeError);
-    assert.throws(() => make(any, "a" as never, { prefix: "a{" } as never), RangeError);
+    for (const prefix of ["a{", "a\ud800", "\udc00:"]) {
+      assert.throws(() => make(any, "a" as never, { prefix } as never), {
+        name: "RangeError",
+        message: `prefix must not contain braces or lone surrogates, got ${JSON.stringify(prefix)}`,
+      });
+    }
+    make(any, "a" as never, { prefix: "\u{1f512}:" } as never);
     assert.throws(() => make(any, "a" as never, 5 as never), TypeError);
   }
   for (const permits of [0, -1, 1.5, NaN, Infinity]) {
