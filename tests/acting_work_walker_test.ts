@@ -1,0 +1,248 @@
+/**
+ * Random walks over what runs functions or holds several things at once, in which functions, iterables, foreign signals
+ * and observers act in the middle of whatever happens. After each step the invariants hold, and at the end each call has
+ * ended and nothing is left.
+ */
+import assert from "node:assert/strict";
+import { observe } from "../lib/diagnostics/mod.ts";
+import {
+  acquireAll,
+  KeyedMutex,
+  Lock,
+  Pool,
+  RateLimiter,
+  RwLock,
+  Semaphore,
+  TaskGroup,
+  type WaitOptions,
+} from "../mod.ts";
+import { ActingSignal } from "./_acting_signal.ts";
+import { assertSound } from "./_sound.ts";
+import { test } from "./_test.ts";
+import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "./_tools.ts";
+
+/** How deep callbacks act inside of callbacks. */
+const DEEPEST = 3;
+
+interface Held {
+  release(): unknown;
+}
+
+/** A call of a closed pool or group throws. */
+function promised<T>(fn: () => Promise<T>): Promise<T> {
+  try {
+    return fn();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+class Walk {
+  readonly random: Random;
+  readonly time: FakeTime;
+  readonly pool: Pool;
+  readonly group: TaskGroup;
+  readonly lock = new Lock();
+  readonly semaphore = new Semaphore(2);
+  readonly table = new RwLock();
+  readonly keys = new KeyedMutex<number>();
+  readonly calls: Watched<unknown>[] = [];
+  /** What was called, for the message of a failure. */
+  readonly texts: Map<Watched<unknown>, string> = new Map();
+  readonly held: Held[] = [];
+  readonly signals: ActingSignal[] = [];
+  /** End the functions that run. */
+  readonly running = new Set<(fails: boolean) => void>();
+  readonly #acts: readonly (() => void)[];
+  #depth = 0;
+
+  constructor(random: Random, time: FakeTime) {
+    this.random = random;
+    this.time = time;
+    const rate = random.below(3) === 0 ? new RateLimiter(2, 40) : undefined;
+    this.pool = new Pool(1 + random.below(3), { rate });
+    this.group = new TaskGroup(random.below(2) === 0 ? { limit: 2 } : undefined);
+    this.#acts = random.pick([this.#ofPool(), this.#ofGroup(), this.#ofSets(), [
+      ...this.#ofPool(),
+      ...this.#ofGroup(),
+    ]]);
+  }
+
+  #ofPool(): (() => void)[] {
+    const { random, pool } = this;
+    return [
+      () => this.#call("run", (options) => pool.run((signal) => this.#work(signal), options)),
+      () =>
+        this.#call("task", (options) => pool.createTask((signal) => this.#work(signal), options).then((t) => t.result)),
+      () =>
+        this.#call(
+          "map",
+          (options) => pool.map(this.#items(), (_, __, signal) => this.#work(signal), options).toArray(),
+        ),
+      () =>
+        this.#call(
+          "read",
+          (options) => this.#read(pool.map(this.#items(), (_, __, signal) => this.#work(signal), options)),
+        ),
+      () => pool.limit = 1 + random.below(3),
+      () => void (random.below(25) === 0 && pool.cancel("cancelled")),
+      () => void (random.below(25) === 0 && pool.close()),
+    ];
+  }
+
+  #ofGroup(): (() => void)[] {
+    const { random, group } = this;
+    const run = () => this.#call("group", () => group.run((signal) => this.#work(signal)));
+    return [run, run, run, () => void (random.below(25) === 0 && group.cancel("cancelled"))];
+  }
+
+  #ofSets(): (() => void)[] {
+    const { random, lock, semaphore, table, keys } = this;
+    const all = [lock, semaphore, table.reader, table.writer, keys.at(0), keys.at(1)];
+    const some = () => {
+      const chosen = all.filter(() => random.below(2) === 0);
+      return chosen.includes(table.writer) ? chosen.filter((one) => one !== table.reader) : chosen;
+    };
+    const set = () => this.#call("set", (options) => acquireAll(some(), options));
+    return [set, set, () => this.#call("one", (options) => (random.pick(all) as Lock).acquire(options))];
+  }
+
+  /** Called back in the middle of something. */
+  callback(): void {
+    if (this.#depth >= DEEPEST || this.random.below(3) > 0) return;
+    this.#depth++;
+    try {
+      this.act();
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  act(): void {
+    const { random } = this;
+    random.pick([
+      ...this.#acts,
+      () => random.pick([...this.running, () => {}])(random.below(6) === 0),
+      () => random.pick([...this.running, () => {}])(random.below(6) === 0),
+      () => this.held.splice(random.below(this.held.length || 1), 1)[0]?.release(),
+      () => this.held.splice(random.below(this.held.length || 1), 1)[0]?.release(),
+      () => this.signals.splice(random.below(this.signals.length || 1), 1)[0]?.abort(random.below(4) > 0),
+      () => void (this.#depth === 0 && this.time.advance(random.below(30))),
+    ])();
+  }
+
+  /** A function that ends when a step ends it, or, sometimes, when its signal aborts. */
+  #work(signal: AbortSignal): Promise<void> | void {
+    this.callback();
+    if (this.random.below(8) === 0) throw new Error("at once");
+    if (this.random.below(8) === 0) return;
+    return new Promise((resolve, reject) => {
+      const end = (fails: boolean) => {
+        if (!this.running.delete(end)) return;
+        this.callback();
+        if (fails) reject(new Error("failed"));
+        else resolve();
+      };
+      this.running.add(end);
+      if (this.random.below(2) === 0) return;
+      signal.addEventListener("abort", () => {
+        if (this.running.delete(end)) reject(signal.reason);
+        this.callback();
+      });
+    });
+  }
+
+  *#items(): Iterable<number> {
+    try {
+      for (let item = 0; item < 4; item++) {
+        this.callback();
+        yield item;
+      }
+    } finally {
+      this.callback();
+    }
+  }
+
+  async #read(map: AsyncIterable<unknown>): Promise<void> {
+    const leave = this.random.below(8);
+    let read = 0;
+    for await (const _ of map) {
+      this.callback();
+      if (read++ === leave) break;
+    }
+  }
+
+  /** Makes a call, often with a signal that acts and a time-out. */
+  #call(text: string, fn: (options?: WaitOptions) => Promise<unknown>): void {
+    const { random } = this;
+    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
+    const timeout = random.pick([0, 7, 29, Infinity]);
+    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
+    if (options !== undefined) this.signals.push(signal);
+    const call = promised(() =>
+      fn(text === "map" || text === "read" ? options && { signal: options.signal } : options)
+    );
+    const watched = watch(call);
+    this.calls.push(watched);
+    this.texts.set(watched, `${text}, ${options?.timeout}`);
+    call.then((held) => {
+      if (typeof (held as Held | undefined)?.release === "function") this.held.push(held as Held);
+    }, () => {});
+  }
+
+  check(): void {
+    const { pool, group, lock, semaphore, table, keys } = this;
+    for (const thing of [pool, group, lock, semaphore, table, keys]) assertSound(thing);
+    for (const { active, waiting } of [pool, group]) assert.ok(active >= 0 && waiting >= 0);
+  }
+
+  /** Ends everything: no call is left. */
+  async end(): Promise<void> {
+    const { pool, group, lock, semaphore, table, keys } = this;
+    this.#depth = DEEPEST; // nothing acts any more
+    pool.limit = 2;
+    const joins = [pool.join(), group.join()].map(watch);
+    for (let round = 0; round < 400 && [...this.calls, ...joins].some(({ state }) => state === "pending"); round++) {
+      await flushMicrotasks();
+      for (const end of this.running) end(false);
+      for (const one of this.held.splice(0)) one.release();
+      this.time.advance(50);
+      this.check();
+    }
+    const pending = this.calls.filter(({ state }) => state === "pending").map((call) => this.texts.get(call));
+    assert.deepEqual(pending, [], "these calls never end");
+    assert.ok(joins.every(({ state }) => state !== "pending"), "a join never ends");
+    const left = [pool, group].flatMap(({ active, waiting }) => [active, waiting]);
+    assert.deepEqual([...left, lock.locked, semaphore.value, keys.size], [0, 0, 0, 0, false, 2, 0]);
+    assert.deepEqual([table.reader.locked, table.writer.locked], [false, false]);
+  }
+}
+
+for (const kind of ["signals that act", "signals and observers that act"]) {
+  test(`walk over functions and sets: ${kind}: sound after each step, and every call ends`, () =>
+    seeded(async (random) => {
+      for (let walks = 0; walks < 100; walks++) {
+        await withFakeTime(async (time) => {
+          const walk = new Walk(random, time);
+          const act = () => walk.callback();
+          const listening = kind === "signals that act" ? undefined : observe({
+            wait: act,
+            grant: act,
+            giveUp: act,
+            release: act,
+          });
+          try {
+            for (let steps = 0; steps < 100; steps++) {
+              walk.act();
+              walk.check();
+              if (random.below(2) === 0) await flushMicrotasks();
+              walk.check();
+            }
+            await walk.end();
+          } finally {
+            listening?.[Symbol.dispose]();
+          }
+        });
+      }
+    }));
+}
