@@ -43,6 +43,8 @@ const ANSWERS: Record<string, (response: ServerResponse) => unknown> = {
     response.flushHeaders();
     response.end("done");
   },
+  "writeHead with pairs": (response) =>
+    response.writeHead(200, [["x-own", "1"], ["Connection", KEEP]] as never).end("done"),
   "write": (response) => {
     response.setHeader("connection", KEEP);
     response.write("do");
@@ -86,6 +88,50 @@ for (const [name, answer] of Object.entries(ANSWERS)) {
     assert.equal((await shutdown.finished).ok, true);
   });
 }
+
+/** As packages such as on-headers do: before the signal, and what they set is set when the head is written. */
+const WRAPPERS: Record<string, (response: ServerResponse, head: ServerResponse["writeHead"]) => unknown> = {
+  "setHeader": (response, head) => head.call(response.setHeader("Connection", KEEP), 200),
+  "appendHeader": (response, head) => head.call(response.appendHeader("Connection", KEEP), 200),
+  "an object": (response, head) => head.call(response, 200, { Connection: KEEP }),
+  "a raw array": (response, head) => head.call(response, 200, ["Connection", KEEP]),
+};
+
+for (const [name, wrapper] of Object.entries(WRAPPERS)) {
+  test(`announced: a writeHead that was replaced before the signal and sets ${name}, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const { promise, open } = gate();
+    const server = shutdown.attach(createServer(async (_, response) => {
+      const head = response.writeHead;
+      response.writeHead = () => wrapper(response, head) as ServerResponse;
+      await promise;
+      response.end("done");
+    }));
+    const client = new Client(schemes.http!.connect(await listen(server)));
+    client.send("/");
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    open();
+    await client.end();
+    check(client, name);
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}
+
+test(`announced: headers that a null follows are sent, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer((_, response) => {
+    shutdown.request();
+    const head = response.writeHead as (...all: unknown[]) => unknown;
+    head.call(response, 200, { "Connection": KEEP, "x-own": "1" }, null);
+    response.end("done");
+  }));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/");
+  await client.end();
+  check(client, "null");
+  assert.match(client.text, /x-own: 1\r\n/i);
+});
 
 test(`announced: a listener of the signal that is older than the server, ${runtime}`, async () => {
   const shutdown = quiet();

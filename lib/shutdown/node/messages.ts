@@ -23,9 +23,8 @@ export function announceClose(exchange: Exchange, server: object): void {
     if (status === 101 || this.headersSent || !exchange.isLast) return writeHead.call(this, status, ...rest);
     exchange.announced = true;
     closeAfterUpload(exchange.request);
-    const last = typeof rest[0] === "string" || rest[1] !== undefined ? 1 : 0; // behind the status message, or its place
-    rest[last] = closing(rest[last]);
-    return writeHead.call(this, status, ...rest);
+    insistOnClose(this);
+    return writeHead.call(this, status, ...rest.map(withoutPairs));
   };
 }
 
@@ -42,15 +41,24 @@ function outliveListener(response: Outgoing, server: { listening?: boolean }): v
   response.once("finish", () => delete server.listening);
 }
 
-/** The headers of writeHead() with `Connection: close`: an object, names and values in turn, or pairs of them. */
-function closing(headers: unknown): unknown {
-  const isOther = (name: unknown) => String(name).toLowerCase() !== "connection";
-  if (!Array.isArray(headers)) {
-    const others = Object.entries(headers ?? {}).filter(([name]) => isOther(name));
-    return { ...Object.fromEntries(others), connection: "close" };
+/**
+ * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() sets those it is given
+ * by these methods, as do the wrappers around it that packages such as on-headers make.
+ */
+function insistOnClose(response: Outgoing): void {
+  response.setHeader("connection", "close");
+  for (const method of ["setHeader", "appendHeader", "removeHeader"] as const) {
+    const original = response[method];
+    response[method] = function (this: Outgoing, name, ...rest) {
+      const isFixed = !this.headersSent && String(name).toLowerCase() === "connection";
+      return isFixed ? this : original.call(this, name, ...rest);
+    };
   }
-  if (Array.isArray(headers[0])) return [...headers.filter(([name]) => isOther(name)), ["connection", "close"]];
-  return [...headers.filter((_, i) => isOther(headers[i - i % 2])), "connection", "close"];
+}
+
+/** Pairs of names and values as one list: once a header is set, writeHead() takes no pairs. */
+function withoutPairs(headers: unknown): unknown {
+  return Array.isArray(headers) && Array.isArray(headers[0]) ? headers.flat() : headers;
 }
 
 /**

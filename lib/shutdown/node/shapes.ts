@@ -46,6 +46,9 @@ export interface Incoming extends NodeRequestLike {
 export interface Outgoing {
   readonly headersSent: boolean;
   writeHead(status: number, ...rest: unknown[]): unknown;
+  setHeader(name: string, ...rest: unknown[]): unknown;
+  appendHeader(name: string, ...rest: unknown[]): unknown;
+  removeHeader(name: string, ...rest: unknown[]): unknown;
   write(data: string): unknown;
   end(data?: string): unknown;
   on(event: string, listener: (this: Outgoing) => void): unknown;
