@@ -6,21 +6,16 @@
  */
 import { printable } from "../internal/check.ts";
 import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
-import { isCancellation } from "../internal/is_cancellation.ts";
-import type { Step } from "./shutdown_state.ts";
+import type { ShutdownState, Step } from "./shutdown_state.ts";
 import { TimeoutError } from "../errors.ts";
 
-/** Runs the steps, last one first; returns their errors. */
-export async function cleanUp(steps: readonly Step[], forced: AbortSignal): Promise<unknown[]> {
-  const errors: unknown[] = [];
-  for (const step of [...steps].reverse()) {
-    try {
-      await bounded(step, forced);
-    } catch (error) {
-      if (!isCancellation(error, forced)) errors.push(error);
-    }
+/** Runs the steps, last one first. */
+export async function cleanUp(state: ShutdownState): Promise<void> {
+  for (const step of [...state.steps].reverse()) {
+    state.step = step;
+    await state.attemptLater(() => bounded(step, state.forced));
   }
-  return errors;
+  state.step = undefined;
 }
 
 /** A step that begins after the time is over still has one turn of the event loop. */

@@ -304,6 +304,7 @@ export class GracefulShutdown implements AsyncDisposable {
     if (since < this.#settings.debounce) return;
     this.#ignoreSignals();
     const { labels } = this;
+    if (this.#state.step !== undefined) labels.push(this.#state.step.label);
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
     warnForced(name, first.name, since, labels);
   }

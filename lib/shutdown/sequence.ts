@@ -46,7 +46,7 @@ export async function runSequence(
   const remaining = await drain(state, calls);
   state.phase = "closed";
 
-  state.errors.push(...await cleanUp(state.steps, state.forced));
+  await cleanUp(state);
   limit.end();
   for (const undo of state.atEnd) undo();
   await whenPrinted();

@@ -56,6 +56,8 @@ export class ShutdownState {
   callbacksStarted = false;
   /** Registered by defer(). */
   readonly steps: Step[] = [];
+  /** The one that runs. */
+  step: Step | undefined;
   /** Called when everything is over. */
   readonly atEnd: (() => void)[] = [];
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
@@ -165,7 +167,8 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
   own?: (request: R) => string,
 ): string {
   try {
-    if (own !== undefined) return own(request);
+    const label: unknown = own?.(request);
+    if (typeof label === "string") return label;
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;
   return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;

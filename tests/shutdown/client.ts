@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+  type Socket,
+} from "node:net";
 import { connect as connectSecurely } from "node:tls";
 import { GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
 import { nextTurn } from "../_tools.ts";
@@ -71,7 +77,7 @@ export class Client {
 }
 
 /** Starts to listen; resolves to the port. */
-export async function listen(server: Server): Promise<number> {
+export async function listen(server: TcpServer): Promise<number> {
   await new Promise<void>((listening) => server.listen(0, host, listening));
   return (server.address() as AddressInfo).port;
 }

@@ -1,5 +1,6 @@
 /** The handler called directly, as a server that says nothing about what it has sent would do. */
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { GracefulShutdown } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
@@ -52,6 +53,29 @@ test("handler: a request is counted while its handler works, and labelled", asyn
   assert.deepEqual(shutdown.labels, ["GET /path", `by hand ${URL_.length}`]);
   resolve();
   await Promise.all([plain, other]);
+  assert.equal(shutdown.active, 0);
+});
+
+test("handler: a label that is no text gives way to method and path", async () => {
+  const shutdown = quiet(10);
+  for (const label of [42, Symbol("x"), {}, Promise.resolve("x"), undefined]) {
+    const handler = shutdown.handler(() => new Promise<Response>(() => {}), { label: () => label as never });
+    void handler(new Request(URL_));
+  }
+  shutdown.request();
+  assert.deepEqual((await shutdown.finished).remaining, Array(5).fill("GET /path"));
+});
+
+test("handler: a large body is in flight on Deno until it is sent, also if a server of another kind is attached", async () => {
+  const shutdown = quiet();
+  shutdown.attach(createServer());
+  const { promise: completed, resolve } = deferred<void>();
+  const handler = shutdown.handler(() => new Response("x".repeat(1_000_000)));
+  const answer = await (handler as (...args: unknown[]) => Promise<Response>)(new Request(URL_), { completed });
+  assert.equal(shutdown.active, 1);
+  assert.equal((await answer.text()).length, 1_000_000);
+  resolve();
+  await nextTurn();
   assert.equal(shutdown.active, 0);
 });
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createTcpServer } from "node:net";
 import process from "node:process";
 import { inspect } from "node:util";
@@ -180,6 +181,19 @@ test("warning: a second signal that forces says which, how long after the first,
   assert.deepEqual(others, []);
 });
 
+test("warning: a second signal during the clean-up names the step that it cuts", async () => {
+  const emit = (name: string) => (process as { emit(name: string): boolean }).emit(name);
+  const [warning] = await warnings(async () => {
+    const shutdown = quiet({ signals: ["SIGTERM"], debounce: 0 });
+    shutdown.defer(() => {}, "close cache");
+    shutdown.defer(() => (emit("SIGTERM"), new Promise(() => {})), "close database");
+    emit("SIGTERM");
+    await shutdown.finished;
+  });
+  assert.equal(warning?.code, "INTERLOCK_FORCED");
+  assert.match(warning.message, /; cut: close database$/);
+});
+
 test("warning: it is printed when the shutdown is finished, as the process may exit then", async () => {
   const seen: (string | undefined)[] = [];
   const listener = ({ code }: Error & { code?: string }) => void seen.push(code);
@@ -208,6 +222,19 @@ test("report: console.log shows it on at most ten lines, whatever happened", asy
   }
   assert.deepEqual(Object.keys(report).sort(), ["drained", "elapsed", "errors", "ok", "reason", "remaining"]);
 });
+
+for (const [name, create] of Object.entries({ http: () => createServer(), http2: () => createHttp2Server() })) {
+  test(`attach: disposing of a ${name} server whose listener is closed is no error`, async () => {
+    const shutdown = quiet();
+    const server = shutdown.attach(create());
+    await listen(server);
+    shutdown.onShutdown(() => server[Symbol.asyncDispose]());
+    shutdown.request();
+    assert.deepEqual((await shutdown.finished).errors, []);
+    await server[Symbol.asyncDispose]();
+    assert.equal(server.listening, false);
+  });
+}
 
 for (const when of ["when the listener is closed", "after finished"]) {
   test(`attach: a server.close(callback) ${when} calls back without an error`, async () => {

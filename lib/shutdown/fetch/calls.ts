@@ -62,6 +62,8 @@ export class FetchCalls {
   readonly bun: BunAnswers = new BunAnswers();
   /** Whether a handler was wrapped. */
   wrapped = false;
+  /** Whether a server of this kind was attached, and will be closed. */
+  isAttached = false;
   /** Answers that are being sent and let their connections live. */
   keepingAlive = 0;
   /** When the last complete answer began that let its connection live; by the wall clock. */

@@ -105,7 +105,7 @@ function countedElsewhere(state: ShutdownState, request: Request, label?: (reque
 /** Ends the call when this answer has been sent; returns the answer to send. It is undefined if there is none. */
 function sent<R>(call: Call, answer: R): R | Promise<R> {
   const { calls, info } = call;
-  if (isDenoInfo(info)) return sendByDeno(call, info, answer, calls.state.servers.length > 0) as R;
+  if (isDenoInfo(info)) return sendByDeno(call, info, answer, calls.isAttached) as R;
   if (isBunInfo(info)) calls.bun.add(call, info);
   else if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
     return withBodyEnd(answer, call, () => call.end()) as Promise<R>;

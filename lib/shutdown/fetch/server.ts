@@ -25,6 +25,7 @@ export class FetchServer implements AttachedServer {
   constructor(state: ShutdownState, calls: FetchCalls, server: Abilities) {
     this.#state = state;
     this.#calls = calls;
+    calls.isAttached = true;
     this.#server = server;
   }
 

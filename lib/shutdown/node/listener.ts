@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { currentProcess } from "../../internal/platform.ts";
 
 /** The part of a node:http(s), node:http2 or node:net server that is used. */
@@ -12,6 +13,7 @@ export interface Closable {
   close(callback?: (error?: Error) => void): unknown;
   once?(event: string, listener: () => void): unknown;
   closeIdleConnections?(): unknown;
+  [ASYNC_DISPOSE]?(): Promise<void>;
 }
 
 /** Where Bun's node:http keeps the server that it is built on, which closes idle connections as well. */
@@ -48,6 +50,9 @@ export class Listener {
       if (typeof callback === "function") void this.closed.then(() => callback());
       return server;
     };
+    // Disposal of node:http2 goes past this close().
+    server[ASYNC_DISPOSE] = () =>
+      new Promise((resolve, reject) => server.close((error) => error === undefined ? resolve() : reject(error)));
     return () => void delete server.closeIdleConnections;
   }
 
