@@ -174,7 +174,7 @@ class Walk {
     }
     const adopting = one.adopt(held.lease.id);
     this.#watch(adopting, "adopt");
-    adopting.then((lease) => lease && this.#keep({ ...held, lease }));
+    adopting.then((lease) => lease && this.#keep({ ...held, lease }), () => {});
   }
 
   check(): void {

@@ -15,7 +15,8 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
     return new SlotMovingError(`the slot of this name is being moved (${message})`, options);
   }
   const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
-  if (/can't run this command/.test(message)) {
+  // The words of Redis up to 7.0, then those of later versions and of Valkey.
+  if (/can't run this command|no permissions to run/.test(message)) {
     const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
     const which = commands.length === 0 ? "a command of its scripts" : commands.join(" or ");
     return new RightsError(
@@ -23,7 +24,7 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
       options,
     );
   }
-  if (/can't access at least one of the keys/.test(message)) {
+  if (/can't access at least one of the keys|permissions to access a key/.test(message)) {
     return new RightsError(
       `this Redis user may not use the keys of this name, ${quote(keys[0])} (${message})`,
       options,

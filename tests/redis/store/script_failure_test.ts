@@ -1,0 +1,54 @@
+/** What a script's error means, in the words of each server: the everyday tests meet one of them. */
+import assert from "node:assert/strict";
+import { DataError, RightsError, SlotMovingError } from "../../../lib/redis/errors.ts";
+import { scriptFailure } from "../../../lib/redis/store/script_failure.ts";
+import { test } from "../../_test.ts";
+
+const SOURCE = "local state = KEYS[1]\nredis.call('SET', KEYS[1], 'a')";
+const KEYS = ["interlock:lock:2:{a}"];
+const at = "script: f_1, on @user_script:2.";
+
+const replies: readonly (readonly [string, new (...args: never[]) => Error, RegExp])[] = [
+  [ // Redis 6.2
+    "ERR Error running script (call to f_1): @user_script:2: @user_script: 2: The user executing the script can't run " +
+    "this command or subcommand",
+    RightsError,
+    /may not run SET/,
+  ],
+  [
+    `ERR The user executing the script can't run this command or subcommand ${at}`, // 7.0
+    RightsError,
+    /may not run SET/,
+  ],
+  [ // 7.2 and later, Valkey
+    `ERR ACL failure in script: User app has no permissions to run the 'set' command ${at}`,
+    RightsError,
+    /may not run SET/,
+  ],
+  [
+    `ERR The user executing the script can't access at least one of the keys mentioned in the command arguments ${at}`,
+    RightsError,
+    /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
+  ],
+  [
+    `ERR ACL failure in script: No permissions to access a key ${at}`,
+    RightsError,
+    /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
+  ],
+  [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:2:\{a\}"/],
+  ["WRONGTYPE Operation against a key holding the wrong kind of value", DataError, /something else uses/],
+  ["TRYAGAIN Multiple keys request during rehashing of slot", SlotMovingError, /is being moved/],
+];
+
+for (const [reply, type, words] of replies) {
+  test(`script failure: ${reply.slice(0, 100)}`, () => {
+    const failure = scriptFailure(new Error(reply), SOURCE, KEYS);
+    assert.ok(failure instanceof type);
+    assert.match(failure.message, words);
+  });
+}
+
+test("script failure: another error is returned as it is", () => {
+  const error = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+  assert.equal(scriptFailure(error, SOURCE, KEYS), error);
+});
