@@ -81,13 +81,20 @@ class Request {
     promised(() => locks.request(name, how, (lock) => this.#onAnswer(lock)))
       .then(() => this.#hold.onEnd(), (error) => this.#onError(error));
     // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
-    if (isOnce && runtime() === "deno") this.#ifUnanswered(() => this.#onAnswer(null));
-    if (hook !== undefined && !isOnce) this.#ifUnanswered(() => this.#reportWait());
+    if (isOnce && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
+    if (hook !== undefined && !isOnce) void this.#ifItWaits(() => this.#reportWait());
   }
 
-  /** The manager answers in order: a request that has no answer before this one is in the queue. */
-  #ifUnanswered(fn: () => void): void {
-    this.#spec.locks.query?.().then(() => this.#isOver || fn(), () => {});
+  /** The manager answers in order: a request that has no answer before this one, and is in the queue by it, waits. */
+  async #ifItWaits(fn: () => void): Promise<void> {
+    const { name, locks } = this.#spec;
+    try {
+      const { pending } = await locks.query?.() as { pending: readonly { name: unknown }[] };
+      if (!pending.some((request) => request.name === name)) return;
+    } catch {
+      return; // no such method, or an odd one, which must not end the request
+    }
+    if (!this.#isOver) fn();
   }
 
   #onAnswer(lock: unknown): Promise<void> | undefined {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { acquireAll } from "../../mod.ts";
+import { observe } from "../../lib/diagnostics/mod.ts";
 import { LeaseLostError, SyncError, TimeoutError, WebLock } from "../../lib/web/mod.ts";
 import { test } from "../_test.ts";
 import { CountingController, nextTurn, rejectsWith, until, watch } from "../_tools.ts";
@@ -154,6 +155,38 @@ check("100 calls take turns, in order", async (locks) => {
     })));
   assert.deepEqual(order, Array.from({ length: 100 }, (_, i) => i));
 });
+
+/** Managers of the user's: what they answer to query() ends no request. */
+const QUERIES: Record<string, () => unknown> = {
+  "throws": () => {
+    throw new Error("odd");
+  },
+  "rejects": () => Promise.reject(new Error("odd")),
+  "returns nothing": () => undefined,
+  "returns no promise": () => ({ held: [], pending: [] }),
+  "is quicker than a grant": () => Promise.resolve({ held: [], pending: [] }),
+};
+
+for (const [name, query] of Object.entries(QUERIES)) {
+  for (const isObserved of [false, true]) {
+    test(`WebLock: a manager whose query ${name}${isObserved ? ", observed" : ""}`, async () => {
+      const request = async (_name: string, _options: unknown, callback: (lock: unknown) => unknown) => {
+        await nextTurn();
+        await callback({});
+      };
+      const kinds: string[] = [];
+      const observing = isObserved &&
+        observe({ wait: () => void kinds.push("wait"), grant: () => void kinds.push("grant") });
+      const lock = new WebLock("orders", { locks: { request, query: query as () => Promise<unknown> } });
+      const guard = await lock.tryAcquire();
+      assert.equal(guard?.held, true);
+      await guard.release();
+      await (await lock.acquire()).release();
+      if (observing) observing[Symbol.dispose]();
+      assert.deepEqual(kinds, isObserved ? ["grant", "grant"] : []);
+    });
+  }
+}
 
 test("WebLock: what the platform refuses is thrown, also where it throws synchronously", async () => {
   const refusal = new Error("not allowed");
