@@ -10,8 +10,8 @@ import type { WaitOptions } from "../types.ts";
 import { acquireLease, forceRelease, inspect, runHolding, SpecLock, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { checkBackend, type RedisOptions } from "./options.ts";
-import type { Backend } from "./clients/backend.ts";
+import type { RedisOptions } from "./options.ts";
+import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.ts";
 
 /**

@@ -108,13 +108,6 @@ export function checkTtl(ttl: unknown): asserts ttl is number {
   checkInteger(ttl, "ttl", MIN_TTL, MAX_MS);
 }
 
-export function checkBackend(backend: unknown): asserts backend is Backend {
-  const { evalsha, eval: evaluate, sendCommand } = (backend ?? {}) as Partial<Backend & { sendCommand: unknown }>;
-  // Some clients have these functions, too, but with other arguments.
-  const known = typeof evalsha === "function" && typeof evaluate === "function" && sendCommand === undefined;
-  must(known, "backend", "be a Backend made of the client, such as nodeRedis(client) or ioRedis(client)", backend);
-}
-
 /** The keys of one name: its state, its queue, the details of each waiter, and the ends of leases where there can be several. */
 export type Keys = readonly [state: string, queue: string, waiters: string, ...leases: string[]];
 

@@ -19,9 +19,9 @@ import {
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { LocalStarts, type RateSpec, startWithin, tryStart, waitOf } from "./acquire/start_call.ts";
-import type { Backend } from "./clients/backend.ts";
+import { type Backend, checkBackend } from "./clients/backend.ts";
 import { clientOf } from "./client.ts";
-import { checkBackend, prefixOf, rateKeysOf } from "./options.ts";
+import { prefixOf, rateKeysOf } from "./options.ts";
 
 /** Options of {@linkcode RedisRateLimiter}. */
 export interface RedisRateLimiterOptions {

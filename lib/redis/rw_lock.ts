@@ -9,8 +9,8 @@ import { show } from "../internal/show.ts";
 import { forceRelease, inspect, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { RedisAcquirable } from "./lease.ts";
-import { checkBackend, type RedisOptions } from "./options.ts";
-import type { Backend } from "./clients/backend.ts";
+import type { RedisOptions } from "./options.ts";
+import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
 /** More readers than there will ever be. */

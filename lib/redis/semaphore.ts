@@ -11,8 +11,8 @@ import type { WaitOptions } from "../types.ts";
 import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { checkBackend, type RedisOptions } from "./options.ts";
-import type { Backend } from "./clients/backend.ts";
+import type { RedisOptions } from "./options.ts";
+import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
 /** Options of `RedisSemaphore.acquire`. */

@@ -32,6 +32,19 @@ test("constructors reject bad arguments", () => {
     assert.throws(() => make(client as never, "a" as never), /backend must be a Backend made of the client/);
     const denoClient = { ...silent, sendCommand: silent.eval };
     assert.throws(() => make(denoClient as never, "a" as never), /backend must be a Backend made of the client/);
+    // So do these; asked with a Backend's arguments they fail, which took a call's whole time to show.
+    const call = silent.eval;
+    for (
+      const [client, got] of [
+        [{ ...silent, send: call, duplicate: call, onclose: null }, "a RedisClient of Bun: use bunRedis"],
+        [{ ...silent, createScript: call, autoPipelineExecutor: {} }, "a client of @upstash/redis, which has no "],
+        [{ ...silent, duplicate: call, status: "ready" }, "a client of npm:ioredis: use ioRedis"],
+        [Promise.resolve(silent), "a promise: await it first"],
+      ] as const
+    ) {
+      const refusal = new RegExp(`^TypeError: backend must be a Backend made of the client, .*, got ${got}`);
+      assert.throws(() => make(client as never, "a" as never), (error) => refusal.test(String(error)));
+    }
     assert.throws(() => make(any, 5 as never), /name must be a string, got 5/);
     assert.throws(() => make(any, "" as never), RangeError);
     for (const ttl of [0, -1, NaN, Infinity, 0.5, 9, 2 ** 31]) {

@@ -86,11 +86,26 @@ export function checkClient(client: unknown, methods: readonly string[], library
   if (!hasMethods(client, methods)) refuse(client, library, name);
 }
 
-/** Throws: it is no client of this library. Names the library that it is of, if it is known, and the remedy. */
+/** Throws: it is no client of this library. */
 export function refuse(client: unknown, library: string, name = "client"): never {
+  throw new TypeError(`${name} must be a client of ${library}, got ${got(client)}`);
+}
+
+/** The library of a client, if it is known, and the remedy. */
+function got(client: unknown): string {
   const known = recognize(client);
-  const got = known ? `${known.is}: ${known.remedy}` : quote(client);
-  throw new TypeError(`${name} must be a client of ${library}, got ${got}`);
+  return known ? `${known.is}: ${known.remedy}` : quote(client);
+}
+
+/** Throws for a client: some have these functions, too, but with other arguments. */
+export function checkBackend(backend: unknown): asserts backend is Backend {
+  const { evalsha, eval: evaluate, onClose, sendCommand } = Object(backend) as Partial<
+    Backend & { sendCommand: unknown }
+  >;
+  const isBackend = typeof evalsha === "function" && typeof evaluate === "function" && sendCommand === undefined;
+  if (isBackend && (onClose !== undefined || recognize(backend) === undefined)) return;
+  const rule = "a Backend made of the client, such as nodeRedis(client) or ioRedis(client)";
+  throw new TypeError(`backend must be ${rule}, got ${got(backend)}`);
 }
 
 /** Throws if the client cannot subscribe although it should. */
