@@ -23,7 +23,7 @@ export interface FoundCall extends CallSnapshot {
 export interface Finding {
   /**
    * - "held": a hold that lasts longer than `held`
-   * - "waited": a wait that lasts longer than `waited`
+   * - "waited": a wait that lasts longer than `waited`, or is pending when the process ends
    * - "self": a call that waits for what its own `run` holds
    * - "cycle": `run`s that wait for each other
    */
@@ -49,12 +49,12 @@ export function heldLong(hold: Acquisition, now: number): Finding {
   return finding("held", message, first === undefined ? [hold] : [hold, first], now);
 }
 
-/** A wait that lasts long. */
-export function waitedLong(wait: Acquisition, now: number): Finding {
+/** A wait that lasts long, or is pending when the process ends. */
+export function waitedLong(wait: Acquisition, now: number, before = ""): Finding {
   const { holds, waits } = wait.group;
   const [holder] = holds;
   const others = waits.size === 1 ? "" : ` (${count(waits.size - 1, "other call waits", "other calls wait")}, too)`;
-  const message = `a call${at(wait)} has waited for ${wait.thing.label} for ${span(wait, now)}, since ` +
+  const message = `${before}a call${at(wait)} has waited for ${wait.thing.label} for ${span(wait, now)}, since ` +
     `${clock(wait, now)}${others}; ${holderInWords(wait, holder, now)}`;
   return finding("waited", message, holder === undefined ? [wait] : [wait, holder], now);
 }

@@ -13,7 +13,7 @@ import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
 import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
 import { firstFew, Overdue } from "./overdue.ts";
-import { throwUncaught } from "../internal/platform.ts";
+import { currentProcess, throwUncaught } from "../internal/platform.ts";
 
 /** Options of {@linkcode watchdog}. Times are in ms; `Infinity` turns a search off. */
 export interface WatchdogOptions {
@@ -43,6 +43,7 @@ export interface Watchdog extends Disposable {
  *
  * - a hold or a wait that lasts longer than `held` or `waited`
  * - a call that waits for what its own `run` holds, and `run`s that wait for each other, after `self` ms
+ * - where there is a `process`: any wait that is pending when the process has run out of work and ends
  *
  * Each finding is reported once, with the name of the lock, since when it lasts, and the file and line of both sides. While
  * it is on, the message of a TimeoutError ends with the holder: `…: timed out after 100 ms; held for 3204 ms, acquired
@@ -114,6 +115,8 @@ class Watcher implements Listener, Watchdog {
   // A timer may be a little early by the monotonic clock; the time that it was set for counts as reached.
   readonly #timer = new Timer((at) => this.#look(Math.max(performance.now(), at)));
   readonly #listening: Disposable;
+  /** Nothing is left that could end these waits. A pending promise keeps no process alive, so the end is silent. */
+  readonly #onBeforeExit = (): void => this.#lookAtWaits(performance.now(), Infinity);
   /** Those in a deadlock that was reported: that they last long is no news. */
   readonly #stuck = new WeakSet<Acquisition>();
 
@@ -127,6 +130,7 @@ class Watcher implements Listener, Watchdog {
     this.#report = report;
     this.#pause = Math.min(Math.max(1, Math.min(waited, held, self) / 4), 250);
     this.#listening = hub.listen(this);
+    currentProcess()?.on?.("beforeExit", this.#onBeforeExit);
   }
 
   wait(_event: unknown, acquisition: Acquisition): void {
@@ -169,6 +173,7 @@ class Watcher implements Listener, Watchdog {
   }
 
   [DISPOSE](): void {
+    currentProcess()?.off?.("beforeExit", this.#onBeforeExit);
     this.#listening[DISPOSE]();
     this.#timer.clear();
   }
@@ -179,19 +184,25 @@ class Watcher implements Listener, Watchdog {
   }
 
   #look(now: number): void {
-    if (this.#inRuns.take(now).length > 0) this.#lookForDeadlocks(now);
-    for (const wait of this.#waits.take(now, MOST_REPORTS)) this.#say(waitedLong(wait, now), [wait]);
+    this.#lookAtWaits(now, now);
     for (const hold of this.#holds.take(now, MOST_REPORTS)) this.#say(heldLong(hold, now), [hold]);
     this.#wakeUp();
   }
 
-  #deadlocks(now: number): Deadlock[] {
-    const { self } = this.#limits;
-    return self === Infinity ? [] : findDeadlocks(hub.groups, (call) => hub.acquisitionOf(call), now - self);
+  /** @param due The time by which they have lasted too long. */
+  #lookAtWaits(now: number, due: number): void {
+    if (this.#inRuns.take(due).length > 0) this.#lookForDeadlocks(now, due);
+    const before = due > now ? "the process ends while " : "";
+    for (const wait of this.#waits.take(due, MOST_REPORTS)) this.#say(waitedLong(wait, now, before), [wait]);
   }
 
-  #lookForDeadlocks(now: number): void {
-    for (const deadlock of this.#deadlocks(now)) {
+  #deadlocks(due: number): Deadlock[] {
+    const { self } = this.#limits;
+    return self === Infinity ? [] : findDeadlocks(hub.groups, (call) => hub.acquisitionOf(call), due - self);
+  }
+
+  #lookForDeadlocks(now: number, due: number): void {
+    for (const deadlock of this.#deadlocks(due)) {
       const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
       this.#say(stuck(deadlock, now), acquisitions);
       for (const acquisition of acquisitions) this.#stuck.add(acquisition);
