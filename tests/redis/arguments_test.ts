@@ -13,6 +13,7 @@ import {
 import { Redis } from "ioredis";
 import { createClient, createClientPool } from "redis";
 import { redisTest } from "./_clients.ts";
+import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
 
 const silent = { evalsha: () => Promise.reject(new Error("called")), eval: () => Promise.reject(new Error("called")) };
@@ -88,6 +89,29 @@ test("adapters reject an object that is not their client, before any use", () =>
     }
   }
   assert.throws(() => nodeRedis(new URL("redis://localhost") as never), /got an object \(URL\)/);
+});
+
+test("a URL in place of a client is refused with the remedy, and its password is not shown", () => {
+  const url = `rediss://user:${PASSWORD}@redis.example:6380`;
+  const adapters: ((client: never) => unknown)[] = [
+    nodeRedis,
+    ioRedis,
+    bunRedis,
+    denoRedis,
+    (client) => denoRedis({ evalsha() {}, eval() {}, sendCommand() {}, isClosed: false } as never, client),
+    (client) => new RedisLock(client, "orders"),
+    (client) => new RedisKeyedMutex(client),
+  ];
+  for (const adapter of adapters) {
+    assert.throws(() => adapter(url as never), (error: Error) => {
+      assert.match(
+        error.message,
+        /^(client|subscriber|backend) must be .*, got the URL of a server: pass a client that connects to it$/,
+      );
+      assert.ok(!String(error.stack).includes(PASSWORD));
+      return error instanceof TypeError;
+    });
+  }
 });
 
 test("clients that cannot subscribe are rejected unless push is switched off", async () => {

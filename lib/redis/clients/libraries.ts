@@ -5,11 +5,15 @@
  * @module
  */
 
-interface Library {
+/** A value that is passed in place of a client. */
+interface Recognized {
   /** The client's library, after "got". */
   readonly is: string;
   /** The remedy. */
   readonly remedy: string;
+}
+
+interface Library extends Recognized {
   readonly matches: (has: (member: string) => boolean, client: Record<string, unknown>) => boolean;
 }
 
@@ -68,13 +72,17 @@ const libraries: readonly Library[] = [
   },
 ];
 
+/** Not quoted in an error: it may contain a password. */
+const SERVER_URL: Recognized = { is: "the URL of a server", remedy: "pass a client that connects to it" };
+
 /** Whether it is a client of node-redis 4: the next version brought `destroy`. */
 export function isNodeRedis4(has: (member: string) => boolean): boolean {
   return has("evalSha") && has("disconnect") && !has("destroy");
 }
 
 /** The value passed in place of a client, with the remedy; undefined if it is nothing known. */
-export function recognize(client: unknown): { readonly is: string; readonly remedy: string } | undefined {
+export function recognize(client: unknown): Recognized | undefined {
+  if (typeof client === "string" && client.includes("://")) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
   const has = (member: string) => member in client;
   try {
