@@ -33,6 +33,11 @@ const compiled = new Map<Script, number>();
 
 /** Runs a script and returns its numbers. */
 export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): number[] {
+  return (reply(on, script, keys, args) as unknown[]).map(Number);
+}
+
+/** Runs a script and returns its reply. */
+export function reply(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): unknown {
   redis = on;
   setGlobal("KEYS", keys);
   setGlobal("ARGV", args);
@@ -44,9 +49,9 @@ export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[
   }
   lua.lua_rawgeti!(state, lua.LUA_REGISTRYINDEX, reference);
   if (lua.lua_pcall!(state, 0, 1, 0) !== 0) throw new Error(lastError());
-  const answer = read(-1) as unknown[];
+  const answer = read(-1);
   lua.lua_settop!(state, 0);
-  return answer.map(Number);
+  return answer;
 }
 
 function run(source: string, results: number): void {

@@ -1,0 +1,149 @@
+/**
+ * Clients of one Redis in memory that runs the real scripts, on a network that a random source makes slow and lossy, under
+ * the fake clock of a test. Commands of a client may overtake each other, as they can over a new connection.
+ */
+import { createHash } from "node:crypto";
+import { families } from "../../../lib/redis/store/redis_store.ts";
+import type { Backend } from "../../../lib/redis/mod.ts";
+import { renew } from "../../../lib/redis/scripts/renew.ts";
+import { type Script, script } from "../../../lib/redis/scripts/script.ts";
+import { verify } from "../../../lib/redis/scripts/verify.ts";
+import type { Random } from "../../_tools.ts";
+import { reply } from "./_lua.ts";
+import { MemoryRedis } from "./_redis.ts";
+
+/** Digests come from the platform in a time of its own, which a fake clock does not wait for: these are made before. */
+const scripts = [renew, verify, ...Object.values(families).flatMap((family) => Object.values(family) as unknown[])];
+for (const one of scripts as Partial<Script>[]) {
+  if (one.source !== undefined) one.sha = digest(one.source);
+}
+
+function digest(source: string): string {
+  return createHash("sha1").update(source).digest("hex");
+}
+
+interface Subscriber {
+  readonly client: NetworkClient;
+  readonly onMessage: (message: string) => void;
+}
+
+export class Network {
+  readonly random: Random;
+  readonly redis = new MemoryRedis();
+  readonly #scripts = new Map<string, Script>();
+  readonly #subscribers = new Map<string, Subscriber>();
+  readonly #epoch = 1_700_000_000_000_000;
+  /** Of a hundred commands and messages, so many get lost or are very slow. */
+  trouble = 0;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  subscribe(channel: string, subscriber: Subscriber): void {
+    this.#subscribers.set(channel, subscriber);
+    this.redis.subscribers.add(channel);
+  }
+
+  unsubscribe(channel: string): void {
+    this.#subscribers.delete(channel);
+    this.redis.unsubscribe(channel);
+  }
+
+  /** Runs a script now, and delivers what it publishes. */
+  run(sha: string, source: string | undefined, keys: string[], args: string[]): unknown {
+    if (source !== undefined) this.#scripts.set(sha, script(source));
+    const known = this.#scripts.get(sha);
+    if (known === undefined) throw new Error("NOSCRIPT No matching script.");
+    this.redis.now = this.#epoch + Math.floor(performance.now() * 1000);
+    const answer = reply(this.redis, known, keys, args);
+    for (const { channel, message } of this.redis.published.splice(0)) {
+      const subscriber = this.#subscribers.get(channel);
+      if (subscriber === undefined || subscriber.client.dead || this.isTroubled()) continue;
+      setTimeout(() => !subscriber.client.dead && subscriber.onMessage(message), this.random.below(20));
+    }
+    return answer;
+  }
+
+  isTroubled(): boolean {
+    return this.random.below(100) < this.trouble;
+  }
+}
+
+export class NetworkClient implements Backend {
+  readonly #network: Network;
+  /** The process is gone: nothing it would send arrives. */
+  dead = false;
+
+  constructor(network: Network) {
+    this.#network = network;
+  }
+
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
+    return this.#send(() => this.#network.run(sha, undefined, keys, args));
+  }
+
+  eval(source: string, keys: string[], args: string[]): Promise<unknown> {
+    return this.#send(() => this.#network.run(digest(source), source, keys, args));
+  }
+
+  #send(run: () => unknown): Promise<unknown> {
+    const { random } = this.#network;
+    const [isLost, isSlow, loses] = [0, 1, 2].map(() => this.#network.isTroubled());
+    const delays = [random.below(10) + (isSlow ? random.below(3000) : 0), random.below(10)];
+    const breaks = random.below(2) === 0;
+    return new Promise((resolve, reject) => {
+      const lose = () => breaks && reject(new Error("Connection is closed."));
+      setTimeout(() => {
+        if (this.dead) return;
+        if (isLost) return lose();
+        let answer: unknown;
+        let failure: unknown;
+        try {
+          answer = run();
+        } catch (error) {
+          failure = error;
+        }
+        setTimeout(() => {
+          if (this.dead) return;
+          if (loses) lose();
+          else if (failure !== undefined) reject(failure);
+          else resolve(answer);
+        }, delays[1]);
+      }, delays[0]);
+    });
+  }
+
+  async subscribe(
+    channel: string,
+    onMessage: (message: string) => void,
+    onGap: () => void,
+    onLost: (forGood?: boolean) => void = () => {},
+  ): Promise<() => void> {
+    const network = this.#network;
+    const pause = () => new Promise<void>((resolve) => setTimeout(resolve, network.random.below(30)));
+    await pause();
+    const subscriber = { client: this, onMessage };
+    network.subscribe(channel, subscriber);
+    let ended = false;
+    /** Loses the connection for a while, sometimes without the server's knowledge. */
+    const trouble = async () => {
+      if (ended || this.dead) return;
+      if (network.random.below(2) === 0) network.unsubscribe(channel);
+      onLost();
+      for (let round = network.random.below(40); round > 0; round--) await pause();
+      if (ended || this.dead) return;
+      network.subscribe(channel, subscriber);
+      onGap();
+    };
+    this.troubles.add(trouble);
+    return () => {
+      ended = true;
+      this.troubles.delete(trouble);
+      network.unsubscribe(channel);
+    };
+  }
+
+  /** What can befall its subscriptions. */
+  readonly troubles: Set<() => Promise<void>> = new Set();
+}
