@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { acquireAll, Condition, KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore, TimeoutLock } from "../mod.ts";
 import { test } from "./_test.ts";
-import { secondCopy } from "./arguments/_second_copy.ts";
+import { RedisKeyedMutex, RedisLock, RedisRateLimiter, RedisRwLock, RedisSemaphore } from "../lib/redis/mod.ts";
+import { secondCopy, secondRedisCopy } from "./arguments/_second_copy.ts";
 
 const other = await secondCopy();
 
@@ -49,4 +50,16 @@ test("two copies: guards, signals and errors pass between them", async () => {
   task.cancel();
   await pool.join();
   assert.equal(task.status, "cancelled");
+});
+
+test("two copies: the classes over Redis refuse the backend in memory of the other one", async () => {
+  const foreign = (await secondRedisCopy()).memoryBackend();
+  const makers = [
+    () => new RedisLock(foreign, "a"),
+    () => new RedisSemaphore(foreign, "a", 1),
+    () => new RedisKeyedMutex(foreign),
+    () => new RedisRwLock(foreign, "a"),
+    () => new RedisRateLimiter(foreign, "a", 1, 1),
+  ];
+  for (const make of makers) assert.throws(make, TWO_COPIES);
 });

@@ -5,11 +5,11 @@
  * @module
  */
 import { Subscription } from "./acquire/subscription.ts";
-import type { Backend } from "./clients/backend.ts";
+import { type Backend, STORE } from "./clients/backend.ts";
 import { LeaseRenewer } from "./lease/lease_renewer.ts";
 import { onceFor } from "../internal/once.ts";
 import { RedisStore } from "./store/redis_store.ts";
-import { STORE, type Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 
 let clients = 0;
 

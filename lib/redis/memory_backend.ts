@@ -3,13 +3,11 @@
  *
  * @module
  */
-import type { Backend } from "./clients/backend.ts";
+import { type Backend, IN_MEMORY, STORE } from "./clients/backend.ts";
 import { RedisError } from "./errors.ts";
 import { MemoryStore } from "./store/memory_store.ts";
-import { STORE } from "./store/store.ts";
 
-const REFUSED =
-  "Cannot run a script: this backend is in memory; pass it as it is, to classes of the same copy of the module";
+const REFUSED = "Cannot run a script: this backend is in memory; pass it as it is";
 
 /**
  * Makes a backend that lives in this process: for unit tests, and for development without a server. The classes over Redis
@@ -32,5 +30,5 @@ const REFUSED =
  */
 export function memoryBackend(): Backend {
   const run = () => Promise.reject(new RedisError(REFUSED));
-  return { library: "memoryBackend()", evalsha: run, eval: run, [STORE]: new MemoryStore() } as Backend;
+  return { library: IN_MEMORY, evalsha: run, eval: run, [STORE]: new MemoryStore() } as Backend;
 }

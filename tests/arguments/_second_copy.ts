@@ -2,9 +2,17 @@
 import { Buffer } from "node:buffer";
 import { buildSync } from "esbuild";
 
-export async function secondCopy(): Promise<typeof import("../../mod.ts")> {
+export function secondCopy(): Promise<typeof import("../../mod.ts")> {
+  return bundle("./mod.ts");
+}
+
+export function secondRedisCopy(): Promise<typeof import("../../lib/redis/mod.ts")> {
+  return bundle("./lib/redis/mod.ts");
+}
+
+async function bundle<T>(entry: string): Promise<T> {
   const { outputFiles } = buildSync({
-    entryPoints: ["./mod.ts"],
+    entryPoints: [entry],
     bundle: true,
     format: "esm",
     target: "es2022",

@@ -58,6 +58,12 @@ export interface Backend {
   onClose?(listener: () => void): void;
 }
 
+/** The member of a backend that brings a store of its own. */
+export const STORE: unique symbol = Symbol("store");
+
+/** The library of a backend that brings a store in memory. */
+export const IN_MEMORY = "memoryBackend()";
+
 /** Options of the adapters. */
 export interface ClientOptions {
   /**
@@ -103,9 +109,15 @@ export function checkBackend(backend: unknown): asserts backend is Backend {
     Backend & { sendCommand: unknown }
   >;
   const isBackend = typeof evalsha === "function" && typeof evaluate === "function" && sendCommand === undefined;
-  if (isBackend && (onClose !== undefined || recognize(backend) === undefined)) return;
+  if (isBackend && (onClose !== undefined || recognize(backend) === undefined)) return checkCopy(backend as Backend);
   const rule = "a Backend made of the client, such as nodeRedis(client) or ioRedis(client)";
   throw new TypeError(`backend must be ${rule}, got ${got(backend)}`);
+}
+
+/** The store of a backend in memory has a name that no other copy of the module knows. */
+function checkCopy(backend: Backend): void {
+  const isForeign = backend.library === IN_MEMORY && !(STORE in backend);
+  must(!isForeign, "backend", "be of the same copy of this module: there are two copies", backend);
 }
 
 /** Throws if the client cannot subscribe although it should. */

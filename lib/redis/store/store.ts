@@ -127,9 +127,6 @@ export interface Closable extends Member {
   close(): void;
 }
 
-/** The member of a backend that brings a store of its own. */
-export const STORE: unique symbol = Symbol("store");
-
 export interface Store {
   /** Whether the client was closed for good. */
   readonly closed: boolean;

@@ -1,8 +1,9 @@
 /** Many waiters that have missed messages: their questions are spread, whatever the machine, as the clock is the test's. */
 import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
+import { STORE } from "../../../lib/redis/clients/backend.ts";
 import { MemoryStore } from "../../../lib/redis/store/memory_store.ts";
-import { type AcquireRequest, type PushListener, STORE } from "../../../lib/redis/store/store.ts";
+import type { AcquireRequest, PushListener } from "../../../lib/redis/store/store.ts";
 import { test } from "../../_test.ts";
 import { withFakeTime } from "../../_tools.ts";
 
