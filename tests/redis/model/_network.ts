@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { families } from "../../../lib/redis/store/redis_store.ts";
 import type { Backend } from "../../../lib/redis/mod.ts";
+import { giveBack, start } from "../../../lib/redis/scripts/rate.ts";
 import { renew } from "../../../lib/redis/scripts/renew.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import { verify } from "../../../lib/redis/scripts/verify.ts";
@@ -13,7 +14,13 @@ import { reply } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
 /** Digests come from the platform in a time of its own, which a fake clock does not wait for: these are made before. */
-const scripts = [renew, verify, ...Object.values(families).flatMap((family) => Object.values(family) as unknown[])];
+const scripts = [
+  renew,
+  verify,
+  start,
+  giveBack,
+  ...Object.values(families).flatMap((family) => Object.values(family) as unknown[]),
+];
 for (const one of scripts as Partial<Script>[]) {
   if (one.source !== undefined) one.sha = digest(one.source);
 }

@@ -1,6 +1,9 @@
 /** The part of Redis that the scripts use, in memory, with a clock and subscribers that the test controls. */
 
-type Value = { kind: "string"; text: string } | { kind: "hash" | "zset"; members: Map<string, string> };
+type Value =
+  | { kind: "string"; text: string }
+  | { kind: "hash" | "zset"; members: Map<string, string> }
+  | { kind: "list"; items: string[] };
 
 interface Entry {
   readonly value: Value;
@@ -27,7 +30,7 @@ export class MemoryRedis {
     const copy = new MemoryRedis();
     copy.now = this.now;
     for (const [key, { value, until }] of this.#entries) {
-      const same = value.kind === "string" ? value : { kind: value.kind, members: new Map(value.members) };
+      const same = "members" in value ? { ...value, members: new Map(value.members) } : structuredClone(value);
       copy.#entries.set(key, { value: same, until });
     }
     for (const channel of this.subscribers) copy.subscribers.add(channel);
@@ -55,13 +58,13 @@ export class MemoryRedis {
   /** All contents as text; times relative to the clock. */
   toString(): string {
     const entries = [...this.#entries].filter(([, { until }]) => until > this.now).sort(([a], [b]) => a < b ? -1 : 1);
-    const texts = entries.map(([key, { value }]) => [key, value.kind === "string" ? value.text : [...value.members]]);
+    const texts = entries.map(([key, { value }]) => [key, "members" in value ? [...value.members] : value]);
     return JSON.stringify([this.now, texts, [...this.subscribers].sort(), [...this.onReplica].sort()]);
   }
 
   members(key: string): Map<string, string> {
     const value = this.#get(key);
-    return value === undefined || value.kind === "string" ? new Map() : value.members;
+    return value !== undefined && "members" in value ? value.members : new Map();
   }
 
   call(name: string, ...args: string[]): unknown {
@@ -86,6 +89,7 @@ export class MemoryRedis {
         this.#entries.get(key)!.until = this.now + Number(rest[0]) * 1000;
         return 1;
     }
+    if (/^(L|RPUSH)/.test(name)) return this.#list(name, key, rest);
     if (/^Z/.test(name)) return this.#sortedSet(name, key, rest);
     return /^H/.test(name) ? this.#hash(name, key, rest) : this.#string(name, key, rest);
   }
@@ -115,9 +119,38 @@ export class MemoryRedis {
     throw new Error(`unknown command ${name}`);
   }
 
+  #list(name: string, key: string, args: string[]): unknown {
+    const value = this.#get(key);
+    const items = value?.kind === "list" ? value.items : [];
+    const [from = 0, to = 0] = args.map(Number);
+    switch (name) {
+      case "LINDEX":
+        return items.at(from) ?? false;
+      case "LRANGE":
+        return items.slice(from, to < 0 ? items.length + to + 1 : to + 1);
+      case "LTRIM":
+        items.splice(0, from);
+        break;
+      case "LREM": // from the end, as the count is below 0
+        for (let left = -from; left > 0; left--) {
+          const at = items.lastIndexOf(args[1]!);
+          if (at >= 0) items.splice(at, 1);
+        }
+        break;
+      case "RPUSH":
+        if (value === undefined) this.#entries.set(key, { value: { kind: "list", items }, until: Infinity });
+        items.push(...args);
+        break;
+      default:
+        throw new Error(`unknown command ${name}`);
+    }
+    if (items.length === 0) this.#entries.delete(key);
+    return items.length;
+  }
+
   #collection(key: string, kind: "hash" | "zset"): Map<string, string> {
     const value = this.#get(key);
-    if (value !== undefined && value.kind !== "string") return value.members;
+    if (value !== undefined && "members" in value) return value.members;
     const members = new Map<string, string>();
     this.#entries.set(key, { value: { kind, members }, until: Infinity });
     return members;
