@@ -29,8 +29,8 @@ import { Lock, mutexOf } from "./lock.ts";
 import { show } from "./internal/show.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundCondition: (condition: Condition) => void;
+/** The queue, for {@linkcode assertSoundCondition}, which bundlers drop because it is no method. */
+let queueOf: (condition: Condition) => WaitQueue<void>;
 
 /**
  * Waits, while holding a lock, for a change that another holder of the lock makes.
@@ -69,7 +69,7 @@ export class Condition implements Acquirable<Guard> {
   readonly #queue = new WaitQueue<void, ConditionWaiter>();
 
   static {
-    assertSoundCondition = (condition) => condition.#assertSound();
+    queueOf = (condition) => condition.#queue;
     show(Condition, "Condition", ["name", "locked", "waiting", "closed"]);
   }
 
@@ -283,8 +283,9 @@ export class Condition implements Acquirable<Guard> {
       this.#mutex.onRelease();
     });
   }
+}
 
-  #assertSound(): void {
-    assertSoundWaitQueue(this.#queue);
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundCondition(condition: Condition): void {
+  assertSoundWaitQueue(queueOf(condition));
 }

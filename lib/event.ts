@@ -11,8 +11,8 @@ import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
 import { describe, grant, isWaiting, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundEvent: (event: Event) => void;
+/** The private state, for {@linkcode assertSoundEvent}, which bundlers drop because it is no method. */
+let stateOf: (event: Event) => readonly [queue: WaitQueue<void>, last: Promise<void> | undefined, sharing: number];
 
 /**
  * A flag with any number of waiters: `set` releases them all, and later calls return at once until `clear`.
@@ -43,7 +43,7 @@ export class Event {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    assertSoundEvent = (event) => event.#assertSound();
+    stateOf = (event) => [event.#queue, event.#last, event.#sharing];
     show(Event, "Event", ["name", "isSet", "waiting", "closed"]);
   }
 
@@ -135,11 +135,14 @@ export class Event {
     this.#sharing = 0;
     cancelQueues([this.#queue], reason);
   }
+}
 
-  #assertSound(): void {
-    assertSoundWaitQueue(this.#queue);
-    const isSound = (!this.#set || this.waiting === 0) && this.#sharing >= 0 &&
-      (this.#last === undefined || this.#queue.size > 0) && (this.#sharing === 0 || this.#queue.size > 0);
-    if (!isSound) throw new Error(`unsound event: ${this.waiting} wait, ${this.#sharing} of them share a promise`);
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundEvent(event: Event): void {
+  const { isSet, waiting } = event;
+  const [queue, last, sharing] = stateOf(event);
+  assertSoundWaitQueue(queue);
+  const isSound = (!isSet || waiting === 0) && sharing >= 0 && (last === undefined || queue.size > 0) &&
+    (sharing === 0 || queue.size > 0);
+  if (!isSound) throw new Error(`unsound event: ${waiting} wait, ${sharing} of them share a promise`);
 }

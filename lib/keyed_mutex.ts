@@ -26,8 +26,8 @@ export interface KeyedLock extends Acquirable<Guard> {
   tryAcquire(): Guard | undefined;
 }
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundKeyedMutex: (keyedMutex: KeyedMutex<unknown>) => void;
+/** The entries, for {@linkcode assertSoundKeyedMutex}, which bundlers drop because it is no method. */
+let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
 
 /**
  * Mutual exclusion per key: one queue for each user, order or file, instead of one for all.
@@ -59,7 +59,7 @@ export class KeyedMutex<K = unknown> {
   #closed = false;
 
   static {
-    assertSoundKeyedMutex = (keyedMutex) => keyedMutex.#assertSound();
+    entriesOf = (mutex) => mutex.#entries;
     show(KeyedMutex, "KeyedMutex", ["name", "size", "closed"]);
   }
 
@@ -184,12 +184,13 @@ export class KeyedMutex<K = unknown> {
     this.#entries.set(key, entry);
     return entry;
   }
+}
 
-  #assertSound(): void {
-    for (const entry of this.#entries.values()) {
-      assertSoundMutex(entry);
-      if (entry.holder === undefined) throw new Error("unsound keyed mutex: an entry that nobody holds");
-    }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundKeyedMutex(keyedMutex: KeyedMutex<unknown>): void {
+  for (const entry of entriesOf(keyedMutex).values()) {
+    assertSoundMutex(entry);
+    if (entry.holder === undefined) throw new Error("unsound keyed mutex: an entry that nobody holds");
   }
 }
 

@@ -13,8 +13,10 @@ import type { MaxWaitingOptions } from "./types.ts";
 /** Up to this number, idle keys are not worth a timer: the next call removes them. */
 const FEW = 64;
 
-/** For the tests: throws unless the invariant holds. */
-export let assertSoundKeyedRateLimiter: (limiter: KeyedRateLimiter<unknown>) => void;
+/** The private state, for {@linkcode assertSoundKeyedRateLimiter}, which bundlers drop because it is no method. */
+let stateOf: (
+  keyedRateLimiter: KeyedRateLimiter<unknown>,
+) => readonly [limiters: ReadonlyMap<unknown, Entry>, waiting: number, timer: Timer];
 
 /**
  * Limits how often something starts for each key: never more than `limit` starts for a key in any window of `interval`
@@ -50,7 +52,7 @@ export class KeyedRateLimiter<K = unknown> {
   readonly #timer = new Timer(() => this.#sweep());
 
   static {
-    assertSoundKeyedRateLimiter = (limiter) => limiter.#assertSound();
+    stateOf = (one) => [one.#limiters, one.#waiting, one.#timer];
     show(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size"]);
   }
 
@@ -201,13 +203,15 @@ export class KeyedRateLimiter<K = unknown> {
     if (next === undefined || this.#limiters.size <= FEW || this.#waiting > 0) this.#timer.clear();
     else if (this.#timer.at === Infinity) this.#timer.set(performance.now() + idleIn(next.limiter));
   }
+}
 
-  #assertSound(): void {
-    let waiting = 0;
-    for (const { limiter } of this.#limiters.values()) waiting += limiter.waiting;
-    const isTimed = this.#limiters.size <= FEW || waiting > 0 || this.#timer.at < Infinity;
-    if (waiting !== this.#waiting || !isTimed) throw new Error(`unsound keys: ${waiting} wait, not ${this.#waiting}`);
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundKeyedRateLimiter(keyedRateLimiter: KeyedRateLimiter<unknown>): void {
+  const [limiters, counted, timer] = stateOf(keyedRateLimiter);
+  let waiting = 0;
+  for (const { limiter } of limiters.values()) waiting += limiter.waiting;
+  const isTimed = limiters.size <= FEW || waiting > 0 || timer.at < Infinity;
+  if (waiting !== counted || !isTimed) throw new Error(`unsound keys: ${waiting} wait, not ${counted}`);
 }
 
 /** One key. */

@@ -37,8 +37,8 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
   tryAcquire(permits?: number): Guard | undefined;
 }
 
-/** For the tests: throws unless the invariant holds. */
-export let assertSoundKeyedSemaphore: (semaphore: KeyedSemaphore<unknown>) => void;
+/** The entries, for {@linkcode assertSoundKeyedSemaphore}, which bundlers drop because it is no method. */
+let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown, Permits>;
 
 /**
  * Limits how many hold each key at a time: a semaphore for each user, host or file, instead of one for all.
@@ -68,11 +68,7 @@ export class KeyedSemaphore<K = unknown> {
   #closed = false;
 
   static {
-    assertSoundKeyedSemaphore = (semaphore) => {
-      for (const { value, most, queue } of semaphore.#entries.values()) {
-        if (value >= most || value < 0 || queue.size < 0) throw new Error(`unsound key: ${value} of ${most} free`);
-      }
-    };
+    entriesOf = (semaphore) => semaphore.#entries;
     show(KeyedSemaphore, "KeyedSemaphore", ["name", "size", "closed"]);
   }
 
@@ -218,6 +214,13 @@ export class KeyedSemaphore<K = unknown> {
     const entry = new Entry(this.#entries, key, this.#permits, this.#name, this.#maxWaiting);
     this.#entries.set(key, entry);
     return entry;
+  }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundKeyedSemaphore(keyedSemaphore: KeyedSemaphore<unknown>): void {
+  for (const { value, most, queue } of entriesOf(keyedSemaphore).values()) {
+    if (value >= most || value < 0 || queue.size < 0) throw new Error(`unsound key: ${value} of ${most} free`);
   }
 }
 

@@ -61,8 +61,8 @@ export let describeAs: (limiter: RateLimiter, self: WaitedFor, onServed: () => v
 export let windowEnd: (limiter: RateLimiter) => number;
 export let idleIn: (limiter: RateLimiter) => number;
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundRateLimiter: (rateLimiter: RateLimiter) => void;
+/** The private state, for {@linkcode assertSoundRateLimiter}, which bundlers drop because it is no method. */
+let stateOf: (rateLimiter: RateLimiter) => readonly [queue: WaitQueue<void>, starts: StartLog, timer: Timer];
 
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
@@ -106,7 +106,7 @@ export class RateLimiter {
     };
     windowEnd = (limiter) => limiter.#starts.end;
     idleIn = (limiter) => limiter.#starts.end - limiter.#now();
-    assertSoundRateLimiter = (rateLimiter) => rateLimiter.#assertSound();
+    stateOf = (limiter) => [limiter.#queue, limiter.#starts, limiter.#timer];
     show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
@@ -359,15 +359,17 @@ export class RateLimiter {
     this.#offset += this.#latest - now;
     return this.#latest;
   }
+}
 
-  #assertSound(): void {
-    assertSoundWaitQueue(this.#queue);
-    const [first] = this.#queue.waiters();
-    const due = first === undefined ? Infinity : this.#starts.readyAt(permitsOf(first));
-    // Starts that were postponed since are noticed when the timer fires.
-    const isSet = first === undefined ? this.#timer.at === Infinity : this.#timer.at <= due;
-    if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${this.#timer.at}, not ${due}`);
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundRateLimiter(rateLimiter: RateLimiter): void {
+  const [queue, starts, timer] = stateOf(rateLimiter);
+  assertSoundWaitQueue(queue);
+  const [first] = queue.waiters();
+  const due = first === undefined ? Infinity : starts.readyAt(permitsOf(first));
+  // Starts that were postponed since are noticed when the timer fires.
+  const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;
+  if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${timer.at}, not ${due}`);
 }
 
 function checkInterval(interval: unknown): asserts interval is number {

@@ -49,8 +49,8 @@ export interface RwLockWriter extends Acquirable<WriterGuard> {
   tryAcquire(): WriterGuard | undefined;
 }
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundRwLock: (rwLock: RwLock) => void;
+/** The permits, for {@linkcode assertSoundRwLock}, which bundlers drop because it is no method. */
+let permitsIn: (rwLock: RwLock) => Permits;
 
 /**
  * Many readers or one writer.
@@ -88,7 +88,7 @@ export class RwLock {
   readonly #permits: Permits;
 
   static {
-    assertSoundRwLock = (rwLock) => rwLock.#assertSound();
+    permitsIn = (rwLock) => rwLock.#permits;
     show(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
   }
 
@@ -125,10 +125,11 @@ export class RwLock {
   cancel(reason?: unknown): void {
     cancelQueues([this.#permits.queue], reason);
   }
+}
 
-  #assertSound(): void {
-    assertSoundPermits(this.#permits);
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundRwLock(rwLock: RwLock): void {
+  assertSoundPermits(permitsIn(rwLock));
 }
 
 class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {

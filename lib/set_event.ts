@@ -11,8 +11,8 @@ import { WaitQueue, wakeAll } from "./internal/wait_queue.ts";
 import { describe, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundSetEvent: (setEvent: SetEvent<unknown>) => void;
+/** The queue, for {@linkcode assertSoundSetEvent}, which bundlers drop because it is no method. */
+let queueOf: (setEvent: SetEvent<unknown>) => WaitQueue<void>;
 
 /**
  * A set with waiters: it is open while it is empty, and a new one is. For "wait until all connections are closed".
@@ -41,7 +41,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    assertSoundSetEvent = (setEvent) => setEvent.#assertSound();
+    queueOf = (setEvent) => setEvent.#queue;
     show(SetEvent, "SetEvent", ["name", "size", "isSet", "waiting"]);
   }
 
@@ -145,9 +145,11 @@ export class SetEvent<T = unknown> implements Iterable<T> {
       return Promise.resolve();
     });
   }
+}
 
-  #assertSound(): void {
-    assertSoundWaitQueue(this.#queue);
-    if (this.waiting > 0 && this.isSet) throw new Error(`unsound set event: ${this.waiting} wait for an empty set`);
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundSetEvent(setEvent: SetEvent<unknown>): void {
+  assertSoundWaitQueue(queueOf(setEvent));
+  const { waiting, isSet } = setEvent;
+  if (waiting > 0 && isSet) throw new Error(`unsound set event: ${waiting} wait for an empty set`);
 }

@@ -12,8 +12,8 @@ import { grant, reject, type Resolve, type WaitedFor, Waiter } from "./internal/
 import { timedOutError } from "./internal/waiter_registration.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** For the tests: throws unless the invariant of all flights holds. */
-export let assertSoundSingleFlight: (flights: SingleFlight<unknown>) => void;
+/** The flights, for {@linkcode assertSoundSingleFlight}, which bundlers drop because it is no method. */
+let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Flight>;
 
 /**
  * Calls with the same key share one run: while a function runs for a key, further calls with that key get its result
@@ -49,11 +49,7 @@ export class SingleFlight<K = unknown> {
   readonly #name: string | undefined;
 
   static {
-    assertSoundSingleFlight = (flights) => {
-      for (const [key, flight] of flights.#flights) {
-        if (!flight.isSound) throw new Error(`unsound flight ${quote(key)}`);
-      }
-    };
+    flightsOf = (one) => one.#flights;
     show(SingleFlight, "SingleFlight", ["name", "size"]);
   }
 
@@ -114,6 +110,13 @@ export class SingleFlight<K = unknown> {
       if (!flight.hasBegun) flight.begin(fn);
       return flight.join(limits) as Promise<T>;
     });
+  }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundSingleFlight(singleFlight: SingleFlight<unknown>): void {
+  for (const [key, flight] of flightsOf(singleFlight)) {
+    if (!flight.isSound) throw new Error(`unsound flight ${quote(key)}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The size of imports in a page: within the limits, and without code that was not imported. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { LIMITS, size } from "../scripts/size.ts";
+import { bundle, LIMITS, size } from "../scripts/size.ts";
 import { test } from "./_test.ts";
 
 // Here and not in a test: the first call starts esbuild, which takes a port that it keeps.
@@ -20,6 +20,12 @@ test("size: a bundler drops what is not imported", () => {
     assert.ok(size(one) < all / 2, `${one}: ${size(one)} of ${all} bytes`);
   }
   assert.ok(nothing < 50, "an import of nothing costs nothing");
+});
+
+test("size: checks that only tests make are in no bundle", () => {
+  const text = new TextDecoder().decode(bundle("*"));
+  assert.match(text, /Cannot /);
+  assert.doesNotMatch(text, /unsound/);
 });
 
 test("size: the README names bounds that hold", () => {

@@ -23,6 +23,7 @@ import { RateLimiter } from "../rate_limiter.ts";
 import { PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResults } from "./map_types.ts";
+import { assertSoundSlots, type Slots } from "./slots.ts";
 import { PoolState } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
 import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
@@ -46,8 +47,8 @@ export interface TaskOptions extends WaitOptions {
   readonly priority?: number | undefined;
 }
 
-/** Throws unless the invariants hold; for tests. */
-export let assertSoundPool: (pool: Pool) => void;
+/** The slots, for {@linkcode assertSoundPool}, which bundlers drop because it is no method. */
+let slotsOf: (pool: Pool) => Slots;
 
 /**
  * Runs functions with limited concurrency, and applies back-pressure to producers.
@@ -83,7 +84,7 @@ export class Pool implements AsyncDisposable {
 
   static {
     setDisposal(Pool);
-    assertSoundPool = (pool) => pool.#state.slots.assertSound();
+    slotsOf = (pool) => pool.#state.slots;
     show(Pool, "Pool", ["name", "limit", "active", "waiting", "closed"]);
   }
 
@@ -312,6 +313,11 @@ export class Pool implements AsyncDisposable {
     this.close();
     return this.join();
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundPool(pool: Pool): void {
+  assertSoundSlots(slotsOf(pool));
 }
 
 /** Reads each option once. */

@@ -10,6 +10,9 @@ import { grant, reject, reportGrant } from "../internal/waiter.ts";
 import { Lanes, type SlotCall } from "./lanes.ts";
 import { joinRateLimiter, type RateLimiter, serveAlong, startSoon } from "../rate_limiter.ts";
 
+/** Whether a start is waited for, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
+let waitsForStart: (slots: Slots) => boolean;
+
 export class Slots {
   // #queue.size > 0 implies that no slot is free, or that the first call waits for its start; exactly then #stopWaiting
   // is there.
@@ -19,6 +22,10 @@ export class Slots {
   readonly rate: RateLimiter | undefined;
   readonly #onLeave: () => void;
   readonly #queue: Lanes;
+
+  static {
+    waitsForStart = (slots) => slots.#stopWaiting !== undefined;
+  }
 
   /** @param onLeave Called after calls have left the queue without a slot. */
   constructor(limit: number, rate: RateLimiter | undefined, maxWaiting: number, onLeave: () => void) {
@@ -118,13 +125,6 @@ export class Slots {
     stop?.();
   }
 
-  /** Throws unless the invariants hold; for tests. */
-  assertSound(): void {
-    const [active, waiting] = [this.#active, this.waiting];
-    const mayWait = active >= this.#limit || this.#stopWaiting !== undefined;
-    if (active < 0 || waiting > 0 && !mayWait) throw new Error(`unsound pool: ${active} active, ${waiting} wait`);
-  }
-
   /** The code that the rate limiter calls back may use the pool, so this is set before it is asked. */
   #waitForStart(rate: RateLimiter): void {
     if (this.#stopWaiting !== undefined) return;
@@ -141,4 +141,11 @@ export class Slots {
     });
     if (isOver) leave?.();
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundSlots(slots: Slots): void {
+  const { active, limit, waiting } = slots;
+  const mayWait = active >= limit || waitsForStart(slots);
+  if (active < 0 || waiting > 0 && !mayWait) throw new Error(`unsound pool: ${active} active, ${waiting} wait`);
 }
