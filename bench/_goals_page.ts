@@ -1,4 +1,4 @@
-/** bench/GOALS.md: the goals on each run-time, for those who work here. */
+/** bench/GOALS.md: the goals on each run-time, for its contributors. */
 import { figure, runsOf, runTimesOf, type Suite, table } from "./_markdown.ts";
 import type { Goal } from "./_situation.ts";
 import { goalText, type Verdict, verdictsOf } from "./_verdict.ts";
@@ -7,7 +7,7 @@ const HEAD = `# Goals
 
 <!-- Made by \`deno task bench:report\`. -->
 
-For those who change the code: \`docs/benchmarks.md\` is the page for those who choose. Next to a peer: how many times its
+For contributors: \`docs/benchmarks.md\` is the page for readers who choose a package. Next to a peer: how many times its
 figure is ours. Next to a floor or to another way of our own: how many times ours is that. Each is the worst of all
 sessions, in shared processes and in own ones; behind it, the best. Bold: below the goal, which may be a figure that is
 still better than the peer's. Empty: not measured.

@@ -1,11 +1,11 @@
-/** docs/benchmarks.md: for somebody who chooses, so ten rows, the rows that are lost, and sizes. */
+/** docs/benchmarks.md, for readers who choose a package: ten rows, the rows that are lost, and sizes. */
 import { figure, rowsOf, runTimesOf, type Suite, table } from "./_markdown.ts";
 import { type Column, costs } from "./_costs.ts";
 import type { Results } from "./_results.ts";
 import type { Row } from "./_runner.ts";
 import type { Described } from "./_situation.ts";
 
-/** The ten rows: a situation, and what it is in a reader's words. */
+/** The ten rows: each situation in a reader's words. */
 export const CHOSEN: Readonly<Record<string, string>> = {
   "free lock, awaited": "acquire and release a free lock",
   "lock, 100 tasks": "one turn of 100 tasks that share a lock",

@@ -25,7 +25,7 @@ export interface Results {
   readonly runs: Readonly<Record<string, Run>>;
 }
 
-/** What the figures were measured on. */
+/** The machine that the figures were measured on. */
 export function machine(): string {
   const [cpu, ...others] = os.cpus();
   return `${others.length + 1} × ${cpu?.model.trim()}, ${os.type()}`;

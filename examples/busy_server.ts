@@ -1,6 +1,6 @@
 /**
  * A server that gets more requests than it can serve. One that lets its queue grow answers all of them, each later than
- * the one before; the other answers what it can in time, and tells the rest at once when to come back.
+ * the one before; the other answers what it can in time, and refuses the rest at once, with a Retry-After.
  */
 import { Pool, QueueFullError, RateLimiter, TimeoutError } from "@interlock/interlock";
 import { createServer, type ServerResponse } from "node:http";

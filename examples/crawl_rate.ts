@@ -1,11 +1,11 @@
-/** Crawling one site with many processes that share its rate limit: all together start at most so many requests. */
+/** Crawling one site with many processes that share its rate limit: all together start at most that number. */
 import { RedisRateLimiter } from "@interlock/interlock/redis";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { startScript } from "./shared/processes.ts";
 import { connect, start } from "./shared/redis.ts";
 
-const [LIMIT, INTERVAL] = [5, 200]; // requests in any window of so many ms, all processes together
+const [LIMIT, INTERVAL] = [5, 200]; // 5 requests in any window of 200 ms, all processes together
 const [CRAWLERS, PAGES] = [3, 10];
 
 /** One crawler. A page is a line here; in a real one it is a `fetch`. */

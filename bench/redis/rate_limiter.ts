@@ -1,4 +1,4 @@
-/** A rate limit that four processes share: its cost while it limits nothing, and what it keeps while it does. */
+/** A rate limit that four processes share: its cost while it limits nothing, and its starts while it does. */
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -49,7 +49,7 @@ async function play(server: Server, order: Omit<RateOrder, "url">): Promise<Play
   return { starts: starts.sort((a, b) => a - b), begun, commands };
 }
 
-/** Scripts that clients have sent; what these run inside does not count. */
+/** Scripts that clients have sent, without the commands that these run inside. */
 function sent(server: Server): Promise<number> {
   return server.calls("evalsha", "eval");
 }
