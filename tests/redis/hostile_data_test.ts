@@ -22,6 +22,45 @@ redisTest("a malformed waiter goes, and those behind it are served", async ({ se
   await (await waiting).release();
 });
 
+redisTest("inspect names the key whose data is something else", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a");
+  const semaphore = new RedisSemaphore(backend, "a", 3);
+  const held = [await lock.acquire(), await semaphore.acquire(), await semaphore.acquire()];
+  const [state, leases] = ["interlock:semaphore:2:{a}", "interlock:semaphore:2:{a}:leases"];
+  const hold = `h${held[1]!.id}`;
+  const record = String(await server.send("HGET", state, hold));
+  const end = String(await server.send("ZSCORE", leases, held[1]!.id));
+  const spoils = [
+    ["SETRANGE", "interlock:lock:2:{a}", 75, "since"],
+    ["HSET", state, "l", "x"],
+    ["HSET", state, "l", "3", "f", "inf"],
+    ["HSET", state, "f", "1".repeat(400)],
+    ["HSET", state, "f", "1", hold, `${record.slice(0, 32)}x ${record.slice(32)}`],
+    ["HSET", state, hold, `since${record.slice(5)}`],
+    ["HSET", state, hold, `${record.slice(0, 32)}${"1".repeat(400)} `],
+    ["ZADD", leases, "inf", held[1]!.id],
+  ];
+  for (const spoil of spoils) {
+    await server.send(...spoil);
+    const body = spoil[1] === "interlock:lock:2:{a}" ? lock : semaphore;
+    await assert.rejects(body.inspect(), (error) => {
+      return error instanceof RedisError &&
+        /the data of .*key .*"interlock:(lock|semaphore):2:\{a\}/.test(error.message);
+    }, spoil.join(" "));
+    await server.send("HSET", state, hold, record);
+  }
+  await server.send("ZADD", leases, end, held[1]!.id);
+  assert.equal((await semaphore.inspect()).holders.length, 2);
+  const waiting = semaphore.acquire({ permits: 3 });
+  await until(async () => (await semaphore.inspect()).waiting === 1);
+  await server.send("ZADD", `${state}:queue`, 1, "x".repeat(21));
+  await server.send("HSET", `${state}:waiters`, "x".repeat(21), `${"9".repeat(16)}zzzz`); // counts as dead
+  const { waiters } = await semaphore.inspect();
+  assert.deepEqual(waiters.map(({ expiresIn }) => Number.isFinite(expiresIn)), [true]);
+  for (const lease of held.slice(1)) assert.equal(await lease.release(), true);
+  await (await waiting).release();
+});
+
 redisTest("data of something else is named with its key", async ({ server, backend }) => {
   for (
     const [value, words] of [[

@@ -1,6 +1,6 @@
 /** Permits across machines. */
 import assert from "node:assert/strict";
-import { RedisSemaphore } from "../../lib/redis/mod.ts";
+import { type Lease, LeaseLostError, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { redisTest, until } from "./_clients.ts";
 
 redisTest("a large request is not starved, and calls behind a cancelled one go on", async ({ backend }) => {
@@ -55,3 +55,32 @@ redisTest("a holder whose lease is gone from Redis gives no permit back", async 
   assert.equal(await here.tryAcquire(), undefined);
   assert.equal(await lease.release(), true);
 });
+
+redisTest(
+  "a hold of which one key is gone is lost, as another caller may hold now",
+  async ({ server, backend, connect }) => {
+    const other = await connect();
+    const make = (name: string, ttl: number) => [
+      [new RedisSemaphore(backend, name, 1, { ttl }), new RedisSemaphore(other, name, 1), "semaphore"] as const,
+      [new RedisRwLock(backend, name, { ttl }).writer, new RedisRwLock(other, name).reader, "rw"] as const,
+    ];
+    const notices: Record<string, (lease: Lease) => Promise<unknown>> = {
+      verify: async (lease) => assert.equal(await lease.verify(), false),
+      extend: (lease) => assert.rejects(lease.extend(), LeaseLostError),
+      renewal: (lease) => until(() => lease.signal.aborted),
+    };
+    for (const [how, notice] of Object.entries(notices)) {
+      for (const end of ["", ":leases"]) {
+        const name = `${how}${end}`;
+        for (const [body, others, kind] of make(name, how === "renewal" ? 300 : 20_000)) {
+          const lease = await body.acquire();
+          await server.send("DEL", `interlock:${kind}:2:{${name}}${end}`);
+          const next = await others.acquire();
+          await notice(lease);
+          assert.deepEqual([lease.held, next.held], [false, true], `${kind} ${name}`);
+          assert.deepEqual([await lease.release(), await next.release()], [false, true]);
+        }
+      }
+    }
+  },
+);

@@ -22,6 +22,9 @@ export const MOST_WAITERS = 1000;
 function inspect(holding: string): Script {
   return script(`${clock}
 local from, holders, waiters, fence, limit, more = ARGV[1] + 0, {}, {}, 0, 0, 0
+local function number(text)
+  return text and #text < 17 and string.find(text, '^%d+$') and tonumber(text) or error('no number')
+end
 local function add(list, a, b, c, d)
   local n = #list
   list[n + 1], list[n + 2], list[n + 3], list[n + 4] = a, b, c, d
@@ -38,9 +41,9 @@ for i = 1, #found, 2 do
 end
 if ids[1] then
   for i, waiter in ipairs(call('HMGET', KEYS[3], unpack(ids))) do
-    local alive = waiter and tonumber(sub(waiter, 1, 16)) or 0
-    if alive > now then
-      add(waiters, ids[i], since[i], alive, string.match(waiter, '^%d+ %d+ (.*)$', 18))
+    local alive, owner = waiter and tonumber(sub(waiter, 1, 16)) or 0, waiter and string.match(waiter, '^%d+ %d+ (.*)$', 18)
+    if alive > now and owner then
+      add(waiters, ids[i], since[i], alive, owner)
     else
       dead = dead + 1
     end
@@ -54,25 +57,25 @@ export const inspectMutex: Script = inspect(`
 local v = call('GET', KEYS[1])
 limit = 1
 if v then
-  fence = tonumber(sub(v, 1, 16))
-  local ends = tonumber(sub(v, 17, 32))
-  if ends > now then holders = { sub(v, 34, 54), ends, fence, 1, tonumber(sub(v, 76, 91)), sub(v, 92) } end
+  fence = number(sub(v, 1, 16))
+  local ends = number(sub(v, 17, 32))
+  if ends > now then holders = { sub(v, 34, 54), ends, fence, 1, number(sub(v, 76, 91)), sub(v, 92) } end
 end
 `);
 
 export const inspectWeighted: Script = inspect(`
 local s = call('HMGET', KEYS[1], 'f', 'l')
-fence, limit = tonumber(s[1] or 0), tonumber(s[2] or 0)
+fence, limit = number(s[1] or '0'), number(s[2] or '0')
 local held = {}
 local leases = call('ZRANGE', KEYS[4], from, from + ${PAGE - 1}, 'WITHSCORES')
 for i = 1, #leases, 2 do held[#held + 1] = 'h' .. leases[i] end
 if held[1] then
   for i, hold in ipairs(call('HMGET', KEYS[1], unpack(held))) do
-    local ends = tonumber(leases[i * 2])
+    local ends = number(leases[i * 2])
     if hold and ends > now then
       local weight, owner = string.match(hold, '^(%d+) (.*)$', 33)
-      add(holders, sub(held[i], 2), ends, tonumber(sub(hold, 1, 16)), tonumber(weight))
-      holders[#holders + 1], holders[#holders + 2] = tonumber(sub(hold, 17, 32)), owner
+      add(holders, sub(held[i], 2), ends, number(sub(hold, 1, 16)), number(weight))
+      holders[#holders + 1], holders[#holders + 2] = number(sub(hold, 17, 32)), owner
     end
   end
   if #held == ${PAGE} then more = 1 end

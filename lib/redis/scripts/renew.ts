@@ -32,8 +32,9 @@ for a = 4, #ARGV, 4 do
   if own then leases = queue end
   k = k + (own and (mutex and 1 or 2) or (mutex and 3 or 4))
   local v = mutex and call('GET', key)
-  local old = not mutex and call('ZSCORE', leases, id) or v and sub(v, 34, 54) == id and sub(v, 17, 32)
-  old = tonumber(old or 0)
+  -- Without its record a hold is not counted any more, and others may have its place.
+  local known = v and sub(v, 34, 54) == id or not mutex and call('HEXISTS', key, 'h' .. id) == 1
+  local old = not known and 0 or tonumber(mutex and sub(v, 17, 32) or call('ZSCORE', leases, id) or 0)
   out[#out + 1] = old > now and 1 or 0
   if old > now then
     if not exact then ends = math.max(ends, old) end -- a late one must not shorten what extend() has set

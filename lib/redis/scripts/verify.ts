@@ -13,7 +13,7 @@ local ends = 0
 if ARGV[1] == 'm' then
   local v = call('GET', KEYS[1])
   if v and sub(v, 34, 54) == ARGV[2] then ends = tonumber(sub(v, 17, 32)) end
-else
+elseif call('HEXISTS', KEYS[1], 'h' .. ARGV[2]) == 1 then -- else its weight is not counted any more
   ends = tonumber(call('ZSCORE', KEYS[2], ARGV[2]) or 0)
 end
 return { now, ends == 0 and 0 or ends - now }
