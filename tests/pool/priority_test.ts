@@ -45,6 +45,40 @@ test("Pool: a map counts as 0 unless its option says otherwise", async () => {
   assert.deepEqual(order, ["high", "above", "before", "usual", "after"]);
 });
 
+for (const size of [1, 2]) {
+  test(`Pool: a map that has ${size} of ${size} slots comes before calls of lower priority with each item`, async () => {
+    const pool = new Pool(size);
+    const order: unknown[] = [];
+    const ends: (() => void)[] = [];
+    const work = (id: unknown) => {
+      order.push(id);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    };
+    const calls: Promise<unknown>[] = Array.from({ length: size }, () => pool.run(() => work("first")));
+    calls.push(pool.map([1, 2, 3, 4], work).toArray());
+    await flushMicrotasks(); // its first item waits
+    for (const id of ["low", "lower"]) calls.push(pool.run(() => work(id), { priority: -id.length }));
+    for (const id of ["equal", "equal, too"]) calls.push(pool.run(() => work(id)));
+    for (let i = 0; i < size + 8; i++) { // one after the other
+      await flushMicrotasks();
+      ends.shift()!();
+    }
+    await Promise.all(calls);
+    const firsts = Array.from({ length: size }, () => "first");
+    assert.deepEqual(order, [...firsts, 1, "equal", "equal, too", 2, 3, 4, "low", "lower"]);
+    await pool.join();
+  });
+}
+
+test("Pool: a map of synchronous functions comes before calls of lower priority with each item", async () => {
+  const { pool, order, run, free } = taken();
+  const map = pool.map([1, 2, 3], (id) => void order.push(id)).toArray();
+  run("low", { priority: -1 });
+  await free();
+  await map;
+  assert.deepEqual(order, [1, 2, 3, "low"]);
+});
+
 test("Pool: three wait in a lane and the middle one is cancelled, before and after its lane's turn", async () => {
   const { pool, order, run, free } = taken({ maxWaiting: 4 });
   const controller = new AbortController();
