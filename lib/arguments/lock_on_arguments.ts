@@ -90,7 +90,7 @@ function checkMutex(mutex: ArgumentMutex): void {
   // A lock, a Pool or a TaskGroup has no keys: it would take the key for the function. A KeyedSemaphore or a SingleFlight
   // excludes nothing.
   const hasKeys = typeof run === "function" && (acquire === undefined || at !== undefined) &&
-    join === undefined && value === undefined && forget === undefined;
+    (join ?? value ?? forget) === undefined;
   must(hasKeys, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   if (mutex instanceof KeyedMutex || typeof at !== "function") return;
   // Both copies number the functions without a name.

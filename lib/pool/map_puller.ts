@@ -109,28 +109,25 @@ export class Puller<T, R> implements WorkerOwner<R> {
   }
 
   /** Pulls one item that has to be waited for: its slot, or else the source. */
-  async #pullLater(call: SlotCall, later?: Promise<void>): Promise<void> {
+  async #pullLater(call: SlotCall | undefined, later?: Promise<void>): Promise<void> {
     this.#isWaiting = true;
-    let isStarting = false;
     try {
       if (later === undefined) {
-        await this.#pool.slot(call);
-        later = this.#ask(call, this.#source!);
+        await this.#pool.slot(call!);
+        later = this.#ask(call!, this.#source!);
       }
       if (later !== undefined) {
+        call = undefined; // its slot is free
         await later;
-        if (!this.#mayStart()) return;
-        await this.#pool.slot(call = this.#slotCall(this.#pool.mapping));
+        if (this.#mayStart()) await this.#pool.slot(call = this.#slotCall(this.#pool.mapping));
       }
-      isStarting = true;
-      this.#isWaiting = false; // first: the end of a synchronous function may wait for the next slot
-      this.#start(call);
     } catch (error) {
+      call = undefined;
       this.#map.fail(error);
-    } finally {
-      if (!isStarting) this.#isWaiting = false;
-      this.#goOn();
     }
+    this.#isWaiting = false; // first: the end of a synchronous function may wait for the next slot
+    if (call !== undefined) this.#start(call);
+    this.#goOn();
   }
 
   /**
@@ -198,8 +195,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
 
   #end(worker: Worker<R>): void {
     this.#running--;
-    const { slots } = this.#pool;
-    if (slots.waiting > 0) this.pull(); // waits for the next slot before this one is free: greater priorities come first
+    if (this.#pool.slots.waiting > 0) this.pull(); // waits for the next slot before this one is free: greater priorities come first
     this.#pool.free(worker.call!);
     worker.node = worker.call = undefined;
     this.#idle.push(worker);

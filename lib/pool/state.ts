@@ -176,11 +176,9 @@ export class PoolState {
 
   #checkIdle(): void {
     if (this.#joiners.size === 0 || !this.#isIdle) return;
-    this.#joiners.cancelAborted(); // first: the failures would be lost with a call that is about to reject
-    const joiners = this.#joiners.takeAll();
-    if (joiners.length === 0) return; // the failures stay for the next call
-    const failures = this.failures.take();
-    for (const joiner of joiners) grant(joiner, failures);
+    // Taken by the first call that is served: one whose signal has aborted takes none along.
+    let failures: TakenFailures | undefined;
+    this.#joiners.drainWith((joiner) => grant(joiner, failures ??= this.failures.take()));
   }
 }
 
