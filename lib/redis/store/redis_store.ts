@@ -6,7 +6,7 @@
  */
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
-import { explain, SlotMovingError, UselessAnswerError } from "../errors.ts";
+import { explain, RightsError, SlotMovingError, UselessAnswerError } from "../errors.ts";
 import type { Inspection } from "../inspect.ts";
 import { adoptMutex, adoptWeighted } from "../scripts/adopt.ts";
 import { inspectMutex, inspectWeighted, PAGE } from "../scripts/inspect.ts";
@@ -90,10 +90,9 @@ export class RedisStore extends ScriptRunner implements Store {
     return this.backend.wait === undefined ? undefined : (count, timeout) => this.backend.wait!(count, timeout);
   }
 
-  warnSlow(refused: string): void {
+  warnSlow(refused: string, effect = "waiters find out by heartbeats, and a hand-off takes longer"): void {
     if (this.#warned) return;
     this.#warned = true;
-    const effect = "waiters find out by heartbeats, and a hand-off takes longer";
     const user = `The Redis user of this client (${this.backend.library ?? "of a backend of your own"})`;
     warn(`${user} may not ${refused}: ${effect}. See "Least rights" in docs/redis.md.`, "INTERLOCK_REDIS_RIGHTS");
   }
@@ -242,7 +241,13 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async giveBack(rate: StoredRate, permits: number, { number, start }: Turn, limit: number): Promise<void> {
     const args = [...rateArguments(rate), ...[permits, number, start].map(String)];
-    await this.run(giveBack, rate.keys, args, limit);
+    try {
+      await this.run(giveBack, rate.keys, args, limit);
+    } catch (error) {
+      // No caller sees it, and all other scripts run.
+      if (error instanceof RightsError) this.warnSlow("run LREM", "the start of a call that gives up counts as made");
+      throw error;
+    }
   }
 
   async inspect({ holders, keys, what }: StoredName, limit: number): Promise<Inspection> {

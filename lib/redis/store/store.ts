@@ -177,8 +177,8 @@ export interface Store {
   readonly holdListensAfter: number;
   /** Listens for the messages to this process about names of a prefix. Missing where there are none: waiters find out by heartbeats. */
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
-  /** Warns, once for each client, of a right without which everything takes longer. */
-  warnSlow(refused: string): void;
+  /** Warns, once for each client, of a missing right that fails no call. Default: everything takes longer. */
+  warnSlow(refused: string, effect?: string): void;
   /** Resolves to the number of replicas that have what was written so far. Missing where that cannot be known. */
   readonly wait: ((replicas: number, timeout: number) => Promise<number>) | undefined;
   /** Whether it is worth trying again after this error. */
