@@ -192,10 +192,10 @@ export function checkSignal(value: unknown): asserts value is AbortSignal {
   must(isSignal, "signal", "be an AbortSignal", value);
 }
 
-/** The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal. */
-export function admit(options: WaitOptions | undefined, door?: { checkOpen(): void }): WaitLimits | undefined {
+/** The limits of a call. Throws for bad options, then if its target is closed, then for an aborted signal. */
+export function admit(options: WaitOptions | undefined, target?: { checkOpen(): void }): WaitLimits | undefined {
   const limits = readWaitOptions(options);
-  door?.checkOpen();
+  target?.checkOpen();
   throwIfAborted(limits);
   return limits;
 }

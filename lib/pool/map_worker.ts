@@ -6,7 +6,7 @@
 import type { ResultNode } from "./map_results.ts";
 import type { SlotCall } from "./lanes.ts";
 
-// Both of one kind, also where a library replaces the global Promise later (zone.js, bluebird).
+// Both of one kind, also if a library replaces the global Promise later (zone.js, bluebird).
 const Native = Promise;
 const { then } = Native.prototype;
 

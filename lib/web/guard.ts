@@ -20,8 +20,8 @@ export interface WebGuard extends Guard {
 }
 
 export class WebHold implements WebGuard {
-  // #letGo is there exactly while it is held. The platform keeps the lock until it is called.
-  #letGo: (() => void) | undefined;
+  // #endHold is there exactly while it is held. The platform keeps the lock until it is called.
+  #endHold: (() => void) | undefined;
   #end!: () => void;
   readonly #ended = new Promise<void>((resolve) => this.#end = resolve);
   readonly #lost = new AbortController();
@@ -36,7 +36,7 @@ export class WebHold implements WebGuard {
   }
 
   get held(): boolean {
-    return this.#letGo !== undefined;
+    return this.#endHold !== undefined;
   }
 
   get signal(): AbortSignal {
@@ -45,7 +45,7 @@ export class WebHold implements WebGuard {
 
   /** Begins the hold. The platform keeps the lock until the promise resolves. */
   begin(): Promise<void> {
-    return new Promise((resolve) => this.#letGo = resolve);
+    return new Promise((resolve) => this.#endHold = resolve);
   }
 
   release(): Promise<void> {
@@ -63,10 +63,10 @@ export class WebHold implements WebGuard {
   }
 
   #spend(): boolean {
-    const letGo = this.#letGo;
-    if (letGo === undefined) return false;
-    this.#letGo = undefined;
-    letGo();
+    const endHold = this.#endHold;
+    if (endHold === undefined) return false;
+    this.#endHold = undefined;
+    endHold();
     if (hook !== undefined) hook.release(this.#spec, this);
     return true;
   }

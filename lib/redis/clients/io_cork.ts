@@ -21,15 +21,15 @@ export class Cork {
 
   /** To be called before each command, with the stream that it is going to be written to. */
   hold(stream: Stream | null | undefined): void {
-    if (this.#stream !== undefined && (this.#stream !== stream || ++this.#count > MOST)) this.#letGo(this.#stream);
+    if (this.#stream !== undefined && (this.#stream !== stream || ++this.#count > MOST)) this.#uncork(this.#stream);
     if (this.#stream !== undefined || !stream?.cork) return;
     this.#stream = stream;
     this.#count = 1;
     stream.cork();
-    queueMicrotask(() => this.#letGo(stream));
+    queueMicrotask(() => this.#uncork(stream));
   }
 
-  #letGo(stream: Stream): void {
+  #uncork(stream: Stream): void {
     if (this.#stream !== stream) return;
     this.#stream = undefined;
     stream.uncork?.();
