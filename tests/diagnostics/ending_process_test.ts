@@ -1,21 +1,10 @@
 /** What a watchdog reports when the process runs out of work: in processes of their own, of the same run-time. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { runtime, test } from "../_test.ts";
+import { runProgram } from "../_program.ts";
+import { test } from "../_test.ts";
 
 async function run(way: string): Promise<string[]> {
-  const script = fileURLToPath(new URL("./_ending_process.ts", import.meta.url));
-  const flags = runtime === "deno"
-    ? ["run", "-A", "--no-check"]
-    : process.execArgv.filter((flag) => flag.startsWith("--import"));
-  const child = spawn(process.execPath, [...flags, script, way], { stdio: ["ignore", "pipe", "pipe"] });
-  const alarm = setTimeout(() => child.kill("SIGKILL"), 20_000);
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  clearTimeout(alarm);
+  const { code, out, err } = await runProgram(new URL("./_ending_process.ts", import.meta.url), [way], 20_000);
   assert.deepEqual([code, err], [0, ""], way); // neither kept alive nor ended by it
   return out.split("\n").filter((line) => line !== "");
 }
