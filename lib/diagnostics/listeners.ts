@@ -5,6 +5,7 @@
  */
 import type { Acquisition } from "./acquisition.ts";
 import type { EventName, EventOf } from "./events.ts";
+import { option } from "../internal/check.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
 /** Functions for events, and flags for further records. */
@@ -41,7 +42,7 @@ export class Listeners {
   }
 
   need(what: "sites" | "frames" | "rejects"): boolean {
-    return this.#all.some((listener) => listener[what]);
+    return this.#all.some((listener) => option(listener, what));
   }
 
   notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {
@@ -60,10 +61,8 @@ export class Listeners {
 
 function call(listener: Listener, [name, event, acquisition]: Change): void {
   try {
-    (listener[name] as ((event: EventOf[EventName], acquisition: Acquisition) => void) | undefined)?.(
-      event,
-      acquisition,
-    );
+    const method = option(listener, name) as ((event: unknown, acquisition: Acquisition) => void) | undefined;
+    method?.call(listener, event, acquisition);
   } catch (error) {
     throwUncaught(error);
   }

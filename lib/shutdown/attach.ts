@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { checkFunction, checkOptions, must } from "../internal/check.ts";
+import { must } from "../internal/check.ts";
 import { bunAbilities, type BunServerLike } from "./fetch/bun.ts";
 import type { FetchCalls } from "./fetch/calls.ts";
 import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./node/server.ts";
+import { readLabel } from "./options.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
 /** A server that {@linkcode GracefulShutdown.attach} takes: of node:http(s), node:http2, Deno.serve or Bun.serve. */
@@ -28,13 +29,17 @@ const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve";
 /** The shutdown that each attached server belongs to. */
 const owners = new WeakMap<object, ShutdownState>();
 
-/** Checks the arguments of attach(). */
-export function checkAttach(state: ShutdownState, server: unknown, options: AttachOptions | undefined): void {
+/** Checks the arguments of attach(); returns the label among them. */
+export function checkAttach(
+  state: ShutdownState,
+  server: unknown,
+  options: AttachOptions | undefined,
+): AttachOptions["label"] {
   if (!isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
-  checkOptions(options);
-  if (options?.label !== undefined) checkFunction(options.label, "label");
+  const label = readLabel(options);
   const owner = owners.get(server);
   must(owner === undefined || owner === state, "server", "belong to one GracefulShutdown only", server);
+  return label;
 }
 
 /** Ties the server to `state`. */

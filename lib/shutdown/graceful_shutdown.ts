@@ -6,8 +6,14 @@
 import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { FetchCalls } from "./fetch/calls.ts";
-import { checkBoolean, checkFunction, checkOptions } from "../internal/check.ts";
-import { checkLabel, type GracefulShutdownOptions, type ShutdownSettings, shutdownSettings } from "./options.ts";
+import { checkBoolean, checkFunction } from "../internal/check.ts";
+import {
+  checkLabel,
+  type GracefulShutdownOptions,
+  readLabel,
+  type ShutdownSettings,
+  shutdownSettings,
+} from "./options.ts";
 import { listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
@@ -199,10 +205,9 @@ export class GracefulShutdown implements AsyncDisposable {
     options?: HandlerOptions,
   ): (request: Request, ...rest: A) => Promise<R | Response> {
     checkFetchHandler(fetchHandler);
-    checkOptions(options);
-    if (options?.label !== undefined) checkFunction(options.label, "label");
+    const label = readLabel(options);
     this.#state.used = this.#calls.wrapped = true;
-    return countingHandler(this.#state, this.#calls, fetchHandler, options?.label);
+    return countingHandler(this.#state, this.#calls, fetchHandler, label);
   }
 
   /**
@@ -221,9 +226,9 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
     const state = this.#state;
-    checkAttach(state, server, options);
+    const label = checkAttach(state, server, options);
     this.#use("attach server");
-    if (!isAttached(server)) attachTo(state, this.#calls, server, options?.label);
+    if (!isAttached(server)) attachTo(state, this.#calls, server, label);
     return server;
   }
 

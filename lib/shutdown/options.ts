@@ -5,6 +5,7 @@
  */
 import {
   checkBoolean,
+  checkFunction,
   checkInteger,
   checkOptions,
   checkString,
@@ -73,6 +74,14 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
   must(late === "serve" || late === "refuse", "late", 'be "serve" or "refuse"', late, RangeError);
   checkBoolean(ready, "ready");
   return { grace, signals, debounce, delay, idle, late, retryAfter, ready };
+}
+
+/** The function that labels requests, or none. */
+export function readLabel<L>(options: { readonly label?: L | undefined } | undefined): L | undefined {
+  checkOptions(options);
+  const label = option(options, "label");
+  if (label !== undefined) checkFunction(label, "label");
+  return label;
 }
 
 /** A label, or none. */

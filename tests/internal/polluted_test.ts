@@ -1,5 +1,7 @@
 /** Members that somebody has put on `Object.prototype`. */
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { observe } from "../../lib/diagnostics/mod.ts";
 import { memoryBackend, RedisKeyedMutex, RedisLock } from "../../lib/redis/mod.ts";
 import { WebLock } from "../../lib/web/mod.ts";
 import { Event, GracefulShutdown, KeyedMutex, Lock, lockOnArguments, Pool, RateLimiter, Semaphore } from "../../mod.ts";
@@ -46,7 +48,19 @@ test("options are read from the object and its class, never from Object.prototyp
 
 test("the same over Redis, in tabs, for a shutdown and for wrapped functions", () =>
   polluted(
-    { ttl: 0, owner: 5, replicas: {}, prefix: "{", locks: 5, mode: "x", grace: -1, late: 5, name: 7 },
+    {
+      ttl: 0,
+      owner: 5,
+      replicas: {},
+      prefix: "{",
+      locks: 5,
+      mode: "x",
+      grace: -1,
+      late: 5,
+      name: 7,
+      label: 9,
+      wait: 5,
+    },
     async () => {
       const backend = memoryBackend();
       await using lease = await new RedisLock(backend, "a", {}).acquire({});
@@ -55,7 +69,9 @@ test("the same over Redis, in tabs, for a shutdown and for wrapped functions", (
       const locks = { request: () => Promise.resolve(), query: () => Promise.resolve({}) };
       assert.equal(new WebLock("a", { locks } as never).mode, "exclusive");
       const shutdown = new GracefulShutdown({ signals: [] });
-      shutdown.track(Promise.resolve());
+      shutdown.handler(() => new Response(), {});
+      shutdown.attach(createServer(), {});
+      using _observing = observe({});
       shutdown.request();
       assert.equal((await shutdown.finished).ok, true);
       assert.equal(await lockOnArguments(new KeyedMutex(), [0], {})((n: number) => n)(3), 3);
