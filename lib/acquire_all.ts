@@ -4,7 +4,7 @@
  * @module
  */
 import { isThenable, must, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
-import { onCancel } from "./internal/cancellation.ts";
+import { type CancelRegistration, isClockReadable, onCancel, reasonOf, timedOut } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
@@ -90,13 +90,18 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 ): Promise<GuardGroup<GuardsOf<L>>> {
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
-  const limits = readWaitOptions(options);
+  let limits = readWaitOptions(options);
+  let link: CancelRegistration | undefined;
   const order = new LockOrder(things);
   const { entries } = order;
   const guards: AnyGuard[] = [];
   try {
     throwIfAborted(limits); // the list may be empty
-    const deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
+    let deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
+    if (deadline < Infinity && !isClockReadable()) { // no rest can be told then
+      deadline = Infinity;
+      [limits, link] = counted(limits!);
+    }
     for (let i = 0; i < entries.length; i++) {
       const { thing, index, isLocal } = entries[i]!;
       const rest = restOf(limits, deadline);
@@ -111,8 +116,19 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
     const isOurs = timeout < Infinity && error instanceof TimeoutError && error !== signal?.reason;
     throw isOurs ? timedOutAll(timeout, error) : error;
   } finally {
+    link?.end();
     order.unpin();
   }
+}
+
+/** Limits for each of several waits, which end together when the time of the whole is over. */
+function counted(limits: WaitLimits): [WaitLimits, CancelRegistration] {
+  const { signal, timeout } = limits;
+  const controller = new AbortController();
+  const link = onCancel(limits, (outcome) => {
+    controller.abort(outcome === "aborted" ? reasonOf(signal!) : timedOut("acquire all", timeout));
+  });
+  return [{ signal: controller.signal, timeout }, link];
 }
 
 /** The options for the next thing. */
