@@ -99,11 +99,12 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<number> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      if (this.#broken) throw this.#brokenBy("barrier is broken");
+      this.#checkWhole();
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#self);
       // A waiter whose signal is aborted but has not notified its listeners yet does not count.
       if (this.#complete) this.#queue.cancelAborted();
+      this.#checkWhole(); // asking a foreign signal runs its code
       if (!this.#complete) return this.#queue.wait(party, limits);
       const index = this.#trip();
       if (hook !== undefined) reportGrant(party);
@@ -137,6 +138,10 @@ export class Barrier {
 
   #rejectAll(state: string): void {
     this.#queue.drainWith((party) => reject(party, this.#brokenBy(state)));
+  }
+
+  #checkWhole(): void {
+    if (this.#broken) throw this.#brokenBy("barrier is broken");
   }
 
   #brokenBy(state: string): BrokenBarrierError {

@@ -268,7 +268,10 @@ export class Condition implements Acquirable<Guard> {
   #wait(hold: Hold, limits: WaitLimits | undefined, call?: CallTimeout): Promise<void> {
     this.#checkOpen();
     throwIfAborted(limits);
-    if (limits?.signal !== undefined) this.#checkHolder(hold); // asking a foreign signal runs its code
+    if (limits?.signal !== undefined) { // asking a foreign signal runs its code
+      this.#checkOpen();
+      this.#checkHolder(hold);
+    }
     if (limits?.timeout === 0 || call?.isOver) throw timedOut(this.#self.operation, limits!.timeout);
     return new Promise((resolve, reject) => {
       const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, resolve, reject);

@@ -113,6 +113,7 @@ export class Event {
       const limits = readWaitOptions(options);
       this.#queue.checkOpen(this.#self);
       throwIfAborted(limits);
+      this.#queue.checkOpen(this.#self); // asking a foreign signal runs its code
       const waiter = new Waiter<void>(this.#self);
       if (this.#set) {
         if (hook !== undefined) reportGrant(waiter);

@@ -12,6 +12,8 @@ import {
   RwLock,
   Semaphore,
   SetEvent,
+  SyncError,
+  type WaitOptions,
 } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, states, watch, withFakeTime } from "../_tools.ts";
@@ -197,6 +199,61 @@ test("Barrier: a foreign signal whose `aborted` cancels another one as the last 
   assert.equal(await states([...watched, last, late]), "rejected fulfilled fulfilled fulfilled");
   assert.deepEqual([watched[1]!.value, last.value, late.value], [0, 1, 2]);
 });
+
+/** Waits with a signal, and what closes the thing for good or breaks it. */
+const closed: Record<string, () => readonly [(options: WaitOptions) => Promise<unknown>, () => void]> = {
+  "Event.wait": () => {
+    const event = new Event();
+    return [(options) => event.wait(options), () => event.cancel()];
+  },
+  "Event.wait, set": () => {
+    const event = new Event();
+    event.set();
+    return [(options) => event.wait(options), () => event.cancel()];
+  },
+  "Condition.wait": () => {
+    const condition = new Condition();
+    condition.tryAcquire();
+    return [(options) => condition.wait(options), () => condition.cancel()];
+  },
+  "Condition.waitFor": () => {
+    const condition = new Condition();
+    condition.tryAcquire();
+    return [(options) => condition.waitFor(() => false, options), () => condition.cancel()];
+  },
+  "Condition.wait, its lock": () => {
+    const lock = new Lock();
+    const condition = new Condition(lock);
+    lock.tryAcquire();
+    return [(options) => condition.wait(options), () => lock.cancel()];
+  },
+  "Barrier.wait": () => {
+    const barrier = new Barrier(2);
+    return [(options) => barrier.wait(options), () => barrier.abort()];
+  },
+  "Barrier.wait, the last party": () => {
+    const barrier = new Barrier(1);
+    return [(options) => barrier.wait(options), () => barrier.abort()];
+  },
+};
+
+for (const [name, setUp] of Object.entries(closed)) {
+  const most = name.endsWith("its lock") ? 2 : 3; // once the wait has begun, closing the lock does not end it
+  for (let nth = 1; nth <= most; nth++) {
+    test(`${name}: a foreign signal that closes or breaks it when it is asked for the ${nth}. time`, async () => {
+      const [wait, close] = setUp();
+      const signal = foreign();
+      let asked = 0;
+      const act = () => ++asked === nth ? close() : void (signal.acts.aborted = act);
+      signal.acts.aborted = act;
+      const watched = watch(wait({ signal }));
+      await flushMicrotasks();
+      if (asked < nth) return close();
+      assert.equal(watched.state, "rejected");
+      assert.ok(watched.reason instanceof SyncError || (watched.reason as Error).name === "AbortError");
+    });
+  }
+}
 
 test("Barrier.abort: an observer that waits again finds it broken", async () => {
   const barrier = new Barrier(3);
