@@ -113,9 +113,9 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#pool.failures.observe(this);
     this.#puller.phase = "pulling";
     const signal = this.#signal;
+    this.#pool.beginMap(this); // first: asking a foreign signal runs its code, which may cancel the pool
     try {
       this.#pool.admit(this.#pool.mapping, { signal });
-      this.#pool.beginMap(this);
       if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
     } catch (refusal) {
       this.cancel(refusal);

@@ -99,13 +99,13 @@ export class PoolState {
    * function needs its own or the caller's signal has to reach it. Throws if the call was cancelled since the grant.
    */
   begin(call: SlotCall, needsOwn: boolean): AbortSignal {
-    if (this.closed) this.#signal.throwIfAborted();
     const { limits } = call;
-    throwIfAborted(limits);
+    throwIfAborted(limits); // first: asking a foreign signal runs its code, which may cancel the pool
+    if (this.closed) this.#signal.throwIfAborted();
     if (!needsOwn && limits?.signal === undefined) return this.#signal;
     const controller = call.controller = new AbortController();
-    if (limits?.signal !== undefined) setRegistration(call, linked(limits.signal, controller));
     this.#controllers.add(controller);
+    if (limits?.signal !== undefined) setRegistration(call, linked(limits.signal, controller));
     return controller.signal;
   }
 

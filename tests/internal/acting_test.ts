@@ -13,6 +13,7 @@ import {
   Semaphore,
   SetEvent,
   SyncError,
+  type TaskOptions,
   type WaitOptions,
 } from "../../mod.ts";
 import { test } from "../_test.ts";
@@ -253,6 +254,30 @@ for (const [name, setUp] of Object.entries(closed)) {
       assert.ok(watched.reason instanceof SyncError || (watched.reason as Error).name === "AbortError");
     });
   }
+}
+
+for (let nth = 1; nth <= 5; nth++) {
+  test(`Pool: a foreign signal that cancels it when it is asked for the ${nth}. time: no function goes on`, async () => {
+    const methods: ((pool: Pool, fn: (signal: AbortSignal) => void, options: TaskOptions) => Promise<unknown>)[] = [
+      (pool, fn, options) => pool.run(fn, options),
+      (pool, fn, options) => pool.createTask(fn, options),
+      async (pool, fn, { signal }) => await pool.map([1], (_, _i, own) => fn(own), { signal }).toArray(),
+    ];
+    for (const method of methods) {
+      const pool = new Pool(1);
+      const signal = foreign();
+      let asked = 0;
+      const act = () => ++asked === nth ? pool.cancel("over") : void (signal.acts.aborted = act);
+      signal.acts.aborted = act;
+      const seen: unknown[] = [];
+      const call = watch(method(pool, ({ aborted, reason }) => void seen.push(aborted, reason), { signal }));
+      await flushMicrotasks();
+      await pool.join();
+      if (asked < nth) continue;
+      assert.ok(call.state === "rejected" && seen.length === 0 || seen[1] === "over", `${call.state}, ${seen}`);
+      assert.equal(pool.active, 0);
+    }
+  });
 }
 
 test("Barrier.abort: an observer that waits again finds it broken", async () => {
