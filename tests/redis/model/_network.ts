@@ -29,6 +29,20 @@ function digest(source: string): string {
   return createHash("sha1").update(source).digest("hex");
 }
 
+/** Calls `fn` with ids and pauses that depend on the seed alone, so that a walk can be repeated. */
+export async function withoutChance(random: Random, fn: () => Promise<void>): Promise<void> {
+  const chance = Math.random;
+  Math.random = () => random.below(2 ** 30) / 2 ** 30;
+  const value = (bytes: Uint8Array) => bytes.map(() => random.below(256));
+  Object.defineProperty(crypto, "getRandomValues", { value, configurable: true });
+  try {
+    await fn();
+  } finally {
+    Math.random = chance;
+    delete (crypto as Partial<Crypto>).getRandomValues; // that of its prototype is left
+  }
+}
+
 interface Subscriber {
   readonly client: NetworkClient;
   readonly onMessage: (message: string) => void;
@@ -55,6 +69,12 @@ export class Network {
   unsubscribe(channel: string): void {
     this.#subscribers.delete(channel);
     this.redis.unsubscribe(channel);
+  }
+
+  /** The server has restarted without its data and its scripts. */
+  restart(): void {
+    this.redis.flush();
+    this.#scripts.clear();
   }
 
   /** Runs a script now, and delivers what it publishes. */

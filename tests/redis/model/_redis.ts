@@ -46,6 +46,11 @@ export class MemoryRedis {
     this.subscribers.clear();
   }
 
+  /** Everything is lost, as after a restart without persistence. */
+  flush(): void {
+    this.#entries.clear();
+  }
+
   receives(channel: string): boolean {
     return this.subscribers.has(channel) || this.onReplica.has(channel);
   }
