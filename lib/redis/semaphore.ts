@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
+import { checkInteger, checkName, must, option, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
@@ -101,7 +101,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      return acquireLease(this.#weighing(options?.permits), limits);
+      return acquireLease(this.#weighing(option(options, "permits")), limits);
     });
   }
 

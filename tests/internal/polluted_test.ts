@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { observe } from "../../lib/diagnostics/mod.ts";
-import { memoryBackend, RedisKeyedMutex, RedisLock } from "../../lib/redis/mod.ts";
+import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { WebLock } from "../../lib/web/mod.ts";
 import { Event, GracefulShutdown, KeyedMutex, Lock, lockOnArguments, Pool, RateLimiter, Semaphore } from "../../mod.ts";
 import { test } from "../_test.ts";
@@ -53,6 +53,7 @@ test("the same over Redis, in tabs, for a shutdown and for wrapped functions", (
       owner: 5,
       replicas: {},
       prefix: "{",
+      permits: 7,
       locks: 5,
       mode: "x",
       grace: -1,
@@ -66,6 +67,9 @@ test("the same over Redis, in tabs, for a shutdown and for wrapped functions", (
       await using lease = await new RedisLock(backend, "a", {}).acquire({});
       assert.equal(lease.ttl, 30_000);
       await using _ = await new RedisKeyedMutex(backend, {}).acquire("a", {});
+      const semaphore = new RedisSemaphore(backend, "a", 3, {});
+      await semaphore.run(async () => assert.equal((await semaphore.inspect()).holders[0]!.permits, 1), {});
+      await new RedisRateLimiter(backend, "a", 3, 1000, {}).acquire({});
       const locks = { request: () => Promise.resolve(), query: () => Promise.resolve({}) };
       assert.equal(new WebLock("a", { locks } as never).mode, "exclusive");
       const shutdown = new GracefulShutdown({ signals: [] });
