@@ -93,7 +93,7 @@ export class Pool implements AsyncDisposable {
    *
    * @param maxConcurrency The most functions that run at a time, 1 or more, or `Infinity`.
    * @param options A name, a limit of the rate at which functions start, and how many calls of `run` and `createTask` may
-   *   wait. The items of a map wait in their source.
+   *   wait. The items of a map are never refused: the next one of each map counts, the others wait in their source.
    * @throws {TypeError} when `maxConcurrency` or `maxWaiting` is not a number, `name` not a string or `rate` not a
    *   RateLimiter.
    * @throws {RangeError} when `maxConcurrency` is neither a whole number of 1 or more nor `Infinity`, or `maxWaiting`
