@@ -42,13 +42,14 @@ export function checkAttach(
   return label;
 }
 
-/** Ties the server to `state`. */
+/** Ties the server to `state`, unless it is tied already. */
 export function attachTo(
   state: ShutdownState,
   calls: FetchCalls,
   server: ServerLike,
   label: AttachOptions["label"],
 ): void {
+  if (owners.has(server)) return;
   owners.set(server, state);
   state.atEnd.push(() => owners.delete(server));
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
@@ -58,11 +59,6 @@ export function attachTo(
   state.servers.push(attached);
   if (state.phase !== "serving") attached.begin();
   if (state.listenersClosed) attached.stopListening();
-}
-
-/** Whether it is attached already. */
-export function isAttached(server: ServerLike): boolean {
-  return owners.has(server);
 }
 
 function isServer(value: unknown): value is ServerLike {

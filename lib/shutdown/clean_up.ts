@@ -12,10 +12,9 @@ import { TimeoutError } from "../errors.ts";
 /** Runs the steps, last one first. */
 export async function cleanUp(state: ShutdownState): Promise<void> {
   for (const step of [...state.steps].reverse()) {
-    state.step = step;
+    state.step = step.label;
     await state.attemptLater(() => bounded(step, state.forced));
   }
-  state.step = undefined;
 }
 
 /** A step that begins after the time is over still has one turn of the event loop. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type AttachOptions, attachTo, checkAttach, isAttached, type ServerLike } from "./attach.ts";
+import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { FetchCalls } from "./fetch/calls.ts";
 import { checkBoolean, checkFunction } from "../internal/check.ts";
@@ -228,7 +228,7 @@ export class GracefulShutdown implements AsyncDisposable {
     const state = this.#state;
     const label = checkAttach(state, server, options);
     this.#use("attach server");
-    if (!isAttached(server)) attachTo(state, this.#calls, server, label);
+    attachTo(state, this.#calls, server, label);
     return server;
   }
 
@@ -308,8 +308,7 @@ export class GracefulShutdown implements AsyncDisposable {
     const since = performance.now() - first.at;
     if (since < this.#settings.debounce) return;
     this.#ignoreSignals();
-    const { labels } = this;
-    if (this.#state.step !== undefined) labels.push(this.#state.step.label);
+    const labels = this.labels.concat(this.#state.step ?? []);
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
     warnForced(name, first.name, since, labels);
   }

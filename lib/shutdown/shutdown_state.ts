@@ -56,8 +56,8 @@ export class ShutdownState {
   callbacksStarted = false;
   /** Registered by defer(). */
   readonly steps: Step[] = [];
-  /** The one that runs. */
-  step: Step | undefined;
+  /** The label of the one that runs, or ran last. */
+  step: string | undefined;
   /** Called when everything is over. */
   readonly atEnd: (() => void)[] = [];
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
@@ -167,7 +167,7 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
   own?: (request: R) => string,
 ): string {
   try {
-    const label: unknown = own?.(request);
+    const label = own?.(request);
     if (typeof label === "string") return label;
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;

@@ -192,6 +192,22 @@ test(`serve: an upload is in flight while it comes in, ${runtime}`, async () => 
   await wire.end();
 });
 
+test(`serve: an upload that dribbles in after its answer counts for at most a second, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const port = await serve(shutdown, () => Promise.resolve(new Response("early")));
+  const wire = new Wire(port, "POST /upload HTTP/1.1", "content-length: 1000");
+  const dribble = setInterval(() => wire.socket.destroyed || wire.socket.write("x"), 20);
+  try {
+    await wire.until(/early/);
+    shutdown.request();
+    const { ok, remaining } = await shutdown.finished;
+    assert.deepEqual([ok, remaining], [true, []]);
+  } finally {
+    clearInterval(dribble);
+    await wire.end();
+  }
+});
+
 test(`serve: what is left at the end is cut, ${runtime}`, async () => {
   const shutdown = quiet({ grace: 50 });
   const { response, send } = pieces();

@@ -58,6 +58,10 @@ export class FetchCalls {
   readonly arrivals: Arrivals = new Arrivals();
   /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the calls in flight. */
   readonly uploads: SetEvent<Request> = new SetEvent();
+  /** Whether an upload was answered before it was read: the rest of it may still be coming in. */
+  unread = false;
+  /** Whether there was an answer whose end shows in the closing of the server alone. */
+  untold = false;
   /** Those that Bun is sending answers to. */
   readonly bun: BunAnswers = new BunAnswers();
   /** Whether a handler was wrapped. */

@@ -4,9 +4,8 @@
  * @module
  */
 import { inPieces, PIECE, withCut } from "./body_end.ts";
-import type { Call } from "./calls.ts";
+import type { Call, FetchCalls } from "./calls.ts";
 import type { Abilities } from "./abilities.ts";
-import type { SetEvent } from "../../set_event.ts";
 
 /** The part of Deno.serve's server that is used. */
 export interface DenoServerLike {
@@ -34,13 +33,14 @@ export function isDenoInfo(info: unknown): info is DenoInfo {
 /**
  * Ends the call when its answer has been sent, and returns an answer that can be cut. A body that is no stream is handed over
  * within this turn, before `completed` could say so, and stays untouched: so the server's fast path stays open.
- *
- * @param isAttached Whether the server will be closed, which waits for all that was handed over.
+ * The closing of an attached server waits for all that was handed over.
  */
-export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R, isAttached: boolean): R | Response {
+export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Response {
+  const { calls } = call;
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
-  if (isWhole && (isAttached || body.length <= PIECE)) {
+  calls.untold ||= isWhole && body.length > PIECE;
+  if (isWhole && (calls.isAttached || body.length <= PIECE)) {
     call.end();
     return answer;
   }
@@ -86,14 +86,18 @@ function isWholeBody(body: unknown): body is string | Uint8Array {
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
- * Adds `request` to `uploads` if it has a body, until that has been read or the answer sent: the server (2.9.6) breaks those
+ * Adds `request` to the uploads if it has a body, until that has been read or the answer sent: the server (2.9.6) breaks those
  * that are still coming in when it stops listening.
  */
-export function trackUpload(uploads: SetEvent<Request>, request: Request, info: DenoInfo): void {
+export function trackUpload(calls: FetchCalls, request: Request, info: DenoInfo): void {
   if (request.method === "GET" || request.method === "HEAD" || request.headers.get("content-length") === "0") return;
+  const { uploads } = calls;
   uploads.add(request);
-  const done = () => void uploads.delete(request);
-  info.completed.then(done, done);
+  const done = () => uploads.delete(request);
+  const answered = () => {
+    if (done()) calls.unread = true;
+  };
+  info.completed.then(answered, answered);
   // The body's own stream would say so, too, but touching it makes Deno read more slowly.
   for (const name of READERS) {
     const read = request[name] as (() => Promise<unknown>) | undefined;

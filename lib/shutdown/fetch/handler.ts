@@ -48,7 +48,7 @@ export function countingHandler<A extends unknown[], R>(
       if (countedElsewhere(state, request, label)) return Promise.resolve(Reflect.apply(fn, this, args));
       if (state.refuses) return Promise.resolve(refusal(state));
       call = new Call(calls, request, info, label);
-      if (isDenoInfo(info)) trackUpload(calls.uploads, request, info);
+      if (isDenoInfo(info)) trackUpload(calls, request, info);
       const answer = Reflect.apply(fn, this, args);
       if (!isThenable(answer)) return Promise.resolve(send(call, answer, calls.arrivals.last));
       return sendLater(call, answer);
@@ -105,7 +105,7 @@ function countedElsewhere(state: ShutdownState, request: Request, label?: (reque
 /** Ends the call when this answer has been sent; returns the answer to send. It is undefined if there is none. */
 function sent<R>(call: Call, answer: R): R | Promise<R> {
   const { calls, info } = call;
-  if (isDenoInfo(info)) return sendByDeno(call, info, answer, calls.isAttached) as R;
+  if (isDenoInfo(info)) return sendByDeno(call, info, answer) as R;
   if (isBunInfo(info)) calls.bun.add(call, info);
   else if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
     return withBodyEnd(answer, call, () => call.end()) as Promise<R>;

@@ -51,8 +51,7 @@ export class Listener {
       return server;
     };
     // Disposal of node:http2 goes past this close().
-    server[ASYNC_DISPOSE] = () =>
-      new Promise((resolve, reject) => server.close((error) => error === undefined ? resolve() : reject(error)));
+    server[ASYNC_DISPOSE] = () => new Promise((resolve) => server.close(() => resolve()));
     return () => void delete server.closeIdleConnections;
   }
 

@@ -24,7 +24,12 @@ export function announceClose(exchange: Exchange, server: object): void {
     exchange.announced = true;
     closeAfterUpload(exchange.request);
     insistOnClose(this);
-    return writeHead.call(this, status, ...rest.map(withoutPairs));
+    // Pairs of names and values as one list: once a header is set, writeHead() takes no pairs.
+    return writeHead.call(
+      this,
+      status,
+      ...rest.map((one) => Array.isArray((one as unknown[])?.[0]) ? (one as unknown[]).flat() : one),
+    );
   };
 }
 
@@ -50,15 +55,10 @@ function insistOnClose(response: Outgoing): void {
   for (const method of ["setHeader", "appendHeader", "removeHeader"] as const) {
     const original = response[method];
     response[method] = function (this: Outgoing, name, ...rest) {
-      const isFixed = !this.headersSent && String(name).toLowerCase() === "connection";
-      return isFixed ? this : original.call(this, name, ...rest);
+      if (!this.headersSent && /^connection$/i.test(name)) return this;
+      return original.call(this, name, ...rest);
     };
   }
-}
-
-/** Pairs of names and values as one list: once a header is set, writeHead() takes no pairs. */
-function withoutPairs(headers: unknown): unknown {
-  return Array.isArray(headers) && Array.isArray(headers[0]) ? headers.flat() : headers;
 }
 
 /**
