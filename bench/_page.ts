@@ -61,8 +61,8 @@ const HEAD = `# Benchmarks
 <!-- Made by \`deno task bench:report\`. -->
 
 **In short.** A turn of a local lock, semaphore, pool or event costs 0.1 to 1 µs on current run-times, about as much as with
-the quickest packages; the lock of async-mutex takes 8 to 30 times as long. A Redis lock passes to the next waiter in 0.1 to
-0.4 ms, where packages that poll take 0.9 to 19 ms; a free one takes up to 3.5 times as long as a plain \`SET NX\`. If you limit
+the quickest packages; the lock of async-mutex takes 5 to 30 times as long. A Redis lock passes to the next waiter in 0.1 to
+0.4 ms, where packages that poll take 0.9 to 19 ms; a free one takes 1.5 to 3.5 times as long as a plain \`SET NX\`. If you limit
 calls to a network, speed does not decide: choose by [the promises](reliability.md) and by size.
 `;
 
@@ -190,8 +190,9 @@ function conditions(suites: readonly Suite[]): string {
   const peers = new Map(suites.flatMap(({ sessions }) => Object.entries(sessions[0]!.peers)));
   return `## Conditions
 
-- ${machine}, a small shared machine; last session ${date}. The cost of attach, the rate limit over Redis and single flights
-  are of 0.2.0; the other rows were measured the day before, without its last changes.
+- ${machine}, a small shared machine; last session ${date}. The ten rows but for the last, the Queue, and
+  50 keys over Redis were measured with the code of this version; the cost of attach, the rate limit over Redis and
+  single flights shortly before; the other rows without its last changes.
 - ${versions(suites[0]!).join(", ")}; ${
     Array.from(peers, ([name, version]) => `${name} ${version.replace(/^v/, "")}`).join(", ")
   }.

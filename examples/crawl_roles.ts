@@ -10,7 +10,7 @@ import { kill, startScript } from "./shared/processes.ts";
 import { connect, start } from "./shared/redis.ts";
 
 const PLACES = { lists: 1, details: 3 };
-const TTL = 3000; // after a crash the permit is free after this time, in ms
+const TTL = 2000; // after a crash the permit is free after this time, in ms
 
 /** One crawler: takes the first role that has a place, says which, and works until it is ended. */
 async function crawler(url: string): Promise<void> {

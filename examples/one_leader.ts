@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { kill, startScript } from "./shared/processes.ts";
 import { connect, start } from "./shared/redis.ts";
 
-const TTL = 3000; // the longest time without a leader, in ms
+const TTL = 2000; // the longest time without a leader, in ms
 
 /** Leads until the lease is lost: pass the signal on to the work. */
 function lead(signal: AbortSignal): Promise<void> {

@@ -242,7 +242,7 @@ class Walk {
 for (const [name, make] of Object.entries(kinds)) {
   test(`walk over a network: ${name}: no two holders, and every call ends`, () =>
     seeded(async (random) => {
-      for (let walks = 0; walks < 8; walks++) {
+      for (let walks = 0; walks < 5; walks++) {
         await withoutChance(random, () => withFakeTime((time) => new Walk(random, time, make).run(60)));
       }
     }));
