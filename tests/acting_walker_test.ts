@@ -4,7 +4,6 @@
  * of all things hold, and at the end each call has ended exactly once and nothing is left behind.
  */
 import assert from "node:assert/strict";
-import { observe } from "../lib/diagnostics/mod.ts";
 import {
   Barrier,
   BoundedSemaphore,
@@ -23,17 +22,12 @@ import {
   SetEvent,
   SingleFlight,
 } from "../mod.ts";
-import { ActingSignal } from "./_acting_signal.ts";
+import { ActingSignal, ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "./_tools.ts";
+import { type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "./_tools.ts";
 
-/** How deep callbacks act inside of callbacks. */
-const DEEPEST = 3;
-
-class Walk {
-  readonly random: Random;
-  readonly time: FakeTime;
+class Walk extends ActingWalk {
   readonly lock = new Lock({ maxWaiting: 8 });
   readonly condition = new Condition(this.lock);
   readonly semaphore = new Semaphore(2);
@@ -56,7 +50,6 @@ class Walk {
   /** Settle the functions that run for a SingleFlight. */
   readonly running: ((fails: boolean) => void)[] = [];
   signals: ActingSignal[] = [];
-  #depth = 0;
   readonly #acts: Readonly<Record<string, readonly (() => void)[]>> = this.#actsOfThings();
   /** The few things of which this walk makes use: with all of them, hardly two calls would meet. */
   readonly #themes: readonly string[];
@@ -64,12 +57,11 @@ class Walk {
     () => this.#take(this.guards)?.release(),
     () => this.#take(this.guards)?.release(),
     () => this.#take(this.signals)?.abort(this.random.below(4) > 0),
-    () => void (this.#depth === 0 && this.time.advance(this.random.below(30))),
+    () => void (this.depth === 0 && this.time.advance(this.random.below(30))),
   ];
 
   constructor(random: Random, time: FakeTime) {
-    this.random = random;
-    this.time = time;
+    super(random, time);
     this.#themes = [1, 2, 3].map(() => random.pick(Object.keys(this.#acts)));
   }
 
@@ -157,18 +149,7 @@ class Walk {
     );
   }
 
-  /** Called back in the middle of something. */
-  callback(): void {
-    if (this.#depth >= DEEPEST || this.random.below(4) > 0) return;
-    this.#depth++;
-    try {
-      this.act();
-    } finally {
-      this.#depth--;
-    }
-  }
-
-  act(): void {
+  override act(): void {
     const { random } = this;
     random.pick(random.below(3) > 0 ? this.#acts[random.pick(this.#themes)]! : this.#common)();
   }
@@ -209,7 +190,7 @@ class Walk {
     if (writer !== undefined) this.guards.push(writer.downgrade!());
   }
 
-  check(): void {
+  override check(): void {
     for (const thing of this.things) {
       const { waiting, value } = thing as { waiting?: unknown; value?: unknown }; // with keys, functions
       for (const count of [waiting, value]) assert.ok(typeof count !== "number" || count >= 0, "never negative");
@@ -218,10 +199,10 @@ class Walk {
   }
 
   /** Closes and releases everything: no call is left. */
-  async end(): Promise<void> {
+  override async end(): Promise<void> {
     const { lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool } = this;
     const { permits, rates, items, flights, running } = this;
-    this.#depth = DEEPEST; // nothing acts any more
+    this.calmDown();
     bounded.limit = 2;
     pool.limit = 2;
     members.delete(1);
@@ -260,30 +241,7 @@ class Walk {
   }
 }
 
-for (const kind of ["signals that act", "signals and observers that act"]) {
+for (const kind of kinds) {
   test(`walk: ${kind}: sound after each step, and every call ends`, () =>
-    seeded(async (random) => {
-      for (let walks = 0; walks < 100; walks++) {
-        await withFakeTime(async (time) => {
-          const walk = new Walk(random, time);
-          const act = () => walk.callback();
-          const listening = kind === "signals that act" ? undefined : observe({
-            wait: act,
-            grant: act,
-            giveUp: act,
-            release: act,
-          });
-          try {
-            for (let steps = 0; steps < 150; steps++) {
-              walk.act();
-              walk.check();
-              if (random.below(2) === 0) await flushMicrotasks();
-            }
-            await walk.end();
-          } finally {
-            listening?.[Symbol.dispose]();
-          }
-        });
-      }
-    }));
+    walkActing(kind, 100, 150, (random, time) => new Walk(random, time)));
 }

@@ -4,7 +4,6 @@
  * ended and nothing is left.
  */
 import assert from "node:assert/strict";
-import { observe } from "../lib/diagnostics/mod.ts";
 import {
   acquireAll,
   KeyedMutex,
@@ -16,13 +15,10 @@ import {
   TaskGroup,
   type WaitOptions,
 } from "../mod.ts";
-import { ActingSignal } from "./_acting_signal.ts";
+import { ActingSignal, ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "./_tools.ts";
-
-/** How deep callbacks act inside of callbacks. */
-const DEEPEST = 3;
+import { type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "./_tools.ts";
 
 interface Held {
   release(): unknown;
@@ -37,9 +33,7 @@ function promised<T>(fn: () => Promise<T>): Promise<T> {
   }
 }
 
-class Walk {
-  readonly random: Random;
-  readonly time: FakeTime;
+class Walk extends ActingWalk {
   readonly pool: Pool;
   readonly group: TaskGroup;
   readonly lock = new Lock();
@@ -54,11 +48,9 @@ class Walk {
   /** End the functions that run. */
   readonly running = new Set<(fails: boolean) => void>();
   readonly #acts: readonly (() => void)[];
-  #depth = 0;
 
   constructor(random: Random, time: FakeTime) {
-    this.random = random;
-    this.time = time;
+    super(random, time);
     const rate = random.below(3) === 0 ? new RateLimiter(2, 40) : undefined;
     this.pool = new Pool(1 + random.below(3), { rate });
     this.group = new TaskGroup(random.below(2) === 0 ? { limit: 2 } : undefined);
@@ -107,18 +99,7 @@ class Walk {
     return [set, set, () => this.#call("one", (options) => (random.pick(all) as Lock).acquire(options))];
   }
 
-  /** Called back in the middle of something. */
-  callback(): void {
-    if (this.#depth >= DEEPEST || this.random.below(3) > 0) return;
-    this.#depth++;
-    try {
-      this.act();
-    } finally {
-      this.#depth--;
-    }
-  }
-
-  act(): void {
+  override act(): void {
     const { random } = this;
     random.pick([
       ...this.#acts,
@@ -127,7 +108,7 @@ class Walk {
       () => this.held.splice(random.below(this.held.length || 1), 1)[0]?.release(),
       () => this.held.splice(random.below(this.held.length || 1), 1)[0]?.release(),
       () => this.signals.splice(random.below(this.signals.length || 1), 1)[0]?.abort(random.below(4) > 0),
-      () => void (this.#depth === 0 && this.time.advance(random.below(30))),
+      () => void (this.depth === 0 && this.time.advance(random.below(30))),
     ])();
   }
 
@@ -190,16 +171,16 @@ class Walk {
     }, () => {});
   }
 
-  check(): void {
+  override check(): void {
     const { pool, group, lock, semaphore, table, keys } = this;
     for (const thing of [pool, group, lock, semaphore, table, keys]) assertSound(thing);
     for (const { active, waiting } of [pool, group]) assert.ok(active >= 0 && waiting >= 0);
   }
 
   /** Ends everything: no call is left. */
-  async end(): Promise<void> {
+  override async end(): Promise<void> {
     const { pool, group, lock, semaphore, table, keys } = this;
-    this.#depth = DEEPEST; // nothing acts any more
+    this.calmDown();
     pool.limit = 2;
     const joins = [pool.join(), group.join()].map(watch);
     for (let round = 0; round < 400 && [...this.calls, ...joins].some(({ state }) => state === "pending"); round++) {
@@ -218,31 +199,7 @@ class Walk {
   }
 }
 
-for (const kind of ["signals that act", "signals and observers that act"]) {
+for (const kind of kinds) {
   test(`walk over functions and sets: ${kind}: sound after each step, and every call ends`, () =>
-    seeded(async (random) => {
-      for (let walks = 0; walks < 100; walks++) {
-        await withFakeTime(async (time) => {
-          const walk = new Walk(random, time);
-          const act = () => walk.callback();
-          const listening = kind === "signals that act" ? undefined : observe({
-            wait: act,
-            grant: act,
-            giveUp: act,
-            release: act,
-          });
-          try {
-            for (let steps = 0; steps < 100; steps++) {
-              walk.act();
-              walk.check();
-              if (random.below(2) === 0) await flushMicrotasks();
-              walk.check();
-            }
-            await walk.end();
-          } finally {
-            listening?.[Symbol.dispose]();
-          }
-        });
-      }
-    }));
+    walkActing(kind, 100, 100, (random, time) => new Walk(random, time)));
 }

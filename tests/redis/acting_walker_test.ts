@@ -4,7 +4,6 @@
  * end each call has ended and nothing is left.
  */
 import assert from "node:assert/strict";
-import { observe } from "../../lib/diagnostics/mod.ts";
 import {
   type Lease,
   memoryBackend,
@@ -15,12 +14,10 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import type { WaitOptions } from "../../mod.ts";
-import { ActingSignal } from "../_acting_signal.ts";
+import { ActingSignal, ActingWalk, kinds, walkActing } from "../_acting_walk.ts";
 import { test } from "../_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "../_tools.ts";
+import { type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "../_tools.ts";
 
-/** How deep callbacks act inside of callbacks. */
-const DEEPEST = 3;
 const TTL = 600;
 
 /** A lease, and its part of a whole of which no more than 1 is held at any time. */
@@ -32,9 +29,7 @@ interface Kept {
 
 type Acquire = (options?: WaitOptions) => Promise<Lease | undefined>;
 
-class Walk {
-  readonly random: Random;
-  readonly time: FakeTime;
+class Walk extends ActingWalk {
   readonly calls: Watched<unknown>[] = [];
   readonly texts: Map<Watched<unknown>, string> = new Map();
   readonly all: Kept[] = [];
@@ -52,11 +47,9 @@ class Walk {
   readonly #acts: readonly (() => void)[];
   /** Whether holds change hands: then two may seem to hold until the first one hears of it. */
   readonly #revokes: boolean;
-  #depth = 0;
 
   constructor(random: Random, time: FakeTime) {
-    this.random = random;
-    this.time = time;
+    super(random, time);
     this.#revokes = random.below(3) === 0;
     const options = this.#options = { ttl: TTL, renew: random.below(3) > 0 };
     const two = <T>(make: () => T): T[] => [make(), make()];
@@ -100,18 +93,7 @@ class Walk {
     ];
   }
 
-  /** Called back in the middle of something. */
-  callback(): void {
-    if (this.#depth >= DEEPEST || this.random.below(4) > 0) return;
-    this.#depth++;
-    try {
-      this.act();
-    } finally {
-      this.#depth--;
-    }
-  }
-
-  act(): void {
+  override act(): void {
     const { random } = this;
     random.pick([
       ...this.#acts,
@@ -120,7 +102,7 @@ class Walk {
       () => void this.#held()?.lease.extend(random.pick([TTL, 2 * TTL])).catch(() => {}),
       () => void this.#held()?.lease.verify(),
       () => this.signals.splice(random.below(this.signals.length || 1), 1)[0]?.abort(random.below(4) > 0),
-      () => void (this.#depth === 0 && this.time.advance(random.below(TTL / 2))),
+      () => void (this.depth === 0 && this.time.advance(random.below(TTL / 2))),
     ])();
   }
 
@@ -177,7 +159,7 @@ class Walk {
     adopting.then((lease) => lease && this.#keep({ ...held, lease }), () => {});
   }
 
-  check(): void {
+  override check(): void {
     if (this.#revokes) return;
     const sums = new Map<string, number>();
     for (const { lease, name, part } of this.all) if (lease.held) sums.set(name, (sums.get(name) ?? 0) + part);
@@ -185,8 +167,8 @@ class Walk {
   }
 
   /** Ends everything: no call is left. */
-  async end(): Promise<void> {
-    this.#depth = DEEPEST; // nothing acts any more
+  override async end(): Promise<void> {
+    this.calmDown();
     for (let round = 0; round < 60 && this.calls.some(({ state }) => state === "pending"); round++) {
       for (const { lease } of this.all) if (lease.held) this.#watch(lease.release(), "last release");
       await flushMicrotasks();
@@ -202,31 +184,7 @@ class Walk {
   }
 }
 
-for (const kind of ["signals that act", "signals and observers that act"]) {
+for (const kind of kinds) {
   test(`walk over Redis in memory: ${kind}: they exclude each other, and every call ends`, () =>
-    seeded(async (random) => {
-      for (let walks = 0; walks < 60; walks++) {
-        await withFakeTime(async (time) => {
-          const walk = new Walk(random, time);
-          const act = () => walk.callback();
-          const listening = kind === "signals that act" ? undefined : observe({
-            wait: act,
-            grant: act,
-            giveUp: act,
-            release: act,
-          });
-          try {
-            for (let steps = 0; steps < 100; steps++) {
-              walk.act();
-              walk.check();
-              if (random.below(2) === 0) await flushMicrotasks();
-              walk.check();
-            }
-            await walk.end();
-          } finally {
-            listening?.[Symbol.dispose]();
-          }
-        });
-      }
-    }));
+    walkActing(kind, 60, 100, (random, time) => new Walk(random, time)));
 }
