@@ -22,7 +22,7 @@ import {
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** Of every put that need not wait: a promise for each of them is a sixth of the time of an item. */
+/** Of every put that need not wait: a promise for each of them would be garbage at once. */
 const DONE = Promise.resolve();
 /** The fewest slots of a ring. */
 const SMALLEST = 16;

@@ -195,7 +195,8 @@ export class Puller<T, R> implements WorkerOwner<R> {
 
   #end(worker: Worker<R>): void {
     this.#running--;
-    if (this.#pool.slots.waiting > 0) this.pull(); // waits for the next slot before this one is free: greater priorities come first
+    // Waits for the next slot before this one is free: greater priorities come first.
+    if (this.#pool.slots.waiting > 0) this.pull();
     this.#pool.free(worker.call!);
     worker.node = worker.call = undefined;
     this.#idle.push(worker);
