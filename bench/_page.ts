@@ -197,6 +197,7 @@ function conditions(suites: readonly Suite[]): string {
     Array.from(peers, ([name, version]) => `${name} ${version.replace(/^v/, "")}`).join(", ")
   }.
 - All contenders of a row take turns in one process in random order; medians of the rounds, each with a check of the work.
+- Packages in their newest versions. p-queue asks for Node 22 from version 10 on; it passes the check on Node 20, too.
 
 \`deno task bench\` measures the local rows on your machine. \`deno task bench:all\` measures a session on all run-times, and
 \`deno task bench:report\` makes this page, [all figures](benchmarks/figures.md), and \`bench/GOALS.md\`, where the goals, the attempts and
