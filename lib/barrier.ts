@@ -47,7 +47,7 @@ export class Barrier {
   }
 
   /**
-   * A barrier at which no party has arrived.
+   * A barrier for `parties` calls, which wait for each other; none has arrived.
    *
    * @param parties How many calls of `wait` make a round, 1 or more.
    * @param options Its name.

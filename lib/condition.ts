@@ -74,9 +74,10 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * A condition on a lock. Default: one of its own, with the same name.
+   * A condition on a lock, whose holders wait for a change of what it protects.
    *
-   * @param lock The lock that protects the state. Several conditions may share one.
+   * @param lock The lock that protects the state. Several conditions may share one. Default: one of its own, with the
+   * same name.
    * @param options Its name.
    * @throws {TypeError} when it is not a {@linkcode Lock}, or the name is not a string.
    */

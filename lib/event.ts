@@ -48,7 +48,7 @@ export class Event {
   }
 
   /**
-   * An event that is not set.
+   * A flag that is not set: calls of `wait` wait until `set`.
    *
    * @param options Its name.
    * @throws {TypeError} when the name is not a string.

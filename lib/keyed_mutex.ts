@@ -64,7 +64,7 @@ export class KeyedMutex<K = unknown> {
   }
 
   /**
-   * A mutex without entries.
+   * A mutex of which each key has one holder at a time; none is held.
    *
    * @param options Its name, and how many calls may wait for each key.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
@@ -101,7 +101,7 @@ export class KeyedMutex<K = unknown> {
   }
 
   /**
-   * Waits for `key` and resolves to the guard that holds it.
+   * Waits for `key` and resolves to the guard that holds it: `using _ = await users.acquire(id)`.
    *
    * **Fairness**: strictly first come, first served within each key.
    *

@@ -57,7 +57,7 @@ export class KeyedRateLimiter<K = unknown> {
   }
 
   /**
-   * A rate limiter that has not started anything yet.
+   * At most `limit` starts for each key in any window of `interval` milliseconds.
    *
    * @param limit Starts of a key in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.

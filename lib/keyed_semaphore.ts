@@ -73,7 +73,7 @@ export class KeyedSemaphore<K = unknown> {
   }
 
   /**
-   * A semaphore without entries.
+   * A semaphore of `permits` permits for each key; none is held.
    *
    * @param permits The number of permits of each key, 1 or more.
    * @param options Its name, and how many calls may wait for each key.

@@ -46,7 +46,7 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * An unlocked lock.
+   * An unlocked lock: it has one holder at a time, the other callers wait in a queue.
    *
    * @param options Its name, and how many calls may wait.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
@@ -77,7 +77,7 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * Waits for the lock and resolves to the guard that holds it.
+   * Waits for the lock and resolves to the guard that holds it: `using _ = await lock.acquire()`.
    *
    * **Fairness**: strictly first come, first served. The releaser hands off directly to the first waiter; a newcomer
    * never overtakes.

@@ -76,7 +76,7 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * A queue without items.
+   * An empty queue, from producers to consumers, of at most `capacity` items.
    *
    * @param capacity The most items in it. Default: Infinity.
    * @param options Its name.

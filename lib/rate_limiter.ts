@@ -111,7 +111,7 @@ export class RateLimiter {
   }
 
   /**
-   * A rate limiter that has not started anything yet.
+   * At most `limit` starts in any window of `interval` milliseconds.
    *
    * @param limit Starts in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.

@@ -93,7 +93,7 @@ export class RwLock {
   }
 
   /**
-   * A lock without holders.
+   * A lock for many readers or one writer, without holders.
    *
    * @param options Its name, and how many calls may wait, those of both sides together.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.

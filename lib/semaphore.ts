@@ -49,7 +49,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * A semaphore with free permits only.
+   * A semaphore of `value` permits, all of them free.
    *
    * @param value The initial number of permits, 0 or more.
    * @param options Its name, and how many calls may wait.
@@ -87,7 +87,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * Waits for permits and resolves to the guard that gives them back.
+   * Waits for permits and resolves to the guard that gives them back: `using _ = await semaphore.acquire()`.
    *
    * **Fairness**: strictly first come, first served. Large requests are never overtaken by small ones, even if those
    * would fit.
@@ -194,7 +194,7 @@ export class BoundedSemaphore extends Semaphore {
   }
 
   /**
-   * A semaphore with free permits only.
+   * A semaphore of `value` permits, all of them free; releasing more than were taken throws.
    *
    * @param value The number of permits, 1 or more, and its limit at first.
    * @param options Its name, and how many calls may wait.

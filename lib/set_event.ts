@@ -46,7 +46,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   }
 
   /**
-   * A set with these members; open if there are none.
+   * A set with these members, whose waiters wait until it is empty.
    *
    * @param members The first members. Default: none.
    * @param options Its name.

@@ -54,7 +54,7 @@ export class SingleFlight<K = unknown> {
   }
 
   /**
-   * No flights.
+   * Shares one run among calls with the same key; none is running.
    *
    * @param options Its name.
    * @throws {TypeError} when the name is not a string.

@@ -93,7 +93,7 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * A group without tasks.
+   * A group without tasks. The first failure of one stops the others.
    *
    * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
    * @throws {TypeError} for options of a wrong type.

@@ -34,7 +34,7 @@ export class TimeoutLock extends Lock {
   }
 
   /**
-   * An unlocked lock.
+   * An unlocked lock whose `acquire` times out after `timeout` milliseconds.
    *
    * @param timeout Milliseconds after which `acquire` and `run` time out. `Infinity`: never.
    * @param options Its name, and how many calls may wait.

@@ -46,7 +46,7 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Makes a handle; nothing is sent to Redis yet.
+   * Makes a handle of the mutex of that name; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix`
@@ -89,7 +89,7 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Calls `fn` while holding the key, and releases it however it ends.
+   * Calls `fn` while holding `key`, and releases it when `fn` has ended, either way.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *

@@ -51,7 +51,7 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Makes a handle; nothing is sent to Redis yet.
+   * Makes a handle of the lock of that name; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one. The same name means the same lock, wherever the `prefix` is the same.
@@ -106,8 +106,8 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Calls `fn` while holding, and releases the lock however it ends. A lease lost on the way aborts `lease.signal`;
-   * it is up to `fn` to stop then.
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way. If the lease is lost
+   * meanwhile, `lease.signal` aborts, and `fn` has to stop.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *

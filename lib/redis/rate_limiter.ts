@@ -71,7 +71,7 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Makes a handle; nothing is sent to Redis yet.
+   * Makes a handle of the rate limiter of that name; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one. The same name means the same limit, wherever the `prefix` is the same.

@@ -51,7 +51,7 @@ export class RedisRwLock {
   }
 
   /**
-   * Makes a handle; nothing is sent to Redis yet.
+   * Makes a handle of the lock of that name; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one.

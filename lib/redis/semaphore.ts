@@ -59,7 +59,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Makes a handle; nothing is sent to Redis yet.
+   * Makes a handle of the semaphore of that name; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one.
@@ -133,7 +133,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Calls `fn` while holding, and releases the permits however it ends.
+   * Calls `fn` while holding permits, and gives them back when `fn` has ended, either way.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *

@@ -98,7 +98,7 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Starts to listen for the OS signals.
+   * Starts to listen for the OS signals; the first one starts the shutdown.
    *
    * @param options All times are in milliseconds.
    * @throws {TypeError} for options of a wrong type.

@@ -38,7 +38,7 @@ export class WebLock implements Acquirable<WebGuard> {
   }
 
   /**
-   * Makes a handle; nothing is requested yet. The same name means the same lock in the whole origin, also for
+   * Makes a handle of the lock of that name; nothing is requested yet. The same name means the same lock in the whole origin, also for
    * {@linkcode WebRwLock} and code that calls `navigator.locks` itself.
    *
    * @param name Any text but the empty one, without a hyphen at its beginning.
@@ -85,8 +85,8 @@ export class WebLock implements Acquirable<WebGuard> {
   }
 
   /**
-   * Calls `fn` while holding, and releases the lock however it ends. A lock that is stolen meanwhile aborts
-   * `guard.signal`; the call settles as `fn` does.
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way. If the lock is stolen
+   * meanwhile, `guard.signal` aborts; the call settles as `fn` does.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *

@@ -41,7 +41,7 @@ export class WebRwLock {
   }
 
   /**
-   * Makes a handle; nothing is requested yet.
+   * Makes a handle of the lock of that name; nothing is requested yet.
    *
    * @param name Any text but the empty one, without a hyphen at its beginning.
    * @param options The lock manager in place of `navigator.locks`.
