@@ -18,7 +18,7 @@ local last = sub(v, 55, 75)
 if sub(v, 34, 54) ~= me then return { last == me and 1 or 0, now, 0 } end
 local held = tonumber(sub(v, 17, 32)) > now
 local text = sub(v, 1, 16) .. '${ZERO}' .. sub(v, 33, 33) .. '${NONE}' .. (held and me or last) .. '${ZERO}'
-call('SET', KEYS[1], text, 'PX', math.max(call('PTTL', KEYS[1]), ARGV[2]))
+call('SET', KEYS[1], text, 'PX', math.max(call('PTTL', KEYS[1]), ARGV[2] + 0))
 return { held and 1 or 0, now, sub(v, 33, 33) == '+' and 2 or 0 }
 `);
 

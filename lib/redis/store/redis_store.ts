@@ -155,8 +155,10 @@ export class RedisStore extends ScriptRunner implements Store {
     try {
       return await this.#release(spec, id, limit, "");
     } catch (error) {
-      if (again || !(error instanceof SlotMovingError)) throw error;
-      return await this.#releaseOwn(spec, id, limit);
+      if (!(error instanceof SlotMovingError)) throw error;
+      const was = await this.#releaseOwn(spec, id, limit);
+      if (was === "unknown") throw error; // it may be in the queue
+      return was;
     }
   }
 

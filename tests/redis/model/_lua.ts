@@ -19,12 +19,13 @@ const { lua, lauxlib, lualib, to_luastring: encode, to_jsstring: decode } = crea
 const state: unknown = lauxlib.luaL_newstate!();
 lualib.luaL_openlibs!(state);
 let redis: MemoryRedis;
+let named: readonly string[];
 
 // In Redis, which has Lua 5.1, whole numbers have no fraction as text.
 run("unpack = table.unpack", 0);
 lua.lua_newtable!(state);
-for (const name of ["call", "pcall"]) {
-  lua.lua_pushcfunction!(state, callRedis);
+for (const [name, fn] of Object.entries({ call: callRedis, pcall: pcallRedis })) {
+  lua.lua_pushcfunction!(state, fn);
   lua.lua_setfield!(state, -2, encode(name));
 }
 lua.lua_setglobal!(state, encode("redis"));
@@ -39,6 +40,7 @@ export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[
 /** Runs a script and returns its reply. */
 export function reply(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): unknown {
   redis = on;
+  named = keys;
   setGlobal("KEYS", keys);
   setGlobal("ARGV", args);
   let reference = compiled.get(script);
@@ -48,7 +50,11 @@ export function reply(on: MemoryRedis, script: Script, keys: readonly string[], 
     compiled.set(script, reference);
   }
   lua.lua_rawgeti!(state, lua.LUA_REGISTRYINDEX, reference);
-  if (lua.lua_pcall!(state, 0, 1, 0) !== 0) throw new Error(lastError());
+  if (lua.lua_pcall!(state, 0, 1, 0) !== 0) {
+    const error = new Error(lastError());
+    lua.lua_settop!(state, 0);
+    throw error;
+  }
   const answer = read(-1);
   lua.lua_settop!(state, 0);
   return answer;
@@ -63,15 +69,41 @@ function lastError(): string {
   return decode(lua.lua_tolstring!(state, -1));
 }
 
+/** Commands without a key. */
+export const KEYLESS: ReadonlySet<string> = new Set(["TIME", "PUBLISH", "PUBSUB"]);
+
 function callRedis(): number {
+  try {
+    push(call());
+  } catch (error) {
+    lauxlib.luaL_where!(state, 1);
+    const line = /:(\d+): $/.exec(lastError())?.[1];
+    lua.lua_pushstring!(state, encode(`${(error as Error).message} script: f_1, on @user_script:${line}.`));
+    return lua.lua_error!(state);
+  }
+  return 1;
+}
+
+function pcallRedis(): number {
+  try {
+    push(call());
+  } catch (error) {
+    push({ err: (error as Error).message });
+  }
+  return 1;
+}
+
+/** Runs the command on the stack. In a cluster, a script may use the keys that it names, and no others. */
+function call(): unknown {
   const count = lua.lua_gettop!(state);
   const parts = Array.from({ length: count }, (_, i) => {
     const index = i + 1;
     const isNumber = lua.lua_type!(state, index) === 3;
     return isNumber ? String(lua.lua_tonumber!(state, index)) : decode(lua.lua_tolstring!(state, index));
   });
-  push(redis.call(parts[0]!, ...parts.slice(1)));
-  return 1;
+  const [name = "", ...rest] = parts;
+  if (!KEYLESS.has(name) && !named.includes(rest[0]!)) throw new Error(`${name} uses ${rest[0]}, which is not named`);
+  return redis.call(name, ...rest);
 }
 
 function setGlobal(name: string, list: readonly string[]): void {

@@ -50,7 +50,7 @@ interface Subscriber {
 
 export class Network {
   readonly random: Random;
-  readonly redis = new MemoryRedis();
+  redis: MemoryRedis = new MemoryRedis();
   readonly #scripts = new Map<string, Script>();
   readonly #subscribers = new Map<string, Subscriber>();
   readonly #epoch = 1_700_000_000_000_000;
@@ -59,6 +59,10 @@ export class Network {
 
   constructor(random: Random) {
     this.random = random;
+  }
+
+  get cluster(): boolean {
+    return false;
   }
 
   subscribe(channel: string, subscriber: Subscriber): void {
@@ -83,13 +87,18 @@ export class Network {
     const known = this.#scripts.get(sha);
     if (known === undefined) throw new Error("NOSCRIPT No matching script.");
     this.redis.now = this.#epoch + Math.floor(performance.now() * 1000);
-    const answer = reply(this.redis, known, keys, args);
+    const answer = this.reply(known, keys, args);
     for (const { channel, message } of this.redis.published.splice(0)) {
       const subscriber = this.#subscribers.get(channel);
       if (subscriber === undefined || subscriber.client.dead || this.isTroubled()) continue;
       setTimeout(() => !subscriber.client.dead && subscriber.onMessage(message), this.random.below(20));
     }
     return answer;
+  }
+
+  /** Runs a script on the server that has its keys. */
+  protected reply(script: Script, keys: string[], args: string[]): unknown {
+    return reply(this.redis, script, keys, args);
   }
 
   isTroubled(): boolean {
@@ -104,6 +113,10 @@ export class NetworkClient implements Backend {
 
   constructor(network: Network) {
     this.#network = network;
+  }
+
+  get cluster(): boolean {
+    return this.#network.cluster;
   }
 
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {

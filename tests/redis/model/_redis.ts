@@ -51,6 +51,16 @@ export class MemoryRedis {
     this.#entries.clear();
   }
 
+  get keys(): string[] {
+    return [...this.#entries.keys()].filter((key) => this.#get(key) !== undefined);
+  }
+
+  /** Hands a key over to another node. */
+  move(key: string, target: MemoryRedis): void {
+    target.#entries.set(key, this.#entries.get(key)!);
+    this.#entries.delete(key);
+  }
+
   receives(channel: string): boolean {
     return this.subscribers.has(channel) || this.onReplica.has(channel);
   }

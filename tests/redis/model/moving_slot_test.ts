@@ -1,0 +1,211 @@
+/** A name whose slot of a cluster is open, and one whose keys move one by one, in every order. */
+import assert from "node:assert/strict";
+import {
+  type Acquirable,
+  type Backend,
+  type Lease,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../../lib/redis/mod.ts";
+import { NONE } from "../../../lib/redis/scripts/mutex.ts";
+import { acquireMutex, releaseMutex } from "../../../lib/redis/scripts/state_machine.ts";
+import { releaseOwnMutex, releaseOwnWeighted } from "../../../lib/redis/scripts/release_own.ts";
+import { TimeoutError } from "../../../mod.ts";
+import { test } from "../../_test.ts";
+import { type FakeTime, flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
+import { nothing } from "../_scripted.ts";
+import { LosingClient, MovingSlot, PatientClient } from "./_moving_slot.ts";
+import { NetworkClient, withoutChance } from "./_network.ts";
+
+const ttl = 3000;
+const MOVING = /the slot of this name is being moved/;
+
+const bodies: Readonly<Record<string, (backend: Backend) => Acquirable<Lease>>> = {
+  lock: (backend) => new RedisLock(backend, "a", { ttl }),
+  "keyed mutex": (backend) => new RedisKeyedMutex(backend, { ttl }).at("a"),
+  semaphore: (backend) => new RedisSemaphore(backend, "a", 1, { ttl }),
+  writer: (backend) => new RedisRwLock(backend, "a", { ttl }).writer,
+};
+
+const clients: Readonly<Record<string, typeof NetworkClient>> = {
+  "a client": NetworkClient,
+  "a client that tries again itself": PatientClient,
+};
+
+interface Setup {
+  readonly slot: MovingSlot;
+  pass(ms: number): Promise<void>;
+  /** The value of a promise that settles within some time. */
+  value<T>(promise: Promise<T>, ms?: number): Promise<T>;
+}
+
+function inSlot(fn: (setup: Setup) => Promise<void>): Promise<void> {
+  return seeded((random) =>
+    withoutChance(random, () =>
+      withFakeTime(async (time: FakeTime) => {
+        const pass = async (ms: number) => {
+          await flushMicrotasks();
+          await time.pass(ms, 20);
+        };
+        const value = async <T>(promise: Promise<T>, ms = 1000) => {
+          const watched = watch(promise);
+          for (let passed = 0; passed < ms && watched.state === "pending"; passed += 20) await pass(20);
+          assert.notEqual(watched.state, "pending");
+          return await promise;
+        };
+        await fn({ slot: new MovingSlot(random), pass, value });
+        await time.pass(10 * ttl, 100);
+      }))
+  );
+}
+
+for (const [name, make] of Object.entries(bodies)) {
+  for (const waits of [false, true]) {
+    for (const [client, Client] of Object.entries(clients)) {
+      const what = `${name}${waits ? " with a waiter" : ""}, ${client}`;
+      test(`open slot: ${what}: a lease is renewed, extended, verified and released`, () =>
+        inSlot(async ({ slot, pass, value }) => {
+          const [here, there] = [new Client(slot), new Client(slot)];
+          const lease = await value(make(here).acquire());
+          const waiting = waits ? make(there).acquire({ timeout: 100 * ttl }) : undefined;
+          await pass(100);
+          slot.open();
+          await pass(3 * ttl);
+          assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
+          await value(lease.extend(2 * ttl), 2 * ttl);
+          assert.equal(await value(lease.verify()), true);
+          if (!waits) { // else all of its keys exist
+            await assert.rejects(
+              value(make(there).acquire({ timeout: ttl }), ttl + 10),
+              (error) =>
+                error instanceof TimeoutError && (Client === PatientClient || MOVING.test(String(error.cause))),
+            );
+          }
+          assert.equal(await value(lease.release(), ttl / 2), true);
+          await pass(3 * ttl);
+          slot.close();
+          const next = await value(waiting ?? make(there).acquire(), 2 * ttl);
+          assert.ok(next.fencingToken > lease.fencingToken);
+          assert.equal(await value(next.release()), true);
+        }));
+    }
+  }
+}
+
+function* orders<T>(items: readonly T[]): Iterable<T[]> {
+  if (items.length === 0) yield [];
+  for (const [i, item] of items.entries()) {
+    for (const rest of orders(items.toSpliced(i, 1))) yield [item, ...rest];
+  }
+}
+
+for (const name of ["lock", "semaphore"]) {
+  const make = bodies[name]!;
+  const ends = ["", ":queue", ":waiters", ...name === "semaphore" ? [":leases"] : []];
+  test(`moving slot: ${name}: a release at any moment resolves to true, and the waiter is next`, async () => {
+    for (const order of orders(ends)) {
+      for (let before = 0; before <= order.length; before++) {
+        await inSlot(async ({ slot, pass, value }) => {
+          const Client = slot.random.pick(Object.values(clients));
+          const lease = await value(make(new Client(slot)).acquire());
+          const waiting = make(new Client(slot)).acquire({ timeout: 100 * ttl });
+          await pass(100);
+          const keys = order.map((end) => slot.left.find((key) => key.endsWith(`}${end}`))!);
+          slot.open();
+          const move = (key: string) => slot.left.includes(key) && slot.move(key);
+          keys.slice(0, before).forEach(move);
+          await pass(ttl / 2);
+          assert.equal(lease.held, true);
+          const released = lease.release();
+          for (const key of keys.slice(before)) {
+            await pass(100);
+            move(key);
+          }
+          await pass(100);
+          slot.close();
+          assert.equal(await value(released, ttl), true, `${before} of ${order}`);
+          const next = await value(waiting, 2 * ttl);
+          assert.ok(next.fencingToken > lease.fencingToken);
+          assert.equal(await value(next.release()), true);
+        });
+      }
+    }
+  });
+}
+
+test("open slot: a release whose answer is lost resolves to true: lock", () =>
+  inSlot(async ({ slot, value }) => {
+    const client = new LosingClient(slot, releaseOwnMutex, "answer");
+    const lease = await value(new RedisLock(client, "a", { ttl }).acquire());
+    slot.open();
+    assert.equal(await value(lease.release(), ttl), true);
+    assert.equal(client.lost, true);
+  }));
+
+test("open slot: a release whose answer is lost resolves to true: semaphore with another holder", () =>
+  inSlot(async ({ slot, value }) => {
+    const client = new LosingClient(slot, releaseOwnWeighted, "answer");
+    const lease = await value(new RedisSemaphore(client, "a", 2, { ttl }).acquire());
+    const other = await value(new RedisSemaphore(new NetworkClient(slot), "a", 2, { ttl }).acquire());
+    slot.open();
+    assert.equal(await value(lease.release(), ttl), true);
+    assert.equal(client.lost, true);
+    assert.equal(await value(other.release(), ttl), true);
+  }));
+
+test("open slot: a waiter that was cancelled leaves nothing that is granted later", () =>
+  inSlot(async ({ slot, pass, value }) => {
+    const make = () => new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 });
+    const lease = await value(make().acquire());
+    const controller = new AbortController();
+    const before = watch(make().acquire({ signal: controller.signal }));
+    await pass(100);
+    const waiting = make().acquire({ timeout: 60_000 });
+    await pass(100);
+    slot.open();
+    slot.move(slot.left.find((key) => key.endsWith(":queue"))!);
+    controller.abort();
+    await pass(ttl);
+    assert.equal(before.state, "rejected");
+    slot.close();
+    await pass(ttl);
+    assert.equal(await value(lease.release()), true);
+    await value((await value(waiting, 100)).release());
+  }));
+
+for (const [name, Client] of Object.entries(clients)) {
+  test(`open slot: a hold whose call has ended is given back: ${name}`, () =>
+    inSlot(async ({ slot, pass, value }) => {
+      class Forgetful extends Client {
+        override async evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
+          const answer = await super.evalsha(sha, keys, args);
+          const isGrant = sha === acquireMutex.sha && (answer as number[])[0] === 1;
+          return isGrant ? await nothing : answer;
+        }
+      }
+      await value(new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 }).run(() => {}));
+      const call = watch(new RedisLock(new Forgetful(slot), "a", { ttl: 30_000 }).acquire({ timeout: 500 }));
+      const holder = () => String(slot.redis.call("GET", slot.left[0]!)).slice(33, 54);
+      await pass(400);
+      assert.notEqual(holder(), NONE);
+      slot.open();
+      await pass(5 * ttl);
+      assert.equal(call.state, "rejected");
+      assert.equal(holder(), NONE);
+      slot.close();
+    }));
+}
+
+test("cluster: a release that is sent again grants the next waiter at once", () =>
+  inSlot(async ({ slot, pass, value }) => {
+    const long = { ttl: 30_000 };
+    const client = new LosingClient(slot, releaseMutex, "command");
+    const lease = await value(new RedisLock(client, "a", long).acquire());
+    const waiting = new RedisLock(new NetworkClient(slot), "a", long).acquire({ timeout: 60_000 });
+    await pass(1000);
+    assert.equal(await value(lease.release(), 6000), true);
+    assert.equal(client.lost, true);
+    await value((await value(waiting, 100)).release());
+  }));

@@ -1,0 +1,148 @@
+/** A cluster whose nodes' clocks differ: the time of one is never used for a name on another. */
+import assert from "node:assert/strict";
+import { type Lease, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../../lib/redis/mod.ts";
+import type { Script } from "../../../lib/redis/scripts/script.ts";
+import { slotOf } from "../../../lib/redis/store/hash_slot.ts";
+import { test } from "../../_test.ts";
+import { flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
+import { reply } from "./_lua.ts";
+import { Network, NetworkClient, withoutChance } from "./_network.ts";
+import { MemoryRedis } from "./_redis.ts";
+
+const ttl = 3000;
+
+class Node extends MemoryRedis {
+  /** Seconds by which its clock is ahead. */
+  ahead: number;
+  /** Commands that came too late by its clock. */
+  late = 0;
+
+  constructor(ahead: number) {
+    super();
+    this.ahead = ahead;
+  }
+}
+
+class Nodes extends Network {
+  readonly all: Node[] = [];
+  /** Commands about keys of several slots. */
+  mixed = 0;
+
+  override get cluster(): boolean {
+    return true;
+  }
+
+  protected override reply(script: Script, keys: string[], args: string[]): unknown {
+    const slots = new Set(keys.map(slotOf));
+    if (slots.size > 1) {
+      this.mixed++;
+      throw new Error("CROSSSLOT Keys in request don't hash to the same slot");
+    }
+    const [slot] = slots;
+    const node = slot === undefined ? this.random.pick(this.all) : this.nodeOf(slot);
+    node.now = this.redis.now + node.ahead * 1e6;
+    const answer = reply(node, script, keys, args);
+    this.redis.published.push(...node.published.splice(0));
+    if (Array.isArray(answer) && answer[0] === -2) node.late++;
+    return answer;
+  }
+
+  nodeOf(slot: number): Node {
+    return this.all[slot % this.all.length]!;
+  }
+
+  get late(): number {
+    return this.all.reduce((sum, { late }) => sum + late, 0);
+  }
+}
+
+interface Setup {
+  readonly nodes: Nodes;
+  /** A name on each node. */
+  readonly names: string[];
+  pass(ms: number): Promise<void>;
+  values<T>(promises: Promise<T>[], ms?: number): Promise<T[]>;
+}
+
+function inNodes(clocks: number[], fn: (setup: Setup) => Promise<void>): Promise<void> {
+  return seeded((random) =>
+    withoutChance(random, () =>
+      withFakeTime(async (time) => {
+        const nodes = new Nodes(random);
+        nodes.all.push(...clocks.map((ahead) => new Node(ahead)));
+        const names = nodes.all.map((node) => {
+          for (let i = 0;; i++) if (nodes.nodeOf(slotOf(`{${i}}`)) === node) return `${i}`;
+        });
+        const pass = async (ms: number) => {
+          await flushMicrotasks();
+          await time.pass(ms);
+        };
+        const values = async <T>(promises: Promise<T>[], ms = 1000) => {
+          const watched = promises.map(watch);
+          const isPending = () => watched.some(({ state }) => state === "pending");
+          for (let passed = 0; passed < ms && isPending(); passed += 10) await pass(10);
+          assert.equal(isPending(), false);
+          return await Promise.all(promises);
+        };
+        await fn({ nodes, names, pass, values });
+        await time.pass(10 * ttl, 100);
+      }))
+  );
+}
+
+for (const seconds of [0, 1, 30, 600]) {
+  test(`cluster: nodes whose clocks are ${seconds} s ahead and behind keep all leases, and refuse no command twice`, () =>
+    inNodes([0, seconds, -seconds], async ({ nodes, names, pass, values }) => {
+      const [here, there] = [new NetworkClient(nodes), new NetworkClient(nodes)];
+      const of = (client: NetworkClient) =>
+        names.flatMap((name) => [new RedisLock(client, name, { ttl }), new RedisSemaphore(client, name, 1, { ttl })]);
+      const leases: Lease[] = await values(of(here).map((one) => one.acquire()));
+      const waiting = of(there).map((one) => one.acquire({ timeout: 100 * ttl }));
+      await pass(3 * ttl);
+      assert.ok(leases.every(({ held }) => held), "lost");
+      await values(leases.map((lease) => lease.extend(2 * ttl)));
+      assert.ok((await values(leases.map((lease) => lease.verify()))).every((is) => is));
+      assert.ok((await values(leases.map((lease) => lease.release()))).every((was) => was));
+      const next = await values(waiting, 2 * ttl);
+      next.forEach((lease, i) => assert.ok(lease.fencingToken > leases[i]!.fencingToken));
+      await values(next.map((lease) => lease.release()));
+      const limiters = names.map((name) => new RedisRateLimiter(here, name, 1, 300));
+      const start = performance.now();
+      await values([...limiters, ...limiters, ...limiters].map((limiter) => limiter.acquire()), 2000);
+      assert.ok(performance.now() - start >= 600);
+      // Each client has to learn the time of each node once, with one command for each body of a name.
+      assert.ok(nodes.late <= 2 * 2 * names.length, `${nodes.late} commands came too late`);
+      assert.equal(nodes.mixed, 0);
+    }));
+}
+
+test("cluster: a stale command is refused, although the first node to answer is ahead of the name's", () =>
+  inNodes([0, 600], async ({ nodes, names, pass, values }) => {
+    const first = new RedisLock(new NetworkClient(nodes), names[1]!, { ttl }); // which makes the scripts known
+    await values([first.run(() => {})]);
+    const { late } = nodes;
+    nodes.random.pick = ([, ahead]) => ahead!;
+    const client = new NetworkClient(nodes);
+    const send = client.evalsha.bind(client);
+    client.evalsha = async (sha, keys, args) => {
+      if (keys.length > 0) await new Promise((resolve) => setTimeout(resolve, 2 * ttl));
+      return await send(sha, keys, args);
+    };
+    const call = watch(new RedisLock(client, names[0]!, { ttl }).acquire({ timeout: 500 }));
+    await pass(3 * ttl);
+    assert.equal(call.state, "rejected");
+    assert.equal(nodes.late, late + 1);
+  }));
+
+test("cluster: a renewal that is refused as late is sent again at once, with the time of the answer", () =>
+  inNodes([0], async ({ nodes, names, pass, values }) => {
+    const [lease] = await values([new RedisLock(new NetworkClient(nodes), names[0]!, { ttl }).acquire()]);
+    nodes.all[0]!.ahead = ttl / 2000; // of the command's time, nothing is left
+    const [{ expiresAt }, { late }] = [lease!, nodes];
+    const isRenewed = () => lease!.expiresAt > expiresAt;
+    while (nodes.late === late) await pass(10);
+    assert.equal(isRenewed(), false);
+    await pass(40); // two round trips
+    assert.equal(isRenewed(), true);
+    await values([lease!.release()]);
+  }));
