@@ -98,11 +98,8 @@ const passing = new Set([
   "LOADING",
   "BUSY",
   "READONLY",
-  "TRYAGAIN",
   "CLUSTERDOWN",
   "MASTERDOWN",
-  "MOVED",
-  "ASK",
   "UNBLOCKED",
   "NOREPLICAS",
 ]);

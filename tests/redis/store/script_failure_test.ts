@@ -38,6 +38,20 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
   [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:2:\{a\}"/],
   ["WRONGTYPE Operation against a key holding the wrong kind of value", DataError, /something else uses/],
   ["TRYAGAIN Multiple keys request during rehashing of slot", SlotMovingError, /is being moved/],
+  ["-ASK 15495 127.0.0.1:7002", SlotMovingError, /is being moved/],
+  ["MOVED 15495 127.0.0.1:7002", SlotMovingError, /is being moved/],
+  [ // ioredis
+    "Too many Cluster redirections. Last error: ReplyError: TRYAGAIN Multiple keys request during rehashing of slot",
+    SlotMovingError,
+    /is being moved/,
+  ],
+  [ // Redis 6.2
+    "ERR Error running script (call to f_1): @user_script:2: @user_script: 2: Lua script attempted to access a non local " +
+    "key in a cluster node",
+    SlotMovingError,
+    /is being moved/,
+  ],
+  [`ERR Script attempted to access a non local key in a cluster node ${at}`, SlotMovingError, /is being moved/],
 ];
 
 for (const [reply, type, words] of replies) {
