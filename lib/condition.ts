@@ -21,7 +21,7 @@ import {
 import { ConditionWaiter, releasedMeanwhile } from "./internal/condition_waiter.ts";
 import type { Mutex } from "./internal/mutex.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { cancelQueues, WaitQueue, wakeOne } from "./internal/wait_queue.ts";
+import { cancelQueues, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { describe, reportGiveUp, setResolve, type WaitedFor } from "./internal/waiter.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
 import { type Hold, runHolding } from "./internal/hold.ts";
@@ -219,7 +219,7 @@ export class Condition implements Acquirable<Guard> {
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
     this.#hold(named("notify condition", this.name));
-    while (n-- > 0 && wakeOne(this.#queue, undefined) !== undefined);
+    wakeFirst(this.#queue, n, undefined);
   }
 
   /**
@@ -228,8 +228,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held.
    */
   notifyAll(): void {
-    this.#hold(named("notify condition", this.name));
-    while (wakeOne(this.#queue, undefined) !== undefined);
+    this.notify(this.#queue.size);
   }
 
   /**

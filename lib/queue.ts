@@ -6,7 +6,7 @@
 import { checkCount, readName, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
+import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
 import {
   describe,
   giveUp,
@@ -61,17 +61,15 @@ export class Queue<T> implements AsyncIterable<T> {
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
   readonly #getters = new WaitQueue<unknown>();
-  readonly #putters = new WaitQueue<void, Putter>();
+  readonly #putters = new WaitQueue<unknown, Putter>();
   readonly #getting: WaitedFor;
   /** For waits of iterations, which get results of an iterator. */
   readonly #iterating: WaitedFor;
   readonly #putting: WaitedFor;
   #closed = false;
-  /** Holds the reason of `cancel`. */
-  #cancelled: { readonly reason: unknown } | undefined;
 
   static {
-    isCancelled = (queue) => queue.#cancelled !== undefined;
+    isCancelled = (queue) => queue.#getters.closed;
     show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
   }
 
@@ -140,7 +138,8 @@ export class Queue<T> implements AsyncIterable<T> {
   put(item: T, options?: WaitOptions): Promise<void> {
     try { // quicker than a function for `promised`
       const limits = options === undefined ? undefined : this.#admit(this.#putting, options);
-      return this.#offer(item) ? DONE : this.#putters.wait(new Putter(this.#putting, item), limits);
+      if (this.#offer(item)) return DONE;
+      return this.#putters.wait(new Putter(this.#putting, item), limits) as Promise<void>;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -213,12 +212,9 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param reason The reason. Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    if (this.#cancelled !== undefined) return;
-    const cancelled = this.#cancelled = { reason: AbortSignal.abort(reason).reason as unknown };
     this.#closed = true;
     this.#items.clear();
-    this.#putters.drainWith((putter) => reject(putter, cancelled.reason));
-    this.#getters.drainWith((getter) => reject(getter, cancelled.reason));
+    cancelQueues([this.#putters, this.#getters], reason);
   }
 
   /**
@@ -233,7 +229,8 @@ export class Queue<T> implements AsyncIterable<T> {
         return this;
       },
       next: (): Promise<IteratorResult<T, undefined>> => {
-        if (this.#cancelled !== undefined && !isLeft) return Promise.reject(this.#cancelled.reason);
+        const { end } = this.#getters;
+        if (end !== undefined && !isLeft) return Promise.reject(end.reason);
         if (isLeft || this.#isOver) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
         for (const getter of waits) if (!isWaiting(getter)) waits.delete(getter);
@@ -329,7 +326,7 @@ export function assertSoundQueue(queue: Queue<unknown>): void {
 }
 
 /** A call that waits for room for its item. */
-class Putter extends Waiter<void> {
+class Putter extends Waiter<unknown> {
   readonly item: unknown;
 
   constructor(waitsFor: WaitedFor, item: unknown) {

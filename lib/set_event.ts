@@ -7,7 +7,7 @@ import { admit, isThenable, must, promised, readName } from "./internal/check.ts
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { WaitQueue, wakeAll } from "./internal/wait_queue.ts";
+import { WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { describe, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -93,7 +93,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    */
   delete(member: T): boolean {
     if (!this.#members.delete(member)) return false;
-    if (this.#members.size === 0 && this.#queue.size > 0) wakeAll(this.#queue, undefined);
+    if (this.#members.size === 0 && this.#queue.size > 0) wakeFirst(this.#queue, Infinity, undefined);
     return true;
   }
 

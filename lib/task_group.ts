@@ -22,7 +22,7 @@ import { Permits } from "./internal/permits.ts";
 import { allowManyListeners } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
-import { WaitQueue, wakeAll } from "./internal/wait_queue.ts";
+import { WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { describe, reject, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
@@ -251,7 +251,7 @@ export class TaskGroup implements AsyncDisposable {
       this.#ended = true;
       this.#link?.end();
     }
-    wakeAll(this.#joiners, undefined);
+    wakeFirst(this.#joiners, Infinity, undefined);
   }
 }
 

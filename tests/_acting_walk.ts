@@ -3,48 +3,19 @@
  * which acts there are, and what has to hold after each of them and at the end.
  */
 import { observe } from "../lib/diagnostics/mod.ts";
+import { ForeignSignal } from "./_foreign_signal.ts";
 import { type FakeTime, flushMicrotasks, type Random, seeded, withFakeTime } from "./_tools.ts";
 
 /** How deep callbacks act inside of callbacks. */
 const DEEPEST = 3;
 
-/** A signal of another library: each of its members acts first, sometimes, and a few refuse the listener. */
-export class ActingSignal {
-  readonly #act: () => void;
-  readonly #refuses: boolean;
-  readonly #listeners = new Set<EventListenerObject>();
-  #aborted = false;
-
+/** A signal each member of which acts first, sometimes; a few refuse the listener. */
+export class ActingSignal extends ForeignSignal {
   constructor(act: () => void, refuses: boolean) {
-    this.#act = act;
-    this.#refuses = refuses;
-  }
-
-  get aborted(): boolean {
-    this.#act();
-    return this.#aborted;
-  }
-
-  get reason(): unknown {
-    this.#act();
-    return "aborted";
-  }
-
-  addEventListener(_: string, listener: EventListenerObject): void {
-    if (!this.#refuses) this.#listeners.add(listener);
-    this.#act();
-    if (this.#refuses) throw new Error("no more listeners");
-  }
-
-  removeEventListener(_: string, listener: EventListenerObject): void {
-    this.#listeners.delete(listener);
-    this.#act();
-  }
-
-  /** Sometimes the listeners hear of it later, or never. */
-  abort(notifies: boolean): void {
-    this.#aborted = true;
-    if (notifies) { for (const listener of [...this.#listeners]) listener.handleEvent(new globalThis.Event("abort")); }
+    super((member) => {
+      act();
+      if (refuses && member === "add") throw new Error("no more listeners");
+    });
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import type { Hold, HoldBorrower } from "./hold.ts";
 import { type Mutex, takeFree } from "./mutex.ts";
-import { type WaitQueue, wakeOne } from "./wait_queue.ts";
+import { type WaitQueue, wakeFirst } from "./wait_queue.ts";
 import { type Resolve, setTarget, type WaitedFor, Waiter } from "./waiter.ts";
 import { NotHeldError } from "../errors.ts";
 
@@ -74,7 +74,7 @@ export class ConditionWaiter extends Waiter<void> implements HoldBorrower {
 
   /** A notification for a wait that has ended belongs to the next one. */
   #passOn(): void {
-    wakeOne(this.#queue, undefined);
+    wakeFirst(this.#queue, 1, undefined);
   }
 
   /** Takes the hold back by way of the lock's queue. Nothing cancels this wait. */

@@ -256,12 +256,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     if (permits > 1) this.#large++;
   }
 
-  private discount(waiter: W): void {
+  discount(waiter: W): void {
     this.#size--;
     if (this.#large > 0 && permitsOf(waiter) > 1) this.#large--;
   }
 
-  private unlink(first: W): void {
+  unlink(first: W): void {
     this.#head = unlink(first);
     if (this.#head === undefined) this.#tail = undefined;
   }
@@ -280,16 +280,18 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   }
 }
 
-/** Grants to the first waiter, and returns it. A function, so that bundlers drop it where it is not used. */
-export function wakeOne<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, value: T): W | undefined {
-  const waiter = queue.take();
-  if (waiter !== undefined) grant(waiter, value);
-  return waiter;
-}
-
-/** Grants to all present waiters, in order. */
-export function wakeAll<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, value: T): void {
-  queue.drainWith((waiter) => grant(waiter, value));
+/**
+ * Grants to the first waiters, at most `count`, in order, once all of them have left. A function, so that bundlers drop it
+ * where it is not used.
+ */
+export function wakeFirst<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, count: number, value: T): void {
+  const woken: W[] = [];
+  for (let first: W | undefined; count-- > 0 && (first = queue.peek()) !== undefined; woken.push(first)) {
+    queue.unlink(first);
+    queue.discount(first);
+  }
+  woken.forEach(endRegistration); // leaving a foreign signal runs its code
+  for (const waiter of woken) grant(waiter, value);
 }
 
 /**

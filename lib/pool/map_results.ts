@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { WaitQueue, wakeOne } from "../internal/wait_queue.ts";
+import { WaitQueue, wakeFirst } from "../internal/wait_queue.ts";
 import { describe, grant, reject, Waiter } from "../internal/waiter.ts";
 
 /** The outcome of one read. */
@@ -62,7 +62,7 @@ export class Results<R> {
     node.value = value;
     node.isReady = true;
     if (!this.#isOrdered) this.#append(node);
-    while (this.#readers.size > 0 && this.#first?.isReady) wakeOne(this.#readers, this.#shift(this.#first));
+    while (this.#readers.size > 0 && this.#first?.isReady) wakeFirst(this.#readers, 1, this.#shift(this.#first));
   }
 
   /** The first result, if it is ready. */

@@ -16,49 +16,24 @@ import {
   type TaskOptions,
   type WaitOptions,
 } from "../../mod.ts";
+import { ForeignSignal, type SignalMember } from "../_foreign_signal.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, states, watch, withFakeTime } from "../_tools.ts";
+import { deferred, flushMicrotasks, states, watch, type Watched, withFakeTime } from "../_tools.ts";
 
-/** A signal of another library. Each member that it is asked for may act first. */
-export class ForeignSignal {
-  #aborted = false;
-  readonly listeners = new Set<EventListenerObject>();
-  acts: Partial<Record<"aborted" | "reason" | "add" | "remove", () => void>> = {};
+/** A signal of another library. Each member may act once, the next time that it is asked for. */
+class OnceActingSignal extends ForeignSignal {
+  acts: Partial<Record<SignalMember, () => void>> = {};
 
-  #act(at: "aborted" | "reason" | "add" | "remove"): void {
-    const act = this.acts[at];
-    delete this.acts[at]; // once
-    act?.();
-  }
-
-  get aborted(): boolean {
-    this.#act("aborted");
-    return this.#aborted;
-  }
-
-  get reason(): unknown {
-    this.#act("reason");
-    return "the reason";
-  }
-
-  addEventListener(_: string, listener: EventListenerObject): void {
-    this.listeners.add(listener);
-    this.#act("add");
-  }
-
-  removeEventListener(_: string, listener: EventListenerObject): void {
-    this.listeners.delete(listener);
-    this.#act("remove");
-  }
-
-  /** Aborts, with or without notifying. */
-  abort(notifies = true): void {
-    this.#aborted = true;
-    if (notifies) { for (const listener of [...this.listeners]) listener.handleEvent(new globalThis.Event("abort")); }
+  constructor() {
+    super((member) => {
+      const act = this.acts[member];
+      delete this.acts[member];
+      act?.();
+    });
   }
 }
 
-const foreign = (): ForeignSignal & AbortSignal => new ForeignSignal() as ForeignSignal & AbortSignal;
+const foreign = (): OnceActingSignal & AbortSignal => new OnceActingSignal() as OnceActingSignal & AbortSignal;
 
 async function observed(observer: Observer, fn: () => Promise<void>): Promise<void> {
   const listening = observe(observer);
@@ -319,6 +294,38 @@ test("timeouts of one moment: all have left before an observer hears of the firs
   assert.deepEqual(counts, [0, 0, 0]);
   assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
 });
+
+for (const [name, notify] of [["notify(2)", 2], ["notifyAll", undefined]] as const) {
+  for (const at of ["grant", "remove"] as const) {
+    test(`Condition.${name}: who is notified has left before the first one's ${at} runs code that cancels`, async () => {
+      const lock = new Lock();
+      const condition = new Condition(lock);
+      const signals = [foreign(), foreign(), foreign()];
+      const watched: Watched<void>[] = [];
+      for (const signal of signals) {
+        const guard = await lock.acquire();
+        watched.push(watch(condition.wait({ signal }).finally(() => guard.release())));
+      }
+      const counts: number[] = [];
+      const act = () => {
+        counts.push(condition.waiting);
+        signals[1]!.abort();
+        condition.cancel("over");
+      };
+      if (at === "remove") signals[0]!.acts.remove = act;
+      await observed(at === "grant" ? { grant: ({ kind }) => void (kind === "condition" && act()) } : {}, async () => {
+        const guard = await lock.acquire();
+        if (notify === undefined) condition.notifyAll();
+        else condition.notify(notify);
+        guard.release();
+        const third = notify === undefined ? "fulfilled" : "rejected";
+        assert.equal(await states(watched), `fulfilled fulfilled ${third}`);
+      });
+      assert.equal(counts[0], notify === undefined ? 0 : 1);
+      assert.equal(lock.locked, false);
+    });
+  }
+}
 
 /** Tries everything on a guard that another library might do with an object that it is given. */
 function tamper(guard: object): void {

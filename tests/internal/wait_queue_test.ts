@@ -1,7 +1,7 @@
 /** The queue by itself: order, and bounded room for cancelled waiters. */
 import assert from "node:assert/strict";
-import { WaitQueue, wakeAll, wakeOne } from "../../lib/internal/wait_queue.ts";
-import { describe, nextOf, setResolve, Waiter } from "../../lib/internal/waiter.ts";
+import { WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
+import { describe, isWaiting, nextOf, setResolve, Waiter } from "../../lib/internal/waiter.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
 
@@ -38,7 +38,12 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
         queue.drainWith((one) => out.push(one));
         assert.deepEqual(out.map((one) => one.id), model.map((one) => one.id));
         model = [];
-      } else assert.equal(wakeOne(queue, undefined), model.shift());
+      } else if (act === 6) {
+        const count = random.below(4);
+        const woken = model.splice(0, count);
+        wakeFirst(queue, count, undefined);
+        assert.ok(woken.every((one) => !isWaiting(one)));
+      } else assert.equal(queue.take(), model.shift());
       assert.equal(queue.size, model.length);
       assert.equal(queue.peek(), model[0]);
       if (step % 100 === 0) assert.deepEqual(queue.waiters(), model);
@@ -52,11 +57,11 @@ test("WaitQueue: wakes all present waiters, and a later one waits", async () => 
   const waits = ["a", "b"].map((name) =>
     queue.wait(new Waiter<string>(TESTING)).then((value) => order.push(name + value))
   );
-  wakeAll(queue, "!");
+  wakeFirst(queue, Infinity, "!");
   const late = queue.wait(new Waiter<string>(TESTING)).then((value) => order.push("c" + value));
   await Promise.all(waits);
   assert.equal(queue.size, 1);
-  wakeOne(queue, "?");
+  wakeFirst(queue, 1, "?");
   await late;
   assert.deepEqual(order, ["a!", "b!", "c?"]);
 });
@@ -65,15 +70,10 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
   const queue = new WaitQueue<void, Numbered>();
   for (let round = 0; round < 3; round++) {
     const waiters = Array.from({ length: 5000 }, (_, i) => join(queue, i));
-    if (round === 0) { while (wakeOne(queue, undefined)); }
-    else if (round === 1) wakeAll(queue, undefined);
+    if (round === 0) { while (queue.size > 0) wakeFirst(queue, 3, undefined); }
+    else if (round === 1) wakeFirst(queue, Infinity, undefined);
     else queue.drainWith((waiter) => setResolve(waiter, undefined));
-    assert.deepEqual([queue.size, queue.peek(), queue.take(), wakeOne(queue, undefined)], [
-      0,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    assert.deepEqual([queue.size, queue.peek(), queue.take()], [0, undefined, undefined]);
     assert.ok(waiters.every((one) => nextOf(one) === undefined), "no waiter keeps another one alive");
   }
 });
