@@ -3,11 +3,16 @@
  * Nothing here is asynchronous: an outcome is decided in the step that causes it.
  */
 
+import type { SignalMember } from "../_foreign_signal.ts";
+
 /** The outcome that one call should have. */
 export type Outcome = "waits" | "granted" | "cancelled";
 
-/** What observers hear of a call. */
-export type Report = "wait" | "grant" | "giveUp" | "release";
+/**
+ * A moment of a call in which code of the user runs: a report to observers, or a question to the call's own signal:
+ * for `aborted` first with the other arguments ("checked"), and again behind the look whether the thing is closed.
+ */
+export type Moment = "wait" | "grant" | "giveUp" | "release" | "checked" | SignalMember;
 
 /** One call that may have to wait. */
 export interface Call {
@@ -34,24 +39,37 @@ export class ModelQueue {
   waiting: Call[] = [];
   holders: Call[] = [];
   /** Whether calls are refused. */
-  closed = false;
-  /** Called where the real thing reports: it may use the queue. */
-  report: (report: Report, task: string) => void = () => {};
+  closed: boolean | "once nothing is free" = false;
+  /** So many leave together when the last of them comes. */
+  readonly parties: number;
+  /** The calls that listen to their signals. */
+  readonly #listening = new Set<Call>();
+  /** Called where the real thing runs code of the user: it may use the queue. */
+  report: (moment: Moment, task: string) => void = () => {};
 
-  constructor(free: number) {
+  constructor(free: number, parties = Infinity) {
     this.free = free;
+    this.parties = parties;
+  }
+
+  get refuses(): boolean {
+    return this.closed === true || this.closed !== false && this.free === 0;
   }
 
   /** A call joins the queue behind all others of its priority. */
   join(call: Call): void {
-    if (this.closed) {
+    if (this.refuses) {
       call.outcome = "cancelled";
       return;
     }
     const { priority = 0 } = call;
     const behind = this.waiting.findIndex((one) => (one.priority ?? 0) < priority);
     this.waiting.splice(behind < 0 ? this.waiting.length : behind, 0, call);
+    if (this.waiting.length === this.parties) this.wake(this.parties);
     this.pump();
+    if (!this.waiting.includes(call)) return;
+    this.#listening.add(call);
+    this.report("add", call.task);
     if (this.waiting.includes(call)) this.report("wait", call.task);
   }
 
@@ -72,9 +90,9 @@ export class ModelQueue {
     return call;
   }
 
-  /** Cancels the waiting calls that match. */
-  cancel(matches: (call: Call) => boolean): void {
-    this.#leaveQueue(this.waiting.filter(matches), "cancelled");
+  /** Cancels the waiting calls that match; `aborted` if by their signals. */
+  cancel(matches: (call: Call) => boolean, aborted = false): void {
+    this.#leaveQueue(this.waiting.filter(matches), "cancelled", aborted);
     this.pump();
   }
 
@@ -88,6 +106,7 @@ export class ModelQueue {
     const held = this.holders.find((one) => one.task === task)!;
     this.holders = this.holders.map((one) => one === held ? { ...held, weight } : one);
     this.free += held.weight - weight;
+    this.report("release", task);
     this.pump();
   }
 
@@ -101,12 +120,19 @@ export class ModelQueue {
   }
 
   /** All of them have left before one is settled. */
-  #leaveQueue(calls: readonly Call[], outcome: "granted" | "cancelled"): void {
+  #leaveQueue(calls: readonly Call[], outcome: "granted" | "cancelled", aborted = false): void {
     this.waiting = this.waiting.filter((one) => !calls.includes(one));
+    if (!aborted) { for (const call of calls) this.#stopListening(call); }
     for (const call of calls) {
+      if (aborted) this.report("reason", call.task);
       if (call.then === undefined) call.outcome = outcome;
       else call.then(outcome);
       this.report(outcome === "granted" ? "grant" : "giveUp", call.task);
+      if (aborted) this.#stopListening(call);
     }
+  }
+
+  #stopListening(call: Call): void {
+    if (this.#listening.delete(call)) this.report("remove", call.task);
   }
 }

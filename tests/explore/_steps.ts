@@ -2,7 +2,7 @@
 import { assertSound } from "../_sound.ts";
 import type { Guard, WaitOptions, WriterGuard } from "../../mod.ts";
 import { ModelQueue, type Outcome } from "./_model_queue.ts";
-import type { Step, Thing } from "./_world.ts";
+import type { Deed, Step, Thing } from "./_world.ts";
 
 /** Anything that hands out guards, as the steps call it. */
 export interface Holdable {
@@ -15,9 +15,9 @@ export function holdable(real: Holdable, free = 1): Thing {
   return { real, queue: new ModelQueue(free), waiting: () => real.waiting, sound: () => assertSound(real) };
 }
 
-/** A thing that is waited for and hands out nothing. */
-export function gate(real: { readonly waiting: number }): Thing {
-  return { real, queue: new ModelQueue(0), waiting: () => real.waiting, sound: () => assertSound(real) };
+/** A thing that is waited for and hands out nothing; a barrier, if it has a number of parties. */
+export function gate(real: { readonly waiting: number; readonly parties?: number }): Thing {
+  return { real, queue: new ModelQueue(0, real.parties), waiting: () => real.waiting, sound: () => assertSound(real) };
 }
 
 /** Waits for a grant. */
@@ -45,10 +45,22 @@ export function release(thing: string): Step {
   };
 }
 
+/** A step that does it. */
+export function does(text: string, on: readonly string[], deed: Deed): Step {
+  return {
+    text,
+    on,
+    run: (world) => {
+      deed.real(world);
+      deed.model(world);
+    },
+  };
+}
+
 /** Something of its own to do. */
 export const work: Step = { text: "works", on: [], run: () => {} };
 
-/** Waits for an event or an empty set. */
+/** Waits for an event, for an empty set, or at a barrier. */
 export function wait(thing: string): Step {
   return {
     text: `waits for ${thing}`,
@@ -57,31 +69,20 @@ export function wait(thing: string): Step {
   };
 }
 
-/** Opens a gate by `open`, or closes it by `close`. */
-export function turn(thing: string, call: string, opens: boolean, ...args: unknown[]): Step {
+/** Opens a gate by `call`, or closes it. */
+export function turning(thing: string, call: string, opens: boolean, ...args: unknown[]): Deed {
   return {
-    text: `${call}s ${thing}`,
-    on: [thing],
-    run: (world) => {
-      const { real, queue } = world.things[thing]!;
-      real[call](...args);
+    real: (world) => world.things[thing]!.real[call](...args),
+    model: (world) => {
+      const { queue } = world.things[thing]!;
       queue.free = opens ? Infinity : 0;
-      queue.pump();
+      if (opens) queue.wake(Infinity);
     },
   };
 }
 
-/** Waits at a barrier of `parties` parties. */
-export function meet(thing: string, parties: number): Step {
-  return {
-    text: `comes to ${thing}`,
-    on: [thing],
-    run: (world, task) => {
-      const { real, queue } = world.things[thing]!;
-      world.wait(task, thing, Infinity, () => real.wait(world.options(task)));
-      if (queue.waiting.length === parties) queue.wake(parties);
-    },
-  };
+export function turn(thing: string, call: string, opens: boolean, ...args: unknown[]): Step {
+  return does(`${call}s ${thing}`, [thing], turning(thing, call, opens, ...args));
 }
 
 /** Waits for a notification: releases `lock`, joins the queue of `condition`, and takes `lock` back either way. */
@@ -92,7 +93,10 @@ export function waitOn(condition: string, lock: string): Step {
     run: (world, task) => {
       const { real } = world.things[condition]!;
       const { queue } = world.things[lock]!;
-      const takeBack = (outcome: Outcome) =>
+      const takeBack = (outcome: Outcome) => {
+        const call = task.call!;
+        const isOver = call.outcome === "cancelled"; // its guard was released when it had just left the condition
+        if (isOver) return outcome === "granted" ? world.things[condition]!.queue.wake(1) : undefined;
         queue.join({
           ...call,
           weight: 1,
@@ -101,6 +105,7 @@ export function waitOn(condition: string, lock: string): Step {
           isNotified: outcome === "granted",
           then: () => call.outcome = outcome,
         });
+      };
       const wait = () => real.wait(world.options(task));
       const call = world.wait(task, condition, Infinity, wait, { goesOn: true, then: takeBack });
       // An aborted signal rejects before the lock is given up.
@@ -109,21 +114,30 @@ export function waitOn(condition: string, lock: string): Step {
   };
 }
 
-/** Releases the guard of another task if that waits on `condition`: its wait ends without taking `lock` back. */
-export function releaseDuringWait(other: string, condition: string, lock: string): Step {
+/** Releases the guard of a task that waits on `condition`: the wait ends without taking `lock` back. */
+export function releasingDuringWait(name: string, condition: string, lock: string): Deed {
   return {
-    text: `releases ${other}'s guard if ${other} waits on ${condition}`,
-    on: [condition, lock],
-    run: (world) => {
-      const { call, guard } = world.tasks.find(({ name }) => name === other)!;
+    real: (world) => {
+      const { guard } = world.task(name);
+      if (guard?.held === false) guard.release();
+    },
+    model: (world) => {
+      const { call } = world.task(name);
       if (call?.goesOn !== true || call.outcome !== "waits") return;
-      guard!.release();
       const waiters = world.things[condition]!.queue;
-      const isNotified = waiters.remove(other) === undefined && world.things[lock]!.queue.remove(other)!.isNotified;
+      const isNotified = waiters.remove(name) === undefined && world.things[lock]!.queue.remove(name)?.isNotified;
       call.outcome = "cancelled";
       if (isNotified) waiters.wake(1); // a notification for a wait that has ended belongs to the next one
     },
   };
+}
+
+export function releaseDuringWait(name: string, condition: string, lock: string): Step {
+  return does(
+    `releases ${name}'s guard if ${name} waits on ${condition}`,
+    [condition, lock],
+    releasingDuringWait(name, condition, lock),
+  );
 }
 
 /** Notifies the first `count` waiters. */
@@ -139,31 +153,35 @@ export function notify(condition: string, lock: string, count = 1): Step {
 }
 
 /** Cancels it: the waiting calls reject, and so do all that come. Holders stay. */
-export function cancel(thing: string): Step {
+export function cancelling(thing: string): Deed {
   return {
-    text: `cancels ${thing}`,
-    on: [thing],
-    run: (world) => {
-      const { real, queue } = world.things[thing]!;
-      real.cancel(new Error(`${thing} is cancelled`));
+    real: (world) => world.things[thing]!.real.cancel(new Error(`${thing} is cancelled`)),
+    model: (world) => {
+      const { queue } = world.things[thing]!;
       queue.closed = true;
       queue.cancel(() => true);
     },
   };
 }
 
+export function cancel(thing: string): Step {
+  return does(`cancels ${thing}`, [thing], cancelling(thing));
+}
+
 /** Sets the limit of a thing of which `from` could be held. */
-export function setLimit(thing: string, from: number, to: number): Step {
+export function limiting(thing: string, from: number, to: number): Deed {
   return {
-    text: `sets the limit of ${thing} to ${to}`,
-    on: [thing],
-    run: (world) => {
-      const { real, queue } = world.things[thing]!;
-      real.limit = to;
+    real: (world) => world.things[thing]!.real.limit = to,
+    model: (world) => {
+      const { queue } = world.things[thing]!;
       queue.free += to - from;
       queue.pump();
     },
   };
+}
+
+export function setLimit(thing: string, from: number, to: number): Step {
+  return does(`sets the limit of ${thing} to ${to}`, [thing], limiting(thing, from, to));
 }
 
 /** A writer becomes a reader. */

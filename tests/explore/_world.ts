@@ -4,8 +4,9 @@
  * primitives are compared with their models.
  */
 import { observe } from "../../lib/diagnostics/mod.ts";
+import { ForeignSignal } from "../_foreign_signal.ts";
 import { CountingController, FakeTime, flushMicrotasks, watch, type Watched } from "../_tools.ts";
-import type { Call, ModelQueue, Outcome, Report } from "./_model_queue.ts";
+import type { Call, ModelQueue, Moment, Outcome } from "./_model_queue.ts";
 
 /** One step of a task. */
 export interface Step {
@@ -28,20 +29,24 @@ export interface Program {
   readonly timeouts?: Readonly<Record<string, number>>;
   /** Whether it may end with tasks that wait forever. */
   readonly deadlocks?: boolean;
-  /** What an observer does. */
+  /** What code of the user does that is called in the middle of a step. */
   readonly act?: Act;
 }
 
-/** Something that an observer does once, in the middle of what is reported to it. */
-export interface Act {
-  readonly at: Report;
-  readonly of: string;
-  /** Does it to the real things. */
+/** Something that happens to the real things, and the same in the models. */
+export interface Deed {
   real(world: World): void;
-  /** Does it to the models, at the same report. */
   model(world: World): void;
+}
+
+/** Something that an observer or a signal does once, in this moment of a call of this task. */
+export interface Act extends Deed {
+  readonly at: Moment;
+  readonly of: string;
+  /** Which of its steps makes the call; any, if not given. */
+  readonly step?: number | undefined;
   /** The task whose first call it makes. */
-  readonly starts?: string;
+  readonly starts?: string | undefined;
 }
 
 /** A real thing next to its model. */
@@ -68,14 +73,49 @@ export interface Task {
   /** Its last call, real and in the model. */
   real: Watched<unknown> | undefined;
   call: Call | undefined;
-  guard: ({ release(): void } & Partial<Disposable>) | undefined;
-  readonly controller: CountingController | undefined;
+  guard: ({ release(): void; readonly held?: boolean } & Partial<Disposable>) | undefined;
+  readonly controller: Controller | undefined;
+}
+
+/** What aborts the calls of a task. */
+interface Controller {
+  readonly signal: AbortSignal;
+  readonly listeners: number;
+  abort(reason: unknown): void;
+}
+
+/** Makes a signal that acts. */
+class ActingController implements Controller {
+  readonly signal: AbortSignal;
+  readonly #foreign: ForeignSignal;
+
+  /** @param task The task is in the step whose call asks. */
+  constructor(task: () => Task, act: (at: Moment) => void) {
+    let checked = 0;
+    this.#foreign = new ForeignSignal((member) => {
+      const { at } = task();
+      const isChecked = member === "aborted" && checked !== at;
+      if (isChecked) checked = at;
+      act(isChecked ? "checked" : member);
+    });
+    this.signal = this.#foreign as unknown as AbortSignal;
+  }
+
+  get listeners(): number {
+    return this.#foreign.listeners.size;
+  }
+
+  abort(): void {
+    this.#foreign.abort();
+  }
 }
 
 /** One step of a schedule: a task's name, "abort B", "time", or "~", which lets the microtasks run. */
 export type Action = string;
 
 export const MICROTASKS: Action = "~";
+
+const SIGNAL_MOMENTS: ReadonlySet<Moment> = new Set(["checked", "aborted", "add", "remove", "reason"]);
 
 export class Violation extends Error {
   override readonly name = "Violation";
@@ -90,40 +130,57 @@ export class World {
   /** Whether something happened since the microtasks ran. */
   #stirred = false;
   readonly #aborted = new Set<string>();
+  readonly #abortedInModel = new Set<string>();
   /** The history of each thing. Its next state depends on nothing else. */
   readonly #history = new Map<string, string>();
   readonly #observing: Disposable | undefined;
   /** The tasks by the ids of their acquisitions, and the task that is calling. */
   readonly #callers = new Map<number, string | undefined>();
   #caller: string | undefined;
-  /** Whether the observer has acted on the real things, and on the models. */
+  /** Whether the act has happened to the real things, and to the models. */
   #acted = { real: false, model: false };
+  /** The calls of tasks that the act has started. */
+  readonly #early = new Map<Task, Promise<unknown>>();
 
   constructor(program: Program) {
     this.program = program;
     this.#time = program.timeouts === undefined ? undefined : new FakeTime();
     this.things = program.make();
+    const { act } = program;
     this.tasks = Object.entries(program.tasks).map(([name, steps]) => {
-      const controller = program.aborts?.includes(name) ? new CountingController() : undefined;
+      const controller = act?.of === name && SIGNAL_MOMENTS.has(act.at)
+        ? new ActingController(() => this.task(name), (at) => this.#actReal(at, name))
+        : program.aborts?.includes(name)
+        ? new CountingController()
+        : undefined;
       return { name, steps, at: 0, real: undefined, call: undefined, guard: undefined, controller };
     });
-    const { act } = program;
     if (act === undefined) return;
-    const hear = (report: Report) => ({ id }: { id: number }) => {
+    const hear = (report: Moment) => ({ id }: { id: number }) => {
       if (!this.#callers.has(id)) this.#callers.set(id, this.#caller);
-      if (report !== act.at || this.#callers.get(id) !== act.of || this.#acted.real) return;
-      this.#acted.real = true;
-      act.real(this);
+      this.#actReal(report, this.#callers.get(id));
     };
     const [wait, grant, giveUp, release] = (["wait", "grant", "giveUp", "release"] as const).map(hear);
     this.#observing = observe({ wait: wait!, grant: grant!, giveUp: giveUp!, release: release! });
-    for (const { queue } of Object.values(this.things)) {
-      queue.report = (report, task) => {
-        if (report !== act.at || task !== act.of || this.#acted.model) return;
-        this.#acted.model = true;
-        if (this.#acted.real) act.model(this);
-      };
-    }
+    for (const { queue } of Object.values(this.things)) queue.report = (at, task) => this.#actModel(at, task);
+  }
+
+  #actReal(at: Moment, of: string | undefined): void {
+    if (this.#acted.real || !this.#isActOf(at, of)) return;
+    this.#acted.real = true;
+    this.program.act!.real(this);
+  }
+
+  #actModel(at: Moment, of: string): void {
+    if (this.#acted.model || !this.#isActOf(at, of)) return;
+    this.#acted.model = true;
+    if (this.#acted.real) this.program.act!.model(this);
+  }
+
+  #isActOf(at: Moment, of: string | undefined): boolean {
+    const { act } = this.program;
+    if (at !== act?.at || of !== act.of) return false;
+    return act.step === undefined || act.step === this.task(of).at;
   }
 
   /** Restores the clock. A call that still waits must not meet the clock of another run. */
@@ -156,10 +213,26 @@ export class World {
       ...more,
     };
     task.call = call;
-    task.real = watch(this.as(task.name, real));
-    if (controller?.signal.aborted) call.outcome = "cancelled";
-    else this.things[thing]!.queue.join(call);
+    task.real = watch(this.#early.get(task) ?? this.as(task.name, real));
+    const { queue } = this.things[thing]!;
+    if (controller !== undefined) queue.report("checked", task.name);
+    if (controller !== undefined && !queue.refuses) queue.report("aborted", task.name);
+    if (!queue.refuses && this.#abortedInModel.has(task.name)) {
+      queue.report("reason", task.name);
+      call.outcome = "cancelled";
+    } else queue.join(call);
     return call;
+  }
+
+  /** The real half of the first step of a task: its call, which is made in the middle of something. */
+  startReal(name: string, call: () => Promise<unknown>): void {
+    this.#early.set(this.task(name), this.as(name, call));
+  }
+
+  /** The other half. */
+  startModel(name: string): void {
+    const task = this.task(name);
+    task.steps[task.at++]!.run(this, task);
   }
 
   /** Calls `fn`. What begins to wait or to hold in it is this task's. */
@@ -198,7 +271,7 @@ export class World {
     const { real, model } = this.#acted;
     const { at, of } = this.program.act ?? {};
     if (real !== model) {
-      throw new Violation(`report: the ${at} of ${of} was ${model ? "not reported" : "reported early"}`);
+      throw new Violation(`moment: the "${at}" of ${of} did not come${model ? "" : " then"}`);
     }
   }
 
@@ -264,7 +337,8 @@ export class World {
   }
 
   #mayAbort({ name, controller, call, at, steps }: Task): boolean {
-    return controller !== undefined && !this.#aborted.has(name) && (at < steps.length || call?.outcome === "waits");
+    const mayAbort = controller !== undefined && this.program.aborts?.includes(name) && !this.#aborted.has(name);
+    return mayAbort === true && (at < steps.length || call?.outcome === "waits");
   }
 
   #deadlines(): number[] {
@@ -278,7 +352,6 @@ export class World {
   }
 
   #step(task: Task): void {
-    if (task.real?.state === "fulfilled") task.guard = (task.real.value as Task["guard"]) ?? task.guard;
     task.real = task.call = undefined;
     const step = task.steps[task.at++]!;
     this.#note(step.on, `${task.name}${task.at}`);
@@ -297,7 +370,8 @@ export class World {
   }
 
   abortModel(task: Task): void {
-    this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable);
+    this.#abortedInModel.add(task.name);
+    this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable, true);
   }
 
   #passTime(): void {
@@ -319,6 +393,7 @@ export class World {
     const calls = this.tasks.filter(({ call }) => call !== undefined);
     // A task that was granted wrongly comes before the tasks that were not granted because of it.
     for (const task of [...calls.filter(({ real }) => real!.state === "fulfilled"), ...calls]) this.#compare(task);
+    for (const task of calls) keepGuard(task);
     for (const [name, { queue, waiting }] of Object.entries(this.things)) {
       const difference = (waiting?.() ?? queue.waiting.length) - queue.waiting.length;
       if (difference > 0) throw new Violation(`left in queue: ${name} counts ${difference} who do not wait for it`);
@@ -359,6 +434,13 @@ export class World {
     if (things.length > 0) this.#stirred = what !== MICROTASKS;
     for (const thing of things) this.#history.set(thing, `${this.#history.get(thing) ?? ""} ${what}`);
   }
+}
+
+/** What a call has granted; once, for an act may put another guard in its place. */
+function keepGuard(task: Task): void {
+  if (task.real?.value === undefined) return;
+  task.guard = task.real.value as Task["guard"];
+  delete task.real.value;
 }
 
 function names(tasks: readonly Task[]): string {

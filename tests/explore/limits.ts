@@ -53,7 +53,7 @@ interface TwoSides {
 }
 
 /** A lock of which a reader has one of three parts, and a writer all. */
-function sides(lock: TwoSides & { cancel?(reason: unknown): void }): Record<string, Thing> {
+export function sides(lock: TwoSides & { cancel?(reason: unknown): void }): Record<string, Thing> {
   const { reader, writer } = lock;
   const real = {
     acquire: (options?: WaitOptions) => reader.acquire(options),

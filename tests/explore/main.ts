@@ -6,6 +6,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { acquireAllPrograms } from "./acquire_all.ts";
+import { actedAll, subjects } from "./acting.ts";
 import { broken } from "./broken/mod.ts";
 import { programs } from "./programs.ts";
 import { search, tell } from "./_search.ts";
@@ -19,7 +20,12 @@ function ask(args: string[]): { chosen: Program[]; bound: number; replay: string
   const options = { only: { type: "string" }, bound: { type: "string" }, replay: { type: "string" } } as const;
   const { only = "", bound = String(BOUND), replay } = parseArgs({ args, options }).values;
   if (!/^[1-9]\d*$/.test(bound)) throw new RangeError(`--bound must be a whole number of 1 or more, got "${bound}"`);
-  const all = [...programs, ...acquireAllPrograms, ...broken.map(({ program }) => program)];
+  const all = [
+    ...programs,
+    ...subjects.flatMap(actedAll),
+    ...acquireAllPrograms,
+    ...broken.map(({ program }) => program),
+  ];
   const chosen = all.filter(({ name }) => name.toLowerCase().includes(only.toLowerCase()));
   if (chosen.length === 0) {
     throw new RangeError(`--only "${only}" is in no name of:\n  ${all.map(({ name }) => name).join("\n  ")}`);

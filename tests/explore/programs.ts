@@ -14,22 +14,9 @@ import {
 } from "../../mod.ts";
 import type { WaitOptions } from "../../mod.ts";
 import { assertSoundKeyedSemaphore } from "../../lib/keyed_semaphore.ts";
-import {
-  acquire,
-  gate,
-  holdable,
-  meet,
-  notify,
-  release,
-  releaseDuringWait,
-  turn,
-  wait,
-  waitOn,
-  work,
-} from "./_steps.ts";
+import { acquire, gate, holdable, notify, release, releaseDuringWait, turn, wait, waitOn, work } from "./_steps.ts";
 import type { Holdable } from "./_steps.ts";
 import type { Program, Step, Thing } from "./_world.ts";
-import { actedPrograms } from "./acting.ts";
 import { flightPrograms } from "./flights.ts";
 import { limitPrograms } from "./limits.ts";
 import { queuePrograms } from "./queue.ts";
@@ -206,7 +193,7 @@ export const programs: readonly Program[] = [
   {
     name: "Barrier: two of three parties, one may be aborted",
     make: () => ({ barrier: gate(new Barrier(2)) }),
-    tasks: { A: [meet("barrier", 2)], B: [meet("barrier", 2)], C: [meet("barrier", 2)] },
+    tasks: { A: [wait("barrier")], B: [wait("barrier")], C: [wait("barrier")] },
     aborts: ["B"],
     deadlocks: true, // the third waits for a fourth
   },
@@ -214,5 +201,4 @@ export const programs: readonly Program[] = [
   ...limitPrograms,
   ...flightPrograms,
   ...slotPrograms,
-  ...actedPrograms,
 ];

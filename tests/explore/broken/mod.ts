@@ -1,6 +1,6 @@
 /** Variants that are broken on purpose, each with a program that shows it and the complaint that it has to give. */
 import { KeyedRateLimiter, Lock } from "../../../mod.ts";
-import { acted } from "../acting.ts";
+import { acted, held } from "../acting.ts";
 import { flown } from "../flights.ts";
 import { cancelled, cancelledKeys, cancelledSides, changedLimit, downgraded, windows } from "../limits.ts";
 import { threeWant, twoWait } from "../programs.ts";
@@ -80,7 +80,7 @@ export const broken: readonly { readonly program: Program; readonly complaint: R
     complaint: /^failures: join threw 1 of 2$/,
   },
   {
-    program: acted("broken: release that is reported too early", () => new HastyLock(), "release", "acquires"),
+    program: acted(held("broken: release that is reported too early", () => new HastyLock()), "release", "calls for D"),
     complaint: /^(exclusion|order): /,
   },
 ];
