@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { show } from "../internal/show.ts";
 import { type CancelRegistration, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
 import { SyncError } from "../errors.ts";
 import { type PulledMap, Puller } from "./map_puller.ts";
@@ -36,6 +37,10 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   #wake: (() => void) | undefined;
   readonly #driving: Promise<void>;
 
+  static {
+    show(PoolMap, "MapResults", []);
+  }
+
   constructor(pool: PoolState, job: MapJob<T, R>) {
     this.#pool = pool;
     this.#signal = job.signal;
@@ -44,7 +49,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#driving = this.#drive();
     pool.failures.addUnread(
       this,
-      new SyncError(`Cannot map in ${pool.title}: the map was never read; read it with for await or toArray()`),
+      new SyncError(`Cannot map in ${pool.title}: the map was never read: use for await or toArray()`),
     );
   }
 

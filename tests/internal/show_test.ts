@@ -27,7 +27,9 @@ import { watch } from "../_tools.ts";
 
 const name = "orders";
 
-test("show: the class, the name and the public state", () => {
+test("show: the class, the name and the public state", async () => {
+  const results = new Pool(1).map([1], (n) => n);
+  await results.toArray();
   const expected: [object, string][] = [
     [new Lock({ name }), "Lock { name: 'orders', locked: false, waiting: 0 }"],
     [new Lock(), "Lock { locked: false, waiting: 0 }"],
@@ -45,6 +47,7 @@ test("show: the class, the name and the public state", () => {
     [new KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
     [new RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
     [new GracefulShutdown({ signals: [] }), "GracefulShutdown { ready: true, active: 0, labels: [] }"],
+    [results, "MapResults {}"],
     [new Queue(3, { name }), "Queue { name: 'orders', size: 0, capacity: 3, getting: 0, putting: 0 }"],
     [new TaskGroup({ name }), "TaskGroup { name: 'orders', active: 0, waiting: 0 }"],
     [new SingleFlight({ name }), "SingleFlight { name: 'orders', size: 0 }"],

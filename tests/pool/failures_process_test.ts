@@ -19,7 +19,7 @@ test("Pool.map: a map that was never read is an uncaught error when the process 
   const { code, out, err } = await run("not read");
   assert.equal(out, "");
   assert.notEqual(code, 0);
-  assert.match(err, /Cannot map in pool "pages": the map was never read; read it with for await or toArray\(\)/);
+  assert.match(err, /Cannot map in pool "pages": the map was never read: use for await or toArray\(\)/);
 });
 
 test("Pool: each unobserved failure reaches the handler of uncaught errors, in order", async () => {
