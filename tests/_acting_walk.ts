@@ -4,18 +4,22 @@
  */
 import { observe } from "../lib/diagnostics/mod.ts";
 import { ForeignSignal } from "./_foreign_signal.ts";
-import { type FakeTime, flushMicrotasks, type Random, seeded, withFakeTime } from "./_tools.ts";
+import type { WaitOptions } from "../mod.ts";
+import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "./_tools.ts";
 
 /** How deep callbacks act inside of callbacks. */
 const DEEPEST = 3;
 
 /** A signal each member of which acts first, sometimes; a few refuse the listener. */
 export class ActingSignal extends ForeignSignal {
+  readonly refuses: boolean;
+
   constructor(act: () => void, refuses: boolean) {
     super((member) => {
       act();
       if (refuses && member === "add") throw new Error("no more listeners");
     });
+    this.refuses = refuses;
   }
 }
 
@@ -23,6 +27,16 @@ export abstract class ActingWalk {
   readonly random: Random;
   readonly time: FakeTime;
   depth = 0;
+  readonly calls: Watched<unknown>[] = [];
+  /** The signals of calls, which the walk aborts. */
+  readonly signals: ActingSignal[] = [];
+  readonly #allSignals: ActingSignal[] = [];
+  /** What calls were granted. */
+  readonly held: { release(): unknown }[] = [];
+  /** End the functions that run. */
+  readonly running = new Set<(fails: boolean) => void>();
+  /** What was called, for the message of a failure. */
+  readonly #texts = new Map<Watched<unknown>, string>();
 
   constructor(random: Random, time: FakeTime) {
     this.random = random;
@@ -40,6 +54,73 @@ export abstract class ActingWalk {
     }
   }
 
+  /** The time-outs of calls. */
+  protected readonly timeouts: readonly number[] = [0, 7, 13, 29, Infinity];
+
+  protected watch(text: string, call: Promise<unknown>): void {
+    const watched = watch(call);
+    this.calls.push(watched);
+    this.#texts.set(watched, text);
+  }
+
+  /** Makes a call, often with a signal that acts and a time-out. */
+  protected call<T>(text: string, fn: (options?: WaitOptions) => Promise<T>): Promise<T> {
+    const { random } = this;
+    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
+    const timeout = random.pick(this.timeouts);
+    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
+    if (options !== undefined) this.signals.push(signal);
+    this.#allSignals.push(signal);
+    const call = promised(() => fn(options));
+    this.watch(`${text}, ${options?.timeout}`, call);
+    call.then((held) => {
+      if (typeof (held as { release?: unknown } | undefined)?.release === "function") this.held.push(held as never);
+    }, () => {});
+    return call;
+  }
+
+  /** The calls that have not ended. */
+  get pending(): (string | undefined)[] {
+    return this.calls.filter(({ state }) => state === "pending").map((call) => this.#texts.get(call));
+  }
+
+  /** How many listeners the signals of all calls have, but for those that refused one. */
+  get listening(): number {
+    return this.#allSignals.reduce((sum, { refuses, listeners }) => sum + (refuses ? 0 : listeners.size), 0);
+  }
+
+  /** A function that ends when a step ends it, or, sometimes, when its signal aborts. */
+  protected work(signal: AbortSignal): Promise<void> | void {
+    this.callback();
+    if (this.random.below(8) === 0) throw new Error("at once");
+    if (this.random.below(8) === 0) return;
+    return new Promise((resolve, reject) => {
+      const end = (fails: boolean) => {
+        if (!this.running.delete(end)) return;
+        this.callback();
+        if (fails) reject(new Error("failed"));
+        else resolve();
+      };
+      this.running.add(end);
+      if (this.random.below(2) === 0) return;
+      signal.addEventListener("abort", () => {
+        if (this.running.delete(end)) reject(signal.reason);
+        this.callback();
+      });
+    });
+  }
+
+  /** Releases or ends one of its own, aborts a signal, or lets time pass. */
+  protected common(): void {
+    const { random, held, signals, running } = this;
+    random.pick([
+      () => random.pick([...running, () => {}])(random.below(6) === 0),
+      () => void take(held, random)?.release(),
+      () => take(signals, random)?.abort(random.below(4) > 0),
+      () => void (this.depth === 0 && this.time.advance(random.below(30))),
+    ])();
+  }
+
   /** From now on nothing acts any more. */
   protected calmDown(): void {
     this.depth = DEEPEST;
@@ -50,6 +131,19 @@ export abstract class ActingWalk {
   abstract check(): void;
   /** Closes and releases everything, and asserts that nothing is left. */
   abstract end(): Promise<void>;
+}
+
+function take<T>(list: T[], random: Random): T | undefined {
+  return list.splice(random.below(list.length || 1), 1)[0];
+}
+
+/** A call of a closed thing may throw. */
+function promised<T>(fn: () => Promise<T>): Promise<T> {
+  try {
+    return fn();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 export const kinds = ["signals that act", "signals and observers that act"] as const;

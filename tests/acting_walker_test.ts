@@ -21,11 +21,13 @@ import {
   Semaphore,
   SetEvent,
   SingleFlight,
+  type WaitOptions,
+  type WriterGuard,
 } from "../mod.ts";
-import { ActingSignal, ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
+import { ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "./_tools.ts";
+import { type FakeTime, flushMicrotasks, type Random } from "./_tools.ts";
 
 class Walk extends ActingWalk {
   readonly lock = new Lock({ maxWaiting: 8 });
@@ -43,22 +45,11 @@ class Walk extends ActingWalk {
   readonly rates = new KeyedRateLimiter<number>(2, 20);
   readonly items = new Queue<number>(2);
   readonly flights = new SingleFlight<number>();
-  readonly calls: Watched<unknown>[] = [];
-  /** What was called, for the message of a failure. */
-  readonly texts: Map<Watched<unknown>, string> = new Map();
-  readonly guards: (Guard & { downgrade?(): Guard })[] = [];
   /** Settle the functions that run for a SingleFlight. */
-  readonly running: ((fails: boolean) => void)[] = [];
-  signals: ActingSignal[] = [];
+  readonly flying: ((fails: boolean) => void)[] = [];
   readonly #acts: Readonly<Record<string, readonly (() => void)[]>> = this.#actsOfThings();
   /** The few things of which this walk makes use: with all of them, hardly two calls would meet. */
   readonly #themes: readonly string[];
-  readonly #common = [
-    () => this.#take(this.guards)?.release(),
-    () => this.#take(this.guards)?.release(),
-    () => this.#take(this.signals)?.abort(this.random.below(4) > 0),
-    () => void (this.depth === 0 && this.time.advance(this.random.below(30))),
-  ];
 
   constructor(random: Random, time: FakeTime) {
     super(random, time);
@@ -128,7 +119,7 @@ class Walk extends ActingWalk {
       flights: [
         () => this.#call((options) => this.#fly(options)),
         () => this.#call((options) => this.#fly(options)),
-        either(() => this.#take(this.running)?.(below(3) === 0), () => flights.forget(below(2))),
+        either(() => this.#take(this.flying)?.(below(3) === 0), () => flights.forget(below(2))),
       ],
     };
   }
@@ -138,7 +129,7 @@ class Walk extends ActingWalk {
   }
 
   #keep(guard: Guard | undefined): void {
-    if (guard !== undefined) this.guards.push(guard);
+    if (guard !== undefined) this.held.push(guard);
   }
 
   get things(): object[] {
@@ -151,15 +142,16 @@ class Walk extends ActingWalk {
 
   override act(): void {
     const { random } = this;
-    random.pick(random.below(3) > 0 ? this.#acts[random.pick(this.#themes)]! : this.#common)();
+    if (random.below(3) > 0) random.pick(this.#acts[random.pick(this.#themes)]!)();
+    else this.common();
   }
 
   /** Shares a run that ends when it is told to, or when all of its callers have gone. */
-  #fly(options?: { signal?: AbortSignal; timeout?: number }): Promise<unknown> {
+  #fly(options?: WaitOptions): Promise<unknown> {
     return this.flights.run(this.random.below(2), (signal) =>
       new Promise((resolve, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
-        this.running.push((fails) => fails ? reject("failed") : resolve("done"));
+        this.flying.push((fails) => fails ? reject("failed") : resolve("done"));
       }), options);
   }
 
@@ -169,25 +161,13 @@ class Walk extends ActingWalk {
     } catch { /* not held for the moment in which it is released */ }
   }
 
-  /** Makes a call, often with a signal that acts and a time-out. */
-  #call(fn: (options?: { signal?: AbortSignal; timeout?: number }) => Promise<unknown>): void {
-    const { random } = this;
-    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
-    const timeout = random.pick([0, 7, 13, 29, Infinity]);
-    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
-    if (options !== undefined) this.signals.push(signal);
-    const call = fn(options);
-    const watched = watch(call);
-    this.calls.push(watched);
-    this.texts.set(watched, `${fn}, ${options?.timeout}`);
-    call.then((guard) => {
-      if (typeof (guard as Guard | undefined)?.release === "function") this.guards.push(guard as Guard);
-    }, () => {});
+  #call(fn: (options?: WaitOptions) => Promise<unknown>): void {
+    this.call(`${fn}`, fn);
   }
 
   #downgrade(): void {
-    const writer = this.guards.find((guard) => guard.held && "downgrade" in guard);
-    if (writer !== undefined) this.guards.push(writer.downgrade!());
+    const writer = (this.held as Partial<WriterGuard>[]).find((guard) => guard.held && "downgrade" in guard);
+    if (writer !== undefined) this.held.push(writer.downgrade!());
   }
 
   override check(): void {
@@ -201,7 +181,7 @@ class Walk extends ActingWalk {
   /** Closes and releases everything: no call is left. */
   override async end(): Promise<void> {
     const { lock, condition, semaphore, bounded, table, keys, event, members, barrier, rate, pool } = this;
-    const { permits, rates, items, flights, running } = this;
+    const { permits, rates, items, flights, flying } = this;
     this.calmDown();
     bounded.limit = 2;
     pool.limit = 2;
@@ -212,16 +192,15 @@ class Walk extends ActingWalk {
     lock.cancel("over");
     for (let round = 0; round < 20; round++) {
       await flushMicrotasks();
-      for (const guard of this.guards.splice(0)) guard.release();
-      for (const settle of running.splice(0)) settle(false);
+      for (const guard of this.held.splice(0)) guard.release();
+      for (const settle of flying.splice(0)) settle(false);
       this.time.advance(50);
     }
     rate.cancel("over");
     pool.cancel("over");
     await flushMicrotasks();
     this.check();
-    const pending = this.calls.filter(({ state }) => state === "pending").map((call) => this.texts.get(call));
-    assert.deepEqual(pending, [], "these calls never end");
+    assert.deepEqual(this.pending, [], "these calls never end");
     const left = {
       lock: lock.locked,
       reader: table.reader.locked,

@@ -8,6 +8,7 @@ import {
   acquireAll,
   KeyedMutex,
   Lock,
+  type MapResults,
   Pool,
   RateLimiter,
   RwLock,
@@ -15,23 +16,10 @@ import {
   TaskGroup,
   type WaitOptions,
 } from "../mod.ts";
-import { ActingSignal, ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
+import { ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "./_tools.ts";
-
-interface Held {
-  release(): unknown;
-}
-
-/** A call of a closed pool or group throws. */
-function promised<T>(fn: () => Promise<T>): Promise<T> {
-  try {
-    return fn();
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
+import { type FakeTime, flushMicrotasks, type Random, watch } from "./_tools.ts";
 
 class Walk extends ActingWalk {
   readonly pool: Pool;
@@ -40,13 +28,6 @@ class Walk extends ActingWalk {
   readonly semaphore = new Semaphore(2);
   readonly table = new RwLock();
   readonly keys = new KeyedMutex<number>();
-  readonly calls: Watched<unknown>[] = [];
-  /** What was called, for the message of a failure. */
-  readonly texts: Map<Watched<unknown>, string> = new Map();
-  readonly held: Held[] = [];
-  readonly signals: ActingSignal[] = [];
-  /** End the functions that run. */
-  readonly running = new Set<(fails: boolean) => void>();
   readonly #acts: readonly (() => void)[];
 
   constructor(random: Random, time: FakeTime) {
@@ -63,19 +44,11 @@ class Walk extends ActingWalk {
   #ofPool(): (() => void)[] {
     const { random, pool } = this;
     return [
-      () => this.#call("run", (options) => pool.run((signal) => this.#work(signal), options)),
+      () => this.call("run", (options) => pool.run((signal) => this.work(signal), options)),
       () =>
-        this.#call("task", (options) => pool.createTask((signal) => this.#work(signal), options).then((t) => t.result)),
-      () =>
-        this.#call(
-          "map",
-          (options) => pool.map(this.#items(), (_, __, signal) => this.#work(signal), options).toArray(),
-        ),
-      () =>
-        this.#call(
-          "read",
-          (options) => this.#read(pool.map(this.#items(), (_, __, signal) => this.#work(signal), options)),
-        ),
+        this.call("task", (options) => pool.createTask((signal) => this.work(signal), options).then((t) => t.result)),
+      () => this.call("map", (options) => this.#map(options).toArray()),
+      () => this.call("read", (options) => this.#read(this.#map(options))),
       () => pool.limit = 1 + random.below(3),
       () => void (random.below(25) === 0 && pool.cancel("cancelled")),
       () => void (random.below(25) === 0 && pool.close()),
@@ -84,7 +57,7 @@ class Walk extends ActingWalk {
 
   #ofGroup(): (() => void)[] {
     const { random, group } = this;
-    const run = () => this.#call("group", () => group.run((signal) => this.#work(signal)));
+    const run = () => this.call("group", () => group.run((signal) => this.work(signal)));
     return [run, run, run, () => void (random.below(25) === 0 && group.cancel("cancelled"))];
   }
 
@@ -95,42 +68,18 @@ class Walk extends ActingWalk {
       const chosen = all.filter(() => random.below(2) === 0);
       return chosen.includes(table.writer) ? chosen.filter((one) => one !== table.reader) : chosen;
     };
-    const set = () => this.#call("set", (options) => acquireAll(some(), options));
-    return [set, set, () => this.#call("one", (options) => (random.pick(all) as Lock).acquire(options))];
+    const set = () => this.call("set", (options) => acquireAll(some(), options));
+    return [set, set, () => this.call("one", (options) => (random.pick(all) as Lock).acquire(options))];
   }
 
   override act(): void {
     const { random } = this;
-    random.pick([
-      ...this.#acts,
-      () => random.pick([...this.running, () => {}])(random.below(6) === 0),
-      () => random.pick([...this.running, () => {}])(random.below(6) === 0),
-      () => this.held.splice(random.below(this.held.length || 1), 1)[0]?.release(),
-      () => this.held.splice(random.below(this.held.length || 1), 1)[0]?.release(),
-      () => this.signals.splice(random.below(this.signals.length || 1), 1)[0]?.abort(random.below(4) > 0),
-      () => void (this.depth === 0 && this.time.advance(random.below(30))),
-    ])();
+    random.pick([...this.#acts, () => this.common(), () => this.common(), () => this.common()])();
   }
 
-  /** A function that ends when a step ends it, or, sometimes, when its signal aborts. */
-  #work(signal: AbortSignal): Promise<void> | void {
-    this.callback();
-    if (this.random.below(8) === 0) throw new Error("at once");
-    if (this.random.below(8) === 0) return;
-    return new Promise((resolve, reject) => {
-      const end = (fails: boolean) => {
-        if (!this.running.delete(end)) return;
-        this.callback();
-        if (fails) reject(new Error("failed"));
-        else resolve();
-      };
-      this.running.add(end);
-      if (this.random.below(2) === 0) return;
-      signal.addEventListener("abort", () => {
-        if (this.running.delete(end)) reject(signal.reason);
-        this.callback();
-      });
-    });
+  #map(options?: WaitOptions): MapResults<void> {
+    const signal = options?.signal;
+    return this.pool.map(this.#items(), (_, __, signal) => this.work(signal), signal && { signal });
   }
 
   *#items(): Iterable<number> {
@@ -153,24 +102,6 @@ class Walk extends ActingWalk {
     }
   }
 
-  /** Makes a call, often with a signal that acts and a time-out. */
-  #call(text: string, fn: (options?: WaitOptions) => Promise<unknown>): void {
-    const { random } = this;
-    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
-    const timeout = random.pick([0, 7, 29, Infinity]);
-    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
-    if (options !== undefined) this.signals.push(signal);
-    const call = promised(() =>
-      fn(text === "map" || text === "read" ? options && { signal: options.signal } : options)
-    );
-    const watched = watch(call);
-    this.calls.push(watched);
-    this.texts.set(watched, `${text}, ${options?.timeout}`);
-    call.then((held) => {
-      if (typeof (held as Held | undefined)?.release === "function") this.held.push(held as Held);
-    }, () => {});
-  }
-
   override check(): void {
     const { pool, group, lock, semaphore, table, keys } = this;
     for (const thing of [pool, group, lock, semaphore, table, keys]) assertSound(thing);
@@ -190,8 +121,7 @@ class Walk extends ActingWalk {
       this.time.advance(50);
       this.check();
     }
-    const pending = this.calls.filter(({ state }) => state === "pending").map((call) => this.texts.get(call));
-    assert.deepEqual(pending, [], "these calls never end");
+    assert.deepEqual(this.pending, [], "these calls never end");
     assert.ok(joins.every(({ state }) => state !== "pending"), "a join never ends");
     const left = [pool, group].flatMap(({ active, waiting }) => [active, waiting]);
     assert.deepEqual([...left, lock.locked, semaphore.value, keys.size], [0, 0, 0, 0, false, 2, 0]);

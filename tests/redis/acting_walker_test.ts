@@ -14,9 +14,9 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import type { WaitOptions } from "../../mod.ts";
-import { ActingSignal, ActingWalk, kinds, walkActing } from "../_acting_walk.ts";
+import { ActingWalk, kinds, walkActing } from "../_acting_walk.ts";
 import { test } from "../_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "../_tools.ts";
+import { type FakeTime, flushMicrotasks, type Random } from "../_tools.ts";
 
 const TTL = 600;
 
@@ -30,10 +30,8 @@ interface Kept {
 type Acquire = (options?: WaitOptions) => Promise<Lease | undefined>;
 
 class Walk extends ActingWalk {
-  readonly calls: Watched<unknown>[] = [];
-  readonly texts: Map<Watched<unknown>, string> = new Map();
+  protected override readonly timeouts = [0, 70, 130, 900, Infinity];
   readonly all: Kept[] = [];
-  readonly signals: ActingSignal[] = [];
   readonly #backend = memoryBackend();
   readonly #options: { ttl: number; renew: boolean };
   /** Two of each, as two processes would have them. */
@@ -113,25 +111,11 @@ class Walk extends ActingWalk {
 
   #release(): void {
     const kept = this.#held();
-    if (kept !== undefined) this.#watch(kept.lease.release(), `release ${kept.name}`);
+    if (kept !== undefined) this.watch(`release ${kept.name}`, kept.lease.release());
   }
 
-  #watch(call: Promise<unknown>, text: string): void {
-    const watched = watch(call);
-    this.calls.push(watched);
-    this.texts.set(watched, text);
-  }
-
-  /** Makes a call, often with a signal that acts and a time-out. */
   #call<T>(fn: (options?: WaitOptions) => Promise<T>): Promise<T> {
-    const { random } = this;
-    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
-    const timeout = random.pick([0, 70, 130, 900, Infinity]);
-    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
-    if (options !== undefined) this.signals.push(signal);
-    const call = fn(options);
-    this.#watch(call, `${fn}, ${options?.timeout}`);
-    return call;
+    return this.call(`${fn}`, fn);
   }
 
   #acquire(name: string, part: number, fn: Acquire): void {
@@ -152,10 +136,10 @@ class Walk extends ActingWalk {
     if (!this.#revokes || this.random.below(3) > 0) return;
     const held = this.all.find(({ lease, name }) => lease.held && name === of);
     if (held === undefined || one instanceof RedisRwLock || this.random.below(2) === 0) {
-      return this.#watch(one.forceRelease(), "forceRelease");
+      return this.watch("forceRelease", one.forceRelease());
     }
     const adopting = one.adopt(held.lease.id);
-    this.#watch(adopting, "adopt");
+    this.watch("adopt", adopting);
     adopting.then((lease) => lease && this.#keep({ ...held, lease }), () => {});
   }
 
@@ -170,15 +154,14 @@ class Walk extends ActingWalk {
   override async end(): Promise<void> {
     this.calmDown();
     for (let round = 0; round < 60 && this.calls.some(({ state }) => state === "pending"); round++) {
-      for (const { lease } of this.all) if (lease.held) this.#watch(lease.release(), "last release");
+      for (const { lease } of this.all) if (lease.held) this.watch("last release", lease.release());
       await flushMicrotasks();
       await this.time.pass(200, 50);
       this.check();
     }
     for (const { lease } of this.all) if (lease.held) await lease.release();
     await this.time.pass(3 * TTL, 100);
-    const pending = this.calls.filter(({ state }) => state === "pending").map((call) => this.texts.get(call));
-    assert.deepEqual(pending, [], "these calls never end");
+    assert.deepEqual(this.pending, [], "these calls never end");
     const inspections = await Promise.all([this.locks, this.semaphores, this.tables].map(([one]) => one!.inspect()));
     for (const { holders, waiting } of inspections) assert.deepEqual([holders, waiting], [[], 0]);
   }
