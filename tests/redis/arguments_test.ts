@@ -4,6 +4,7 @@ import {
   bunRedis,
   denoRedis,
   ioRedis,
+  memoryBackend,
   nodeRedis,
   RedisKeyedMutex,
   RedisLock,
@@ -41,6 +42,8 @@ test("constructors reject bad arguments", () => {
         [{ ...silent, createScript: call, autoPipelineExecutor: {} }, "a client of @upstash/redis, which has no "],
         [{ ...silent, duplicate: call, status: "ready" }, "a client of npm:ioredis: use ioRedis"],
         [Promise.resolve(silent), "a promise: await it first"],
+        [class RedisClient {}, "a function or class: pass what it makes"],
+        [memoryBackend, "a function or class: pass what it makes"],
       ] as const
     ) {
       const refusal = new RegExp(`^TypeError: backend must be a Backend made of the client, .*, got ${got}`);

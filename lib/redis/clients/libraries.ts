@@ -70,6 +70,11 @@ const libraries: readonly Library[] = [
     remedy: "use another client, or write a Backend for it",
     matches: (has) => has("evalsha") && has("createScript") && has("autoPipelineExecutor"),
   },
+  {
+    is: "a function or class",
+    remedy: "pass what it makes, such as createClient(), new RedisClient(url) or memoryBackend()",
+    matches: (_, client) => typeof client === "function",
+  },
 ];
 
 /** Not quoted in an error: it may contain a password. */
