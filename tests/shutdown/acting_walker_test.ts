@@ -3,6 +3,7 @@
  * WebSockets and listeners of its signals track, defer, request and let time pass in the middle of whatever happens.
  */
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { ClosedError, GracefulShutdown, type ShutdownReport } from "../../mod.ts";
 import { ActingWalk, walkActing } from "../_acting_walk.ts";
 import { test } from "../_test.ts";
@@ -133,6 +134,7 @@ class Walk extends ActingWalk {
     const started = performance.now();
     for (let round = 0; round < 200 && this.#finished.state === "pending"; round++) {
       await flushMicrotasks();
+      await new Promise((resolve) => setImmediate(resolve)); // Node prints warnings in a later turn
       this.check();
       if (mayEnd()) { for (const end of this.running) end(false); }
       this.time.advance(5);
