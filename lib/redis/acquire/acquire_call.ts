@@ -176,7 +176,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
     subscription.add(this.id, this);
     if (this.#takePushed()) return;
     if (answer.deaf) subscription.restart();
-    if (subscription.mayHaveMissed(this.id, this.queue, sentAt)) return this.ask();
+    if (subscription.mayHaveMissed(this, sentAt)) return this.ask();
     this.#askAt(position.nextAt);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The waiters of a process that the server can notify. Invariant: those of one queue are kept in the order in which they
- * joined it, so that only the first can have been granted without a message.
+ * The waiters of a process that the server can notify. Of those of one queue only the first by their places can have been
+ * granted without a message. Their answers may come in another order: a script that the server does not know is sent again.
  *
  * @module
  */
@@ -12,6 +12,8 @@ import type { Push } from "../store/store.ts";
 export interface Listener {
   /** The waiter's queue: the first waiters of each are the only ones that can have been granted. */
   readonly queue: string;
+  /** Its place there, smaller the earlier it joined; 0 before the first answer. */
+  readonly place: number;
   /** Granted at this server time. */
   granted(fence: number, serverTime: number): void;
   /** A lease ahead of it ends at `at` by the server's clock. */
@@ -23,6 +25,11 @@ export interface Listener {
 /** Waiters of one queue that ask at once when messages may have been missed. */
 const FIRST = 3;
 
+/** Those without an answer come last: their commands are in flight, and find out. */
+function rank({ place }: Listener): number {
+  return place || Number.MAX_VALUE;
+}
+
 /** The waiters by their ids. */
 export class Listeners {
   readonly #byId = new Map<string, Listener>();
@@ -31,7 +38,7 @@ export class Listeners {
     return this.#byId.size;
   }
 
-  /** Adds a waiter, or keeps its place if it is known. */
+  /** Adds a waiter, unless it is known. */
   add(id: string, listener: Listener): void {
     this.#byId.set(id, listener);
   }
@@ -41,12 +48,21 @@ export class Listeners {
     return this.#byId.size > 0 && this.#byId.delete(id); // finding out that a fresh id is not there takes time, too
   }
 
-  /** The id of the first waiter of a queue, and the waiter. */
-  firstOf(queue: string): [string, Listener] | undefined {
-    for (const entry of this.#byId) {
-      if (entry[1].queue === queue) return entry;
+  /** The first waiter of a queue. */
+  firstOf(queue: string): Listener | undefined {
+    let first: Listener | undefined;
+    for (const one of this.#byId.values()) {
+      if (one.queue === queue && (first === undefined || rank(one) < rank(first))) first = one;
     }
-    return undefined;
+    return first;
+  }
+
+  /** Whether it is the first of its queue. Seldom a long search: most answers come in order, so one before it is found soon. */
+  isFirst(one: Listener): boolean {
+    for (const other of this.#byId.values()) {
+      if (other.queue === one.queue && rank(other) < rank(one)) return false;
+    }
+    return true;
   }
 
   /** Passes a message of the server on to its waiter. */
@@ -64,7 +80,7 @@ export class Listeners {
   /** The first `count` waiters of each queue ask at once, and the others within `restWithin` ms, if it is set. */
   askFirst(count: number, restWithin?: number): void {
     const asked = new Map<string, number>();
-    for (const listener of [...this.#byId.values()]) {
+    for (const listener of [...this.#byId.values()].sort((a, b) => rank(a) - rank(b))) {
       const before = asked.get(listener.queue) ?? 0;
       asked.set(listener.queue, before + 1);
       if (before < count) listener.ask();

@@ -94,13 +94,13 @@ export class Subscription {
   }
 
   /** Whether the first waiter of a queue may have been granted, without a message, since a command sent at `sentAt`. */
-  mayHaveMissed(id: string, queue: string, sentAt: number): boolean {
-    return this.#confirmedAt > sentAt && this.#listeners.firstOf(queue)?.[0] === id;
+  mayHaveMissed(listener: Listener, sentAt: number): boolean {
+    return this.#confirmedAt > sentAt && this.#listeners.isFirst(listener);
   }
 
   /** Asks for the first waiter of a queue: one before it was granted, and the message was missed. */
   askNext(queue: string): void {
-    this.#listeners.firstOf(queue)?.[1].ask();
+    this.#listeners.firstOf(queue)?.ask();
   }
 
   /** The server does not know this subscription, which then sits on another server: begins again. */

@@ -48,11 +48,15 @@ class Paper implements Backend {
 class Waiter implements Listener {
   readonly queue = "a queue";
   readonly asked: string[] = [];
+  readonly place: number;
   readonly #subscription: Subscription;
+  readonly #id: string;
 
-  constructor(subscription: Subscription) {
+  constructor(subscription: Subscription, place = 1, id = "a waiter") {
     this.#subscription = subscription;
-    subscription.add("a waiter", this);
+    this.place = place;
+    this.#id = id;
+    subscription.add(id, this);
   }
 
   granted(): void {}
@@ -61,7 +65,7 @@ class Waiter implements Listener {
 
   ask(): void {
     this.asked.push(this.#subscription.mode);
-    this.#subscription.add("a waiter", this); // as the answer that it still waits has it do
+    this.#subscription.add(this.#id, this); // as the answer that it still waits has it do
   }
 }
 
@@ -154,3 +158,19 @@ pushTest("a lost subscription ends when there are no waiters", async (push, pape
   assert.equal(push.mode, "h");
   assert.equal(waiter.asked.length, 2);
 });
+
+pushTest(
+  "the waiter that may have been granted is the first one on the server, not the first one answered",
+  async (push, paper) => {
+    const second = new Waiter(push, 2, "b");
+    const first = new Waiter(push, 1, "a");
+    const unanswered = new Waiter(push, 0, "c");
+    await (paper.subscriptions as [Attempt])[0].confirm();
+    assert.deepEqual([second.asked, first.asked], [[], ["c"]]);
+    assert.deepEqual([first, second].map((one) => push.mayHaveMissed(one, -Infinity)), [true, false]);
+    push.askNext(first.queue);
+    assert.equal(first.asked.length, 2);
+    for (const id of ["a", "b", "c"]) push.delete(id);
+    assert.equal(unanswered.asked.length, 0);
+  },
+);
