@@ -63,6 +63,25 @@ for (const [name, make] of Object.entries(fakes)) {
 }
 
 for (const [name, make] of Object.entries(fakes)) {
+  const backends = { "in memory": memoryBackend, "over a server": () => scripted(() => undefined) };
+  for (const [what, connect] of Object.entries(backends)) {
+    test(`${name}: calls left on it in flight are granted on the next clock, ${what}`, async () => {
+      const backend = connect();
+      const fake = make();
+      fake.advance(10);
+      const call = (name: string, timeout: number) => new RedisLock(backend, name, { ttl: 3000 }).acquire({ timeout });
+      const calls = [call("a", Infinity), call("b", 1000)];
+      fake.restore(); // before the answers
+      for (const call of calls) {
+        const lease = await call;
+        assert.equal(lease.signal.aborted, false, String(lease.signal.reason));
+        assert.equal(await lease.release(), true);
+      }
+    });
+  }
+}
+
+for (const [name, make] of Object.entries(fakes)) {
   test(`${name}: a rate limit starts as many as it may, and the rest in their turn`, () =>
     under(make, async (fake) => {
       const limiter = new RedisRateLimiter(memoryBackend(), "a", 2, 1000);

@@ -139,24 +139,23 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
 
   #take(answer: AcquireAnswer, sent: Moment): void {
     this.#answered = sent;
-    if (answer.kind === "refused") {
-      if (this.#takeLate()) return;
-      // Too late by the server's clock, which is known better now.
-      if (!this.#retry.refused()) throw new UselessAnswerError("the command came too late by the server's clock");
+    if (answer.kind === "refused" && this.#takeLate()) return;
+    const deadline = sent.at + trusted(this.spec.settings.ttl);
+    // The command by the server's clock, which is known better now, or the answer by ours: a fake one may have gone.
+    if (answer.kind === "refused" || (answer.kind === "granted" && deadline <= now())) {
+      if (!this.#retry.refused()) throw new UselessAnswerError("the command or its answer came too late");
       return this.#askNow();
     }
     this.#late = undefined;
-    if (answer.kind === "granted") this.#granted(answer.fence, sent, answer.weight);
+    if (answer.kind === "granted") this.#granted(answer.fence, deadline, sent, answer.weight);
     else if (this.#waits && answer.place !== 0) this.#queued(answer, sent.at);
     else if (!answer.more) this.#refuse();
     if (answer.kind === "waiting" && answer.more) this.#askNow();
     this.#retry.answered();
   }
 
-  #granted(fence: number, sent: Moment, weight?: number): void {
+  #granted(fence: number, deadline: number, sent: Moment, weight?: number): void {
     if (this.settled) return;
-    const deadline = sent.at + trusted(this.spec.settings.ttl);
-    if (deadline <= now()) throw new UselessAnswerError("the answer came after the lease had ended");
     this.#grant(fence, deadline, sent, weight);
     const missed = this.place !== 0 && this.spec.limit > 1;
     if (missed) this.spec.client.subscription.askNext(this.queue); // it may hold as well
