@@ -290,7 +290,7 @@ export function wakeFirst<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, count:
     queue.unlink(first);
     queue.discount(first);
   }
-  woken.forEach(endRegistration); // leaving a foreign signal runs its code
+  for (const waiter of woken) endRegistration(waiter); // leaving a foreign signal runs its code
   for (const waiter of woken) grant(waiter, value);
 }
 

@@ -71,8 +71,14 @@ export class PoolState {
   admit({ operation }: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
     const limits = options === undefined ? undefined : readWaitOptions(options);
     if (this.closed) throw new ClosedError(`Cannot ${operation}: pool is closed`);
-    throwIfAborted(limits);
+    this.#throwIfCancelled(limits);
     return limits;
+  }
+
+  /** Asks the signal of a call first: a foreign one runs its code, which may cancel the pool. */
+  #throwIfCancelled(limits: WaitLimits | undefined): void {
+    throwIfAborted(limits);
+    if (this.closed) this.#signal.throwIfAborted();
   }
 
   get title(): string {
@@ -95,8 +101,7 @@ export class PoolState {
    */
   begin(call: SlotCall, needsOwn: boolean): AbortSignal {
     const { limits } = call;
-    throwIfAborted(limits); // first: asking a foreign signal runs its code, which may cancel the pool
-    if (this.closed) this.#signal.throwIfAborted();
+    this.#throwIfCancelled(limits);
     if (!needsOwn && limits?.signal === undefined) return this.#signal;
     const controller = call.controller = new AbortController();
     this.#controllers.add(controller);

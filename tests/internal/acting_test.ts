@@ -231,14 +231,35 @@ for (const [name, setUp] of Object.entries(closed)) {
   }
 }
 
+const startingCalls: ((pool: Pool, fn: (signal: AbortSignal) => void, options: TaskOptions) => Promise<unknown>)[] = [
+  (pool, fn, options) => pool.run(fn, options),
+  (pool, fn, options) => pool.createTask(fn, options),
+  async (pool, fn, { signal }) => await pool.map([1], (_, _i, own) => fn(own), { signal }).toArray(),
+];
+
 for (let nth = 1; nth <= 5; nth++) {
+  test(`Pool: a foreign signal that cancels it when it is asked for the ${nth}. time: no call waits`, async () => {
+    for (const method of startingCalls) {
+      const pool = new Pool(1);
+      const { promise, resolve } = deferred();
+      const running = watch(pool.run(() => promise));
+      await flushMicrotasks();
+      const signal = foreign();
+      let asked = 0;
+      const act = () => ++asked === nth ? pool.cancel("over") : void (signal.acts.aborted = act);
+      signal.acts.aborted = act;
+      const call = watch(method(pool, () => {}, { signal }));
+      await flushMicrotasks();
+      if (asked >= nth) assert.deepEqual([pool.waiting, call.state], [0, "rejected"]);
+      resolve();
+      assert.equal(await states([running]), "fulfilled");
+      pool.cancel("over");
+      await pool.join();
+    }
+  });
+
   test(`Pool: a foreign signal that cancels it when it is asked for the ${nth}. time: no function goes on`, async () => {
-    const methods: ((pool: Pool, fn: (signal: AbortSignal) => void, options: TaskOptions) => Promise<unknown>)[] = [
-      (pool, fn, options) => pool.run(fn, options),
-      (pool, fn, options) => pool.createTask(fn, options),
-      async (pool, fn, { signal }) => await pool.map([1], (_, _i, own) => fn(own), { signal }).toArray(),
-    ];
-    for (const method of methods) {
+    for (const method of startingCalls) {
       const pool = new Pool(1);
       const signal = foreign();
       let asked = 0;
