@@ -374,6 +374,10 @@ export class World {
     this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable, true);
   }
 
+  isAborted(name: string): boolean {
+    return this.#aborted.has(name);
+  }
+
   #passTime(): void {
     const next = Math.min(...this.#deadlines());
     this.#note(Object.keys(this.things), "time");

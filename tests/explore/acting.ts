@@ -10,6 +10,7 @@ import {
   KeyedMutex,
   KeyedSemaphore,
   Lock,
+  Pool,
   RwLock,
   Semaphore,
   SetEvent,
@@ -20,6 +21,7 @@ import { assertSound } from "../_sound.ts";
 import { sides } from "./limits.ts";
 import { ending, get, put, queueThings, type Tested } from "./queue.ts";
 import type { Moment } from "./_model_queue.ts";
+import { begin, cancellingSlots, end, Slots } from "./slots.ts";
 import {
   acquire,
   cancelling,
@@ -255,5 +257,16 @@ export const subjects: readonly Subject[] = [
     moments: GATE,
     deeds: { closes: ending("close"), cancels: ending("cancel") },
     deadlocks: true,
+  },
+  {
+    name: "Pool",
+    make: () => {
+      const pool = new Pool(1);
+      return { slots: new Slots(pool, 1, () => assertSound(pool)) };
+    },
+    tasks: { A: [begin(), end], B: [begin(), end], C: [begin(1), end], D: [begin(), end] },
+    call: ({ things }) => (things.slots as Slots).begin({}),
+    moments: ["wait", "giveUp", "checked", "aborted"], // its signal is listened to until the function has ended
+    deeds: { "raises the limit": limiting("slots", 1, 2), cancels: cancellingSlots },
   },
 ];

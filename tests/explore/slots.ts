@@ -7,7 +7,8 @@ import { assertSoundTaskGroup } from "../../lib/task_group.ts";
 import { assertSound } from "../_sound.ts";
 import { deferred } from "../_tools.ts";
 import { type Call, ModelQueue } from "./_model_queue.ts";
-import { type Program, type Step, type Task, type Thing, Violation, type World } from "./_world.ts";
+import { does, setLimit as setLimitOf } from "./_steps.ts";
+import { type Deed, type Program, type Step, type Thing, Violation, type World } from "./_world.ts";
 
 /** Calls functions, at most a number at a time. */
 interface Runner {
@@ -21,7 +22,7 @@ interface Running {
   fail(error: Error): void;
 }
 
-class Slots implements Thing {
+export class Slots implements Thing {
   readonly real: Runner;
   readonly queue: ModelQueue;
   readonly sound: () => void;
@@ -60,9 +61,9 @@ class Slots implements Thing {
   }
 
   /** The place of `call` is granted. Until its function begins, it can still be cancelled. */
-  granted(call: Call, { controller }: Task): void {
+  granted(call: Call, isAborted: () => boolean): void {
     this.#soon.push(() => {
-      const isCancelled = this.queue.closed || controller?.signal.aborted;
+      const isCancelled = this.queue.closed || isAborted();
       call.outcome = isCancelled ? "cancelled" : "granted";
       if (isCancelled) this.queue.leave(call.task);
     });
@@ -88,14 +89,14 @@ function slotsOf(world: World): Slots {
   return world.things.slots as Slots;
 }
 
-function begin(priority = 0): Step {
+export function begin(priority = 0): Step {
   return {
     text: `calls a function${priority === 0 ? "" : ` of priority ${priority}`}`,
     on,
     run: (world, task) => {
       const slots = slotsOf(world);
       const then = (outcome: Call["outcome"]) => {
-        if (outcome === "granted") slots.granted(task.call!, task);
+        if (outcome === "granted") slots.granted(task.call!, () => world.isAborted(task.name));
         else task.call!.outcome = outcome;
       };
       world.wait(task, "slots", 1, () => slots.begin({ ...world.options(task), priority }), { then, priority });
@@ -103,7 +104,7 @@ function begin(priority = 0): Step {
   };
 }
 
-const end: Step = {
+export const end: Step = {
   text: "ends its function",
   on,
   run: (world, task) => {
@@ -122,28 +123,14 @@ const fail: Step = {
   },
 };
 
-const cancel: Step = {
-  text: "cancels all",
-  on,
-  run: (world) => {
-    const slots = slotsOf(world);
-    (slots.real as Pool | TaskGroup).cancel(new Error("cancelled"));
-    slots.close();
-  },
+export const cancellingSlots: Deed = {
+  real: (world) => (slotsOf(world).real as Pool | TaskGroup).cancel(new Error("cancelled")),
+  model: (world) => slotsOf(world).close(),
 };
 
-function setLimit(from: number, to: number): Step {
-  return {
-    text: `sets the limit to ${to}`,
-    on,
-    run: (world) => {
-      const { real, queue } = slotsOf(world);
-      (real as Pool).limit = to;
-      queue.free += to - from;
-      queue.pump();
-    },
-  };
-}
+const cancel = does("cancels all", on, cancellingSlots);
+
+const setLimit = (from: number, to: number): Step => setLimitOf("slots", from, to);
 
 /** Calls that wait until a group has ended, and the failures that they have to throw. */
 class Joining implements Thing {
