@@ -52,17 +52,21 @@ export function load(suite: string, isBusy: boolean): Results | undefined {
 export function save(results: Results): string {
   mkdirSync(folder, { recursive: true });
   const file = fileOf(results.suite, results.isBusy);
-  const old = load(results.suite, results.isBusy)?.runs ?? {};
-  const runs = { ...old };
-  for (const [name, run] of Object.entries(results.runs)) runs[name] = merged(old[name], run);
+  const { runs: old = {}, peers = {} } = load(results.suite, results.isBusy) ?? {};
+  const updated = Object.keys(peers).filter((name) => peers[name] !== (results.peers[name] ?? peers[name]));
+  const runs: Record<string, Run> = {};
+  for (const name of Object.keys({ ...old, ...results.runs })) {
+    runs[name] = merged(old[name], results.runs[name] ?? { ...old[name]!, rows: [], alone: [] }, updated);
+  }
   writeFileSync(file, JSON.stringify({ ...results, runs }, undefined, 1) + "\n");
   return file.pathname;
 }
 
-/** Figures of another version are not kept. */
-function merged(old: Run | undefined, run: Run): Run {
+/** Figures of another version of the run-time, or of a peer that was updated, are not kept. */
+export function merged(old: Run | undefined, run: Run, updated: readonly string[] = []): Run {
   if (old?.version !== run.version) return run;
   const measured = new Set(run.rows.map(({ situation }) => situation));
-  const kept = (rows: readonly Row[]) => rows.filter(({ situation }) => !measured.has(situation));
+  const isOld = ({ contender }: Row) => updated.some((name) => contender.startsWith(name));
+  const kept = (rows: readonly Row[]) => rows.filter((row) => !measured.has(row.situation) && !isOld(row));
   return { ...run, rows: [...kept(old.rows), ...run.rows], alone: [...kept(old.alone), ...run.alone] };
 }

@@ -4,7 +4,7 @@ import { chart, THEMES } from "../../bench/_chart.ts";
 import { figuresPage } from "../../bench/_figures_page.ts";
 import { goalsPage } from "../../bench/_goals_page.ts";
 import { missing, page } from "../../bench/_page.ts";
-import type { Results, Run } from "../../bench/_results.ts";
+import { merged, type Results, type Run } from "../../bench/_results.ts";
 import { measure, quantile, type Row } from "../../bench/_runner.ts";
 import type { Goal, Situation } from "../../bench/_situation.ts";
 import { situations as redis } from "../../bench/redis/situations.ts";
@@ -69,6 +69,17 @@ test("bench: a verdict compares with the best of those that count", () => {
   assert.deepEqual(verdict(goal, [run, { ...run, alone }], "bun"), [80 / 107, true, "quick"]);
   assert.deepEqual(verdict({ ...goal, cold: true }, [run, { ...run, alone }]), [0.8, true, "quick"]);
   assert.equal(quantile([4, 1, 3, 2], 0.5), 2.5);
+});
+
+test("bench: a session replaces what it measured, and ends the figures of a peer that was updated", () => {
+  const other = row("semaphore", "slow, twice", "peer", 7);
+  const old: Run = { version: "1", rows: [...rows, other], alone: [] };
+  const names = ({ rows }: Run) => rows.map(({ contender }) => contender).join();
+  const session: Run = { version: "1", rows: [row("lock, 2 tasks", "new", "peer", 1)], alone: [] };
+  assert.equal(names(merged(old, session)), "slow, twice,new");
+  assert.equal(names(merged(old, session, ["slow"])), "new");
+  assert.equal(names(merged(old, { ...old, rows: [] }, ["slow"])), "interlock,quick,bare");
+  assert.equal(names(merged(old, { ...session, version: "2" })), "new");
 });
 
 test("bench: the ten rows are situations", () => {
