@@ -14,12 +14,16 @@ import type { Program } from "./_world.ts";
 
 const USAGE = "usage: deno task explore [--only TEXT] [--bound SCHEDULES] [--replay A,~,B,…]";
 const BOUND = 500_000;
+/** For each of the many programs of one act. */
+const ACT_BOUND = 2_000;
 
 /** The request of the command line. Throws if it is wrong. */
-function ask(args: string[]): { chosen: Program[]; bound: number; replay: string | undefined } {
+function ask(args: string[]): { chosen: Program[]; bound: number | undefined; replay: string | undefined } {
   const options = { only: { type: "string" }, bound: { type: "string" }, replay: { type: "string" } } as const;
-  const { only = "", bound = String(BOUND), replay } = parseArgs({ args, options }).values;
-  if (!/^[1-9]\d*$/.test(bound)) throw new RangeError(`--bound must be a whole number of 1 or more, got "${bound}"`);
+  const { only = "", bound, replay } = parseArgs({ args, options }).values;
+  if (bound !== undefined && !/^[1-9]\d*$/.test(bound)) {
+    throw new RangeError(`--bound must be a whole number of 1 or more, got "${bound}"`);
+  }
   const all = [
     ...programs,
     ...subjects.flatMap(actedAll),
@@ -33,18 +37,21 @@ function ask(args: string[]): { chosen: Program[]; bound: number; replay: string
   if (replay !== undefined && chosen.length !== 1) {
     throw new RangeError(`--replay needs an --only that names one program, not ${chosen.length}`);
   }
-  return { chosen, bound: Number(bound), replay };
+  return { chosen, bound: bound === undefined ? undefined : Number(bound), replay };
 }
 
-async function explore(chosen: readonly Program[], bound: number): Promise<boolean> {
+async function explore(chosen: readonly Program[], bound: number | undefined): Promise<boolean> {
   let wrong = 0;
   console.log("schedules   pruned      ms  program");
   for (const program of chosen) {
+    const planted = broken.some((one) => one.program === program);
     const start = performance.now();
-    const { schedules, pruned, cut, violation } = await search(program, bound);
+    const { schedules, pruned, cut, violation } = await search(
+      program,
+      bound ?? (program.act && !planted ? ACT_BOUND : BOUND),
+    );
     const columns = [schedules, pruned, Math.round(performance.now() - start)].map((n) => String(n).padStart(8));
     console.log(` ${columns.join(" ")}  ${program.name}${cut ? " (cut at the bound)" : ""}`);
-    const planted = broken.some((one) => one.program === program);
     if (violation) console.log(`\n${await tell(program, violation.schedule)}\n`);
     if (planted === (violation === undefined)) wrong++;
   }
