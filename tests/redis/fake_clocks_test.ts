@@ -97,3 +97,34 @@ for (const [name, make] of Object.entries(fakes)) {
       assert.equal(started(), 5);
     }));
 }
+
+for (const [name, make] of Object.entries(fakes)) {
+  test(`${name}: a hold left on a clock that was ahead ends as soon as on any other`, async () => {
+    const lock = new RedisLock(memoryBackend(), "a", { ttl: 3000 });
+    await under(make, async (fake) => {
+      await pass(fake, 20_000);
+      await lock.acquire();
+    });
+    await under(fakes["hand-made, with performance"]!, async (fake) => {
+      const next = watch(lock.acquire());
+      await pass(fake, 3500);
+      assert.equal(next.state, "fulfilled");
+      await next.value!.release();
+    });
+  });
+
+  test(`${name}: starts on a clock that was ahead make no later call wait longer than an interval`, async () => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "a", 1, 1000);
+    await under(make, async (fake) => {
+      await pass(fake, 20_000);
+      await limiter.acquire();
+    });
+    await under(fakes["hand-made, with performance"]!, async (fake) => {
+      for (let i = 0; i < 4; i++) {
+        const start = watch(limiter.acquire());
+        await pass(fake, 1500);
+        assert.equal(start.state, "fulfilled");
+      }
+    });
+  });
+}

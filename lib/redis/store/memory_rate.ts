@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { now } from "../times.ts";
 import { rateError, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
 
 interface Start {
@@ -17,11 +16,13 @@ export class MemoryRate {
   readonly #interval: number;
   #starts: Start[] = [];
   #numbers = 0;
-  #latest = -Infinity;
+  readonly #now: () => number;
 
-  constructor({ limit, interval }: StoredRate) {
+  /** @param now Returns the time, which never goes back. */
+  constructor({ limit, interval }: StoredRate, now: () => number) {
     this.#limit = limit;
     this.#interval = interval;
+    this.#now = now;
   }
 
   /** Whether its numbers count no longer, and it can go. */
@@ -47,9 +48,5 @@ export class MemoryRate {
 
   giveBack({ number }: Turn): void {
     this.#starts = this.#starts.filter((start) => start.number !== number);
-  }
-
-  #now(): number {
-    return this.#latest = Math.max(this.#latest, now());
   }
 }
