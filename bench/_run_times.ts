@@ -1,12 +1,15 @@
-/** How each run-time is started for a benchmark, and its version. */
-import { spawnSync } from "node:child_process";
+/** How each run-time is started for a benchmark, its version, and the rows that it prints. */
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 import { NEWEST_NODE, NODE_20, nodeOfNpm } from "../scripts/_node.ts";
+import type { Order } from "./_child.ts";
+import type { Row } from "./_runner.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -24,10 +27,22 @@ export const RUN_TIMES: readonly string[] = Object.keys(COMMANDS);
 
 const commands = new Map<string, Command>();
 
-export function commandOf(runTime: string): Command {
+function commandOf(runTime: string): Command {
   const command = commands.get(runTime) ?? COMMANDS[runTime]!();
   commands.set(runTime, command);
   return command;
+}
+
+/** The rows of one process. */
+export function measured(runTime: string, order: Order): Promise<Row[]> {
+  const [command, ...args] = commandOf(runTime);
+  const child = spawn(command, [...args, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
+  const rows: Row[] = [];
+  createInterface({ input: child.stdout! }).on("line", (line) => rows.push(JSON.parse(line)));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => code === 0 ? resolve(rows) : reject(new Error(`${runTime} ended with ${code}`)));
+  });
 }
 
 export function versionOf(runTime: string): string {

@@ -24,8 +24,8 @@ export interface Options {
   readonly warmUp?: number;
   /** The only contender; its first round is its cold figure. Default: all, in turns. */
   readonly only?: string;
-  /** Other revisions of this module, by name, whose figures are wanted too. */
-  readonly libs?: Readonly<Record<string, Lib>>;
+  /** Another revision of this module. Default: this tree. */
+  readonly lib?: Lib;
 }
 
 interface Entrant {
@@ -41,9 +41,9 @@ interface Entrant {
 /** The contenders of one situation, one after the other in each round. */
 export async function measure(
   situation: Situation,
-  { rounds, warmUp = WARM_UP, only, libs = { "": here } }: Options,
+  { rounds, warmUp = WARM_UP, only, lib = here }: Options,
 ): Promise<Row[]> {
-  const entrants = [...entrantsOf(situation, libs)].filter(({ name }) => only === undefined || name === only);
+  const entrants = [...entrantsOf(situation, lib)].filter(({ name }) => only === undefined || name === only);
   const { rounds: enough = Infinity } = situation;
   const skipped = Math.min(warmUp, enough);
   for (let round = 0; round < Math.min(rounds, enough) + skipped; round++) {
@@ -74,12 +74,8 @@ function shuffled<T>(items: readonly T[]): T[] {
 /** Milliseconds to the situation's unit. */
 const SCALE: Partial<Record<Situation["unit"], number>> = { ns: 1e6, "µs": 1e3 };
 
-function* entrantsOf({ ours, peers, floors }: Situation, libs: Readonly<Record<string, Lib>>): Iterable<Entrant> {
-  for (const [revision, lib] of Object.entries(libs)) {
-    for (const [name, make] of Object.entries(ours)) {
-      yield { name: revision ? `${name} @ ${revision}` : name, kind: "ours", make: make(lib), figures: [] };
-    }
-  }
+function* entrantsOf({ ours, peers, floors }: Situation, lib: Lib): Iterable<Entrant> {
+  for (const [name, make] of Object.entries(ours)) yield { name, kind: "ours", make: make(lib), figures: [] };
   for (const [name, make] of Object.entries(peers)) yield { name, kind: "peer", make, figures: [] };
   for (const [name, make] of Object.entries(floors ?? {})) yield { name, kind: "floor", make, figures: [] };
 }

@@ -5,12 +5,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
-import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import type { Order } from "./_child.ts";
 import { figure } from "./_markdown.ts";
 import { machine, peerVersion, type Run, save } from "./_results.ts";
-import { commandOf, RUN_TIMES, versionOf } from "./_run_times.ts";
+import { measured, RUN_TIMES, versionOf } from "./_run_times.ts";
 import type { Row } from "./_runner.ts";
 import { goalText, verdictsOf } from "./_verdict.ts";
 import type { Situation } from "./_situation.ts";
@@ -53,18 +52,6 @@ function ask(args: string[]): Ask {
   if (suite !== "local" && suite !== "redis") throw new RangeError(`--suite must be local or redis, got "${suite}"`);
   if (!/^[1-9]\d*$/.test(rounds)) throw new RangeError(`--rounds must be a whole number of 1 or more, got "${rounds}"`);
   return { suite, only, rounds: Number(rounds), isBusy, runTimes };
-}
-
-/** The rows of one process. */
-function measured(runTime: string, order: Order): Promise<Row[]> {
-  const [command, ...args] = commandOf(runTime);
-  const child = spawn(command, [...args, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
-  const rows: Row[] = [];
-  createInterface({ input: child.stdout! }).on("line", (line) => rows.push(JSON.parse(line)));
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => code === 0 ? resolve(rows) : reject(new Error(`${runTime} ended with ${code}`)));
-  });
 }
 
 async function run(runTime: string, wanted: Ask): Promise<Run> {
