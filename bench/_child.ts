@@ -12,16 +12,18 @@ export interface Order {
   readonly alone?: { readonly situation: string; readonly contender: string };
   /** The address of another revision's mod.ts. */
   readonly module?: string;
+  /** Rounds of a process for one contender that do not count. Default: 2. */
+  readonly warmUp?: number;
 }
 
-const { suite, only, rounds, alone, module } = JSON.parse(process.argv[2]!) as Order;
+const { suite, only, rounds, alone, module, warmUp = 2 } = JSON.parse(process.argv[2]!) as Order;
 const { situations } = await (suite === "redis" ? import("./redis/situations.ts") : import("./situations.ts"));
 for (const situation of situations) {
   if (alone === undefined ? !new RegExp(only).test(situation.name) : situation.name !== alone.situation) continue;
   const rows = await measure(situation, {
     rounds,
     ...(module === undefined ? {} : { lib: await import(module) }),
-    ...(alone === undefined ? {} : { only: alone.contender, warmUp: 2 }),
+    ...(alone === undefined ? {} : { only: alone.contender, warmUp }),
   });
   for (const row of rows) console.log(JSON.stringify(row));
 }

@@ -40,11 +40,13 @@ async function compare(revision: string, { rounds, only }: Ask): Promise<void> {
   git("worktree", "add", "--detach", tree, commit);
   try {
     symlinkSync(join(root, "node_modules"), join(tree, "node_modules"));
+    const here = join(folder, "here"); // another address, so that neither shares its code with the benchmark itself
+    symlinkSync(root, here);
     console.log(`${rounds} pairs of processes; more than 1: quicker than ${commit}\n`);
     for (const situation of situations.filter(({ main, name }) => main && only.test(name))) {
       for (const contender of Object.keys(situation.ours)) {
         const once = (tree: string) => figureOf(situation, contender, tree);
-        console.log(row(await pairs(rounds, () => once(tree), () => once(root)), situation, contender));
+        console.log(row(await pairs(rounds, () => once(tree), () => once(here)), situation, contender));
       }
     }
   } finally {
@@ -55,14 +57,14 @@ async function compare(revision: string, { rounds, only }: Ask): Promise<void> {
 
 async function figureOf({ name, unit }: Situation, contender: string, tree: string): Promise<number> {
   const module = pathToFileURL(join(tree, "mod.ts")).href;
-  const order = { suite: "local", only: "", rounds: ROUNDS, alone: { situation: name, contender }, module } as const;
+  const order = { suite: "local", only: "", ...ROUNDS, alone: { situation: name, contender }, module } as const;
   const [row] = await measured("deno", order);
   if (row === undefined) throw new Error(`no figure in ${unit} of ${name}: ${contender}`);
   return row.median;
 }
 
-/** Rounds of a process, of which the median counts. */
-const ROUNDS = 7;
+/** Of a process. The first ones pass until the run-time has compiled its best; the median of the others counts. */
+const ROUNDS = { warmUp: 8, rounds: 7 } as const;
 
 interface Pair {
   readonly before: number;
