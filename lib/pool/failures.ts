@@ -55,10 +55,9 @@ export class Failures {
     if (!this.#isReported) this.#watch(failure);
   }
 
-  /** Keeps the error of a map that is not read yet, for `join` and the end of the process: until then it may be read. */
+  /** Keeps the error of a map that is not read yet, for `join` only: it may still be read. */
   addUnread(owner: object, error: unknown): void {
     this.#keep(owner, error);
-    throwAtExit(this);
   }
 
   /** The outcome of `owner` is observed. */

@@ -223,7 +223,7 @@ export class Pool implements AsyncDisposable {
    *
    * Back-pressure at both ends: an item is pulled only when there is a slot for it, and at most `buffer` items are between
    * the source and the reader, counting those whose results wait to be read. Nothing happens before the first read; a map
-   * that was never read makes {@linkcode Pool.join} throw, or the process end with an uncaught error. No slot is held while an asynchronous source or the `rate` is
+   * that was never read makes {@linkcode Pool.join} throw. No slot is held while an asynchronous source or the `rate` is
    * waited for, so a map may be the source of another map of the same pool.
    *
    * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` gets aborts,
@@ -289,7 +289,7 @@ export class Pool implements AsyncDisposable {
     if (errors.length + more === 0) return;
     if (errors.length === 1 && more === 0) throw errors[0];
     const others = more === 0 ? "" : ` and ${more} more`;
-    throw new AggregateError(errors, `Cannot join ${this.#state.title}: ${errors.length} failures${others}`);
+    throw new AggregateError(errors, `${this.#state.cannotJoin}: ${errors.length} failures${others}`);
   }
 
   /** Rejects new calls from now on. Running functions, queued calls and maps whose reading began go on as before. */

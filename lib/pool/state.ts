@@ -85,6 +85,11 @@ export class PoolState {
     return named("pool", this.name);
   }
 
+  /** The error of a `join` that cannot end well. */
+  get cannotJoin(): string {
+    return `Cannot ${this.#joining.operation}`;
+  }
+
   /** A call that is about to wait for its slot. */
   call(use: SlotUse, options: WaitOptions | undefined, priority: number): SlotCall {
     return new SlotCall(use, this.admit(use, options), priority);

@@ -41,7 +41,7 @@ export interface Lease extends AsyncDisposable {
    * Sets the end of the lease to `ttl` milliseconds from now; it never adds. Later renewals use the same time. A time
    * shorter than the rest counts from the call on: without an answer from Redis, the lease is lost when it is over.
    *
-   * @param ttl Milliseconds, 100 or more. Default: the lease's own `ttl`.
+   * @param ttl Milliseconds, 10 or more. Default: the lease's own `ttl`.
    * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.
    * @throws {NotHeldError} It was released.
    */

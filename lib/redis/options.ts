@@ -18,7 +18,7 @@ export interface ReplicaOptions {
 /** Options of every class over Redis. They are read once, by the constructor. */
 export interface RedisOptions {
   /**
-   * Milliseconds that a lease lasts unless it is renewed: how long a crashed holder delays the next one. 100 or more.
+   * Milliseconds that a lease lasts unless it is renewed: how long a crashed holder delays the next one. 10 or more.
    * Default: 30,000.
    */
   readonly ttl?: number | undefined;
@@ -54,8 +54,8 @@ export interface Settings {
 /** The longest time that a timer can hold. */
 const MAX_MS = 2 ** 31 - 1;
 
-/** Shorter leases would be over before they are renewed, and `ttl: 30` means seconds. */
-const MIN_TTL = 100;
+/** Shorter leases would be over before the answer is back. */
+const MIN_TTL = 10;
 
 /** The beginning of all keys. */
 export function prefixOf(options: { readonly prefix?: string | undefined } | undefined): string {
@@ -105,7 +105,7 @@ function replicasOf(replicas: ReplicaOptions | undefined, backend: Backend): Set
 }
 
 export function checkTtl(ttl: unknown): asserts ttl is number {
-  checkInteger(ttl, "ttl in milliseconds", MIN_TTL, MAX_MS);
+  checkInteger(ttl, "ttl", MIN_TTL, MAX_MS);
 }
 
 /** The keys of one name: its state, its queue, the details of each waiter, and the ends of leases where there can be several. */

@@ -20,12 +20,6 @@ const cases: Record<string, () => Promise<unknown>> = {
     await new Promise((resolve) => setTimeout(resolve, 5));
     await task.result.catch(() => {});
   },
-  "not read": async () => void await pool.map([1], () => console.log("called")),
-  "read late": async () => {
-    const map = pool.map([1], (n) => n);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    await map.toArray();
-  },
   "waits for ever": async () => {
     await fail("page not found");
     await pool.createTask(() => new Promise(() => {}));

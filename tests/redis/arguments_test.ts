@@ -51,8 +51,8 @@ test("constructors reject bad arguments", () => {
     }
     assert.throws(() => make(any, 5 as never), /name must be a string, got 5/);
     assert.throws(() => make(any, "" as never), RangeError);
-    for (const ttl of [0, -1, NaN, Infinity, 0.5, 30, 99, 2 ** 31]) {
-      assert.throws(() => make(any, "a" as never, { ttl } as never), /ttl in milliseconds must be a whole number/);
+    for (const ttl of [0, -1, NaN, Infinity, 0.5, 9, 2 ** 31]) {
+      assert.throws(() => make(any, "a" as never, { ttl } as never), /ttl must be a whole number/);
     }
     assert.throws(() => make(any, "a" as never, { ttl: "5" } as never), TypeError);
     assert.throws(() => make(any, "a" as never, { retention: -1 } as never), RangeError);

@@ -64,7 +64,7 @@ test("Acquisition: an answer of another shape is no grant", async () => {
   const refused = { name: "RedisError", message: /^Cannot acquire lock "a": / };
   await Promise.all(answers.map(async (answer) => {
     const backend = scripted((command) => command === "acquire" ? answer : undefined);
-    const lock = new RedisLock(backend, "a", { ttl: 100 }); // for which it tries
+    const lock = new RedisLock(backend, "a", { ttl: 10 }); // for which it tries
     await assert.rejects(lock.tryAcquire(), refused, JSON.stringify(answer));
     await assert.rejects(lock.adopt("id"), refused, JSON.stringify(answer));
     await assert.rejects(lock.acquire({ timeout: 0 }), { name: "TimeoutError" }, JSON.stringify(answer));
