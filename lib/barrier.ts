@@ -103,9 +103,9 @@ export class Barrier {
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#self);
       // A waiter whose signal is aborted but has not notified its listeners yet does not count.
-      if (this.#complete) this.#queue.cancelAborted();
+      if (this.#complete()) this.#queue.cancelAborted();
       this.#checkWhole(); // asking a foreign signal runs its code
-      if (!this.#complete) return this.#queue.wait(party, limits);
+      if (!this.#complete()) return this.#queue.wait(party, limits);
       const index = this.#trip();
       if (hook !== undefined) reportGrant(party);
       return Promise.resolve(index);
@@ -125,7 +125,7 @@ export class Barrier {
   }
 
   /** Whether the next party is the last. */
-  get #complete(): boolean {
+  #complete(): boolean {
     return this.#queue.size + 1 === this.#parties;
   }
 

@@ -231,7 +231,7 @@ export class Queue<T> implements AsyncIterable<T> {
       next: (): Promise<IteratorResult<T, undefined>> => {
         const { end } = this.#getters;
         if (end !== undefined && !isLeft) return Promise.reject(end.reason);
-        if (isLeft || this.#isOver) return Promise.resolve(done());
+        if (isLeft || this.#isOver()) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
         for (const getter of waits) if (!isWaiting(getter)) waits.delete(getter);
         const getter = new Waiter<unknown>(this.#iterating);
@@ -266,11 +266,11 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   #refuse(operation: WaitedFor): void {
-    if (operation === this.#getting ? this.#isOver : this.#closed) throw closedError(operation);
+    if (operation === this.#getting ? this.#isOver() : this.#closed) throw closedError(operation);
   }
 
   /** Whether there is nothing left to get. */
-  get #isOver(): boolean {
+  #isOver(): boolean {
     return this.#closed && this.#items.size === 0;
   }
 

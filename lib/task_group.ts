@@ -120,7 +120,7 @@ export class TaskGroup implements AsyncDisposable {
 
   /** The signal that all tasks get. It aborts with the first failure, or with the reason of a cancellation. */
   get signal(): AbortSignal {
-    return this.#abort.signal;
+    return this.#abort().signal;
   }
 
   /** How many tasks have a place: they run, or are about to start. */
@@ -167,9 +167,9 @@ export class TaskGroup implements AsyncDisposable {
    * @param reason The reason. Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    if (this.#ended || this.#abort.signal.aborted) return;
+    if (this.#ended || this.#abort().signal.aborted) return;
     this.#link?.end(); // the first reason stays
-    this.#abort.abort(reason);
+    this.#abort().abort(reason);
     const cause: unknown = this.signal.reason; // never undefined
     this.#places.queue.drainWith((hold) => reject(hold, cause));
   }
@@ -211,7 +211,7 @@ export class TaskGroup implements AsyncDisposable {
     return isKnown ? joined.catch(() => {}) : joined;
   }
 
-  get #abort(): AbortController {
+  #abort(): AbortController {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       allowManyListeners(this.#controller.signal);
@@ -239,7 +239,7 @@ export class TaskGroup implements AsyncDisposable {
 
   /** The first failure aborts the group. An error caused by its signal is no failure. */
   #fail(error: unknown): void {
-    const { signal } = this.#abort;
+    const { signal } = this.#abort();
     if (isCancellation(error, signal)) return;
     this.#failures.push(error);
     this.cancel(error);

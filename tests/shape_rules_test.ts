@@ -137,6 +137,8 @@ test("rules: no Deno, no using, nothing that can't be erased", () => {
   assert.equal(check(rules.noUsing, with_("lib/lock.ts", "function a() { using _ = b(); }")), 1);
   assert.equal(check(rules.noUsing, with_("lib/lock.ts", "async function a() { await using _ = b(); }")), 1);
   assert.equal(check(rules.noUsing, with_("lib/lock.ts", "let a; const b = 1;")), 0);
+  assert.equal(check(rules.noPrivateGetters, with_("lib/lock.ts", "class A { get #b() { return 1; } }")), 1);
+  assert.equal(check(rules.noPrivateGetters, with_("lib/lock.ts", "class A { get b() { return 1; } #c() {} }")), 0);
   const notErasable = [
     "enum A { B }",
     "namespace A { export const b = 1; }",

@@ -27,6 +27,7 @@ const structure = {
   oneCancellation: rules.oneCancellation,
   oneProcess: rules.oneProcess,
   noUsing: rules.noUsing,
+  noPrivateGetters: rules.noPrivateGetters,
   erasable: rules.erasable,
   shortFiles: rules.shortFiles,
   filesSayTheirJob: rules.filesSayTheirJob,

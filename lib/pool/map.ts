@@ -49,7 +49,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#driving = this.#drive();
     pool.failures.addUnread(
       this,
-      new SyncError(`${pool.cannotJoin}: a map was never read; read it with for await or toArray()`),
+      new SyncError(`Cannot join ${pool.title}: a map was never read; read it with for await or toArray()`),
     );
   }
 
@@ -93,7 +93,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   }
 
   cancel(reason: unknown): void {
-    if (this.#isStopped) return;
+    if (this.#isStopped()) return;
     this.#results.discard();
     this.#stop({ error: reason, isFailure: false });
   }
@@ -104,7 +104,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
 
   /** The first failure ends the map. A later one is for `join`, unless it is the reason for which the map was stopped. */
   fail(error: unknown): void {
-    if (!this.#isStopped) this.#stop({ error, isFailure: true });
+    if (!this.#isStopped()) this.#stop({ error, isFailure: true });
     else if (!this.#pool.isCancellation(error, this.#controller.signal)) this.#pool.failures.add({}, error);
   }
 
@@ -144,12 +144,12 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     return this.#takeEarlyEnd();
   }
 
-  get #isStopped(): boolean {
+  #isStopped(): boolean {
     return this.#puller.phase === "over" || this.#controller.signal.aborted;
   }
 
   #stop(end?: EarlyEnd): void {
-    if (this.#isStopped) return;
+    if (this.#isStopped()) return;
     this.#puller.phase = "ending";
     this.#endEarly(end);
     this.#controller.abort(end?.error);

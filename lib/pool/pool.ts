@@ -289,7 +289,7 @@ export class Pool implements AsyncDisposable {
     if (errors.length + more === 0) return;
     if (errors.length === 1 && more === 0) throw errors[0];
     const others = more === 0 ? "" : ` and ${more} more`;
-    throw new AggregateError(errors, `${this.#state.cannotJoin}: ${errors.length} failures${others}`);
+    throw new AggregateError(errors, `Cannot join ${this.#state.title}: ${errors.length} failures${others}`);
   }
 
   /** Rejects new calls from now on. Running functions, queued calls and maps whose reading began go on as before. */

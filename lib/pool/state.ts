@@ -78,16 +78,11 @@ export class PoolState {
   /** Asks the signal of a call first: a foreign one runs its code, which may cancel the pool. */
   #throwIfCancelled(limits: WaitLimits | undefined): void {
     throwIfAborted(limits);
-    if (this.closed) this.#signal.throwIfAborted();
+    if (this.closed) this.#signal().throwIfAborted();
   }
 
   get title(): string {
     return named("pool", this.name);
-  }
-
-  /** The error of a `join` that cannot end well. */
-  get cannotJoin(): string {
-    return `Cannot ${this.#joining.operation}`;
   }
 
   /** A call that is about to wait for its slot. */
@@ -107,7 +102,7 @@ export class PoolState {
   begin(call: SlotCall, needsOwn: boolean): AbortSignal {
     const { limits } = call;
     this.#throwIfCancelled(limits);
-    if (!needsOwn && limits?.signal === undefined) return this.#signal;
+    if (!needsOwn && limits?.signal === undefined) return this.#signal();
     const controller = call.controller = new AbortController();
     this.#controllers.add(controller);
     if (limits?.signal !== undefined) setRegistration(call, linked(limits.signal, controller));
@@ -145,14 +140,15 @@ export class PoolState {
 
   /** Whether a function that threw `error` ended because its own signal or the whole pool's had aborted. */
   isCancellation(error: unknown, signal: AbortSignal): boolean {
-    return isCancellation(error, signal) || (this.#cancelled !== undefined && isCancellation(error, this.#signal));
+    return isCancellation(error, signal) || (this.#cancelled !== undefined && isCancellation(error, this.#signal()));
   }
 
   cancel(reason: unknown): void {
-    if (this.#signal.aborted) return; // the first reason stays
+    const signal = this.#signal();
+    if (signal.aborted) return; // the first reason stays
     this.closed = true;
     this.#cancelled!.abort(reason);
-    const cause = this.#signal.reason; // never undefined
+    const cause = signal.reason; // never undefined
     this.slots.rejectQueued(cause);
     for (const map of this.#maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
@@ -163,7 +159,7 @@ export class PoolState {
   async join(options: WaitOptions | undefined): Promise<TakenFailures> {
     const limits = readWaitOptions(options);
     throwIfAborted(limits);
-    return this.#isIdle ? this.failures.take() : await this.#joiners.wait(new Waiter(this.#joining), limits);
+    return this.#isIdle() ? this.failures.take() : await this.#joiners.wait(new Waiter(this.#joining), limits);
   }
 
   /** Whether a call of `join` waits. */
@@ -171,16 +167,16 @@ export class PoolState {
     return this.#joiners.size > 0;
   }
 
-  get #signal(): AbortSignal {
+  #signal(): AbortSignal {
     return (this.#cancelled ??= new AbortController()).signal;
   }
 
-  get #isIdle(): boolean {
+  #isIdle(): boolean {
     return this.slots.active === 0 && this.slots.waiting === 0 && this.#maps.size === 0;
   }
 
   #checkIdle(): void {
-    if (this.#joiners.size === 0 || !this.#isIdle) return;
+    if (this.#joiners.size === 0 || !this.#isIdle()) return;
     // Taken by the first call that is served: one whose signal has aborted takes none along.
     let failures: TakenFailures | undefined;
     this.#joiners.drainWith((joiner) => grant(joiner, failures ??= this.failures.take()));

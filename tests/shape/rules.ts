@@ -125,6 +125,13 @@ export const noUsing: Rule = (tree) =>
     ).map((node) => `${tree.at(path, node)} has a using declaration`)
   );
 
+/** No private getters in lib/: V8 (15.0) calls its run-time system for each use of one. */
+export const noPrivateGetters: Rule = (tree) =>
+  library(tree).flatMap((path) =>
+    [...tree.nodes(path)].filter((node) => ts.isGetAccessor(node) && ts.isPrivateIdentifier(node.name))
+      .map((node) => `${tree.at(path, node)} has a private getter`)
+  );
+
 /** Only types that can be erased, so that the source runs unbuilt; and no decorators, for the same reason. */
 export const erasable: Rule = (tree) =>
   ["mod.ts", ...library(tree)].flatMap((path) =>

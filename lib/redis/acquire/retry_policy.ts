@@ -46,7 +46,7 @@ export class RetryPolicy {
   begin(): number {
     this.#sentAt = now();
     const usual = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
-    return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt) - this.#sentAt));
+    return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt()) - this.#sentAt));
   }
 
   /** A command came too late by the server's clock. Returns whether to ask again at once. */
@@ -65,12 +65,12 @@ export class RetryPolicy {
     if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
     this.#failingSince ??= this.#sentAt;
     const time = now();
-    const end = this.#failsAt;
+    const end = this.#failsAt();
     const wait = backoff(this.#failures++) * (0.5 + Math.random());
     return time < end ? Math.min(time + wait, end) : undefined;
   }
 
-  get #failsAt(): number {
+  #failsAt(): number {
     return this.#endless ? (this.#failingSince ?? this.#sentAt) + Math.max(this.#ttl, LEAST_TRYING) : Infinity;
   }
 }

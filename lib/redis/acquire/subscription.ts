@@ -78,7 +78,7 @@ export class Subscription {
     this.#begin();
   }
 
-  get #isUnused(): boolean {
+  #isUnused(): boolean {
     return this.#listeners.size === 0 && !this.#forHolds;
   }
 
@@ -87,7 +87,7 @@ export class Subscription {
   }
 
   #endIfUnused(): void {
-    if (!this.#isUnused || !(this.#current?.confirmed || this.#endBefore)) return;
+    if (!this.#isUnused() || !(this.#current?.confirmed || this.#endBefore)) return;
     const { linger } = this.#store;
     if (linger === 0) this.#retire();
     else this.#linger.set(now() + linger);
@@ -164,7 +164,7 @@ export class Subscription {
       this.#stopBefore();
       this.#endBefore = mine.stop;
       this.#current = undefined;
-      if (this.#isUnused) this.#end();
+      if (this.#isUnused()) this.#end();
     }
     this.#listeners.askAll(); // which begins the next one
   }

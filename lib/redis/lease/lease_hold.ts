@@ -88,7 +88,7 @@ export class LeaseHold implements RenewableLease {
     if (this.#released) throw new NotHeldError(`${act}: it was released`);
   }
 
-  get #isOver(): boolean {
+  #isOver(): boolean {
     return this.#released || this.#lostError !== undefined;
   }
 
@@ -98,7 +98,7 @@ export class LeaseHold implements RenewableLease {
   }
 
   lose(reason: string, cause?: unknown): void {
-    if (this.#isOver) return;
+    if (this.#isOver()) return;
     const options = cause === undefined ? undefined : { cause };
     this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
     this.#ended();
@@ -158,7 +158,7 @@ export class LeaseHold implements RenewableLease {
 
   /** Lets the renewer look at it again, after the time of its next look has changed. */
   reschedule(): void {
-    if (!this.#isOver) this.spec.client.renewer.add(this);
+    if (!this.#isOver()) this.spec.client.renewer.add(this);
   }
 
   // For the renewer.
@@ -180,7 +180,7 @@ export class LeaseHold implements RenewableLease {
 
   expire(time: number): boolean {
     const { at, keptUntil } = this.deadline;
-    if (this.#isOver || time < at) return this.#lostError !== undefined;
+    if (this.#isOver() || time < at) return this.#lostError !== undefined;
     const { renew } = this.spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
     this.lose(renew || this.failure !== undefined ? "it could not be renewed in time" : expired, this.failure);
@@ -191,7 +191,7 @@ export class LeaseHold implements RenewableLease {
   renewed(sent: Moment): void {
     if (sent.at < this.deadline.setBy) return; // late, and a later command counts
     this.failure = undefined;
-    if (!this.#isOver) this.deadline.confirm(sent, this.spec.clock.at(sent.at));
+    if (!this.#isOver()) this.deadline.confirm(sent, this.spec.clock.at(sent.at));
   }
 
   retryRenewal(error: unknown): void {

@@ -94,7 +94,7 @@ export class MemoryName {
     this.#expire();
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
     if (hold === undefined || (weight !== 0 && weight !== hold.weight)) {
-      return { kind: "waiting", serverTime: this.#time, place: 0, fence: 0, askAt: 0, deaf: false, more: false };
+      return { kind: "waiting", serverTime: this.#time(), place: 0, fence: 0, askAt: 0, deaf: false, more: false };
     }
     this.#holders.delete(hold.id);
     this.#holders.set(id, { ...hold, id, owner, ends: Math.max(hold.ends, this.#server.now() + ttl) });
@@ -153,14 +153,14 @@ export class MemoryName {
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: this.#fence === 0 ? 0 : life };
   }
 
-  get #time(): number {
+  #time(): number {
     return this.#server.timeAt(this.#server.now());
   }
 
   #waits({ id }: Waiting, place: number): AcquireAnswer {
     const rank = this.#firstWaiters().findIndex((waiter) => waiter.id === id);
     const askAt = rank < 0 || place === 0 ? 0 : this.#server.timeAt(this.#firstEnd + rank * ASKING_APART);
-    return { kind: "waiting", serverTime: this.#time, place, fence: this.#fence, askAt, deaf: false, more: false };
+    return { kind: "waiting", serverTime: this.#time(), place, fence: this.#fence, askAt, deaf: false, more: false };
   }
 
   #firstWaiters(): Waiting[] {
@@ -190,7 +190,7 @@ export class MemoryName {
       this.#used += weight;
       this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
       if (id === asker) continue;
-      this.#server.push({ kind: "granted", id, fence: hold.fence, serverTime: this.#time });
+      this.#server.push({ kind: "granted", id, fence: hold.fence, serverTime: this.#time() });
       changed = true;
     }
     if (changed) this.#announce();
@@ -201,7 +201,7 @@ export class MemoryName {
     if (this.#firstEnd === Infinity) return;
     this.#firstWaiters().forEach(({ id }, rank) => {
       const at = this.#server.timeAt(this.#firstEnd + rank * ASKING_APART);
-      this.#server.push({ kind: "lease ends", id, at, serverTime: this.#time });
+      this.#server.push({ kind: "lease ends", id, at, serverTime: this.#time() });
     });
   }
 

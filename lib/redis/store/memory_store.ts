@@ -140,7 +140,7 @@ export class MemoryStore implements Store {
   /** Runs a request about a name, which exists as long as something uses it, and its retention. */
   #use<T>({ keys: [key], settings }: StoredName, request: (name: MemoryName) => T): T {
     this.#dropIdle();
-    const name = this.#names.get(key) ?? new MemoryName(this.#server);
+    const name = this.#names.get(key) ?? new MemoryName(this.#server());
     this.#names.set(key, name);
     this.#idle.delete(key);
     try {
@@ -165,7 +165,7 @@ export class MemoryStore implements Store {
     return this.#latest = Math.max(this.#latest, time);
   };
 
-  get #server(): MemoryServer {
+  #server(): MemoryServer {
     return {
       now: this.#now,
       nextFence: () => this.#fence = Math.max(this.#fence + 1, Date.now() * 1000),
