@@ -5,9 +5,7 @@
  * @module
  */
 import { type CancelRegistration, onCancel } from "./cancellation.ts";
-
-/** More than the error of a sum of times in ms: a timer for 100 ms must not be set to 101. */
-const ROUNDING = 1e-6;
+import { ROUNDING } from "./timers.ts";
 
 export class Timer {
   // #registration !== undefined implies that #at is the moment for which it is set

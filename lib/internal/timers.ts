@@ -15,7 +15,7 @@ const LONGEST_DELAY = 2 ** 31 - 1;
 /** Milliseconds by which no real timer fires early. A timer that does belongs to a clock that cannot be read. */
 const SLACK = 2;
 /** More than the error of a sum of times in ms: a deadline 100 ms from now must not be counted as 101. */
-const ROUNDING = 1e-6;
+export const ROUNDING = 1e-6;
 /** How often a clock is read, at most, until it moves: 1 to 3 ms. */
 const MOST_READS = 50_000;
 /** How often the timer is set to the exact deadline of an earlier newcomer before it is set to the half of that time. */
@@ -184,12 +184,12 @@ export class TimerRegistry implements Clock {
     if (next !== undefined && next.deadline < this.#dueAt) this.#start(next.deadline, this.#time());
   }
 
-  /** Takes out what is due at `time`, in order. */
+  /** Takes out what is due at `time`, in order. The timer may be early by {@linkcode ROUNDING}: then it is due, too. */
   #take(time: number): Timed[] {
     const due: Timed[] = [];
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
       const isPending = first.clock === this;
-      if (isPending && first.deadline > time) break;
+      if (isPending && first.deadline - ROUNDING > time) break;
       this.#shift();
       if (isPending) due.push(first);
     }

@@ -135,3 +135,31 @@ test("fake clock: a call of the real clock that ends under a fake one leaves no 
   });
   await assert.rejects(new Event().wait({ timeout: 1 }), TimeoutError);
 });
+
+for (const name of ["hand-made, with performance", "sinon"]) {
+  test(`${name}: on a clock with parts of milliseconds, time-outs that are whole ones apart end`, async () => {
+    for (let tenths = 0; tenths < 200; tenths++) {
+      await under(fakes[name]!, async (fake) => {
+        let timers = 0;
+        const set = setTimeout;
+        const never = () => {};
+        // In a loop without an end, the test would not end either.
+        const counted = (fn: () => void, ms: number) => set(++timers < 100 ? fn : never, timers < 100 ? ms : 1e6);
+        Object.assign(globalThis, { setTimeout: counted });
+        const lock = new Lock();
+        await lock.acquire();
+        for (let i = 0; i < tenths; i++) fake.advance(0.1);
+        const waits = [1, 2, 3].map(() => {
+          const wait = watch(lock.acquire({ timeout: 100 }));
+          for (let i = 0; i < 10; i++) fake.advance(0.1);
+          return wait;
+        });
+        fake.advance(200);
+        await flushMicrotasks();
+        assert.deepEqual(waits.map(({ state }) => state), ["rejected", "rejected", "rejected"], `${tenths} tenths`);
+        assert.ok(timers < 100);
+        Object.assign(globalThis, { setTimeout: set }); // as the clock left it
+      });
+    }
+  });
+}
