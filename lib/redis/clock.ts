@@ -15,12 +15,16 @@ export function now(): number {
   return performance.now() + ahead;
 }
 
-/** A timer that can be moved, on that clock. It keeps the process alive only with `keepsAlive`. */
+/** A timer that can be moved, on that clock. */
 export class LocalTimer extends Timer {
-  constructor(fire: () => void, keepsAlive = false) {
+  /**
+   * @param fire Called with the time: not before the moment for which the timer was set, where rounding makes it early.
+   * @param keepsAlive Whether it keeps the process alive.
+   */
+  constructor(fire: (time: number) => void, keepsAlive = false) {
     super((at) => {
       if (!isClockReadable()) ahead += Math.max(0, at - now());
-      fire();
+      fire(Math.max(now(), at));
     }, keepsAlive);
   }
 

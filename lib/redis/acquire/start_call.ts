@@ -44,7 +44,7 @@ export class LocalStarts {
   readonly #log: StartLog;
   /** By turn. Those that have given up go when they are the first. */
   readonly #calls: LocalStart[] = [];
-  readonly #timer = new LocalTimer(() => this.serve(), true);
+  readonly #timer = new LocalTimer((time) => this.serve(time), true);
 
   constructor(limit: number, interval: number) {
     this.#log = new StartLog(limit, interval);
@@ -56,11 +56,11 @@ export class LocalStarts {
     this.#calls.splice(index, 0, call);
   }
 
-  /** Starts the first calls whose turns have come. */
-  serve(): void {
+  /** Starts the first calls whose turns have come, at that time or now. */
+  serve(reached = 0): void {
     for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
       if (!first.settled) {
-        const time = now();
+        const time = Math.max(now(), reached);
         if (!first.isDue) return;
         if (!this.#log.tryAdd(first.permits, time)) return this.#timer.set(this.#log.readyAt(first.permits), time);
         if (this.#log.granted === 0) this.#goOn(MICROTASKS);

@@ -49,7 +49,7 @@ export interface HoldListener {
 export class LeaseRenewer {
   readonly #store: Store;
   readonly #leases = new Members<RenewableLease>();
-  readonly #timer = new LocalTimer(() => this.#look());
+  readonly #timer = new LocalTimer((time) => this.#look(time));
   /** Set by the server's refusal if the client does not know: keys of two names never fit into one command. */
   #single = false;
   readonly #subscription: HoldListener;
@@ -94,8 +94,7 @@ export class LeaseRenewer {
     for (const lease of this.#leases.all()) lease.lose("the client was closed");
   }
 
-  #look(): void {
-    const time = now();
+  #look(time: number): void {
     if (time >= this.#listensAt) this.#listensAt = Infinity;
     if (this.#listensAt === Infinity) this.#subscription.listenForHolds(true); // again, if it has ended since
     const due: RenewableLease[] = [];
