@@ -49,7 +49,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#driving = this.#drive();
     pool.failures.addUnread(
       this,
-      new SyncError(`Cannot join ${pool.title}: a map was never read; read it with for await or toArray()`),
+      new SyncError(`Cannot join ${pool.title}: a map was never read: use for await or toArray()`),
     );
   }
 

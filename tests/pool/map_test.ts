@@ -469,7 +469,7 @@ test("Pool.map: at the first error toArray aborts the rest, awaits its end, and 
 test("Pool.map: a map that was never read makes join throw, once", async () => {
   const pool = new Pool(2, { name: "crawler" });
   pool.map([1], () => assert.fail("called"));
-  const unread = /^SyncError: Cannot join pool "crawler": a map was never read; read it with for await or toArray\(\)$/;
+  const unread = /^SyncError: Cannot join pool "crawler": a map was never read: use for await or toArray\(\)$/;
   await assert.rejects(pool.join(), unread);
   await pool.join();
   pool.map([1], () => assert.fail("called"));
