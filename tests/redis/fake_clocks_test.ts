@@ -98,21 +98,18 @@ for (const [name, make] of Object.entries(fakes)) {
     }));
 }
 
-for (const [name, make] of Object.entries(fakes)) {
-  test(`${name}: a hold left on a clock that was ahead ends as soon as on any other`, async () => {
-    const lock = new RedisLock(memoryBackend(), "a", { ttl: 3000 });
-    await under(make, async (fake) => {
-      await pass(fake, 20_000);
-      await lock.acquire();
-    });
-    await under(fakes["hand-made, with performance"]!, async (fake) => {
-      const next = watch(lock.acquire());
-      await pass(fake, 3500);
-      assert.equal(next.state, "fulfilled");
-      await next.value!.release();
-    });
-  });
+test("a clock that comes and goes takes no lease of a store in memory from its holder", () =>
+  under(fakes["hand-made, with performance"]!, async (outer) => {
+    const backend = memoryBackend();
+    const lock = (name: string) => new RedisLock(backend, name, { ttl: 3000, renew: false });
+    await pass(outer, 60_000);
+    const lease = await lock("a").acquire();
+    await under(fakes["hand-made, with performance"]!, async () => void await (await lock("b").acquire()).release());
+    assert.equal(await lock("a").tryAcquire(), undefined);
+    assert.equal(await lease.release(), true);
+  }));
 
+for (const [name, make] of Object.entries(fakes)) {
   test(`${name}: starts on a clock that was ahead make no later call wait longer than an interval`, async () => {
     const limiter = new RedisRateLimiter(memoryBackend(), "a", 1, 1000);
     await under(make, async (fake) => {
@@ -128,3 +125,27 @@ for (const [name, make] of Object.entries(fakes)) {
     });
   });
 }
+
+test("on a clock with parts of milliseconds, no timer that rounding makes early is set again and again", async () => {
+  for (let tenths = 0; tenths < 300; tenths++) {
+    await under(fakes["hand-made, with performance"]!, async (fake) => {
+      let timers = 0;
+      const set = setTimeout;
+      Object.assign(globalThis, { setTimeout: (...args: Parameters<typeof set>) => ++timers < 1000 && set(...args) });
+      fake.advance(tenths / 10);
+      const backend = memoryBackend();
+      const limiter = new RedisRateLimiter(backend, "a", 1, 1000);
+      const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
+      await limiter.acquire();
+      fake.advance(0.1 * (tenths % 7));
+      const next = watch(limiter.acquire());
+      await flushMicrotasks();
+      for (let i = 0; i < 20; i++) {
+        fake.advance(500);
+        await flushMicrotasks();
+      }
+      assert.deepEqual([next.state, lease.held, timers < 1000], ["fulfilled", true, true], `${tenths} tenths`);
+      await lease.release();
+    });
+  }
+});

@@ -4,23 +4,21 @@
  * Invariants: the weights of the holders never exceed the limit; the head is granted before any waiter behind it; every
  * grant has a larger token than all before.
  *
- * Times are those of its server, in milliseconds.
+ * Times are local, in milliseconds on the monotonic clock.
  *
  * @module
  */
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
-import { livenessOf } from "../times.ts";
+import { livenessOf, now } from "../times.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
 import { limitError } from "./replies.ts";
 import { type AcquireAnswer, type AcquireRequest, NotifyMode, type Push, type Renewal, type Was } from "./store.ts";
 
 /** The part of its store that a name uses. */
 export interface MemoryServer {
-  /** The time, which never goes back. */
-  now(): number;
   nextFence(): number;
-  /** The same in microseconds, as answers and messages have it. */
-  timeAt(time: number): number;
+  /** Server time in microseconds at a local moment. */
+  timeAt(local: number): number;
   push(push: Push): void;
 }
 
@@ -73,14 +71,14 @@ export class MemoryName {
     const { settings: { ttl, owner }, weight, limit } = spec;
     const held = this.#holders.get(id);
     if (held !== undefined) {
-      held.ends = Math.max(held.ends, this.#server.now() + ttl); // a late request must not shorten what extend() has set
+      held.ends = Math.max(held.ends, now() + ttl); // a late request must not shorten what extend() has set
       return { kind: "granted", fence: held.fence };
     }
     if (this.isIdle) this.#limit = limit;
     if (limit !== this.#limit) throw limitError(spec, this.#limit);
     const waiting = this.#queue.get(id) ??
       { id, place: ++this.#places, weight, owner, ttl, since: Date.now(), askedAt: 0 };
-    waiting.askedAt = this.#server.now();
+    waiting.askedAt = now();
     this.#queue.set(id, waiting);
     this.#serve(id);
     const granted = this.#holders.get(id);
@@ -97,7 +95,7 @@ export class MemoryName {
       return { kind: "waiting", serverTime: this.#time(), place: 0, fence: 0, askAt: 0, deaf: false, more: false };
     }
     this.#holders.delete(hold.id);
-    this.#holders.set(id, { ...hold, id, owner, ends: Math.max(hold.ends, this.#server.now() + ttl) });
+    this.#holders.set(id, { ...hold, id, owner, ends: Math.max(hold.ends, now() + ttl) });
     this.#server.push({ kind: "revoked", id: hold.id });
     return { kind: "granted", fence: hold.fence, weight: hold.weight };
   }
@@ -126,7 +124,7 @@ export class MemoryName {
     this.#expire();
     const hold = this.#holders.get(id);
     if (hold === undefined) return false;
-    const ends = this.#server.now() + ttl;
+    const ends = now() + ttl;
     hold.ends = exact ? ends : Math.max(hold.ends, ends);
     this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
     if (exact) this.#announce();
@@ -136,25 +134,25 @@ export class MemoryName {
   /** The milliseconds that are left of a hold; 0 if there is none. */
   restOf(id: string): number {
     const hold = this.#holders.get(id);
-    return hold === undefined ? 0 : hold.ends - this.#server.now();
+    return hold === undefined ? 0 : hold.ends - now();
   }
 
   /** @param life Milliseconds for which the name is kept. */
   inspect(life: number): Inspection {
     this.#expire();
     const holders = [...this.#holders.values()].map(({ fence, weight, ends, ...call }): Holder => ({
-      ...callerOf(call, ends - this.#server.now()),
+      ...callerOf(call, ends - now()),
       fencingToken: fence,
       permits: weight,
     }));
     const waiters = [...this.#queue.values()].slice(0, 1000).map(({ ttl, askedAt, ...call }): Waiter =>
-      callerOf(call, askedAt + livenessOf(ttl) - this.#server.now())
+      callerOf(call, askedAt + livenessOf(ttl) - now())
     );
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: this.#fence === 0 ? 0 : life };
   }
 
   #time(): number {
-    return this.#server.timeAt(this.#server.now());
+    return this.#server.timeAt(now());
   }
 
   #waits({ id }: Waiting, place: number): AcquireAnswer {
@@ -177,14 +175,7 @@ export class MemoryName {
     for (const { id, weight, owner, ttl } of this.#queue.values()) {
       if (this.#used + weight > this.#limit) break; // letting small ones pass would starve this one
       this.#queue.delete(id);
-      const hold = {
-        id,
-        fence: this.#server.nextFence(),
-        weight,
-        owner,
-        since: Date.now(),
-        ends: this.#server.now() + ttl,
-      };
+      const hold = { id, fence: this.#server.nextFence(), weight, owner, since: Date.now(), ends: now() + ttl };
       this.#fence = hold.fence;
       this.#holders.set(id, hold);
       this.#used += weight;
@@ -206,7 +197,7 @@ export class MemoryName {
   }
 
   #expire(): void {
-    const time = this.#server.now();
+    const time = now();
     if (time < this.#firstEnd) return;
     this.#firstEnd = Infinity;
     for (const { id, ends } of this.#holders.values()) {

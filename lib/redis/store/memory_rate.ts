@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { now } from "../times.ts";
 import { rateError, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
 
 interface Start {
@@ -16,13 +17,11 @@ export class MemoryRate {
   readonly #interval: number;
   #starts: Start[] = [];
   #numbers = 0;
-  readonly #now: () => number;
+  #latest = now();
 
-  /** @param now Returns the time, which never goes back. */
-  constructor({ limit, interval }: StoredRate, now: () => number) {
+  constructor({ limit, interval }: StoredRate) {
     this.#limit = limit;
     this.#interval = interval;
-    this.#now = now;
   }
 
   /** Whether its numbers count no longer, and it can go. */
@@ -48,5 +47,13 @@ export class MemoryRate {
 
   giveBack({ number }: Turn): void {
     this.#starts = this.#starts.filter((start) => start.number !== number);
+  }
+
+  /** Where the time goes back, because a replaced clock that was ahead is gone, the starts go with it. */
+  #now(): number {
+    const time = now();
+    const back = this.#latest - time;
+    if (back > 0) this.#starts = this.#starts.map(({ at, number }) => ({ at: at - back, number }));
+    return this.#latest = time;
   }
 }

@@ -34,14 +34,11 @@ export class MemoryStore implements Store {
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
   readonly #names = new Map<string, MemoryName>();
-  /** The names that nothing uses, and the time until which each is kept. */
+  /** The names that nothing uses, and the local time until which each is kept. */
   readonly #idle = new Map<string, number>();
   readonly #rates = new Map<string, MemoryRate>();
   readonly #listeners = new Set<PushListener>();
   #fence = 0;
-  /** The latest time seen, and the correction of the local clock by which time never goes back. */
-  #latest = -Infinity;
-  #offset = 0;
 
   constructor() {
     this.#clock.saw(Date.now() * 1000);
@@ -92,10 +89,7 @@ export class MemoryStore implements Store {
   // deno-lint-ignore require-await
   async inspect(spec: StoredName): Promise<Inspection> {
     const keptUntil = this.#idle.get(spec.keys[0]);
-    return this.#use(
-      spec,
-      (name) => name.inspect(keptUntil === undefined ? spec.settings.ttl : keptUntil - this.#now()),
-    );
+    return this.#use(spec, (name) => name.inspect(keptUntil === undefined ? spec.settings.ttl : keptUntil - now()));
   }
 
   // deno-lint-ignore require-await
@@ -107,7 +101,7 @@ export class MemoryStore implements Store {
       else break;
     }
     const kept = this.#rates.get(key);
-    const found = kept === undefined || kept.isIdle ? new MemoryRate(rate, this.#now) : kept;
+    const found = kept === undefined || kept.isIdle ? new MemoryRate(rate) : kept;
     const answer = found.start(request);
     this.#rates.delete(key); // to the end: those that are idle for the longest come first
     if (!found.isIdle) this.#rates.set(key, found);
@@ -146,30 +140,22 @@ export class MemoryStore implements Store {
     try {
       return request(name);
     } finally {
-      if (name.isIdle) this.#idle.set(key, this.#now() + settings.retention);
+      if (name.isIdle) this.#idle.set(key, now() + settings.retention);
     }
   }
 
   #dropIdle(): void {
     for (const [key, keptUntil] of this.#idle) {
-      if (keptUntil > this.#now()) break;
+      if (keptUntil > now()) break;
       this.#idle.delete(key);
       this.#names.delete(key);
     }
   }
 
-  /** When a replaced clock goes that was ahead, what is left of a lease or an interval stays the same. */
-  readonly #now = (): number => {
-    const time = now() + this.#offset;
-    if (time < this.#latest) this.#offset += this.#latest - time;
-    return this.#latest = Math.max(this.#latest, time);
-  };
-
   #server(): MemoryServer {
     return {
-      now: this.#now,
       nextFence: () => this.#fence = Math.max(this.#fence + 1, Date.now() * 1000),
-      timeAt: (time) => this.#clock.at(time),
+      timeAt: (local) => this.#clock.at(local),
       push: (push) => this.#push(push),
     };
   }
