@@ -1,8 +1,8 @@
 /**
  * `deno task bench:compare REV [--rounds N] [--only REGEXP]`: the main rows of another revision and of this tree, on Deno.
  *
- * Each figure is of a process of its own, and the two take turns: what a run-time's compiler decides in a process holds
- * for all of it, and makes two copies of the same code differ by a quarter. The ratio is the median of those of the pairs.
+ * Each figure is of a process of its own, and the two take turns: the decisions of a run-time's compiler hold for a whole
+ * process, and make two copies of the same code in it differ by a quarter. The ratio is the median of those of the pairs.
  * `bench:compare HEAD` shows how far from 1 it is in a tree without changes.
  */
 import { spawnSync } from "node:child_process";

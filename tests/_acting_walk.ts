@@ -1,6 +1,6 @@
 /**
  * Random walks in which everything that is called back acts: observers, and every member of foreign signals. A walk says
- * which acts there are, and what has to hold after each of them and at the end.
+ * which acts there are, and the conditions after each of them and at the end.
  */
 import { observe } from "../lib/diagnostics/mod.ts";
 import { ForeignSignal } from "./_foreign_signal.ts";
@@ -31,11 +31,11 @@ export abstract class ActingWalk {
   /** The signals of calls, which the walk aborts. */
   readonly signals: ActingSignal[] = [];
   readonly #allSignals: ActingSignal[] = [];
-  /** What calls were granted. */
+  /** The guards and leases that calls were granted. */
   readonly held: { release(): unknown }[] = [];
   /** End the functions that run. */
   readonly running = new Set<(fails: boolean) => void>();
-  /** What was called, for the message of a failure. */
+  /** The text of each call, for the message of a failure. */
   readonly #texts = new Map<Watched<unknown>, string>();
 
   constructor(random: Random, time: FakeTime) {

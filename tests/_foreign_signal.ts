@@ -8,7 +8,7 @@ export class ForeignSignal {
   readonly #act: (member: SignalMember) => void;
   #aborted = false;
 
-  /** @param act Called at each question. What it throws is thrown to the caller. */
+  /** @param act Called at each question. Its errors are thrown to the caller. */
   constructor(act: (member: SignalMember) => void) {
     this.#act = act;
   }

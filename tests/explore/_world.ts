@@ -29,7 +29,7 @@ export interface Program {
   readonly timeouts?: Readonly<Record<string, number>>;
   /** Whether it may end with tasks that wait forever. */
   readonly deadlocks?: boolean;
-  /** What code of the user does that is called in the middle of a step. */
+  /** The deed of the user's code that is called in the middle of a step. */
   readonly act?: Act;
 }
 
@@ -60,7 +60,7 @@ export interface Thing {
   sound?(): void;
   /** Moves the model on by what takes microtasks in the real one, which has done so; throws if they differ. */
   settle?(world: World): void;
-  /** When something happens to it by itself, and what happens then. */
+  /** The time at which something happens to it by itself, and the model of that. */
   next?(): number;
   pass?(now: number): void;
 }
@@ -77,7 +77,7 @@ export interface Task {
   readonly controller: Controller | undefined;
 }
 
-/** What aborts the calls of a task. */
+/** Aborts the calls of a task. */
 interface Controller {
   readonly signal: AbortSignal;
   readonly listeners: number;
@@ -235,7 +235,7 @@ export class World {
     task.steps[task.at++]!.run(this, task);
   }
 
-  /** Calls `fn`. What begins to wait or to hold in it is this task's. */
+  /** Calls `fn`. The waits and holds that begin in it are this task's. */
   as<T>(task: string, fn: () => T): T {
     const before = this.#caller;
     this.#caller = task;
@@ -440,7 +440,7 @@ export class World {
   }
 }
 
-/** What a call has granted; once, for an act may put another guard in its place. */
+/** Keeps the guard that a call has granted; once, for an act may put another one in its place. */
 function keepGuard(task: Task): void {
   if (task.real?.value === undefined) return;
   task.guard = task.real.value as Task["guard"];

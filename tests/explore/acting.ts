@@ -41,7 +41,7 @@ import {
 } from "./_steps.ts";
 import type { Deed, Program, Step, Thing, World } from "./_world.ts";
 
-/** Things, what A, B and C do with them, and what may happen in B's call. */
+/** Things, the steps of A, B and C with them, and the deeds that may happen in B's call. */
 export interface Subject {
   readonly name: string;
   make(): Record<string, Thing>;
@@ -87,7 +87,7 @@ const downgradesA: Deed = {
   },
 };
 
-/** What an act may do: what B, C and D can do anywhere, and the subject's own. */
+/** The deeds of an act: those of B, C and D, which are possible anywhere, and the subject's own. */
 function deedsOf({ deeds, call }: Subject, at: Moment): Record<string, Deed> {
   return {
     "aborts C": aborts("C"),
@@ -167,7 +167,7 @@ function breaking(call: "abort" | "reset", isBroken: boolean): Deed {
   };
 }
 
-/** What opens for all: two wait for it, and one opens it. */
+/** A thing that opens for all: two wait for it, and one opens it. */
 function opened(
   name: string,
   make: () => Event | SetEvent<number>,

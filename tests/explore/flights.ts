@@ -102,7 +102,7 @@ export function flown(name: string, make: () => SingleFlight<string>): Program {
     make: () => ({ flights: new Flights(make()) }),
     tasks: { A: [join], B: [join], C: [join, join], D: [end("cancelled"), end("granted")] },
     aborts: ["A", "B"],
-    deadlocks: true, // what is called later has nobody to end it
+    deadlocks: true, // nobody ends a function that is called later
   };
 }
 

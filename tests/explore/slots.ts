@@ -1,6 +1,6 @@
 /**
- * Programs over functions that run in slots: those of a Pool or of a TaskGroup. Their model is a queue of places. What takes
- * microtasks, the beginnings and ends of functions, happens in the model when they have run, in the same order.
+ * Programs over functions that run in slots: those of a Pool or of a TaskGroup. Their model is a queue of places. The
+ * beginnings and ends of functions take microtasks; in the model they happen when these have run, in the same order.
  */
 import { Pool, TaskGroup } from "../../mod.ts";
 import { assertSoundTaskGroup } from "../../lib/task_group.ts";
@@ -28,7 +28,7 @@ export class Slots implements Thing {
   readonly sound: () => void;
   /** The failures, in the order in which they happened. */
   readonly failures: Error[] = [];
-  /** What happens when the microtasks run. */
+  /** The steps for when the microtasks run. */
   readonly #soon: (() => void)[] = [];
 
   constructor(real: Runner, limit: number, sound: () => void) {

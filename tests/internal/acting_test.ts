@@ -176,7 +176,7 @@ test("Barrier: a foreign signal whose `aborted` cancels another one as the last 
   assert.deepEqual([watched[1]!.value, last.value, late.value], [0, 1, 2]);
 });
 
-/** Waits with a signal, and what closes the thing for good or breaks it. */
+/** Waits with a signal, each with the call that closes the thing for good or breaks it. */
 const closed: Record<string, () => readonly [(options: WaitOptions) => Promise<unknown>, () => void]> = {
   "Event.wait": () => {
     const event = new Event();
