@@ -65,13 +65,16 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
   const holder = await ours.acquire();
   const calls: Promise<unknown>[] = [theirs.acquire().catch(() => {})];
   const key = async () => (await harness.server.send("KEYS", "interlock:*:waiters") as string[])[0] ?? "none";
-  // Once the server knows its subscription (p: by push), the death of all its waiters is known at once.
-  await until(async () => (await harness.server.send("HVALS", await key()) as string[])[0]?.[16] === "c");
-  while (calls.length < DEAD) {
-    for (let i = 0; i < 5000; i++) calls.push(theirs.acquire().catch(() => {}));
-    await until(async () => Number(await harness.server.send("HLEN", await key())) >= calls.length, 60_000);
+  try {
+    // Once the server knows its subscription (p: by push), the death of all its waiters is known at once.
+    await until(async () => (await harness.server.send("HVALS", await key()) as string[])[0]?.[16] === "c");
+    while (calls.length < DEAD) {
+      for (let i = 0; i < 5000; i++) calls.push(theirs.acquire().catch(() => {}));
+      await until(async () => Number(await harness.server.send("HLEN", await key())) >= calls.length, 60_000);
+    }
+  } finally {
+    await dying.close();
   }
-  await dying.close();
   await Promise.all(calls);
   await bounded(harness, "inspect", () => ours.inspect(), 3);
   const living = ours.acquire({ timeout: 3 * OPTIONS.ttl }); // a waiter on heartbeats is dead after its ttl
