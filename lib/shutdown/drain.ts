@@ -11,7 +11,10 @@ import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 /** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
 const POLL = 10;
 
-/** Waits for the work in flight, then for the servers' connections. Returns the labels of what had to be cut. */
+/**
+ * Waits for the work in flight, then for the servers' connections, and closes the shutdown for more. Returns the labels of
+ * the work that had to be cut.
+ */
 export async function drain(state: ShutdownState, calls: FetchCalls): Promise<string[]> {
   const { servers } = state;
   const over = new AbortController();
@@ -19,22 +22,23 @@ export async function drain(state: ShutdownState, calls: FetchCalls): Promise<st
     calls.sweep();
     for (const server of servers) state.attempt(() => server.sweep());
   });
+  let known = 0;
   try {
-    await emptied(state, calls);
-    // While some close, more work may be tracked, and more servers attached.
-    for (let known = 0; known < servers.length;) {
+    do {
+      await emptied(state, calls);
+      // While some close, more work may be tracked, and more servers attached.
       const more = servers.slice(known);
       known = servers.length;
       await closed(state, more);
-      await emptied(state, calls);
-    }
-    return state.labels(state.cut);
-  } catch { // it is forced: nothing else rejects
-    calls.sweep();
-    return cut(state, servers);
-  } finally {
-    over.abort();
+    } while (known < servers.length || state.inFlight.size > 0);
+  } catch {
+    // It is forced: nothing else rejects.
   }
+  over.abort();
+  state.phase = "closed"; // in the same step as the last look: what comes now is refused, for nobody waits for it
+  if (!state.forcing.signal.aborted) return state.labels(state.cut);
+  calls.sweep();
+  return cut(state, servers);
 }
 
 async function poll(over: AbortSignal, sweep: () => void): Promise<void> {

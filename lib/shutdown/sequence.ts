@@ -44,8 +44,6 @@ export async function runSequence(
   startCallbacks(state);
 
   const remaining = await drain(state, calls);
-  state.phase = "closed";
-
   await cleanUp(state);
   limit.end();
   for (const undo of state.atEnd) undo();

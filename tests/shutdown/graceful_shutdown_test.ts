@@ -117,6 +117,28 @@ test("GracefulShutdown: track works while draining, and the drain waits for it",
   assert.equal((await shutdown.finished).drained, true);
 });
 
+test("GracefulShutdown: work that follows the last one by microtasks is waited for, or refused", async () => {
+  for (let microtasks = 0; microtasks < 12; microtasks++) {
+    const shutdown = quiet();
+    const [first, second] = [gate(), gate()];
+    const follows = shutdown.track(first.promise).then(async () => {
+      for (let i = 0; i < microtasks; i++) await undefined;
+      await shutdown.track(second.promise);
+    });
+    const outcome = watch(follows);
+    shutdown.request();
+    const finished = watch(shutdown.finished);
+    await nextTurn();
+    first.open();
+    await nextTurn();
+    assert.equal(finished.state, outcome.state === "rejected" ? "fulfilled" : "pending", `${microtasks} microtasks`);
+    if (outcome.state === "rejected") assert.ok(outcome.reason instanceof ClosedError);
+    second.open();
+    assert.equal((await shutdown.finished).drained, true);
+    assert.equal(shutdown.active, 0);
+  }
+});
+
 test("GracefulShutdown: what the last one tracks when it ends is waited for, too", async () => {
   const shutdown = quiet();
   const [first, second] = [gate(), gate()];
