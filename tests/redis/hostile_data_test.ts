@@ -1,6 +1,6 @@
 /** Bytes that something else wrote under our keys: a RedisError or right behaviour, never a hold beside another one. */
 import assert from "node:assert/strict";
-import { RedisError, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { RedisError, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { redisTest, until } from "./_clients.ts";
 import { hostileBodies, hostileRounds } from "./_hostile.ts";
 
@@ -10,6 +10,20 @@ for (const body of hostileBodies) {
     (setup) => hostileRounds(setup, body, 40, 1),
   );
 }
+
+redisTest("a waiter whose record only ends like one goes, and is granted nothing", async ({ server, backend }) => {
+  const lock = new RedisRwLock(backend, "a");
+  const held = await lock.reader.acquire();
+  const waiting = lock.writer.acquire({ timeout: 20_000 }).catch((error) => error);
+  await until(async () => (await lock.inspect()).waiting === 1);
+  const waiters = "interlock:rw:2:{a}:waiters";
+  const [id] = await server.send("HKEYS", waiters) as [string];
+  await server.send("HSET", waiters, id, "45a-.a+41n4f71Zan1 9201 x");
+  assert.equal(await lock.writer.tryAcquire(), undefined);
+  assert.equal((await lock.inspect()).holders.length, 1);
+  await held.release();
+  await (await waiting).release(); // its next question gives it its place again
+});
 
 redisTest("a malformed waiter goes, and those behind it are served", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");

@@ -57,6 +57,9 @@ local function listeners(id)
 end
 `;
 
+/** A waiter in KEYS[3]: its ttl in ms, its weight, its owner. */
+const RECORD = `^${"%d".repeat(16)}%l(%d+) (%d+) (.*)$`;
+
 /** An expression: the one place that decides it. */
 const isAlive = (id: string, waiter: string): string =>
   `${waiter} and ${waiter} > stamp and (sub(${waiter}, 17, 17) ~= 'c' or listeners(${id}) ~= 0)`;
@@ -74,7 +77,7 @@ repeat
   while ids[i] and used < limit do
     local other, waiter = ids[i], known[i]
     local ms, weight, owner = nil, nil, nil
-    if ${isAlive("other", "waiter")} then ms, weight, owner = string.match(waiter, '^(%d+) (%d+) (.*)$', 18) end
+    if ${isAlive("other", "waiter")} then ms, weight, owner = string.match(waiter, '${RECORD}') end
     if weight then -- else it is dead, or no record of a waiter
       ms, weight = ms + 0, weight + 0
       if used + weight > limit then break end -- letting small ones pass would starve this one
