@@ -125,7 +125,7 @@ export const noUsing: Rule = (tree) =>
     ).map((node) => `${tree.at(path, node)} has a using declaration`)
   );
 
-/** No private getters in lib/: V8 (15.0) calls its run-time system for each use of one. */
+/** No private getters in lib/: V8 (14.6, Node 26.10) calls its run-time system for each use of one. */
 export const noPrivateGetters: Rule = (tree) =>
   library(tree).flatMap((path) =>
     [...tree.nodes(path)].filter((node) => ts.isGetAccessor(node) && ts.isPrivateIdentifier(node.name))
