@@ -11,11 +11,9 @@ export const managers: readonly (readonly [name: string, locks: WebLockManager])
   ["own manager", new OwnLockManager()],
 ];
 
-let count = 0;
-
-/** A name that no other test uses: the platform's locks are everybody's. */
+/** A name that no other test uses, of any file: the platform's locks are those of all threads of the process. */
 export function freshName(): string {
-  return `test ${++count}`;
+  return `test ${crypto.randomUUID()}`;
 }
 
 /**
