@@ -73,20 +73,14 @@ export class Lanes {
 
   /** The first call of the first lane that has one. It stays in the queue. */
   peek(): SlotCall | undefined {
-    for (let i = 0; i < this.#lanes.length; i++) {
-      const lane = this.#lanes[i]!;
+    for (let lane = this.#busy(); lane !== undefined; lane = this.#busy()) {
       const call = lane.queue.peek();
-      if (call !== undefined) {
-        this.#first = lane;
-        return call;
-      }
-      if (lane.priority === 0) continue;
-      // A foreign signal that was asked may have changed the lanes: find it again, and begin again.
-      const index = this.#lanes.indexOf(lane);
-      if (index >= 0) this.#lanes.splice(index, 1);
-      i = -1;
+      // Code that ran as a cancelled call was passed over may have queued one of a greater priority.
+      if (call === undefined || lane !== this.#busy()) continue;
+      this.#first = lane;
+      return call;
     }
-    return this.isEmpty ? undefined : this.peek(); // it may have added a lane before these as well
+    return undefined;
   }
 
   /** Removes the call that {@linkcode peek} has just returned. */
@@ -99,6 +93,16 @@ export class Lanes {
     const queues = this.#lanes.map(({ queue }) => queue);
     for (const queue of queues) queue.cancelAborted();
     for (const call of queues.flatMap((queue) => queue.takeAll())) reject(call, reason);
+  }
+
+  /** The first lane in which calls wait; drops the empty ones before it. */
+  #busy(): Lane | undefined {
+    for (let i = 0; i < this.#lanes.length; i++) {
+      const lane = this.#lanes[i]!;
+      if (lane.queue.size > 0) return lane;
+      if (lane.priority !== 0) this.#lanes.splice(i--, 1);
+    }
+    return undefined;
   }
 
   #lane(priority: number): Lane {

@@ -101,6 +101,7 @@ export class Slots {
   #serve(hasStart = false): void {
     let next: SlotCall | undefined;
     while (this.#active < this.#limit && (next = this.#queue.peek()) !== undefined) {
+      if (this.#active >= this.#limit) break; // code that ran as a cancelled call was passed over took the slot
       const { needsStart } = next.use;
       if (this.rate !== undefined && needsStart && !hasStart) {
         const { rate } = this;

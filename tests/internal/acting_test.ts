@@ -35,6 +35,13 @@ class OnceActingSignal extends ForeignSignal {
 
 const foreign = (): OnceActingSignal & AbortSignal => new OnceActingSignal() as OnceActingSignal & AbortSignal;
 
+/** A signal with a listener of the user's, which comes before those of the library. */
+function abortable(listener: () => void): { readonly signal: AbortSignal; readonly abort: () => void } {
+  const controller = new AbortController();
+  controller.signal.addEventListener("abort", listener);
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
+
 async function observed(observer: Observer, fn: () => Promise<void>): Promise<void> {
   const listening = observe(observer);
   try {
@@ -275,6 +282,44 @@ for (let nth = 1; nth <= 5; nth++) {
     }
   });
 }
+
+test("Pool: an observer that takes a slot while a cancelled call is passed over: never more than the limit", async () => {
+  const pool = new Pool(1);
+  const { promise, resolve } = deferred();
+  const active: number[] = [];
+  const hold = () => {
+    active.push(pool.active);
+    return promise;
+  };
+  const { signal, abort } = abortable(() => pool.limit = 2);
+  const calls = [pool.run(hold)];
+  await observed({ giveUp: () => void calls.push(pool.run(hold), pool.run(hold)) }, async () => {
+    const cancelled = watch(pool.run(hold, { signal }));
+    abort();
+    assert.equal(await states([cancelled]), "rejected");
+  });
+  assert.deepEqual([pool.active, pool.waiting, active], [2, 1, [2, 2]]);
+  resolve();
+  await Promise.all(calls);
+});
+
+test("Pool: a greater priority that comes while a cancelled call is passed over is first", async () => {
+  const pool = new Pool(1);
+  const { promise, resolve } = deferred();
+  const order: string[] = [];
+  const run = (id: string, options?: TaskOptions) => watch(pool.run(() => void order.push(id), options));
+  const { signal, abort } = abortable(() => pool.limit = 2);
+  const running = pool.run(() => promise);
+  await observed({ giveUp: () => void run("high", { priority: 1 }) }, async () => {
+    const cancelled = run("cancelled", { signal });
+    run("usual");
+    abort();
+    assert.equal(await states([cancelled]), "rejected");
+  });
+  resolve();
+  await running;
+  assert.deepEqual(order, ["high", "usual"]);
+});
 
 test("Barrier.abort: an observer that waits again finds it broken", async () => {
   const barrier = new Barrier(3);
