@@ -94,13 +94,15 @@ redisTest("an adopted lease is renewed, and keeps its waiters waiting", async ({
   await next.release();
 });
 
-redisTest("a crashed adopter delays the next waiter by its own ttl only", async ({ backend, connect }) => {
-  const first = await new RedisLock(backend, "a", { ttl: 3_600_000, renew: false }).acquire();
-  const adopted = await new RedisLock(await connect(), "a", { ttl: 600, renew: false }).adopt(first.id);
-  const next = await new RedisLock(backend, "a").acquire({ timeout: 60_000 });
-  assert.equal(adopted!.held, false);
-  await next.release();
-});
+for (const [kind, make] of Object.entries({ "a lock": bodies["a lock"]!, "a semaphore": bodies["a semaphore"]! })) {
+  redisTest(`${kind}: an adopter that lets its lease end delays the next waiter by its own ttl only`, async (setup) => {
+    const first = await make(setup.backend, { ttl: 3_600_000, renew: false }).held.acquire();
+    const adopted = await make(await setup.connect(), { ttl: 1300, renew: false }).held.adopt(first.id);
+    const next = await make(setup.backend).held.acquire({ timeout: 60_000 });
+    assert.equal(adopted!.held, false);
+    await next.release();
+  });
+}
 
 redisTest("all permits of a lease are adopted, those of others stay", async ({ backend, connect }) => {
   const semaphore = new RedisSemaphore(backend, "a", 5);

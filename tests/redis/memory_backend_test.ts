@@ -54,6 +54,15 @@ memoryTest("a lease that is not renewed ends, and the first waiter of the queue 
   await time.pass(2100);
 });
 
+memoryTest("an adopter that lets its lease end frees the name", async (time) => {
+  const backend = memoryBackend();
+  const first = await new RedisLock(backend, "a", { ttl: 60_000, renew: false }).acquire();
+  const adopted = await new RedisLock(backend, "a", { ttl: 2000, renew: false }).adopt(first.id);
+  await time.pass(2000);
+  assert.equal(adopted!.held, false);
+  assert.equal((await new RedisLock(backend, "a").inspect()).holders.length, 0);
+});
+
 memoryTest("a release ends, also behind two extensions that wait for a renewal", async (time) => {
   const lease = await new RedisLock(memoryBackend(), "a", { ttl: 600 }).acquire();
   const extensions = [watch(lease.extend())];

@@ -22,7 +22,7 @@ import { releaseInBackground } from "../lease/background_release.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import { LeaseHandle } from "../lease/lease_handle.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import { type AcquireAnswer, type AcquireRequest, NotifyMode, type Waiting } from "../store/store.ts";
+import { type AcquireAnswer, type AcquireRequest, type Granted, NotifyMode, type Waiting } from "../store/store.ts";
 import { livenessOf, now, ONE_ATTEMPT, SILENCE, trusted } from "../times.ts";
 import type { Listener } from "./listeners.ts";
 import { QueuePosition } from "./queue_position.ts";
@@ -65,7 +65,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
   /** When the last command with an answer was sent. */
   #answered: Moment | undefined;
   /** A grant whose answer came after its command's time; counts only if the command in flight has no answer either. */
-  #late: { readonly fence: number; readonly sent: Moment } | undefined;
+  #late: { readonly answer: Granted; readonly sent: Moment } | undefined;
 
   constructor(
     spec: ResourceSpec,
@@ -132,7 +132,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
     this.#known = true;
     return store.acquire(this, limit, (answer) => {
       if (answer.kind !== "granted" || sent.at <= (this.#answered?.at ?? -Infinity)) return;
-      this.#late = { fence: answer.fence, sent };
+      this.#late = { answer, sent };
       if (this.#endPause !== undefined) this.#takeLate();
     });
   }
@@ -147,16 +147,16 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
       return this.#askNow();
     }
     this.#late = undefined;
-    if (answer.kind === "granted") this.#granted(answer.fence, deadline, sent, answer.weight);
+    if (answer.kind === "granted") this.#granted(answer, deadline, sent);
     else if (this.#waits && answer.place !== 0) this.#queued(answer, sent.at);
     else if (!answer.more) this.#refuse();
     if (answer.kind === "waiting" && answer.more) this.#askNow();
     this.#retry.answered();
   }
 
-  #granted(fence: number, deadline: number, sent: Moment, weight?: number): void {
+  #granted(answer: Granted, deadline: number, sent: Moment): void {
     if (this.settled) return;
-    this.#grant(fence, deadline, sent, weight);
+    this.#grant(answer, deadline, sent);
     const missed = this.place !== 0 && this.spec.limit > 1;
     if (missed) this.spec.client.subscription.askNext(this.queue); // it may hold as well
   }
@@ -240,7 +240,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
   /** Takes the grant that was pushed, if it can still be trusted. */
   #takePushed(): boolean {
     const grant = this.#position?.takeGrant(now());
-    if (grant !== undefined) this.#grant(grant.fence, grant.deadline, this.#answered!);
+    if (grant !== undefined) this.#grant(grant, grant.deadline, this.#answered!);
     return grant !== undefined;
   }
 
@@ -251,7 +251,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
     if (late === undefined || this.settled) return false;
     const deadline = late.sent.at + trusted(this.spec.settings.ttl);
     if (deadline <= now()) return false;
-    this.#grant(late.fence, deadline, late.sent);
+    this.#grant(late.answer, deadline, late.sent);
     return true;
   }
 
@@ -285,11 +285,13 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
   }
 
   /** @param deadline Local time of the lease's end, drift taken off. */
-  #grant(fence: number, deadline: number, { gap }: Moment, weight = this.spec.weight): void {
+  #grant(granted: Omit<Granted, "kind">, deadline: number, { gap }: Moment): void {
+    const { fence, weight = this.spec.weight, rest } = granted;
     const { ttl } = this.spec.settings;
     this.#known = false; // by the lease's release from now on
     const inFlightUntil = this.#unansweredUntil;
-    const grant = { id: this.id, fence, deadline, gap, inFlightUntil, keptFor: livenessOf(ttl) - ttl, call: this };
+    const keptFor = rest === undefined ? livenessOf(ttl) - ttl : now() + rest - deadline;
+    const grant = { id: this.id, fence, deadline, gap, inFlightUntil, keptFor, call: this };
     const lease = new LeaseHandle(this.spec, grant);
     this.#settle(() => this.#resolve(lease));
     if (hook !== undefined) hook.grant(this.spec.resource, this, weight);

@@ -94,19 +94,20 @@ export class LeaseDeadline {
   }
 
   /**
-   * The server has set the end to one `ttl` after `sent`, or later.
+   * The server has set the end to one `ttl` after `sent`, or later; a renewal does not make it earlier.
    *
    * @param serverTime The server's clock at `sent`, in microseconds, at the earliest.
+   * @param set The `ttl` that `extend()` has set, and so an earlier end as well.
    * @returns Whether the end will stay so.
    */
-  confirm(sent: Moment, serverTime: number, ttl: number = this.#ttl): boolean {
-    this.#ttl = ttl;
+  confirm(sent: Moment, serverTime: number, set?: number): boolean {
+    const ttl = this.#ttl = set ?? this.#ttl;
     // A command sent before can run after this one, but not once it is too late for it.
     if (serverTime > this.#unansweredUntil) this.#unansweredTtl = Infinity;
     const least = Math.min(ttl, this.#unansweredTtl);
     this.#setBy = sent.at;
     this.#trustClocksOf(sent);
-    this.#keptUntil = sent.at + trusted(ttl);
+    this.#keptUntil = Math.max(sent.at + trusted(ttl), set === undefined ? this.#keptUntil : 0);
     this.#set(sent.at + trusted(least), least);
     return least === ttl;
   }

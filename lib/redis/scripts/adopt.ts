@@ -11,7 +11,7 @@ import type { Script } from "./script.ts";
 
 /**
  * KEYS as of the state machine. ARGV: the new id, the id of the hold, ttl, retention, latest server time, owner, weight
- * that the hold must have (0: any), start of the channels. Returns 1 fence now weight | 0 now (not held) | -2 now (too late).
+ * that the hold must have (0: any), start of the channels. Returns 1 fence now weight end | 0 now (not held) | -2 now (too late).
  */
 function adopt(find: string, replace: string): Script {
   return script(`${clock}${digits}${lives}
@@ -26,7 +26,7 @@ if id ~= me then
   local channels = ARGV[8]
   ${publish("id", REVOKED)}
 end
-return { 1, fence, now, weight }
+return { 1, fence, now, weight, ends }
 `);
 }
 

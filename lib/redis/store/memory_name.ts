@@ -94,10 +94,11 @@ export class MemoryName {
     if (hold === undefined || (weight !== 0 && weight !== hold.weight)) {
       return { kind: "waiting", serverTime: this.#time(), place: 0, fence: 0, askAt: 0, deaf: false, more: false };
     }
+    const rest = Math.max(hold.ends - now(), ttl);
     this.#holders.delete(hold.id);
-    this.#holders.set(id, { ...hold, id, owner, ends: Math.max(hold.ends, now() + ttl) });
+    this.#holders.set(id, { ...hold, id, owner, ends: now() + rest });
     this.#server.push({ kind: "revoked", id: hold.id });
-    return { kind: "granted", fence: hold.fence, weight: hold.weight };
+    return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
   }
 
   release(id: string): Was {

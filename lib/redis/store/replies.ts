@@ -53,12 +53,15 @@ function checkGrant(code: number, fence: number, time: number): void {
   if (!(Number.isSafeInteger(time) && time > 0)) throw new UselessAnswerError(`the answer has no time but ${time}`);
 }
 
-/** 1 fence now weight | 0 now | -2 now */
+/** 1 fence now weight end | 0 now | -2 now */
 export function adoptAnswer({ spec }: AcquireRequest, reply: unknown): AcquireAnswer {
-  const [code = NaN, first = NaN, second = NaN, weight = NaN] = numbersOf(reply);
+  const [code = NaN, first = NaN, second = NaN, weight = NaN, end = NaN] = numbersOf(reply);
   checkGrant(code, first, second);
   spec.clock.saw(code === 1 ? second : first);
-  if (code === 1) return { kind: "granted", fence: first, weight };
+  if (code === 1) {
+    if (!(weight > 0 && end > second)) throw new UselessAnswerError("the answer has no weight or no end");
+    return { kind: "granted", fence: first, weight, rest: (end - second) / 1000 };
+  }
   if (code === -2) return { kind: "refused" };
   return { kind: "waiting", serverTime: first, place: 0, fence: 0, askAt: 0, deaf: false, more: false };
 }

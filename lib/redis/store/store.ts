@@ -56,15 +56,18 @@ export interface AcquireRequest {
 }
 
 export type AcquireAnswer =
-  | {
-    readonly kind: "granted";
-    readonly fence: number;
-    /** The weight of a hold that was taken over. */
-    readonly weight?: number;
-  }
+  | Granted
   | Waiting
   /** It came too late by the server's clock, or the id was released already. */
   | { readonly kind: "refused" };
+
+export interface Granted {
+  readonly kind: "granted";
+  readonly fence: number;
+  /** Of a hold that was taken over: its weight, and the milliseconds until its end, which may be later than a ttl. */
+  readonly weight?: number;
+  readonly rest?: number;
+}
 
 export interface Waiting {
   readonly kind: "waiting";
