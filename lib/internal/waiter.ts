@@ -176,8 +176,8 @@ export function reportGiveUp(call: Waiter<never>, outcome: GiveUpOutcome, target
 
 /** The error of a call that must not wait, if it is one. */
 export function deadlockOf(call: Waiter<never>): Error | undefined {
-  const target = hook && waitsFor(call);
-  return target && isReported(target) ? hook!.deadlockOf(target, call, target.operation) : undefined;
+  const target = waitsFor(call);
+  return isReported(target) ? hook?.deadlockOf(target, call, target.operation) : undefined;
 }
 
 /** The end of the message of a time-out. */

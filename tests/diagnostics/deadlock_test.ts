@@ -152,6 +152,30 @@ test("deadlock: a Condition's way back to its lock is never refused", async () =
   assert.equal(await waited, "back");
 });
 
+test("deadlock: a Condition's way back is not refused while the run that its guard was acquired in holds the lock again", async () => {
+  const condition = new Condition();
+  using _watching = rejecting();
+  const order: string[] = [];
+  const inner = async () => {
+    using _ = await condition.acquire(); // while the run around it has lent its hold
+    await condition.wait();
+    order.push("inner");
+  };
+  let ended: Promise<void> | undefined;
+  const outer = condition.run(async () => {
+    const back = condition.wait();
+    ended = inner();
+    await back;
+    condition.notify();
+    order.push("outer");
+  });
+  await flushMicrotasks();
+  await condition.run(() => condition.notify());
+  await outer;
+  await ended;
+  assert.deepEqual(order, ["outer", "inner"]);
+});
+
 test("deadlock: without reject it waits, and other deadlocks are reported with it", () =>
   withFakeTime(async (time) => {
     const lock = new Lock(), a = new Lock({ name: "a" }), b = new Lock({ name: "b" });
