@@ -22,7 +22,7 @@ redisTest("RedisRateLimiter: lost answers, give-ups and a clock set back give no
       const answer = await backend.eval(source, keys, args) as number[];
       const [code, now = 0, wait = 0, number] = answer;
       if (!source.includes("RPUSH")) {
-        if (code === 1) turns.delete(args[5]!); // given back
+        if (code === 1) turns.delete(args[6]!); // given back
       } else if (code === 1) {
         turns.set(String(number), now - clock * 1e6 + wait);
         if (random.below(8) === 0) throw new Error("Socket closed unexpectedly"); // the answer is lost

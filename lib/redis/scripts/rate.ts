@@ -15,31 +15,31 @@
  *
  * @module
  */
-import { clock, script } from "./script.ts";
+import { clock, digits, script } from "./script.ts";
 import type { Script } from "./script.ts";
 
 /** Numbers of calls that are remembered, so that a command that runs twice gives back once. */
 const REMEMBERED = 32;
 
-/** Starts looked at in one step, and steps in one run, to drop those that are over. */
+/** Starts looked at in one step, and steps in one run, to drop those that are over. One in LOOK calls for one start looks. */
 const LOOK = 8;
 const STEPS = 100;
 
-/** ARGV[1] to ARGV[4]: limit, interval (µs), unit (µs), window (units). */
+/** ARGV[1] to ARGV[5]: limit, interval (µs), unit (µs), window (units), ms until nothing counts that starts now. */
 const begin = `${clock}
-local match, floor = string.match, math.floor
+local floor = math.floor
 local head, unit, window = call('GET', KEYS[1]), ARGV[3] + 0, ARGV[4] + 0
 local seen, shift, limit, interval, number, back = '0', '0', ARGV[1], ARGV[2], '0', ' '
 if head then
-  seen, shift, limit, interval, number, back = match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+)( .*)$')
+  seen, shift, limit, interval, number, back = string.match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+)( .*)$')
   if not back then error('the head of a rate limit has another shape') end
 end
 if limit ~= ARGV[1] or interval ~= ARGV[2] then return { -3, limit, interval } end
-local time = now + shift
-if time < seen + 0 then -- the server's clock was set back
-  shift, time = shift + seen - time, seen + 0
+local moment = now + shift
+if moment < seen + 0 then -- the server's clock was set back
+  shift, moment = format('%.0f', shift + seen - moment), seen + 0
 end
-local units = floor(time / unit)
+local units = floor(moment / unit)
 -- Units from now to a stored start; less than 0 if it is past.
 local function ahead(start)
   if start % 1 ~= 0 then error('no start of a rate limit') end -- also for what Lua takes for infinite, or no number
@@ -47,52 +47,56 @@ local function ahead(start)
   return distance >= 2147483648 and distance - 4294967296 or distance
 end
 local function save(wait)
-  local life = math.max(math.ceil((wait + interval) / 1000), 1)
-  call('SET', KEYS[1], format('%.0f %.0f %s %s %s%s', time, shift, limit, interval, number, back), 'PX', life)
+  ${digits}
+  local life = wait == 0 and ARGV[5] or format('%.0f', math.ceil((wait + interval) / 1000))
+  local state = n16(moment) .. ' ' .. shift .. ' ' .. limit .. ' ' .. interval .. ' ' .. number .. back
+  call('SET', KEYS[1], state, 'PX', life)
   call('PEXPIRE', KEYS[2], life)
 end
 `;
 
 /**
- * ARGV[5]: permits, the longest wait in µs ("" for any; -1 to take nothing), latest server time in µs (0: any). Returns
+ * ARGV[6]: permits, index from the end of the list of the start that must be one window before, the longest wait in µs
+ * ("" for any; -1 to take nothing), latest server time in µs (0: any). Returns
  * 1 now wait number start | 0 now wait (nothing taken) | -2 now (too late) | -3 limit interval (the others use these) |
  * -4 now (the queue is too long to be counted).
  */
 export const start: Script = script(`${begin}
-if ARGV[7] ~= '0' and now > ARGV[7] + 0 then return { -2, now } end
-local permits, at = ARGV[5] + 0, 0
+if ARGV[9] ~= '0' and now > ARGV[9] + 0 then return { -2, now } end
+local permits, at = ARGV[6] + 0, 0
 local last = call('LINDEX', KEYS[2], '-1')
 if last then
   at = math.max(0, ahead(last)) -- nothing overtakes those that sleep until their turn
-  local gate = call('LINDEX', KEYS[2], permits - limit - 1)
+  local gate = call('LINDEX', KEYS[2], ARGV[7])
   if gate then at = math.max(at, ahead(gate) + window) end
 end
-local wait = at == 0 and 0 or (units + at) * unit - time
-if ARGV[6] ~= '' and wait > ARGV[6] + 0 then return { 0, now, wait } end
+local wait = at == 0 and 0 or (units + at) * unit - moment
+if ARGV[8] ~= '' and wait > ARGV[8] + 0 then return { 0, now, wait } end
 if at + window >= 2147483648 then return { -4, now } end
-for _ = 1, ${STEPS} do
+number = format('%.0f', number + 1)
+for _ = 1, (permits > 1 or number % ${LOOK} == 0) and ${STEPS} or 0 do
   local old, past = call('LRANGE', KEYS[2], '0', '${LOOK - 1}'), 0
   while old[past + 1] and ahead(old[past + 1]) + window <= 0 do past = past + 1 end
   if past > 0 then call('LTRIM', KEYS[2], past, '-1') end
   if past < ${LOOK} then break end
 end
-local stored = format('%.0f', (units + at) % 4294967296 - 2147483648)
-local some = {}
-for i = 1, math.min(permits, 1000) do some[i] = stored end
-for left = permits, 1, -1000 do
+local stored = format('%d', (units + at) % 4294967296 - 2147483648)
+call('RPUSH', KEYS[2], stored)
+local some = permits > 1 and {}
+for i = 1, math.min(permits - 1, 1000) do some[i] = stored end
+for left = permits - 1, 1, -1000 do
   call('RPUSH', KEYS[2], unpack(some, 1, math.min(left, 1000)))
 end
-number = format('%.0f', number + 1)
 save(wait)
 return { 1, now, wait, number, stored }
 `);
 
-/** ARGV[5]: permits, number and start of the call. Returns 1 now, or 0 now if there is nothing to give back any more. */
+/** ARGV[6]: permits, number and start of the call. Returns 1 now, or 0 now if there is nothing to give back any more. */
 export const giveBack: Script = script(`${begin}
-local mine = ' ' .. ARGV[6]
+local mine = ' ' .. ARGV[7]
 if not head or string.find(back, mine .. ' ', 1, true) then return { 0, now } end
 local last = nil
-call('LREM', KEYS[2], '-' .. ARGV[5], ARGV[7])
+call('LREM', KEYS[2], '-' .. ARGV[6], ARGV[8])
 last = call('LINDEX', KEYS[2], '-1')
 back = mine .. back
 local kept = {}

@@ -47,13 +47,13 @@ export type StartAnswer =
 /** A part of the interval in which starts are counted, small enough that rounding costs nothing that could be measured. */
 const UNITS = 2 ** 20;
 
-/** The first arguments of the scripts: limit, interval, unit, window. */
+/** The first arguments of the scripts: limit, interval, unit, window, life. */
 export function rateArguments({ limit, interval }: StoredRate): string[] {
   const microseconds = Math.ceil(interval * 1000);
   const unit = Math.ceil(microseconds / UNITS);
   // A start may come up to one unit after the moment that is stored.
   const window = Math.ceil(microseconds / unit) + (unit > 1 ? 1 : 0);
-  return [limit, microseconds, unit, window].map(String);
+  return [limit, microseconds, unit, window, Math.ceil(interval)].map(String);
 }
 
 /** The callers disagree. */

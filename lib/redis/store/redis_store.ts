@@ -237,7 +237,7 @@ export class RedisStore extends ScriptRunner implements Store {
   start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer> {
     const { rate, permits, within, latest } = request;
     const longest = within === Infinity ? "" : String(Math.floor(within * 1000));
-    const args = [...rateArguments(rate), String(permits), longest, String(latest)];
+    const args = [...rateArguments(rate), String(permits), String(permits - rate.limit - 1), longest, String(latest)];
     return this.run(start, rate.keys, args, limit, (reply) => startAnswer(request, reply), late, request);
   }
 

@@ -22,7 +22,7 @@ export class Turns {
       },
       eval: async (source, keys, args) => {
         if (!keys[0]?.includes(":rate:")) return await backend.eval(source, keys, args);
-        if (!source.includes(ANSWER)) this.#turns.delete(args[5]!); // the script that gives back
+        if (!source.includes(ANSWER)) this.#turns.delete(args[6]!); // the script that gives back
         const answer = await backend.eval(source.replace(ANSWER, WITH_CLOCK), keys, args) as number[];
         const [code, now = 0, wait = 0, number, , ahead] = answer;
         if (source.includes(ANSWER) && code === 1) this.#turns.set(String(number), now - Number(ahead) * 1e6 + wait);
