@@ -311,12 +311,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
   #releaseById(): void {
     if (!this.#known) return;
     this.#known = false;
-    const { what, settings: { ttl } } = this.spec;
-    const until = now() + livenessOf(ttl);
-    releaseInBackground(this.spec, this.id, {
-      operation: `release ${what}`,
-      until,
-      inFlightUntil: this.#unansweredUntil,
-    });
+    const until = now() + livenessOf(this.spec.settings.ttl);
+    void releaseInBackground(this.spec, this.id, { until, inFlightUntil: this.#unansweredUntil });
   }
 }

@@ -11,25 +11,17 @@ import { LocalTimer } from "../clock.ts";
 import { backoff, commandLimit, LEAST_LIMIT, now } from "../times.ts";
 
 export interface ReleaseOptions {
-  /** For error messages: "release lock "a"". */
-  readonly operation: string;
   /** Local time after which there is nothing left to release. */
   readonly until: number;
   /** Server time in microseconds until which an earlier command of this id may still run; 0 if there is none. */
   readonly inFlightUntil: number;
 }
 
-/** Releases an id; no caller waits for it. Every refusal may pass: the caller's rights, for example, can change. */
-export function releaseInBackground(
-  spec: ResourceSpec,
-  id: string,
-  options: ReleaseOptions,
-): void {
-  void releaseById(spec, id, options);
-}
-
-/** Never rejects: without an answer, the hold and the place end with their time. */
-async function releaseById(
+/**
+ * Releases an id; no caller waits for it. Every refusal may pass: the caller's rights, for example, can change. Never
+ * rejects: without an answer, the hold and the place end with their time.
+ */
+export async function releaseInBackground(
   spec: ResourceSpec,
   id: string,
   options: ReleaseOptions,
@@ -48,7 +40,7 @@ async function releaseById(
   if (left < 0) return;
   // Once more when a command without an answer would be refused as too late.
   await pause(store, left / 1000 + 50);
-  await releaseById(spec, id, { ...options, until: now() + spec.settings.ttl });
+  await releaseInBackground(spec, id, { ...options, until: now() + spec.settings.ttl });
 }
 
 function limitOf(spec: ResourceSpec, until: number): number {

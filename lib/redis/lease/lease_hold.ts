@@ -115,8 +115,7 @@ export class LeaseHold implements RenewableLease {
   }
 
   get releaseOptions(): ReleaseOptions {
-    const until = this.deadline.keptUntil;
-    return { operation: `release ${this.spec.what}`, until, inFlightUntil: this.grant.inFlightUntil };
+    return { until: this.deadline.keptUntil, inFlightUntil: this.grant.inFlightUntil };
   }
 
   /** Asks the server whether it still keeps the hold, and loses it if not. */
@@ -184,7 +183,7 @@ export class LeaseHold implements RenewableLease {
     const { renew } = this.spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
     this.lose(renew || this.failure !== undefined ? "it could not be renewed in time" : expired, this.failure);
-    if (keptUntil > time) releaseInBackground(this.spec, this.id, this.releaseOptions);
+    if (keptUntil > time) void releaseInBackground(this.spec, this.id, this.releaseOptions);
     return true;
   }
 

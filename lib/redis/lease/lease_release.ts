@@ -92,7 +92,7 @@ class LeaseRelease implements Closable {
     if (this.#settled) return;
     if (this.#over) return this.#decide();
     if (!this.#spec.client.store.mayPass(error)) {
-      return this.#settle(() => this.#reject(explain(this.#options.operation, error)));
+      return this.#settle(() => this.#reject(explain(`release ${this.#spec.what}`, error)));
     }
     if (this.#inFlight === 0) this.#next.set(now() + backoff(attempt));
   }
@@ -110,7 +110,7 @@ class LeaseRelease implements Closable {
     if (this.#settled) return;
     if (this.#inFlight + this.#unanswered === 0) return this.#settle(() => this.#resolve(false)); // refused to the end
     const cause = this.#failure ?? new NoAnswerError("Redis gave no answer in time");
-    this.#settle(() => this.#reject(new UnknownOutcomeError(this.#options.operation, cause)));
+    this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${this.#spec.what}`, cause)));
   }
 
   #settle(settle: () => void): void {
@@ -122,7 +122,7 @@ class LeaseRelease implements Closable {
     // An acquire of this id without an answer may still run, and would be granted.
     const { inFlightUntil } = this.#options;
     const mayRun = inFlightUntil !== 0 && inFlightUntil > this.#spec.clock.at(now());
-    if (mayRun) releaseInBackground(this.#spec, this.#id, this.#options);
+    if (mayRun) void releaseInBackground(this.#spec, this.#id, this.#options);
     settle();
   }
 }
