@@ -36,8 +36,8 @@ export interface RenewableLease extends Member, Renewal {
   lose(state: string): void;
   /** The server does not know the hold. */
   loseUnknown(): void;
-  /** It may have been revoked: finds out now. */
-  confirm(): void;
+  /** It may have been revoked: finds out now. Never rejects. */
+  confirm(): Promise<void>;
 }
 
 /** Its client's subscription, as far as holds need it. */
@@ -81,12 +81,12 @@ export class LeaseRenewer {
 
   /** The server has said that this hold was revoked. It is a hint: only the hold's own question decides. */
   revoked(id: string): void {
-    this.#leases.all().find((lease) => lease.id === id)?.confirm();
+    void this.#leases.all().find((lease) => lease.id === id)?.confirm();
   }
 
   /** Revocations may have been missed. */
   missed(): void {
-    for (const lease of this.#leases.all()) lease.confirm();
+    for (const lease of this.#leases.all()) void lease.confirm();
   }
 
   /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
