@@ -122,11 +122,10 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** Joins the end of the queue, unless as many as may wait are waiting already, or it would wait for itself. */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
-    if (limits?.timeout !== 0) {
-      if (this.#size >= this.#most) return refuse(waiter, this.#size);
-      const deadlock = hook && deadlockOf(waiter);
-      if (deadlock !== undefined) return Promise.reject(deadlock);
-    }
+    if (limits?.timeout === 0) return Promise.reject(timedOutError(waiter, 0));
+    if (this.#size >= this.#most) return refuse(waiter, this.#size);
+    const deadlock = hook && deadlockOf(waiter);
+    if (deadlock !== undefined) return Promise.reject(deadlock);
     if (limits !== undefined || hook !== undefined || timersEndWithRequest) {
       return new Promise((resolve, reject) => this.join(waiter, resolve, reject, limits));
     }
@@ -139,12 +138,10 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
 
   /** Joins it in any case: for waits that are never refused, or that are for no hold. */
   join(waiter: W, resolve: Resolve<T>, reject: (reason: unknown) => void, limits?: CancelLimits): void {
-    const { timeout = Infinity } = limits ?? {};
-    if (timeout === 0) return reject(timedOutError(waiter, 0));
     this.link(waiter, resolve);
     if (timersEndWithRequest) keepRequest(waiter);
     if (limits !== undefined) {
-      const registration = new WaiterRegistration(this, waiter, reject, timeout);
+      const registration = new WaiterRegistration(this, waiter, reject, limits.timeout ?? Infinity);
       setRegistration(waiter, registration);
       try {
         registration.begin(limits);
