@@ -219,14 +219,14 @@ interface Entry {
   readonly limiter: RateLimiter;
   /** How many calls use it in this moment: reading the options of one may make another. */
   users: number;
-  /** How many of its waiters are counted. */
+  /** How many of its waiters are counted: those that have left still are until `#update`, which needs the entry. */
   waiting: number;
   /** The end of its window when it was last looked at. */
   end: number;
 }
 
-function isIdle({ limiter, users }: Entry): boolean {
-  return users === 0 && limiter.waiting === 0 && idleIn(limiter) <= 0;
+function isIdle({ limiter, users, waiting }: Entry): boolean {
+  return users + waiting === 0 && idleIn(limiter) <= 0;
 }
 
 /** One key, as messages and events show it. */

@@ -147,6 +147,21 @@ test("keyed rate limiter: options whose getter uses the same key", () =>
     assert.equal(users.size, 0);
   }));
 
+test("keyed rate limiter: an observer of a time-out at the end of the window that starts anew: the start counts", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<string>(1, 100);
+    users.tryAcquire("a");
+    const starts: boolean[] = [];
+    using _ = observe({ giveUp: () => void (users.size >= 0 && starts.push(users.tryAcquire("a"))) });
+    const waiting = watch(users.acquire("a", { timeout: 100 }));
+    time.advance(100);
+    assert.equal(await states([waiting]), "rejected");
+    assert.deepEqual([starts, users.tryAcquire("a"), users.size], [[true], false, 1]);
+    assertSoundKeyedRateLimiter(users);
+    time.advance(100);
+    assert.equal(users.size, 0);
+  }));
+
 test("keyed rate limiter: events have the kind key and are no holds", () =>
   withFakeTime(async (time) => {
     const users = new KeyedRateLimiter<string>(1, 100, { name: "users" });
