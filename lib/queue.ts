@@ -56,7 +56,8 @@ let isCancelled: (queue: Queue<unknown>) => boolean;
  */
 export class Queue<T> implements AsyncIterable<T> {
   // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity.
-  // #closed implies that nothing waits; #cancelled implies #closed and #items.size === 0.
+  // #closed implies that nothing waits, apart from the moment in which it is closed. #getters.closed, which says that it
+  // was cancelled, implies #closed and #items.size === 0.
   readonly #items = new Ring<T>();
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
@@ -276,7 +277,7 @@ export class Queue<T> implements AsyncIterable<T> {
 
   /** Hands the item to the first getter, or puts it in if there is room. */
   #offer(item: T): boolean {
-    const getter = this.#getters.size > 0 ? this.#getters.take() : undefined;
+    const getter = this.#getters.size > 0 && !this.#closed ? this.#getters.take() : undefined;
     if (getter !== undefined) this.#hand(getter, item);
     else if (this.#closed) throw closedError(this.#putting);
     else if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
@@ -288,7 +289,7 @@ export class Queue<T> implements AsyncIterable<T> {
   /** Takes out the first item, of which there is one, and fills the place. */
   #take(): T {
     const item = this.#items.shift();
-    while (this.#putters.size > 0 && this.#items.size < this.#capacity) {
+    while (this.#putters.size > 0 && !this.#closed && this.#items.size < this.#capacity) {
       const putter = this.#putters.peek();
       // Asking a foreign signal whether it has aborted runs its code, which may have filled the place.
       if (putter === undefined || this.#items.size >= this.#capacity) break;

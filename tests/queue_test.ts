@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ClosedError, Queue, TimeoutError } from "../mod.ts";
+import { ClosedError, Queue, TimeoutError, type WaitOptions } from "../mod.ts";
 import { assertSoundQueue } from "../lib/queue.ts";
 import { test } from "./_test.ts";
 import {
@@ -387,6 +387,40 @@ test("queue: observers see calls of kind queue, and may use the queue", async ()
     "wait queue jobs",
     "give up error",
   ]);
+});
+
+test("queue: the listener of a signal closes it, and an observer uses it then: it is closed for everything", async () => {
+  for (const end of ["close", "cancel"] as const) {
+    for (const side of ["get", "put"] as const) {
+      const queue = new Queue<number>(1);
+      if (side === "put") queue.tryPut(0);
+      const controller = new AbortController();
+      controller.signal.addEventListener("abort", () => queue[end]());
+      const seen: unknown[] = [];
+      const use = (method: () => unknown) => {
+        try {
+          seen.push(method());
+        } catch (error) {
+          seen.push((error as Error).name);
+        }
+      };
+      using _ = observe({
+        giveUp({ outcome }) {
+          if (outcome !== "aborted") return;
+          use(() => queue.tryGet());
+          use(() => queue.tryPut(1));
+        },
+      });
+      const call = (options?: WaitOptions) =>
+        watch<unknown>(side === "get" ? queue.get(options) : queue.put(2, options));
+      const calls = [call({ signal: controller.signal }), call()];
+      controller.abort();
+      assert.equal(await states(calls), "rejected rejected", `${side}, ${end}`);
+      const got = side === "put" && end === "close" ? { value: 0 } : "ClosedError";
+      assert.deepEqual(seen, [got, "ClosedError"], `${side}, ${end}`);
+      assertSoundQueue(queue);
+    }
+  }
 });
 
 test("queue: a load of producers and consumers loses and repeats nothing", async () => {
