@@ -129,10 +129,11 @@ export function rateKeysOf(prefix: string, name: string, key?: string): readonly
 
 /**
  * Only what would be ambiguous or unreadable in a key is escaped: the escape itself, braces, white space, control
- * characters, and halves of surrogate pairs, which have no UTF-8 and would all become one replacement character.
+ * characters, invisible ones, and halves of surrogate pairs, which have no UTF-8 and would all become one replacement
+ * character. No set that grows with Unicode (`\p{C}`, `\p{Cf}`): the same name gives the same key on every run-time.
  */
 function escapeName(name: string): string {
-  return name.replace(/[%{}\s\p{C}]/gu, (char) => {
+  return name.replace(/[%{}\s\p{Cc}\p{Co}\p{Cs}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f]/gu, (char) => {
     const hex = (char.codePointAt(0) ?? 0).toString(16);
     return `%${hex}.`;
   });
