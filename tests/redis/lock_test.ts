@@ -145,6 +145,17 @@ redisTest("forceRelease hands off, and the old holder's signal aborts", async ({
   }
 });
 
+redisTest("forceRelease of a hold whose time is over reports that there was none", async ({ backend }) => {
+  const options = { ttl: 1300, renew: false };
+  for (const lock of [new RedisLock(backend, "a", options), new RedisSemaphore(backend, "a", 1, options)]) {
+    const lease = await lock.acquire();
+    await until(async () => (await lock.inspect()).holders.length === 0);
+    assert.equal(lease.held, false);
+    assert.equal(await lock.forceRelease(), false);
+    assert.equal((await lock.inspect()).fence, lease.fencingToken);
+  }
+});
+
 redisTest("many leases are renewed by few commands", async ({ server, backend }) => {
   const locks = Array.from({ length: 300 }, (_, i) => new RedisLock(backend, `lock ${i}`, { ttl: 6000 }));
   const leases = await Promise.all(locks.map((lock) => lock.acquire()));

@@ -78,9 +78,9 @@ if ends > 0 and call('HEXISTS', KEYS[1], 'h' .. me) == 1 then -- else its weight
 end
 `,
   evict: `
-local ids = call('ZRANGE', KEYS[4], 0, ${LOOK - 1})
+local ids, latest = call('ZRANGE', KEYS[4], 0, ${LOOK - 1}), call('ZRANGE', KEYS[4], '-1', '-1', 'WITHSCORES')[2]
 if ids[1] then remove(ids) end
 for _, id in ipairs(ids) do ${publish("id", REVOKED)} end
-code, more = ids[1] and 1 or 0, #ids == ${LOOK} and 1 or 0
+code, more = (latest or 0) + 0 > now and 1 or 0, #ids == ${LOOK} and 1 or 0
 `,
 };
