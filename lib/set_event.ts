@@ -4,6 +4,7 @@
  * @module
  */
 import { admit, isThenable, must, promised, readName } from "./internal/check.ts";
+import { follow } from "./internal/follow.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
@@ -111,10 +112,8 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    */
   track<P extends T & PromiseLike<unknown>>(promise: P): P {
     must(isThenable(promise), "promise", "be a promise", promise);
-    // The platform's `then`, since an own one could throw, or never call back. Anything that throws comes before `add`.
-    const settled = Promise.resolve(promise);
     const leave = () => void this.delete(promise);
-    Reflect.apply(Promise.prototype.then, settled, [leave, leave]);
+    follow(promise, leave, leave); // before it is added, as this may throw
     this.add(promise);
     return promise;
   }

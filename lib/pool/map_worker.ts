@@ -3,12 +3,9 @@
  *
  * @module
  */
+import { follow } from "../internal/follow.ts";
 import type { ResultNode } from "./map_results.ts";
 import type { SlotCall } from "./lanes.ts";
-
-// Both of one kind, also if a library replaces the global Promise later (zone.js, bluebird).
-const Native = Promise;
-const { then } = Native.prototype;
 
 /** The puller of a worker. */
 export interface WorkerOwner<R> {
@@ -29,8 +26,7 @@ export class Worker<R> {
     this.#onRejected = (error) => owner.onRejected(this, error);
   }
 
-  /** By the engine's own `then`, as `await` does it: one callback is called, once, for every kind of promise. */
   follow(result: PromiseLike<R>): void {
-    then.call(Native.resolve(result), this.#onFulfilled as (value: unknown) => void, this.#onRejected);
+    follow(result, this.#onFulfilled, this.#onRejected);
   }
 }

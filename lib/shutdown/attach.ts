@@ -50,12 +50,12 @@ export function attachTo(
   label: AttachOptions["label"],
 ): void {
   if (owners.has(server)) return;
-  owners.set(server, state);
-  state.atEnd.push(() => owners.delete(server));
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
   const attached = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
     : new FetchServer(state, calls, abilities);
+  owners.set(server, state); // not before: a frozen server cannot be attached
+  state.atEnd.push(() => owners.delete(server));
   state.servers.push(attached);
   if (state.phase !== "serving") attached.begin();
   if (state.listenersClosed) attached.stopListening();

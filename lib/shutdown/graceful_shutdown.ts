@@ -178,10 +178,10 @@ export class GracefulShutdown implements AsyncDisposable {
       checkWork(work);
       checkLabel(label);
       this.#use("track");
+      return countWork(this.#state, work, label);
     } catch (error) {
       return Promise.reject(error);
     }
-    return countWork(this.#state, work, label);
   }
 
   /**

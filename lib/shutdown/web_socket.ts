@@ -36,8 +36,8 @@ export function countWebSocket(state: ShutdownState, socket: WebSocketLike, labe
   const entry = new Task(label, cut, close);
   const closed = () => void state.inFlight.delete(entry);
   if (socket.readyState === 3) return closed; // its event is over
+  socket.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.add(entry);
-  socket.addEventListener?.("close", closed, { once: true });
   if (state.phase !== "serving") state.attempt(close);
   return closed;
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { isThenable, must } from "../internal/check.ts";
+import { follow } from "../internal/follow.ts";
 import { Task } from "./in_flight.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
@@ -19,11 +20,10 @@ export function checkWork(work: unknown): void {
 export function countWork({ inFlight, ending }: ShutdownState, work: Work, label?: string): PromiseLike<unknown> {
   const isFunction = typeof work === "function";
   const entry = new Task(label ?? ((isFunction && work.name) || "task"));
-  inFlight.add(entry);
   const drop = () => void inFlight.delete(entry);
-  if (isFunction) return called(work, ending.signal, drop);
-  Promise.resolve(work).then(drop, drop); // a `then` that throws counts as a rejection
-  return work;
+  if (!isFunction) follow(work, drop, drop); // before it is in flight, as this may throw
+  inFlight.add(entry);
+  return isFunction ? called(work, ending.signal, drop) : work;
 }
 
 /** An async function of its own, so that the run-time reports a rejection that is not handled. */

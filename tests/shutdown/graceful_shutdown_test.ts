@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { ClosedError, GracefulShutdown, type GracefulShutdownOptions, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, nextTurn, watch, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, rejectsWith, watch, withFakeTime } from "../_tools.ts";
 
 /** One that leaves the process's signals alone. */
 function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
@@ -523,14 +523,27 @@ test("GracefulShutdown: WebSockets from a listener of its signal are told once, 
   assert.equal((await shutdown.finished).drained, true);
 });
 
-test("GracefulShutdown: a promise whose then throws is not in flight for ever", async () => {
+test("GracefulShutdown: a promise whose then throws, or never calls back, is not in flight for ever", async () => {
   const shutdown = quiet({ grace: Infinity });
-  const bad: PromiseLike<void> = {
-    then() {
-      throw new Error("boom");
-    },
+  const throwing = () => assert.fail("boom");
+  const own = (then: unknown) => Object.assign(Promise.resolve(), { then }) as PromiseLike<void>;
+  for (const odd of [{ then: throwing } as PromiseLike<void>, own(throwing), own(() => {})]) {
+    assert.equal(shutdown.track(odd), odd);
+  }
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, true);
+});
+
+test("GracefulShutdown: what cannot be followed to its end is not in flight", async () => {
+  const shutdown = quiet({ grace: Infinity });
+  const error = new Error("boom");
+  const get = () => {
+    throw error;
   };
-  assert.equal(shutdown.track(bad), bad);
+  await rejectsWith(shutdown.track(Object.defineProperty(Promise.resolve(), "constructor", { get })), error);
+  await rejectsWith(shutdown.track(Object.defineProperty(() => {}, "name", { get })), error);
+  assert.throws(() => shutdown.webSocket({ close() {}, addEventListener: get }), error);
+  assert.deepEqual(shutdown.labels, []);
   shutdown.request();
   assert.equal((await shutdown.finished).drained, true);
 });

@@ -313,6 +313,8 @@ test("attach: a server belongs to one shutdown, and is free when that is over", 
   first.request();
   assert.equal((await first.finished).ok, true);
   second.attach(server);
+  const frozen = Object.freeze(createServer());
+  for (let i = 0; i < 2; i++) assert.throws(() => second.attach(frozen), TypeError);
   second.request();
   assert.equal((await second.finished).ok, true);
 });

@@ -5,6 +5,7 @@
  * @module
  */
 import { isThenable, must } from "../../internal/check.ts";
+import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
 import { isBunInfo } from "./bun.ts";
 import { Call, type FetchCalls } from "./calls.ts";
@@ -80,7 +81,7 @@ function sendLater<R>(call: Call, answer: PromiseLike<R>): Promise<R | Response>
       if (!isCut) sent(call, undefined);
       reject(error);
     };
-    Promise.resolve(answer).then((answer) => {
+    follow(answer, (answer) => {
       if (isCut) return discard(answer);
       call.onCut = undefined;
       try {
