@@ -5,6 +5,7 @@
  */
 import { promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
+import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
 import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
@@ -120,7 +121,8 @@ export class Event {
         return Promise.resolve();
       }
       const granted = this.#queue.wait(waiter, limits);
-      this.#last = limits === undefined && isWaiting(waiter) ? granted : undefined; // an observer may have set it
+      // An observer may have set it. On Workers, a promise of a request that has ended settles no more.
+      this.#last = limits === undefined && !timersEndWithRequest && isWaiting(waiter) ? granted : undefined;
       return granted;
     });
   }

@@ -41,6 +41,7 @@ const paths: Record<string, () => unknown> = {
   "/rate": () => rate.run(work),
   "/rated": () => rated.run(work),
   "/event": () => event.wait(),
+  "/raced": () => Promise.race([event.wait(), pause(20)]),
   "/set": () => event.set(),
   "/hold": () => held.run(() => pause(600)),
   "/100": () => held.acquire({ timeout: 100 }),
