@@ -203,6 +203,26 @@ test("release rejects when Redis never replies", () =>
     assert.ok(released.reason instanceof RedisError);
   }));
 
+test("release rejects when the client is closed before the next attempt: the hold is still there", () =>
+  withFakeTime(async () => {
+    const client = { closed: false, close: () => {} };
+    const refused = new Error("LOADING Redis is loading the dataset in memory");
+    const backend: Backend = {
+      ...scripted((command) => command === "release" ? Promise.reject(refused) : undefined),
+      get closed() {
+        return client.closed;
+      },
+      onClose: (listener) => client.close = listener,
+    };
+    const released = watch((await new RedisLock(backend, "a").acquire()).release());
+    await flushMicrotasks();
+    client.closed = true;
+    client.close();
+    await flushMicrotasks();
+    assert.ok(released.reason instanceof RedisError);
+    assert.equal(released.reason.cause, refused);
+  }));
+
 /** Moves only one of the two clocks. */
 function jump(clock: "wall" | "monotonic", ms: number): Disposable {
   const object = clock === "wall" ? Date : performance;

@@ -56,7 +56,8 @@ class LeaseRelease implements Closable {
   }
 
   close(): void {
-    this.#giveUp();
+    if (this.#inFlight > 0) this.#giveUp();
+    else this.#attempt(); // which rejects
   }
 
   #attempt(time = now()): void {
