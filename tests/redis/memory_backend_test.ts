@@ -63,6 +63,18 @@ memoryTest("an adopter that lets its lease end frees the name", async (time) => 
   assert.equal((await new RedisLock(backend, "a").inspect()).holders.length, 0);
 });
 
+memoryTest("looking at a name does not keep it beyond its retention", async (time) => {
+  const lock = new RedisLock(memoryBackend(), "a", { ttl: 2000, retention: 1000 });
+  const lease = await lock.acquire();
+  assert.equal((await lock.inspect()).ttl, 3000);
+  await lease.release();
+  for (const rest of [1000, 600, 200, 0]) {
+    const { fence, ttl } = await lock.inspect();
+    assert.deepEqual([fence, Math.round(ttl)], [rest && lease.fencingToken, rest]);
+    await time.pass(400);
+  }
+});
+
 memoryTest("a release ends, also behind two extensions that wait for a renewal", async (time) => {
   const lease = await new RedisLock(memoryBackend(), "a", { ttl: 600 }).acquire();
   const extensions = [watch(lease.extend())];

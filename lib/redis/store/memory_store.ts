@@ -88,8 +88,8 @@ export class MemoryStore implements Store {
 
   // deno-lint-ignore require-await
   async inspect(spec: StoredName): Promise<Inspection> {
-    const keptUntil = this.#idle.get(spec.keys[0]);
-    return this.#use(spec, (name) => name.inspect(keptUntil === undefined ? spec.settings.ttl : keptUntil - now()));
+    const { keys: [key], settings: { ttl, retention } } = spec;
+    return this.#use(spec, (name) => name.inspect((this.#idle.get(key) ?? now() + ttl + retention) - now()));
   }
 
   // deno-lint-ignore require-await
@@ -135,12 +135,14 @@ export class MemoryStore implements Store {
   #use<T>({ keys: [key], settings }: StoredName, request: (name: MemoryName) => T): T {
     this.#dropIdle();
     const name = this.#names.get(key) ?? new MemoryName(this.#server());
-    this.#names.set(key, name);
-    this.#idle.delete(key);
+    const wasIdle = name.isIdle;
     try {
       return request(name);
     } finally {
-      if (name.isIdle) this.#idle.set(key, now() + settings.retention);
+      if (!name.isIdle) {
+        this.#names.set(key, name);
+        this.#idle.delete(key);
+      } else if (!wasIdle) this.#idle.set(key, now() + settings.retention);
     }
   }
 
