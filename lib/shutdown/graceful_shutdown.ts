@@ -7,6 +7,7 @@ import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./at
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { FetchCalls } from "./fetch/calls.ts";
 import { checkBoolean, checkFunction } from "../internal/check.ts";
+import { nextTick } from "../internal/platform.ts";
 import {
   checkLabel,
   type GracefulShutdownOptions,
@@ -113,7 +114,7 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#calls = new FetchCalls(this.#state);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
     this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#receive(name));
-    this.#state.atEnd.push(this.#ignoreSignals);
+    this.#state.atEnd.push(() => this.#leaveSignals());
   }
 
   /** Aborts when shutdown is requested, with `request`'s reason or an AbortError that names the OS signal. */
@@ -297,6 +298,15 @@ export class GracefulShutdown implements AsyncDisposable {
   #use(operation: string): void {
     if (this.#state.phase === "closed") throw new ClosedError(`Cannot ${operation}: shutdown is over`);
     this.#state.used = true;
+  }
+
+  /**
+   * A wrapper may send the first one on while the process ends. So that the exit code stays, nothing changes before the
+   * callers of `finished` have called `process.exit`.
+   */
+  #leaveSignals(): void {
+    if (this.#first === undefined) this.#ignoreSignals();
+    else void this.finished.then(nextTick).then(this.#ignoreSignals);
   }
 
   #receive(name: string): void {
