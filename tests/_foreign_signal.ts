@@ -4,7 +4,7 @@
 export type SignalMember = "aborted" | "reason" | "add" | "remove";
 
 export class ForeignSignal {
-  readonly listeners = new Set<EventListenerObject>();
+  readonly listeners = new Set<() => void>();
   readonly #act: (member: SignalMember) => void;
   #aborted = false;
 
@@ -23,12 +23,12 @@ export class ForeignSignal {
     return "the reason";
   }
 
-  addEventListener(_: string, listener: EventListenerObject): void {
+  addEventListener(_: string, listener: () => void): void {
     this.listeners.add(listener);
     this.#act("add");
   }
 
-  removeEventListener(_: string, listener: EventListenerObject): void {
+  removeEventListener(_: string, listener: () => void): void {
     this.listeners.delete(listener);
     this.#act("remove");
   }
@@ -36,6 +36,6 @@ export class ForeignSignal {
   /** Aborts, with or without notifying the listeners. */
   abort(notifies = true): void {
     this.#aborted = true;
-    if (notifies) { for (const listener of [...this.listeners]) listener.handleEvent(new globalThis.Event("abort")); }
+    if (notifies) { for (const listener of [...this.listeners]) listener(); }
   }
 }

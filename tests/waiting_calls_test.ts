@@ -321,9 +321,9 @@ eachCall("ends for a signal that aborts while its listener is added", async ({ w
     const signal = {
       aborted: false,
       reason: new Error("aborted while it was listened to"),
-      addEventListener(_: string, listener: EventListenerObject) {
+      addEventListener(_: string, listener: () => void) {
         signal.aborted = true;
-        if (notifies) listener.handleEvent({} as globalThis.Event);
+        if (notifies) listener();
       },
       removeEventListener() {},
     };
@@ -332,6 +332,23 @@ eachCall("ends for a signal that aborts while its listener is added", async ({ w
     else await call; // a barrier of one party, which never waits
     assert.equal(waiting(), 0);
   }
+});
+
+eachCall("ends for the signal of a polyfill that has functions only as listeners, and no reason", async (call) => {
+  const { wait, block, waiting } = call;
+  const listeners = new Set<() => void>();
+  const signal = {
+    aborted: false,
+    addEventListener: (_: string, listener: () => void) => void listeners.add(listener),
+    removeEventListener: (_: string, listener: () => void) => void listeners.delete(listener),
+  };
+  block();
+  const watched = watch(wait({ signal: signal as never }));
+  await flushMicrotasks();
+  signal.aborted = true;
+  for (const listener of [...listeners]) listener();
+  await watched.promise.catch((error: Error) => assert.equal(error.name, "AbortError"));
+  assert.deepEqual([waiting(), listeners.size], [0, 0]);
 });
 
 test("waiting calls: bad arguments win over the state, the state over the signal", async () => {

@@ -82,7 +82,7 @@ export class CancelRegistration implements Timed {
     if (signal !== undefined) this.#signals = SignalRegistry.join(signal, this);
     if (call !== undefined) call.add(this);
     else if (timeout !== Infinity) TimerRegistry.inForce(keepsAlive, onDue).add(this, timeout);
-    this.#signals?.handleEvent(); // adding a listener runs a foreign signal's code, which may have aborted it
+    this.#signals?.onAbort(); // adding a listener runs a foreign signal's code, which may have aborted it
     return this;
   }
 
@@ -201,6 +201,10 @@ class SignalRegistry {
   readonly signal: AbortSignal;
   #first: CancelRegistration | undefined;
   #last: CancelRegistration | undefined;
+  /** The listener: a function, since some polyfills take no objects. An event that was dispatched by hand aborts nothing. */
+  readonly onAbort = (): void => {
+    if (isAborted(this.signal)) cancelTogether(this.#members(), "aborted");
+  };
 
   constructor(signal: AbortSignal) {
     this.signal = signal;
@@ -210,7 +214,7 @@ class SignalRegistry {
     let registry = registries.get(signal);
     if (registry === undefined) {
       registry = new SignalRegistry(signal);
-      signal.addEventListener("abort", registry);
+      signal.addEventListener("abort", registry.onAbort);
       registries.set(signal, registry);
     }
     const last = registry.#last;
@@ -231,13 +235,8 @@ class SignalRegistry {
     if (this.#first !== undefined) return;
     registries.delete(this.signal);
     try {
-      this.signal.removeEventListener("abort", this);
+      this.signal.removeEventListener("abort", this.onAbort);
     } catch { /* a foreign signal: the wait has ended all the same */ }
-  }
-
-  handleEvent(): void {
-    // An event that was dispatched by hand aborts nothing.
-    if (isAborted(this.signal)) cancelTogether(this.#members(), "aborted");
   }
 
   #members(): CancelRegistration[] {
