@@ -5,6 +5,7 @@ import {
   acquireAll,
   type AnyGuard,
   BoundedSemaphore,
+  ClosedError,
   Condition,
   type Guard,
   KeyedMutex,
@@ -62,6 +63,17 @@ test("acquireAll: an empty list is held at once", async () => {
   assert.equal(group.held, false);
   const aborted = AbortSignal.abort();
   await rejectsWith(acquireAll([], { signal: aborted }), aborted.reason);
+});
+
+test("acquireAll: what is closed is told before an aborted signal", async () => {
+  const signal = AbortSignal.abort();
+  const [free, held, keys] = [new Lock(), new Lock(), new KeyedMutex<string>()];
+  const guard = await held.acquire();
+  await rejectsWith(acquireAll([free, held, keys.at("a")], { signal }), signal.reason);
+  keys.cancel();
+  await assert.rejects(acquireAll([free, held, keys.at("a")], { signal }), ClosedError);
+  assert.deepEqual([free.locked, held.waiting], [false, 0]);
+  guard.release();
 });
 
 test("acquireAll: await using gives everything back", async () => {
