@@ -117,6 +117,8 @@ class Watcher implements Listener, Watchdog {
   readonly #listening: Disposable;
   /** Nothing is left that could end these waits. A pending promise keeps no process alive, so the end is silent. */
   readonly #onBeforeExit = (): void => this.#lookAtWaits(performance.now(), Infinity);
+  /** Until it is disposed of, which `report` may do. */
+  #isOn = true;
   /** Those in a deadlock that was reported: that they last long is no news. */
   readonly #stuck = new WeakSet<Acquisition>();
 
@@ -173,6 +175,7 @@ class Watcher implements Listener, Watchdog {
   }
 
   [DISPOSE](): void {
+    this.#isOn = false;
     currentProcess()?.off?.("beforeExit", this.#onBeforeExit);
     this.#listening[DISPOSE]();
     this.#timer.clear();
@@ -180,7 +183,9 @@ class Watcher implements Listener, Watchdog {
 
   #wakeUp(): void {
     const next = Math.min(this.#waits.next, this.#holds.next, this.#inRuns.next);
-    if (next < this.#timer.at - this.#pause) this.#timer.set(Math.max(next, performance.now() + this.#pause));
+    if (this.#isOn && next < this.#timer.at - this.#pause) {
+      this.#timer.set(Math.max(next, performance.now() + this.#pause));
+    }
   }
 
   #look(now: number): void {
@@ -210,7 +215,7 @@ class Watcher implements Listener, Watchdog {
   }
 
   #say(finding: Finding, about: readonly Acquisition[]): void {
-    if (about.every((acquisition) => this.#stuck.has(acquisition))) return;
+    if (!this.#isOn || about.every((acquisition) => this.#stuck.has(acquisition))) return;
     try {
       this.#report(finding.message, finding);
     } catch (error) {

@@ -313,6 +313,24 @@ test("watchdog: by default it warns, with the words and the full paths", () =>
     );
   }));
 
+test("watchdog: it reports nothing once report has disposed of it", () =>
+  withFakeTime(async (time) => {
+    const messages: string[] = [];
+    const watching = watchdog({
+      report(message) {
+        messages.push(message);
+        watching[Symbol.dispose]();
+      },
+    });
+    for (const wait of [0, 0, 5_000]) {
+      time.advance(wait);
+      new Lock().tryAcquire();
+    }
+    await time.pass(60_000, 100);
+    assert.equal(messages.length, 1);
+    assert.equal(time.timers, 0);
+  }));
+
 test("watchdog: wrong options are refused", () => {
   for (const name of ["waited", "held", "self"]) {
     assert.throws(() => watchdog({ [name]: NaN }), RangeError);
