@@ -72,13 +72,13 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
     checkBackend(backend);
     checkName(name);
     checkInteger(permits, "permits", 1, 2 ** 31 - 1);
-    const what = `semaphore ${quote(name)}`;
-    const parts = {
+    this.#spec = specOf(setupOf(backend, options), {
       stored: ["semaphore", name],
       resource: { kind: "redis-semaphore", name },
+      what: `semaphore ${quote(name)}`,
       holders: "weighted",
-    } as const;
-    this.#spec = specOf(setupOf(backend, options), { ...parts, what, limit: permits });
+      limit: permits,
+    });
   }
 
   /** How many permits there are, taken or not. */

@@ -6,11 +6,10 @@
  */
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
-import { type CancelOutcome, pause, reasonOf } from "../../internal/cancellation.ts";
+import { type CancelLimits, type CancelOutcome, onCancel, pause, reasonOf } from "../../internal/cancellation.ts";
 import { acquire, adopt, tryAcquire } from "./acquire.ts";
 import { timedOutError } from "./acquire_call.ts";
 import { backoff, now, ON_THE_WAY } from "../times.ts";
-import { within } from "../within.ts";
 import { explain, NoAnswerError, ReplicaError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
@@ -139,5 +138,17 @@ async function confirm({ client, settings: { replicas } }: ResourceSpec, lease: 
 function releaseUnconfirmed(lease: Lease): void {
   lease.release().catch(() => {
     // It ends with its time.
+  });
+}
+
+/** Settles as `promise` does, or rejects with the error of the limit that ends it first. A signal must not be aborted yet. */
+function within<T>(
+  promise: Promise<T>,
+  limits: CancelLimits,
+  errorOf: (outcome: CancelOutcome) => unknown,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const limit = onCancel(limits, (outcome) => reject(errorOf(outcome)));
+    promise.finally(() => limit.end()).then(resolve, reject);
   });
 }

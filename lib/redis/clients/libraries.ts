@@ -37,7 +37,7 @@ const libraries: readonly Library[] = [
   {
     is: "a client of npm:redis 4",
     remedy: "install redis 5 or newer",
-    matches: (has) => isNodeRedis4(has),
+    matches: isNodeRedis4,
   },
   { is: "a client of npm:redis", remedy: "use nodeRedis(client)", matches: (has) => has("evalSha") && has("isOpen") },
   {
