@@ -116,7 +116,7 @@ export class LeaseDeadline {
   verify(sent: Moment, rest: number): void {
     this.#trustClocksOf(sent);
     const end = sent.at + rest - (this.#ttl - trusted(this.#ttl));
-    if (end < this.#at) this.#at = end;
+    if (end < this.#at) this.#set(end, this.#ttl);
   }
 
   /**

@@ -30,6 +30,16 @@ test("LeaseHandle: from the moment of asking, no more is trusted than a shorter 
     assert.equal(commands.at(-1), "release"); // the server may keep it for much longer otherwise
   }));
 
+test("LeaseHandle: a verify that finds less time left than it knew of brings the renewal forward", () =>
+  withFakeTime(async (time) => {
+    const backend = scripted((command) => command === "verify" ? [serverTime(), 2e6] : undefined);
+    const lease = await new RedisLock(backend, "a", { ttl: 30_000 }).acquire();
+    assert.equal(await lease.verify(), true); // the server's clock was set ahead
+    await time.pass(9000, 100);
+    assert.equal(lease.held, true);
+    await lease.release();
+  }));
+
 test("LeaseHandle: a shorter time that was asked for without an answer may still be set, after a longer one", () =>
   withFakeTime(async (time) => {
     let ends = 0;
