@@ -23,7 +23,7 @@ import { weighted } from "./weighted.ts";
  * mode (t: do not wait; c: by push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end),
  * start of the channels, owner, weight, limit; the last three may be missing.
  *
- * Returns 1 fence now (mute) | 0 now place askAt deaf more fence | -2 now (too late, or released already) | -3 limit now (the others
+ * Returns 1 fence now | 0 now place askAt deaf more fence | -2 now (too late, or released already) | -3 limit now (the others
  * use another limit).
  */
 function acquire(holding: Holding): Script {
@@ -52,7 +52,7 @@ ${serve(holding)}
   end
   if dirty then${save()}end
   ${notify}
-  if mine then return { 1, mine, now, mute } end
+  if mine then return { 1, mine, now } end
 end
 if queued and not waiting then ${mark} end
 if limit ~= wanted and more == 0 then return { -3, limit, now } end
