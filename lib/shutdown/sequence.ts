@@ -30,7 +30,7 @@ export async function runSequence(
   calls.sweep(); // which answers are complete decides how servers stop listening
 
   state.phase = delay === 0 ? "draining" : "delaying";
-  for (const server of state.servers) server.begin();
+  for (const server of state.servers) state.attempt(() => server.begin());
   // The system refuses new connections before the first listener of `signal` runs, unless some are still to be accepted.
   const atOnce = delay === 0 && !isBusy(state);
   if (atOnce) stopListening(state);
@@ -73,7 +73,7 @@ function notify(state: ShutdownState, calls: FetchCalls, reason: unknown): void 
   const inFlight = [...state.inFlight];
   state.ending.abort(reason);
   for (const entry of inFlight) if (entry.isListed) state.attempt(() => entry.onShutdown?.());
-  warnIfNotTied(state, calls);
+  state.attempt(() => warnIfNotTied(state, calls));
 }
 
 function startCallbacks(state: ShutdownState): void {

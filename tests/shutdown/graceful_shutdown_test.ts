@@ -558,6 +558,23 @@ test("GracefulShutdown: what cannot be followed to its end is not in flight", as
   assert.equal((await shutdown.finished).drained, true);
 });
 
+test("GracefulShutdown: a server that fails as it is asked is in the report", async () => {
+  const shutdown = quiet({ grace: Infinity });
+  shutdown.handler(() => new Response());
+  const boom = new Error("boom");
+  shutdown.attach({
+    stop() {},
+    get pendingRequests(): number {
+      throw boom;
+    },
+  });
+  const server = { emit: () => true, close: (callback?: () => void) => callback?.(), closeAllConnections() {} };
+  Object.freeze(shutdown.attach(server));
+  shutdown.request();
+  const { drained, errors } = await shutdown.finished;
+  assert.ok(drained && errors.includes(boom) && errors.some((error) => error instanceof TypeError), String(errors));
+});
+
 test("GracefulShutdown: a server that cannot be closed by force is in the report", async () => {
   const shutdown = quiet({ grace: 10 });
   const boom = new Error("boom");
