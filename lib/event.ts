@@ -80,8 +80,8 @@ export class Event {
 
   /** Sets the flag and releases all waiters, also when it is cleared right after. */
   set(): void {
-    this.#set = true;
     this.#queue.cancelAborted(); // first: a foreign signal that is asked may clear the flag and wait
+    this.#set = true;
     this.#last = undefined;
     this.#sharing = 0;
     for (const waiter of this.#queue.takeAll()) grant(waiter, undefined);

@@ -120,6 +120,22 @@ test("Pool.cancel: an observer that aborts a signal while the queue is emptied: 
   assert.deepEqual([pool.active, pool.waiting], [0, 0]);
 });
 
+test("Event: an observer that clears it and waits during a set: the set comes last", async () => {
+  const event = new Event();
+  const { signal, abort } = abortable(() => event.set());
+  let later: Watched<void> | undefined;
+  const clear = () => {
+    event.clear();
+    later = watch(event.wait());
+  };
+  await observed({ giveUp: clear }, async () => {
+    const waits = [watch(event.wait({ signal })), watch(event.wait())];
+    abort();
+    assert.equal(await states([...waits, later!]), "rejected fulfilled fulfilled");
+    assert.deepEqual([event.isSet, event.waiting], [true, 0]);
+  });
+});
+
 test("Event: an observer that sets it during a wait leaves no promise behind that later waits share", async () => {
   const event = new Event();
   await observed({ wait: () => event.set() }, () => event.wait());
