@@ -75,6 +75,20 @@ memoryTest("looking at a name does not keep it beyond its retention", async (tim
   }
 });
 
+memoryTest(
+  "names are dropped after their retention, also those whose leases have ended by themselves",
+  async (time) => {
+    const backend = memoryBackend();
+    const kept = new RedisLock(backend, "kept", { retention: 3_600_000 });
+    const lease = await kept.acquire();
+    await lease.release();
+    const ended = new RedisLock(backend, "ended", { ttl: 2000, renew: false, retention: 500 });
+    await ended.acquire();
+    await time.pass(2600);
+    assert.deepEqual([(await ended.inspect()).fence, (await kept.inspect()).fence], [0, lease.fencingToken]);
+  },
+);
+
 memoryTest("a release ends, also behind two extensions that wait for a renewal", async (time) => {
   const lease = await new RedisLock(memoryBackend(), "a", { ttl: 600 }).acquire();
   const extensions = [watch(lease.extend())];

@@ -9,6 +9,7 @@
  * @module
  */
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
+import type { Settings } from "../options.ts";
 import { livenessOf, now } from "../times.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
 import { limitError } from "./replies.ts";
@@ -26,7 +27,7 @@ interface Hold {
   readonly id: string;
   readonly fence: number;
   readonly weight: number;
-  readonly owner: string | undefined;
+  readonly settings: Settings;
   /** Epoch milliseconds. */
   readonly since: number;
   ends: number;
@@ -36,8 +37,7 @@ interface Waiting {
   readonly id: string;
   readonly place: number;
   readonly weight: number;
-  readonly owner: string | undefined;
-  readonly ttl: number;
+  readonly settings: Settings;
   readonly since: number;
   askedAt: number;
 }
@@ -57,27 +57,31 @@ export class MemoryName {
   #firstEnd = Infinity;
   #fence = 0;
   #places = 0;
+  /** Until then it is kept without holders. */
+  #keptUntil = 0;
 
   constructor(server: MemoryServer) {
     this.#server = server;
   }
 
-  get isIdle(): boolean {
-    return this.#holders.size === 0 && this.#queue.size === 0;
+  /** Whether nothing uses it, and its retention is over. */
+  get isOver(): boolean {
+    this.#expire();
+    return this.#used === 0 && this.#queue.size === 0 && now() >= this.#keptUntil;
   }
 
   acquire({ id, spec, mode }: AcquireRequest): AcquireAnswer {
     this.#expire();
-    const { settings: { ttl, owner }, weight, limit } = spec;
+    const { settings, weight, limit } = spec;
     const held = this.#holders.get(id);
     if (held !== undefined) {
-      held.ends = Math.max(held.ends, now() + ttl); // a late request must not shorten what extend() has set
+      held.ends = Math.max(held.ends, now() + settings.ttl); // a late request must not shorten what extend() has set
       return { kind: "granted", fence: held.fence };
     }
-    if (this.isIdle) this.#limit = limit;
+    if (this.#used === 0 && this.#queue.size === 0) this.#limit = limit;
     if (limit !== this.#limit) throw limitError(spec, this.#limit);
     const waiting = this.#queue.get(id) ??
-      { id, place: ++this.#places, weight, owner, ttl, since: Date.now(), askedAt: 0 };
+      { id, place: ++this.#places, weight, settings, since: Date.now(), askedAt: 0 };
     waiting.askedAt = now();
     this.#queue.set(id, waiting);
     this.#serve(id);
@@ -88,15 +92,15 @@ export class MemoryName {
   }
 
   /** The hold goes on under the id of the request; `spec.weight` is 0 where it may have any. */
-  adopt({ id, adopts = "", spec: { settings: { ttl, owner }, weight } }: AcquireRequest): AcquireAnswer {
+  adopt({ id, adopts = "", spec: { settings, weight } }: AcquireRequest): AcquireAnswer {
     this.#expire();
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
     if (hold === undefined || (weight !== 0 && weight !== hold.weight)) {
       return { kind: "waiting", serverTime: this.#time(), place: 0, fence: 0, askAt: 0, deaf: false, more: false };
     }
-    const rest = Math.max(hold.ends - now(), ttl);
+    const rest = Math.max(hold.ends - now(), settings.ttl);
     this.#holders.delete(hold.id);
-    this.#holders.set(id, { ...hold, id, owner, ends: now() + rest });
+    this.#holders.set(id, { ...hold, id, settings, ends: now() + rest });
     this.#server.push({ kind: "revoked", id: hold.id });
     return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
   }
@@ -138,18 +142,21 @@ export class MemoryName {
     return hold === undefined ? 0 : hold.ends - now();
   }
 
-  /** @param life Milliseconds for which the name is kept. */
-  inspect(life: number): Inspection {
+  inspect(): Inspection {
     this.#expire();
-    const holders = [...this.#holders.values()].map(({ fence, weight, ends, ...call }): Holder => ({
+    const holds = [...this.#holders.values()];
+    const holders = holds.map(({ fence, weight, ends, ...call }): Holder => ({
       ...callerOf(call, ends - now()),
       fencingToken: fence,
       permits: weight,
     }));
-    const waiters = [...this.#queue.values()].slice(0, 1000).map(({ ttl, askedAt, ...call }): Waiter =>
-      callerOf(call, askedAt + livenessOf(ttl) - now())
+    const waiters = [...this.#queue.values()].slice(0, 1000).map(({ askedAt, ...call }): Waiter =>
+      callerOf(call, askedAt + livenessOf(call.settings.ttl) - now())
     );
-    return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: this.#fence === 0 ? 0 : life };
+    let keptUntil = this.#keptUntil;
+    for (const { ends, settings } of holds) keptUntil = Math.max(keptUntil, ends + settings.retention);
+    const ttl = Math.max(0, keptUntil - now());
+    return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl };
   }
 
   #time(): number {
@@ -173,11 +180,11 @@ export class MemoryName {
   /** Grants from the head while it fits. */
   #serve(asker?: string): void {
     let changed = asker === undefined;
-    for (const { id, weight, owner, ttl } of this.#queue.values()) {
+    for (const { id, weight, settings } of this.#queue.values()) {
       if (this.#used + weight > this.#limit) break; // letting small ones pass would starve this one
       this.#queue.delete(id);
-      const hold = { id, fence: this.#server.nextFence(), weight, owner, since: Date.now(), ends: now() + ttl };
-      this.#fence = hold.fence;
+      const fence = this.#fence = this.#server.nextFence();
+      const hold = { id, fence, weight, settings, since: Date.now(), ends: now() + settings.ttl };
       this.#holders.set(id, hold);
       this.#used += weight;
       this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
@@ -213,12 +220,13 @@ export class MemoryName {
     if (hold === undefined) return false;
     this.#holders.delete(id);
     this.#used -= hold.weight;
+    this.#keptUntil = Math.min(hold.ends, now()) + hold.settings.retention;
     if (this.#holders.size === 0) this.#firstEnd = Infinity;
     return true;
   }
 }
 
-function callerOf(call: { id: string; owner: string | undefined; since: number }, expiresIn: number): Waiter {
-  const { id, owner, since } = call;
+function callerOf(call: { id: string; settings: Settings; since: number }, expiresIn: number): Waiter {
+  const { id, settings: { owner }, since } = call;
   return { id, process: id.slice(0, PROCESS_LENGTH), ...owner !== undefined && { owner }, since, expiresIn };
 }

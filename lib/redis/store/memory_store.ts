@@ -1,12 +1,11 @@
 /**
  * The store in this process: names in a Map. Every request runs at once, in the caller's turn; its answer and the messages
- * that it causes come in later microtasks, as they do from a server. Invariant: a name that nothing uses is dropped after
- * its retention, by the next request of any name.
+ * that it causes come in later microtasks, as they do from a server. Invariant: a name that is over is never used again,
+ * and those that are over are at most half of all, or 100.
  *
  * @module
  */
 import type { Inspection } from "../inspect.ts";
-import { now } from "../times.ts";
 import { MemoryRate } from "./memory_rate.ts";
 import { MemoryName, type MemoryServer } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
@@ -34,8 +33,8 @@ export class MemoryStore implements Store {
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
   readonly #names = new Map<string, MemoryName>();
-  /** The names that nothing uses, and the local time until which each is kept. */
-  readonly #idle = new Map<string, number>();
+  /** The number of names at which those that are over are dropped. */
+  #sweepAt = 100;
   readonly #rates = new Map<string, MemoryRate>();
   readonly #listeners = new Set<PushListener>();
   #fence = 0;
@@ -88,8 +87,7 @@ export class MemoryStore implements Store {
 
   // deno-lint-ignore require-await
   async inspect(spec: StoredName): Promise<Inspection> {
-    const { keys: [key], settings: { ttl, retention } } = spec;
-    return this.#use(spec, (name) => name.inspect((this.#idle.get(key) ?? now() + ttl + retention) - now()));
+    return this.#use(spec, (name) => name.inspect());
   }
 
   // deno-lint-ignore require-await
@@ -131,27 +129,21 @@ export class MemoryStore implements Store {
 
   offClose(): void {}
 
-  /** Runs a request about a name, which exists as long as something uses it, and its retention. */
-  #use<T>({ keys: [key], settings }: StoredName, request: (name: MemoryName) => T): T {
-    this.#dropIdle();
-    const name = this.#names.get(key) ?? new MemoryName(this.#server());
-    const wasIdle = name.isIdle;
-    try {
-      return request(name);
-    } finally {
-      if (!name.isIdle) {
-        this.#names.set(key, name);
-        this.#idle.delete(key);
-      } else if (!wasIdle) this.#idle.set(key, now() + settings.retention);
-    }
+  /** Runs a request about a name. */
+  #use<T>({ keys: [key] }: StoredName, request: (name: MemoryName) => T): T {
+    const kept = this.#names.get(key);
+    if (kept !== undefined && !kept.isOver) return request(kept);
+    if (this.#names.size >= this.#sweepAt) this.#sweep();
+    const name = new MemoryName(this.#server());
+    this.#names.set(key, name);
+    return request(name);
   }
 
-  #dropIdle(): void {
-    for (const [key, keptUntil] of this.#idle) {
-      if (keptUntil > now()) break;
-      this.#idle.delete(key);
-      this.#names.delete(key);
+  #sweep(): void {
+    for (const [key, { isOver }] of this.#names) {
+      if (isOver) this.#names.delete(key);
     }
+    this.#sweepAt = Math.max(100, this.#names.size * 2);
   }
 
   #server(): MemoryServer {
