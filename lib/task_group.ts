@@ -19,7 +19,7 @@ import {
 import { Hold } from "./internal/hold.ts";
 import { isCancellation } from "./internal/is_cancellation.ts";
 import { Permits } from "./internal/permits.ts";
-import { allowManyListeners } from "./internal/platform.ts";
+import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
 import { WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
@@ -120,7 +120,7 @@ export class TaskGroup implements AsyncDisposable {
 
   /** The signal that all tasks get. It aborts with the first failure, or with the reason of a cancellation. */
   get signal(): AbortSignal {
-    return this.#abort().signal;
+    return (this.#controller ??= sharedController()).signal;
   }
 
   /** How many tasks have a place: they run, or are about to start. */
@@ -167,10 +167,11 @@ export class TaskGroup implements AsyncDisposable {
    * @param reason The reason. Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    if (this.#ended || this.#abort().signal.aborted) return;
+    const { signal } = this;
+    if (this.#ended || signal.aborted) return;
     this.#link?.end(); // the first reason stays
-    this.#abort().abort(reason);
-    const cause: unknown = this.signal.reason; // never undefined
+    this.#controller!.abort(reason);
+    const cause: unknown = signal.reason; // never undefined
     this.#places.queue.drainWith((hold) => reject(hold, cause));
   }
 
@@ -211,14 +212,6 @@ export class TaskGroup implements AsyncDisposable {
     return isKnown ? joined.catch(() => {}) : joined;
   }
 
-  #abort(): AbortController {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      allowManyListeners(this.#controller.signal);
-    }
-    return this.#controller;
-  }
-
   async #execute<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, hold: Hold): Promise<T> {
     let place: Hold | undefined;
     this.#tasks++;
@@ -239,8 +232,7 @@ export class TaskGroup implements AsyncDisposable {
 
   /** The first failure aborts the group. An error caused by its signal is no failure. */
   #fail(error: unknown): void {
-    const { signal } = this.#abort();
-    if (isCancellation(error, signal)) return;
+    if (isCancellation(error, this.signal)) return;
     this.#failures.push(error);
     this.cancel(error);
   }

@@ -65,10 +65,12 @@ export function ifStillAlive(ms: number, fn: () => void): void {
   void waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms).value.then(fn);
 }
 
-/** For a signal that many functions share: from the eleventh listener on, Node 20 warns of a leak. */
-export function allowManyListeners(signal: AbortSignal): void {
+/** Makes a controller whose signal many functions share: from the eleventh listener on, Node 20 warns of a leak. */
+export function sharedController(): AbortController {
   type Events = { setMaxListeners?(count: number, target: AbortSignal): void };
-  builtin<Events>("events")?.setMaxListeners?.(0, signal);
+  const controller = new AbortController();
+  builtin<Events>("events")?.setMaxListeners?.(0, controller.signal);
+  return controller;
 }
 
 /** Throws the error where no caller can catch it, as the platform does with errors of event listeners. */

@@ -5,6 +5,7 @@
  */
 import { show } from "../internal/show.ts";
 import { type CancelRegistration, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
+import { sharedController } from "../internal/platform.ts";
 import { SyncError } from "../errors.ts";
 import { type PulledMap, Puller } from "./map_puller.ts";
 import { type Read, Results } from "./map_results.ts";
@@ -29,7 +30,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   #isEndAwaited = false;
   readonly #pool: PoolState;
   readonly #signal: AbortSignal | undefined;
-  readonly #controller = new AbortController();
+  readonly #controller = sharedController();
   readonly #results: Results<R>;
   readonly #puller: Puller<T, R>;
   #link: CancelRegistration | undefined;

@@ -5,7 +5,7 @@
  */
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { allowManyListeners } from "../internal/platform.ts";
+import { sharedController } from "../internal/platform.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
 
 /**
@@ -81,11 +81,11 @@ export class ShutdownState {
   }
 
   get ending(): AbortController {
-    return this.#ending ??= controller();
+    return this.#ending ??= sharedController();
   }
 
   get forcing(): AbortController {
-    return this.#forcing ??= controller();
+    return this.#forcing ??= sharedController();
   }
 
   /** Whether a request that arrives now gets 503. */
@@ -172,10 +172,4 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;
   return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
-}
-
-function controller(): AbortController {
-  const made = new AbortController();
-  allowManyListeners(made.signal);
-  return made;
 }

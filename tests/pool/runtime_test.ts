@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
-import { Pool, RateLimiter } from "../../mod.ts";
+import { Pool, RateLimiter, TaskGroup } from "../../mod.ts";
 import { test } from "../_test.ts";
+import { nextTurn } from "../_tools.ts";
 
 test("Pool: callbacks run in the asynchronous context of the caller", async () => {
   const user = new AsyncLocalStorage<string>();
@@ -75,4 +76,22 @@ test("Pool: an unobserved failure is no unhandled rejection", async () => {
   } finally {
     process.off("unhandledRejection", listener);
   }
+});
+
+test("Pool.map and TaskGroup: any number of functions may listen to the signal that they share", async () => {
+  const warnings: Error[] = [];
+  const listener = (warning: Error) => void warnings.push(warning);
+  process.on("warning", listener);
+  const listen = (signal: AbortSignal) => {
+    signal.addEventListener("abort", () => {});
+    return nextTurn();
+  };
+  const items = Array.from({ length: 20 });
+  await new Pool(20).map(items, (_, _index, signal) => listen(signal)).toArray();
+  const group = new TaskGroup();
+  for (const _ of items) group.run(listen);
+  await group.join();
+  await nextTurn();
+  process.off("warning", listener);
+  assert.deepEqual(warnings.filter(({ name }) => name === "MaxListenersExceededWarning"), []);
 });
