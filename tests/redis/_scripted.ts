@@ -41,5 +41,5 @@ function usual(command: Command, args: string[]): unknown {
   if (command === "greet") return time;
   if (command === "verify") return [time, 1e6];
   if (command === "renew") return [time, ...Array.from({ length: (args.length - 3) / 4 }, () => 1)];
-  return [1, time, command === "acquire" ? time : 0];
+  return command === "release" ? [1, time, 0] : [1, time, time, 1, time + 3e7]; // the last two: of an adopted hold
 }
