@@ -165,8 +165,9 @@ export class Subscription {
       this.#endBefore = mine.stop;
       this.#current = undefined;
       if (this.#isUnused()) this.#end();
+      else this.#begin();
     }
-    this.#listeners.askAll(); // which begins the next one
+    this.#listeners.askAll();
   }
 
   /** Nothing needs it any more. It has not failed, so the next one may begin at once. */
