@@ -7,10 +7,10 @@
  * @module
  */
 import { isThenable, type WaitLimits } from "../internal/check.ts";
+import { follow } from "../internal/follow.ts";
 import { type Hook, hook } from "../internal/hook.ts";
-import type { Results } from "./map_results.ts";
+import type { ResultNode, Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
-import { Worker, type WorkerOwner } from "./map_worker.ts";
 import type { MapJob } from "./map_types.ts";
 import { SlotCall, type SlotUse } from "./lanes.ts";
 import type { PoolState } from "./state.ts";
@@ -30,7 +30,7 @@ export interface PulledMap {
  */
 export type MapPhase = "unread" | "pulling" | "ending" | "over";
 
-export class Puller<T, R> implements WorkerOwner<R> {
+export class Puller<T, R> {
   // The phase only moves on. #running > 0 implies "pulling" or "ending".
   phase: MapPhase = "unread";
   buffer: number;
@@ -39,7 +39,7 @@ export class Puller<T, R> implements WorkerOwner<R> {
   #pulled = 0;
   /** An item is waited for: its slot, the source, or its start. One at a time. */
   #isWaiting = false;
-  readonly #idle: Worker<R>[] = [];
+  readonly #idle: Worker<T, R>[] = [];
   readonly #pool: PoolState;
   readonly #map: PulledMap;
   readonly #job: MapJob<T, R>;
@@ -157,14 +157,14 @@ export class Puller<T, R> implements WorkerOwner<R> {
   /** Calls the function for the last item, in the slot of `call`. */
   #start(call: SlotCall): void {
     if (!this.#mayStart()) return this.#pool.free(call);
-    const worker = this.#idle.pop() ?? new Worker<R>(this);
+    const worker = this.#idle.pop() ?? new Worker(this);
     worker.call = call;
     worker.index = this.#pulled++;
     worker.node = this.#results.add(worker.index);
     this.#running++;
     try {
       const result = hook === undefined ? this.#call(worker.index) : this.#callObserved(hook, call, worker.index);
-      if (isThenable(result)) return worker.follow(result);
+      if (isThenable(result)) return follow(result, worker.onFulfilled, worker.onRejected);
       this.#results.fill(worker.node, worker.index, result);
     } catch (error) {
       this.#map.fail(error);
@@ -181,19 +181,19 @@ export class Puller<T, R> implements WorkerOwner<R> {
     return hook.run(call, () => this.#call(index));
   }
 
-  onFulfilled(worker: Worker<R>, value: R): void {
+  onFulfilled(worker: Worker<T, R>, value: R): void {
     this.#results.fill(worker.node, worker.index, value);
     this.#end(worker);
     this.#goOn();
   }
 
-  onRejected(worker: Worker<R>, error: unknown): void {
+  onRejected(worker: Worker<T, R>, error: unknown): void {
     this.#map.fail(error);
     this.#end(worker);
     this.#goOn();
   }
 
-  #end(worker: Worker<R>): void {
+  #end(worker: Worker<T, R>): void {
     this.#running--;
     // Waits for the next slot before this one is free: greater priorities come first.
     if (this.#pool.slots.waiting > 0) this.pull();
@@ -205,5 +205,20 @@ export class Puller<T, R> implements WorkerOwner<R> {
   #goOn(): void {
     this.pull();
     if (this.isIdle) this.#map.onIdle();
+  }
+}
+
+/** Has one item at a time. Workers are used again, which saves two closures for each item. */
+class Worker<T, R> {
+  /** Of the item: its slot, its index, and the place of its result. */
+  call: SlotCall | undefined;
+  index = 0;
+  node: ResultNode<R> | undefined;
+  readonly onFulfilled: (value: R) => void;
+  readonly onRejected: (error: unknown) => void;
+
+  constructor(puller: Puller<T, R>) {
+    this.onFulfilled = (value) => puller.onFulfilled(this, value);
+    this.onRejected = (error) => puller.onRejected(this, error);
   }
 }
