@@ -22,13 +22,11 @@ import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { StartLog } from "./internal/start_log.ts";
 import { Timer } from "./internal/timer.ts";
+import { ROUNDING } from "./internal/timers.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
 import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
 import { describe, grant, isWaiting, permitsOf, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
-
-/** More than the error of a sum of times in ms: 100 ms must not be rounded up to 101. */
-const ROUNDING = 1e-6;
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
 export interface RateLimiterOptions extends WaitOptions {

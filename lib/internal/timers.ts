@@ -1,5 +1,5 @@
 /**
- * One timer for any number of deadlines, on the clock that is in force. Only `cancellation.ts` uses this module, and no
+ * One timer for any number of deadlines, on the clock that is in force. Only `cancellation.ts` uses the registry, and no
  * other module of the library sets a timer.
  *
  * Test frameworks replace `setTimeout`, with or without `performance.now`, and put the real one back while calls still
@@ -14,7 +14,7 @@ import { timersEndWithRequest } from "./platform.ts";
 const LONGEST_DELAY = 2 ** 31 - 1;
 /** Milliseconds by which no real timer fires early. A timer that does belongs to a clock that cannot be read. */
 const SLACK = 2;
-/** More than the error of a sum of times in ms: a deadline 100 ms from now must not be counted as 101. */
+/** More than the error of a sum of times in ms: 100 ms from now must not be counted as 101. */
 export const ROUNDING = 1e-6;
 /** How often a clock is read, at most, until it moves: 1 to 3 ms. */
 const MOST_READS = 50_000;
