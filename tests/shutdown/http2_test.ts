@@ -157,3 +157,24 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
   session.client.close();
   assert.equal((await shutdown.finished).ok, true);
 });
+
+// In Node (26.10) and Deno (2.9.6), a session that has sent a GOAWAY ignores new streams.
+if (runtime === "bun") {
+  test("http2: a stream that crosses the GOAWAY may take its time, bun", async () => {
+    const shutdown = quiet({ idle: 200 });
+    const server = shutdown.attach(createServer());
+    server.on("stream", (stream: ServerHttp2Stream) => {
+      // Longer than a session without streams is waited for.
+      setTimeout(() => {
+        stream.respond({ ":status": 200 });
+        stream.end("done");
+      }, 1_500);
+    });
+    const [, session] = await open(server, "http");
+    const answer = get(session, "/late");
+    shutdown.request();
+    assert.equal(shutdown.active, 0);
+    assert.equal(await answer, "200 done");
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}

@@ -137,6 +137,27 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
   });
 }
 
+test(`shutdown: a late answer may take its time, though nothing was in flight before, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 200 });
+  const server = shutdown.attach(createServer((request, response) => {
+    // Longer than a half-closed connection is waited for.
+    setTimeout(() => response.end(`done ${request.url};`), request.url === "/late" ? 1_500 : 0);
+  }));
+  const port = await listen(server);
+  const [client, silent] = [0, 1].map(() => new Client(schemes.http!.connect(port))) as [Client, Client];
+  for (const each of [client, silent]) each.send("/first");
+  for (const each of [client, silent]) await each.gets(/done \/first;/);
+  while (shutdown.active > 0) await nextTurn();
+  shutdown.request();
+  await nextTurn();
+  client.send("/late");
+  await client.gets(/connection: close[^]*done \/late;/i);
+  silent.destroy();
+  await client.end();
+  const { ok, elapsed } = await shutdown.finished;
+  assert.ok(ok && elapsed >= 1_500, `ended after ${elapsed} ms`);
+});
+
 test(`shutdown: with handler and attach, requests are counted once and all answered, ${runtime}`, async () => {
   const shutdown = quiet();
   const { promise, open } = gate();

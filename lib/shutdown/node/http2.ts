@@ -1,7 +1,8 @@
 /**
  * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each session
- * gets a GOAWAY that names no stream yet, so streams that cross it are served; after the idle time a final one, after
- * which the session closes with its last stream.
+ * gets a GOAWAY that names no stream yet, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore
+ * new ones from then on. After the idle time comes a final one, by which the client knows what to send again elsewhere, and
+ * the session closes with its last stream.
  *
  * @module
  */
@@ -45,6 +46,11 @@ export class Http2Sessions {
   constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#label = label;
+  }
+
+  /** Number of open sessions. */
+  get size(): number {
+    return this.#sessions.size;
   }
 
   /** Adds a session that was opened. */

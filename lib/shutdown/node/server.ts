@@ -63,7 +63,7 @@ export class NodeServer implements AttachedServer {
     this.#connections = new Connections(state.inFlight, state.idle);
     this.#requests = new Http1Requests(state, server, this.#connections, label);
     this.#sessions = new Http2Sessions(state, label);
-    this.#listener = new Listener(server, () => this.#connections.size + this.#carriers.size > 0);
+    this.#listener = new Listener(server, () => this.#connections.size + this.#carriers.size + this.#sessions.size > 0);
     this.#undo = [interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass))];
   }
 
@@ -98,14 +98,20 @@ export class NodeServer implements AttachedServer {
   }
 
   async close(): Promise<void> {
-    const until = performance.now() + this.#state.idle;
-    while (this.#connections.hasOpen() && performance.now() < until) {
-      await this.#state.pause(STEP, this.#listener.closed);
-    }
-    if (hasParent()) await this.#state.pause(this.#stoppedAt + HANDOVER - performance.now());
-    // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
-    await this.#state.pause(LINGER, this.#listener.closed);
+    const { idle, inFlight, forced } = this.#state;
+    do { // A request that arrives meanwhile may take its time.
+      await inFlight.empty(forced);
+      const until = performance.now() + idle;
+      while (this.#hasOpen() && performance.now() < until) await this.#state.pause(STEP);
+      if (hasParent()) await this.#state.pause(this.#stoppedAt + HANDOVER - performance.now());
+      // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
+      await this.#state.pause(LINGER, this.#listener.closed);
+    } while (inFlight.size > 0);
     this.#end();
+  }
+
+  #hasOpen(): boolean {
+    return this.#connections.hasOpen() || this.#sessions.size > 0;
   }
 
   cut(): string[] {
