@@ -4,20 +4,19 @@
  *
  * @module
  */
-import { checkName, promised, readWaitOptions } from "../internal/check.ts";
+import { checkFunction, checkName, promised, readWaitOptions } from "../internal/check.ts";
+import { hook } from "../internal/hook.ts";
 import { type Place, setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, adopt, tryAcquire } from "./acquire/acquire.ts";
 import { acquireReplicated, adoptReplicated, tryAcquireReplicated } from "./acquire/replicas.ts";
-import { explain } from "./errors.ts";
+import { explain, UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { runHolding } from "./lease/run_holding.ts";
+import { LeaseHandle } from "./lease/lease_handle.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { SINGLE_COMMAND } from "./times.ts";
-
-export { runHolding };
 
 export function acquireLease(spec: ResourceSpec, options?: WaitOptions): Promise<Lease> {
   return spec.settings.replicas === undefined ? acquire(spec, options) : acquireReplicated(spec, options);
@@ -46,6 +45,33 @@ export async function forceRelease(spec: ResourceSpec): Promise<boolean> {
   } catch (error) {
     throw explain(`release ${spec.what} by force`, error);
   }
+}
+
+type Callback<T> = (lease: Lease) => T | PromiseLike<T>;
+
+/** Calls `fn` while holding. However it ends, the hold is given back; its error is never replaced by one of the release. */
+export function runHolding<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<T> {
+  return promised(() => {
+    checkFunction(fn, "fn");
+    return hold(acquire, fn);
+  });
+}
+
+async function hold<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<T> {
+  const lease = await acquire();
+  let result: T;
+  try {
+    result = await (hook === undefined ? fn(lease) : hook.run(LeaseHandle.callOf(lease), () => fn(lease)));
+  } catch (error) {
+    // If this fails the lease ends with its time; the caller has to see the first error.
+    await lease.release().catch(() => {});
+    throw error;
+  }
+  await lease.release().catch((error) => {
+    // Released or expired, the hold is over, and the function has succeeded.
+    if (!(error instanceof UnknownOutcomeError)) throw error;
+  });
+  return result;
 }
 
 /** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
