@@ -43,8 +43,8 @@ export function warn(message: string, code: string): void {
   currentProcess()?.emitWarning?.(message, { code });
 }
 
-/** Resolves in the process's next tick, after all microtasks; the warnings emitted so far are printed then. */
-export function nextTick(): Promise<void> {
+/** Resolves when the warnings emitted so far are printed, which is in the process's next tick. */
+export function warningsPrinted(): Promise<void> {
   const process = currentProcess();
   return new Promise((resolve) => process?.nextTick === undefined ? resolve() : process.nextTick(resolve));
 }

@@ -7,7 +7,6 @@ import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./at
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { FetchCalls } from "./fetch/calls.ts";
 import { checkBoolean, checkFunction } from "../internal/check.ts";
-import { nextTick } from "../internal/platform.ts";
 import {
   checkLabel,
   type GracefulShutdownOptions,
@@ -15,7 +14,7 @@ import {
   type ShutdownSettings,
   shutdownSettings,
 } from "./options.ts";
-import { listenToSignals } from "./os_signals.ts";
+import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { ShutdownState } from "./shutdown_state.ts";
@@ -300,13 +299,11 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#state.used = true;
   }
 
-  /**
-   * A wrapper may send the first one on while the process ends. So that the exit code stays, nothing changes before the
-   * callers of `finished` have called `process.exit`.
-   */
+  /** A wrapper may send the first one on while the process exits, which must not change the exit code. */
   #leaveSignals(): void {
-    if (this.#first === undefined) this.#ignoreSignals();
-    else void this.finished.then(nextTick).then(this.#ignoreSignals);
+    const { signals, debounce } = this.#settings;
+    if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce);
+    this.#ignoreSignals();
   }
 
   #receive(name: string): void {

@@ -48,3 +48,16 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
   }
   return stop;
 }
+
+/** What has no effect if the process exits in time. */
+let late: { readonly names: readonly string[]; readonly until: number } | undefined;
+
+/** Keeps these signals without effect while the process exits, until that time of the monotonic clock. */
+export function ignoreWhileExiting(names: readonly string[], until: number): void {
+  const isFirst = late === undefined;
+  late = { names, until };
+  if (!isFirst) return;
+  currentProcess()?.on?.("exit", () => {
+    if (performance.now() < late!.until) listenToSignals(late!.names, () => {});
+  });
+}

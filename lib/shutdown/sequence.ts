@@ -46,9 +46,9 @@ export async function runSequence(
   const remaining = await drain(state, calls);
   await cleanUp(state);
   limit.end();
-  for (const undo of state.atEnd) undo();
   await whenPrinted();
   warnIfItStays();
+  for (const undo of state.atEnd) undo(); // last: from here on a signal has its default effect
   return report(state, remaining, performance.now() - started);
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { printable } from "../internal/check.ts";
-import { currentProcess, ifStillAlive, nextTick, runtime, warn } from "../internal/platform.ts";
+import { currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
 import type { FetchCalls } from "./fetch/calls.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
@@ -23,7 +23,7 @@ export function whenPrinted(): Promise<void> | undefined {
 
 function emit(message: string, code: string): void {
   warn(message, code);
-  printed = nextTick();
+  printed = warningsPrinted();
 }
 
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */

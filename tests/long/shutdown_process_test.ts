@@ -48,11 +48,21 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
   });
 
   test(`GracefulShutdown: two signals with nothing in flight end it without a word, ${name}`, async () => {
-    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
+    // It is still there when the second one comes: between the end and the call of process.exit, it would end the process.
+    const server = await startServer(name, KIND[name], ["--grace", "60000", "--delay", "200"]);
     signal(server, "SIGTERM");
     signal(server, "SIGINT");
     assert.deepEqual(await server.ended, { code: 0, signal: null });
     assert.deepEqual(server.report().accepted, []);
+  });
+
+  test(`GracefulShutdown: a signal that is sent on while the process exits leaves its exit code alone, ${name}`, async () => {
+    const slow = await start(name, "tests/shutdown/bystander.ts", ["slow"]);
+    await said(slow, /ready/);
+    signal(slow, "SIGTERM");
+    await said(slow, /exiting/);
+    signal(slow, "SIGINT");
+    assert.deepEqual(await slow.ended, { code: 0, signal: null });
   });
 
   test(`GracefulShutdown: a request longer than the grace time is cut, ${name}`, async () => {
