@@ -68,16 +68,15 @@ export class Permits implements Owner, QueueOwner {
   }
 
   onRelease(hold: Hold): void {
-    const permits = permitsOf(hold);
-    this.refuseExcess(permits);
-    this.add(permits);
+    this.add(permitsOf(hold));
+    this.afterLeave();
   }
 
   /** Adds permits that no guard gives back, and grants to the waiters that fit now. */
   give(permits: number): void {
-    this.refuseExcess(permits);
-    if (hook !== undefined) hook.giveBack(this, permits);
     this.add(permits);
+    if (hook !== undefined) hook.giveBack(this, permits); // an observer may use this semaphore
+    this.afterLeave();
   }
 
   /** Waiters that fit now are granted. */
@@ -93,17 +92,13 @@ export class Permits implements Owner, QueueOwner {
     }
   }
 
-  // `private` by type only: methods named with # would make each semaphore larger.
-
-  private refuseExcess(permits: number): void {
-    if (permits <= this.most - this.value) return;
-    const state = `${this.value} of ${this.most} permits are free, ${permits} more are too many`;
-    throw new RangeError(`Cannot ${named("release semaphore", this.name)}: ${state}`);
-  }
-
+  /** `private` by type only: a method named with # would make each semaphore larger. */
   private add(permits: number): void {
+    if (permits > this.most - this.value) {
+      const state = `${this.value} of ${this.most} permits are free, ${permits} more are too many`;
+      throw new RangeError(`Cannot ${named("release semaphore", this.name)}: ${state}`);
+    }
     this.value += permits;
-    this.afterLeave();
   }
 }
 

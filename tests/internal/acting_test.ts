@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { observe, type Observer } from "../../lib/diagnostics/mod.ts";
 import {
   Barrier,
+  BoundedSemaphore,
   BrokenBarrierError,
   Condition,
   Event,
@@ -335,6 +336,24 @@ test("Pool: a greater priority that comes while a cancelled call is passed over 
   resolve();
   await running;
   assert.deepEqual(order, ["high", "usual"]);
+});
+
+test("BoundedSemaphore: an observer of a release that releases once more is refused", async () => {
+  const semaphore = new BoundedSemaphore(2);
+  const refused: unknown[] = [];
+  const release = () => {
+    try {
+      semaphore.release();
+    } catch (error) {
+      refused.push(error);
+    }
+  };
+  await observed({ release }, async () => {
+    await semaphore.acquire();
+    semaphore.release();
+    assert.ok(refused.length === 1 && refused[0] instanceof RangeError);
+    assert.equal(semaphore.value, 2);
+  });
 });
 
 test("Barrier.abort: an observer that waits again finds it broken", async () => {
