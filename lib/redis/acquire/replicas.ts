@@ -82,12 +82,14 @@ class ReplicatedCall {
   #check(error: unknown): void {
     if (this.#signal?.aborted) throw reasonOf(this.#signal);
     if (error instanceof TimeoutError) throw error;
+    const { store } = this.#spec.client;
     this.#failure = error;
     this.#failingSince ??= now();
-    if (this.#timeout === 0) throw this.#timedOut(error);
     const forever = this.#timeout === Infinity && this.#signal === undefined;
     const tooLong = forever && now() - this.#failingSince >= this.#spec.settings.ttl;
-    if (tooLong || this.#spec.client.store.closed) throw explain(`acquire ${this.#spec.what}`, error);
+    const mayPass = store.mayPass(error) || (error instanceof ReplicaError && !store.closed);
+    if (tooLong || !mayPass) throw explain(`acquire ${this.#spec.what}`, error);
+    if (this.#timeout === 0) throw this.#timedOut(error);
   }
 
   /** With the time of the whole call. */

@@ -1,10 +1,10 @@
 /** One waiting call: the moments at which it asks, and its reading of the answers. */
 import assert from "node:assert/strict";
-import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
+import { type Backend, type Lease, RedisError, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { CountingController, deferred, flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
+import { type Command, nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
@@ -149,6 +149,21 @@ test("Acquisition: a grant that no replica confirms is an error that names the c
   const message = 'Cannot acquire lock "a": 0 of 2 replicas had the grant after 1 ms';
   await assert.rejects(lock.tryAcquire(), { name: "RedisError", message });
   await assert.rejects(lock.adopt("id"), { name: "RedisError", message });
+});
+
+test("Acquisition: a refusal of WAIT that will not pass ends the call at once", async () => {
+  const refused = new Error("NOPERM this user has no permissions to run the 'wait' command");
+  let released = 0;
+  const count = (command: Command) => void (command === "release" && released++);
+  const backend = { ...scripted(count), wait: () => Promise.reject(refused) };
+  const lock = new RedisLock(backend, "a", { replicas: { count: 2, timeout: 1 } });
+  for (const options of [{ timeout: 60_000 }, { signal: new AbortController().signal }, undefined]) {
+    await assert.rejects(lock.acquire(options), (error: Error) => {
+      assert.match(error.message, /^Cannot acquire lock "a": this Redis user may not do that \(NOPERM /);
+      return error instanceof RedisError && error.cause === refused;
+    });
+  }
+  assert.equal(released, 3);
 });
 
 test("Acquisition: what may pass is waited for, also where Redis calls it an error", async () => {
