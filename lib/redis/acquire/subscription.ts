@@ -165,9 +165,9 @@ export class Subscription {
       this.#endBefore = mine.stop;
       this.#current = undefined;
       if (this.#isUnused()) this.#end();
-      else this.#begin();
+      else if (this.#listeners.size === 0) this.#begin();
     }
-    this.#listeners.askAll();
+    this.#listeners.askAll(); // which begins the next one, once the server has answered
   }
 
   /** Nothing needs it any more. It has not failed, so the next one may begin at once. */
