@@ -9,7 +9,7 @@ import { inspect } from "node:util";
 import { ClosedError, type GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { gate, listen, quiet } from "./client.ts";
+import { Client, gate, listen, quiet, schemes } from "./client.ts";
 
 test("onShutdown: callbacks run side by side once the listeners are closed, and are in flight until they end", async () => {
   const shutdown = quiet();
@@ -255,6 +255,24 @@ for (const when of ["when the listener is closed", "after finished"]) {
     assert.equal(server.listening, false);
   });
 }
+
+test(`attach: a server that was closed before the signal does not hold the shutdown up, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 900 }); // less than half-closed connections are waited for
+  const { promise, open } = gate();
+  const server = shutdown.attach(createServer(async (_, response) => {
+    await promise;
+    response.end("done");
+  }));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/");
+  await until(() => shutdown.active === 1);
+  server.close();
+  shutdown.request();
+  open();
+  await client.gets(/done$/);
+  const { ok } = await shutdown.finished;
+  assert.deepEqual([ok, shutdown.forced.aborted, server.listenerCount("close")], [true, false, 0]);
+});
 
 test("webSocket: warns about an object that never notifies of its end", async () => {
   const add = (socket: object) => () =>

@@ -12,6 +12,7 @@ export interface Closable {
   readonly listening?: boolean;
   close(callback?: (error?: Error) => void): unknown;
   once?(event: string, listener: () => void): unknown;
+  off?(event: string, listener: () => void): unknown;
   closeIdleConnections?(): unknown;
   [ASYNC_DISPOSE]?(): Promise<void>;
 }
@@ -59,10 +60,12 @@ export class Listener {
   close(): void {
     const server = this.#server;
     this.closed = new Promise((resolve) => {
+      server.once?.("close", resolve);
       this.#close.call(server, (error) => {
-        // The service has closed it before.
-        if (error !== undefined && this.#hasConnections()) server.once?.("close", resolve);
-        else resolve();
+        // The service has closed it before: Bun (1.4) calls back at once, the others behind the last connection.
+        if (error !== undefined && this.#hasConnections()) return;
+        server.off?.("close", resolve);
+        resolve();
       });
     });
   }
