@@ -1,9 +1,11 @@
 /**
- * The calls of a pool and their queue: a lane for each priority in use, the greatest first. Invariant: the lanes fall in priority; the one
- * of priority 0 is always there, any other one only while calls wait in it, or until the next look.
+ * The calls of a pool and their queue: a lane for each priority in use. Invariant: the lanes grow in priority, so that the
+ * first to serve is at the end, where it is quickly removed; the one of priority 0 is always there. Others in which no
+ * call waits any more are fewer than those that did at the same time, and a constant.
  *
  * @module
  */
+import { assertSoundWaitQueue } from "../internal/sound.ts";
 import { type QueueOwner, refuse, WaitQueue } from "../internal/wait_queue.ts";
 import { reject, type WaitedFor, Waiter } from "../internal/waiter.ts";
 import type { WaitLimits } from "../internal/check.ts";
@@ -34,17 +36,29 @@ export class SlotCall extends Waiter<void> {
   }
 }
 
+/** How many lanes there may be before empty ones are looked for. */
+const FEW = 32;
+
 interface Lane {
   readonly priority: number;
   readonly queue: WaitQueue<void, SlotCall>;
 }
 
+/** The lanes, for {@linkcode assertSoundLanes}, which bundlers drop because it is no method. */
+let stateOf: (lanes: Lanes) => readonly [lanes: readonly Lane[], sweepAt: number];
+
 export class Lanes {
   readonly #owner: QueueOwner;
   readonly #most: number;
-  readonly #lanes: Lane[];
+  #lanes: Lane[];
+  /** The number of lanes at which the empty ones are dropped: cancelled calls leave them. */
+  #sweepAt = FEW;
   /** The lane of the call that `peek` has just returned. */
   #first: Lane;
+
+  static {
+    stateOf = (one) => [one.#lanes, one.#sweepAt];
+  }
 
   /** @param most The most calls that may wait in all lanes together, apart from those that are spared. */
   constructor(owner: QueueOwner, most: number) {
@@ -62,7 +76,7 @@ export class Lanes {
   }
 
   get isEmpty(): boolean {
-    return this.size === 0;
+    return this.#busy() === undefined; // not by the sizes: each call may have a priority, and so a lane, of its own
   }
 
   /** Joins the end of the lane of that priority. */
@@ -71,7 +85,7 @@ export class Lanes {
     return isFull ? refuse(call, this.size) : this.#lane(call.priority).queue.wait(call, call.limits);
   }
 
-  /** The first call of the first lane that has one. It stays in the queue. */
+  /** The first call of the greatest priority. It stays in the queue. */
   peek(): SlotCall | undefined {
     for (let lane = this.#busy(); lane !== undefined; lane = this.#busy()) {
       const call = lane.queue.peek();
@@ -90,26 +104,30 @@ export class Lanes {
 
   /** Rejects all calls, once all have left. */
   rejectAll(reason: unknown): void {
-    const queues = this.#lanes.map(({ queue }) => queue);
+    const queues = this.#lanes.map(({ queue }) => queue).reverse();
     for (const queue of queues) queue.cancelAborted();
     for (const call of queues.flatMap((queue) => queue.takeAll())) reject(call, reason);
   }
 
-  /** The first lane in which calls wait; drops the empty ones before it. */
+  /** The first lane to serve; drops the empty ones before it. */
   #busy(): Lane | undefined {
-    for (let i = 0; i < this.#lanes.length; i++) {
+    for (let i = this.#lanes.length - 1; i >= 0; i--) {
       const lane = this.#lanes[i]!;
       if (lane.queue.size > 0) return lane;
-      if (lane.priority !== 0) this.#lanes.splice(i--, 1);
+      if (lane.priority !== 0) this.#lanes.splice(i, 1);
     }
     return undefined;
   }
 
   #lane(priority: number): Lane {
+    if (this.#lanes.length >= this.#sweepAt) {
+      this.#lanes = this.#lanes.filter((lane) => lane.priority === 0 || lane.queue.size > 0);
+      this.#sweepAt = 2 * this.#lanes.length + FEW;
+    }
     let low = 0;
     for (let high = this.#lanes.length; low < high;) {
       const middle = (low + high) >> 1;
-      if (this.#lanes[middle]!.priority > priority) low = middle + 1;
+      if (this.#lanes[middle]!.priority < priority) low = middle + 1;
       else high = middle;
     }
     const found = this.#lanes[low];
@@ -118,4 +136,13 @@ export class Lanes {
     this.#lanes.splice(low, 0, lane);
     return lane;
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundLanes(all: Lanes): void {
+  const [lanes, sweepAt] = stateOf(all);
+  const priorities = lanes.map(({ priority }) => priority);
+  const isSound = priorities.includes(0) && priorities.every((one, i) => i === 0 || one > priorities[i - 1]!);
+  if (!isSound || lanes.length > sweepAt) throw new Error(`unsound lanes: ${priorities.length} for ${sweepAt}`);
+  for (const { queue } of lanes) assertSoundWaitQueue(queue);
 }

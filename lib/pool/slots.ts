@@ -7,11 +7,11 @@
 import { hook } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
 import { grant, reject, reportGrant } from "../internal/waiter.ts";
-import { Lanes, type SlotCall } from "./lanes.ts";
+import { assertSoundLanes, Lanes, type SlotCall } from "./lanes.ts";
 import { joinRateLimiter, type RateLimiter, serveAlong, startSoon } from "../rate_limiter.ts";
 
-/** Whether a start is waited for, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
-let waitsForStart: (slots: Slots) => boolean;
+/** The private state, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
+let stateOf: (slots: Slots) => readonly [queue: Lanes, waitsForStart: boolean];
 
 export class Slots {
   // #queue.size > 0 implies that no slot is free, or that the first call waits for its start; exactly then #stopWaiting
@@ -24,7 +24,7 @@ export class Slots {
   readonly #queue: Lanes;
 
   static {
-    waitsForStart = (slots) => slots.#stopWaiting !== undefined;
+    stateOf = (slots) => [slots.#queue, slots.#stopWaiting !== undefined];
   }
 
   /** @param onLeave Called after calls have left the queue without a slot. */
@@ -147,6 +147,8 @@ export class Slots {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundSlots(slots: Slots): void {
   const { active, limit, waiting } = slots;
-  const mayWait = active >= limit || waitsForStart(slots);
+  const [queue, waitsForStart] = stateOf(slots);
+  assertSoundLanes(queue);
+  const mayWait = active >= limit || waitsForStart;
   if (active < 0 || waiting > 0 && !mayWait) throw new Error(`unsound pool: ${active} active, ${waiting} wait`);
 }
