@@ -145,6 +145,13 @@ redisTest("forceRelease hands off, and the old holder's signal aborts", async ({
   }
 });
 
+redisTest("forceRelease of a name without data leaves none", async ({ server, backend }) => {
+  for (const lock of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 1)]) {
+    assert.equal(await lock.forceRelease(), false);
+  }
+  assert.deepEqual(await server.send("KEYS", "*"), []);
+});
+
 redisTest("forceRelease of a hold whose time is over reports that there was none", async ({ backend }) => {
   const options = { ttl: 1300, renew: false };
   for (const lock of [new RedisLock(backend, "a", options), new RedisSemaphore(backend, "a", 1, options)]) {

@@ -94,6 +94,7 @@ end
 `,
   // the end of all holds; their releases are to report that they no longer held
   evict: `
+if not v and not queued then return { 0, now, 0 } end
 if used == 1 then ${publish("id", REVOKED)} end
 code, id, last, first, used, tail, dirty = used, NONE, NONE, 0, 0, ZERO, true
 `,
