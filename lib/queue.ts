@@ -234,7 +234,10 @@ export class Queue<T> implements AsyncIterable<T> {
         if (end !== undefined && !isLeft) return Promise.reject(end.reason);
         if (isLeft || this.#isOver()) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
-        for (const getter of waits) if (!isWaiting(getter)) waits.delete(getter);
+        for (const getter of waits) { // the first calls are served first
+          if (isWaiting(getter)) break;
+          waits.delete(getter);
+        }
         const getter = new Waiter<unknown>(this.#iterating);
         waits.add(getter);
         return this.#getters.wait(getter) as Promise<IteratorResult<T, undefined>>;
