@@ -6,6 +6,7 @@
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
+import { forgiveClosedServer } from "./fetch/deno.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
 
 /**
@@ -85,7 +86,7 @@ export class ShutdownState {
   }
 
   get forcing(): AbortController {
-    return this.#forcing ??= sharedController();
+    return this.#forcing ??= forgiveClosedServer(sharedController());
   }
 
   /** Whether a request that arrives now gets 503. */
@@ -131,13 +132,7 @@ export class ShutdownState {
   force(reason: unknown): void {
     if (this.forcing.signal.aborted) return;
     for (const entry of this.inFlight) this.cut.add(entry);
-    // Deno.serve's listener of this signal throws if its server is closed already, which would end the process.
-    const ignoreClosed = (event: ErrorEvent) => {
-      if ((event.error as Error | undefined)?.name === "BadResource") event.preventDefault();
-    };
-    globalThis.addEventListener?.("error", ignoreClosed);
     this.forcing.abort(reason);
-    globalThis.removeEventListener?.("error", ignoreClosed);
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import process from "node:process";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import {
   type BunServerLike,
@@ -226,6 +227,26 @@ test(`serve: what is left at the end is cut, ${runtime}`, async () => {
 });
 
 if (runtime === "deno") {
+  test("serve: when forced, no listener of the process sees an exception of the server's, deno", async () => {
+    const uncaught: unknown[] = [];
+    const listener = (error: unknown) => void uncaught.push(error);
+    process.on("uncaughtException", listener);
+    const shutdown = quiet({ grace: 50 });
+    const called: string[] = [];
+    const [kept, removed] = ["kept", "removed"].map((name) => () => void called.push(name)) as [() => void, () => void];
+    shutdown.forced.addEventListener("abort", removed);
+    shutdown.forced.addEventListener("abort", kept);
+    shutdown.forced.removeEventListener("abort", removed);
+    const port = await serve(shutdown, () => new Promise(() => {}));
+    const wire = new Wire(port, "GET /never HTTP/1.1");
+    await until(() => shutdown.active === 1);
+    shutdown.request();
+    await shutdown.finished;
+    process.off("uncaughtException", listener);
+    await wire.closed;
+    assert.deepEqual([uncaught, called], [[], ["kept"]]);
+  });
+
   test("serve: WebSockets are closed with 1001 and waited for, deno", async () => {
     const shutdown = quiet();
     const port = await serve(shutdown, (request) => {
