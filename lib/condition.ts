@@ -20,8 +20,9 @@ import {
 } from "./internal/check.ts";
 import { ConditionWaiter, releasedMeanwhile } from "./internal/condition_waiter.ts";
 import type { Mutex } from "./internal/mutex.ts";
+import { timersEndWithRequest } from "./internal/platform.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { cancelQueues, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
+import { cancelQueues, keepRequest, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { describe, reportGiveUp, setResolve, type WaitedFor } from "./internal/waiter.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
 import { type Hold, runHolding } from "./internal/hold.ts";
@@ -273,7 +274,7 @@ export class Condition implements Acquirable<Guard> {
       this.#checkHolder(hold);
     }
     if (limits?.timeout === 0 || call?.isOver) throw timedOut(this.#self.operation, limits!.timeout);
-    return new Promise((resolve, reject) => {
+    const back = new Promise<void>((resolve, reject) => {
       const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, resolve, reject);
       // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
       this.#queue.join(
@@ -285,7 +286,17 @@ export class Condition implements Acquirable<Guard> {
       if (hook !== undefined) hook.release(this.#mutex, hold);
       this.#mutex.onRelease();
     });
+    if (timersEndWithRequest) keepUntil(back); // the way back to the lock begins in another request
+    return back;
   }
+}
+
+/** Keeps the request until the promise is settled. */
+function keepUntil(promise: Promise<void>): void {
+  let isPending = true;
+  const end = () => void (isPending = false);
+  promise.then(end, end);
+  keepRequest(() => isPending);
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -139,7 +139,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   /** Joins it in any case: for waits that are never refused, or that are for no hold. */
   join(waiter: W, resolve: Resolve<T>, reject: (reason: unknown) => void, limits?: CancelLimits): void {
     this.link(waiter, resolve);
-    if (timersEndWithRequest) keepRequest(waiter);
+    if (timersEndWithRequest) keepRequest(() => isWaiting(waiter));
     if (limits !== undefined) {
       const registration = new WaiterRegistration(this, waiter, reject, limits.timeout ?? Infinity);
       setRegistration(waiter, registration);
@@ -334,7 +334,7 @@ function endRegistration(waiter: Waiter<never>): void {
 }
 
 /** Cloudflare cancels a request that waits for nothing but another request. A timer of its own keeps it. */
-function keepRequest(waiter: Waiter<never>): void {
-  const mayWait = isWaiting(waiter); // if not, the grant may still be on its way from the other request
-  onCancel({ timeout: KEPT_FOR }, () => mayWait && keepRequest(waiter));
+export function keepRequest(isWaiting: () => boolean): void {
+  const mayWait = isWaiting(); // if not, the grant may still be on its way from the other request
+  onCancel({ timeout: KEPT_FOR }, () => mayWait && keepRequest(isWaiting));
 }

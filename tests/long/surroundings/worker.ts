@@ -5,12 +5,12 @@ const { KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } = interlock;
 
 const lock = new Lock(), held = new Lock(), semaphore = new Semaphore(2), keyed = new KeyedMutex<string>();
 const table = new RwLock(), event = new interlock.Event(), pool = new Pool(1);
+const condition = new interlock.Condition();
 const rate = new RateLimiter(2, 100), rated = new Pool(5, { rate: new RateLimiter(2, 100) });
 // What no path uses: that they can be made here is all.
 void [
   new interlock.TimeoutLock(1),
   new interlock.SetEvent(),
-  new interlock.Condition(),
   new interlock.BoundedSemaphore(1),
   new interlock.Barrier(2),
   new interlock.Queue(),
@@ -43,6 +43,12 @@ const paths: Record<string, () => unknown> = {
   "/event": () => event.wait(),
   "/raced": () => Promise.race([event.wait(), pause(20)]),
   "/set": () => event.set(),
+  "/condition": () => condition.run(() => condition.wait()),
+  "/notify": () =>
+    condition.run(async () => {
+      condition.notifyAll();
+      await pause(3000); // longer than a request is kept for its wait in the queue
+    }),
   "/hold": () => held.run(() => pause(600)),
   "/100": () => held.acquire({ timeout: 100 }),
   "/20": () => held.acquire({ timeout: 20 }),

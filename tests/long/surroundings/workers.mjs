@@ -21,6 +21,9 @@ const first = get("/raced");
 const waiting = [first, get("/event"), get("/event")];
 await first; // the others wait on, though the request that waited before them has ended
 results["/event"] = { answers: [await get("/set"), ...await Promise.all(waiting)] };
+const conditions = [get("/condition"), get("/condition")];
+await new Promise((resolve) => setTimeout(resolve, 50));
+results["/condition"] = { answers: await Promise.all([get("/notify"), ...conditions]) };
 const hold = get("/hold");
 await new Promise((resolve) => setTimeout(resolve, 50));
 results.timeouts = { answers: await Promise.all(["/20", "/100", "/100", "/aborted", "/20"].map(get)) };
