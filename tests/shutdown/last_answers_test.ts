@@ -158,6 +158,24 @@ test(`shutdown: a late answer may take its time, though nothing was in flight be
   assert.ok(ok && elapsed >= 1_500, `ended after ${elapsed} ms`);
 });
 
+test(`shutdown: no handler waits for a client that goes away behind its late request, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 10_000 });
+  const server = shutdown.attach(createServer((request, response) => {
+    if (request.url === "/first") return void response.end("done;");
+    void shutdown.track(new Promise((closed) => response.on("close", closed)), "until closed");
+  }));
+  const port = await listen(server);
+  const clients = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
+  for (const client of clients) client.send("/first");
+  for (const client of clients) await client.gets(/done;/);
+  while (shutdown.active > 0) await nextTurn();
+  shutdown.request();
+  for (const client of clients) client.send("/late");
+  await nextTurn();
+  for (const client of clients) client.socket.resetAndDestroy();
+  assert.equal((await shutdown.finished).ok, true);
+});
+
 test(`shutdown: with handler and attach, requests are counted once and all answered, ${runtime}`, async () => {
   const shutdown = quiet();
   const { promise, open } = gate();

@@ -55,8 +55,9 @@ export class Http1Requests {
     response.on("close", answered);
     if (this.#state.phase === "serving") return this.#dispatch(exchange, pass);
     announceClose(exchange, this.#server);
-    // Others may have come in the same piece: only the last of them closes the connection.
-    void this.#state.pause(1).then(() => this.#dispatch(exchange, pass));
+    // Others may have come in the same piece: only the last of them closes the connection. Once its client has gone, or it was
+    // cut, its events are over, and a handler would wait for them forever.
+    void this.#state.pause(1).then(() => exchange.isListed && this.#dispatch(exchange, pass));
     return true;
   }
 
