@@ -5,8 +5,7 @@
  */
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { sharedController } from "../internal/platform.ts";
-import { forgiveClosedServer } from "./fetch/deno.ts";
+import { runtime, sharedController } from "../internal/platform.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
 
 /**
@@ -86,7 +85,7 @@ export class ShutdownState {
   }
 
   get forcing(): AbortController {
-    return this.#forcing ??= forgiveClosedServer(sharedController());
+    return this.#forcing ??= sharedController();
   }
 
   /** Whether a request that arrives now gets 503. */
@@ -132,7 +131,15 @@ export class ShutdownState {
   force(reason: unknown): void {
     if (this.forcing.signal.aborted) return;
     for (const entry of this.inFlight) this.cut.add(entry);
+    // Deno.serve's listener of this signal throws if its server is closed already. Deno dispatches such exceptions by this
+    // function, and first to the listeners of the process, whatever is registered here.
+    const { dispatchEvent } = globalThis;
+    if (runtime() === "deno") {
+      globalThis.dispatchEvent = (event) =>
+        (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
+    }
     this.forcing.abort(reason);
+    if (dispatchEvent) globalThis.dispatchEvent = dispatchEvent;
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */

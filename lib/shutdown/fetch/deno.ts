@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { runtime } from "../../internal/platform.ts";
 import { inPieces, PIECE, withCut } from "./body_end.ts";
 import type { Call, FetchCalls } from "./calls.ts";
 import type { Abilities } from "./abilities.ts";
@@ -18,32 +17,6 @@ export interface DenoServerLike {
 export function denoAbilities(server: DenoServerLike): Abilities {
   // It cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
   return { stop: (force) => force ? undefined : server.shutdown(), breaksUploads: true };
-}
-
-/**
- * Lets listeners of this signal throw what Deno.serve's listener of its option `signal` throws if its server is closed already.
- * It would be an uncaught exception, which the listeners of the process see before any other code.
- */
-export function forgiveClosedServer(controller: AbortController): AbortController {
-  if (runtime() !== "deno") return controller;
-  const { signal } = controller;
-  const { addEventListener, removeEventListener } = signal;
-  const forgiving = new WeakMap<object, EventListener>();
-  signal.addEventListener = (type: string, listener: EventListener, options?: AddEventListenerOptions | boolean) => {
-    if (typeof listener !== "function") return addEventListener.call(signal, type, listener, options);
-    const called = forgiving.get(listener) ?? ((event) => {
-      try {
-        listener.call(signal, event);
-      } catch (error) {
-        if ((error as Error | undefined)?.name !== "BadResource") throw error;
-      }
-    });
-    forgiving.set(listener, called);
-    addEventListener.call(signal, type, called, options);
-  };
-  signal.removeEventListener = (type: string, listener: EventListener, options?: EventListenerOptions | boolean) =>
-    removeEventListener.call(signal, type, forgiving.get(listener) ?? listener, options);
-  return controller;
 }
 
 /** The second argument of a Deno.serve handler. */
