@@ -123,7 +123,7 @@ export class KeyedMutex<K = unknown> {
       this.#checkOpen(key);
       throwIfAborted(limits);
       if (limits?.signal !== undefined) this.#checkOpen(key); // asking a foreign signal runs its code
-      return this.#entry(key).acquire(limits);
+      return (this.#entries.get(key) ?? this.#add(key)).acquire(limits);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -173,10 +173,6 @@ export class KeyedMutex<K = unknown> {
 
   #checkOpen(key: K): void {
     if (this.#closed) throw new ClosedError(`Cannot ${forKey("acquire lock", this.#name, key)}: lock is closed`);
-  }
-
-  #entry(key: K): Entry<K> {
-    return this.#entries.get(key) ?? this.#add(key);
   }
 
   #add(key: K): Entry<K> {

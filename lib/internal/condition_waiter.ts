@@ -82,7 +82,10 @@ export class ConditionWaiter extends Waiter<void> implements HoldBorrower {
     const { lender } = this;
     const hold = this.#hold;
     const { end } = lender.queue;
-    if (end !== undefined) return this.#fail(end.reason);
+    if (end !== undefined) { // the lock was cancelled: the wait ends with its reason, not holding
+      setTarget(hold, undefined);
+      return this.#reject(end.reason);
+    }
     const back = (granted: Hold | PromiseLike<Hold>) => {
       setTarget(hold, granted === hold ? lender : undefined); // or else the lock was cancelled
       if (granted === hold) onBack();
@@ -92,12 +95,6 @@ export class ConditionWaiter extends Waiter<void> implements HoldBorrower {
     setTarget(hold, lender); // before an observer hears of it, who may release it
     takeFree(lender, hold);
     onBack();
-  }
-
-  /** The lock was cancelled: the wait ends with its reason, not holding. */
-  #fail(reason: unknown): void {
-    setTarget(this.#hold, undefined);
-    this.#reject(reason);
   }
 }
 

@@ -534,7 +534,7 @@ test("GracefulShutdown: a promise whose then throws, or never calls back, is not
   assert.equal((await shutdown.finished).drained, true);
 });
 
-test("GracefulShutdown: what cannot be followed to its end is not in flight", async () => {
+test("GracefulShutdown: work that cannot be followed to its end is not in flight", async () => {
   const shutdown = quiet({ grace: Infinity });
   const error = new Error("boom");
   const get = () => {
