@@ -15,6 +15,19 @@ export function now(): number {
   return performance.now() + ahead;
 }
 
+/** The same, but it never goes back: `now` does when a replaced clock that was ahead is gone. */
+export class SteadyClock {
+  #latest = -Infinity;
+  #offset = 0;
+
+  /** @param reached A moment on this clock that a timer has shown to be over. */
+  now(reached = -Infinity): number {
+    const time = now() + this.#offset;
+    if (time < this.#latest) this.#offset += this.#latest - time;
+    return this.#latest = Math.max(time, this.#latest, reached);
+  }
+}
+
 /** A timer that can be moved, on that clock. */
 export class LocalTimer extends Timer {
   /**

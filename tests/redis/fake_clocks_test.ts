@@ -115,6 +115,7 @@ for (const [name, make] of Object.entries(fakes)) {
     await under(make, async (fake) => {
       await pass(fake, 20_000);
       await limiter.acquire();
+      await flushMicrotasks();
     });
     await under(fakes["hand-made, with performance"]!, async (fake) => {
       for (let i = 0; i < 4; i++) {
@@ -122,6 +123,24 @@ for (const [name, make] of Object.entries(fakes)) {
         await pass(fake, 1500);
         assert.equal(start.state, "fulfilled");
       }
+    });
+  });
+}
+
+for (const [name, make] of Object.entries(fakes)) {
+  test(`${name}: a call that sleeps on a clock that is gone starts before those behind it`, async () => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "a", 1, 1000);
+    const order: string[] = [];
+    const call = (name: string) => void limiter.acquire().then(() => order.push(name));
+    await under(make, async () => {
+      await limiter.acquire();
+      call("sleeper");
+      await flushMicrotasks();
+    });
+    await under(fakes["hand-made, with performance"]!, async (fake) => {
+      call("newcomer");
+      await pass(fake, 10_000);
+      assert.deepEqual(order, ["sleeper", "newcomer"]);
     });
   });
 }

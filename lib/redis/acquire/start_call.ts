@@ -8,7 +8,7 @@ import { type Cancellable, type CancelOutcome, CancelRegistration, timedOut } fr
 import type { WaitLimits } from "../../internal/check.ts";
 import { type GiveUpOutcome, hook, type Resource } from "../../internal/hook.ts";
 import { StartLog } from "../../internal/start_log.ts";
-import { LocalTimer } from "../clock.ts";
+import { LocalTimer, SteadyClock } from "../clock.ts";
 import type { Client } from "../client.ts";
 import { explain, UselessAnswerError } from "../errors.ts";
 import type { StartAnswer, StoredRate, Turn } from "../store/rate.ts";
@@ -27,12 +27,14 @@ const MICROTASKS = 8;
 /** A call that has its turn from the server. */
 interface LocalStart {
   readonly permits: number;
-  /** The server's time of its turn. */
-  readonly at: number;
+  /** Of its turn: the order of the calls, modulo 2^32. */
+  readonly place: number;
   /** Its turn has come. */
   readonly isDue: boolean;
   readonly settled: boolean;
   start(): void;
+  /** Sets its timer, unless it is set. */
+  awaitTurn(): void;
 }
 
 /**
@@ -44,25 +46,30 @@ export class LocalStarts {
   readonly #log: StartLog;
   /** By turn. Those that have given up go when they are the first. */
   readonly #calls: LocalStart[] = [];
-  readonly #timer = new LocalTimer((time) => this.serve(time), true);
+  readonly #clock = new SteadyClock();
+  /** For which #timer was set last. */
+  #readyAt = 0;
+  readonly #timer = new LocalTimer(() => this.serve(this.#readyAt), true);
 
   constructor(limit: number, interval: number) {
     this.#log = new StartLog(limit, interval);
   }
 
   add(call: LocalStart): void {
+    this.#clock.now(); // a step back since the last call is none of the time that this one waits
     let index = this.#calls.length;
-    while (index > 0 && this.#calls[index - 1]!.at > call.at) index--; // the answers come in the order of the turns
+    // The answers come in the order of the turns.
+    while (index > 0 && (this.#calls[index - 1]!.place - call.place | 0) > 0) index--;
     this.#calls.splice(index, 0, call);
   }
 
   /** Starts the first calls whose turns have come, at that time or now. */
-  serve(reached = 0): void {
+  serve(reached?: number): void {
     for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
       if (!first.settled) {
-        const time = Math.max(now(), reached);
-        if (!first.isDue) return;
-        if (!this.#log.tryAdd(first.permits, time)) return this.#timer.set(this.#log.readyAt(first.permits), time);
+        if (!first.isDue) return first.awaitTurn();
+        const time = this.#clock.now(reached);
+        if (!this.#log.tryAdd(first.permits, time)) return this.#wait(this.#log.readyAt(first.permits), time);
         if (this.#log.granted === 0) this.#goOn(MICROTASKS);
         this.#log.grant(first.permits, time);
       }
@@ -72,9 +79,14 @@ export class LocalStarts {
     this.#timer.clear();
   }
 
+  #wait(readyAt: number, time: number): void {
+    this.#readyAt = readyAt;
+    this.#timer.set(now() + readyAt - time);
+  }
+
   /** The callers go on a few microtasks later, and that is their start. */
   #goOn(steps: number): void {
-    queueMicrotask(() => steps === 0 ? this.#log.goOn(now()) : this.#goOn(steps - 1));
+    queueMicrotask(() => steps === 0 ? this.#log.goOn(this.#clock.now()) : this.#goOn(steps - 1));
   }
 }
 
@@ -103,7 +115,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
   readonly result: Promise<boolean>;
   readonly #spec: RateSpec;
   readonly permits: number;
-  at = 0;
+  place = 0;
   isDue = false;
   readonly #timeout: number;
   /** Whether a call without a turn rejects, or resolves to false. */
@@ -181,12 +193,16 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
 
   #wait(turn: Turn): void {
     this.#turn = turn;
-    this.at = turn.at;
+    this.place = turn.start;
     const { local, resource } = this.#spec;
     local.add(this);
     if (turn.wait === 0) return this.#due();
     if (hook !== undefined) hook.wait(resource, this, this.permits);
-    this.#timer.set(now() + turn.wait);
+    this.awaitTurn();
+  }
+
+  awaitTurn(): void {
+    if (this.#timer.at === Infinity) this.#timer.set(now() + this.#turn!.wait); // or its clock is gone
   }
 
   #due(): void {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { now } from "../times.ts";
+import { SteadyClock } from "../clock.ts";
 import { rateError, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
 
 interface Start {
@@ -17,7 +17,7 @@ export class MemoryRate {
   readonly #interval: number;
   #starts: Start[] = [];
   #numbers = 0;
-  #latest = now();
+  readonly #clock = new SteadyClock();
 
   constructor({ limit, interval }: StoredRate) {
     this.#limit = limit;
@@ -27,13 +27,13 @@ export class MemoryRate {
   /** Whether its numbers count no longer, and it can go. */
   get isIdle(): boolean {
     const last = this.#starts.at(-1);
-    return last === undefined || last.at + this.#interval <= this.#now();
+    return last === undefined || last.at + this.#interval <= this.#clock.now();
   }
 
   start({ rate, permits, within }: StartRequest): StartAnswer {
     const [limit, interval] = [this.#limit, this.#interval];
     if (rate.limit !== limit || rate.interval !== interval) throw rateError(rate, limit, interval);
-    const time = this.#now();
+    const time = this.#clock.now();
     const past = this.#starts.findIndex(({ at }) => at + interval > time);
     this.#starts.splice(0, past < 0 ? this.#starts.length : past);
     const gate = this.#starts[this.#starts.length - 1 - limit + permits];
@@ -42,18 +42,10 @@ export class MemoryRate {
     if (wait > within) return { kind: "later", wait };
     const number = ++this.#numbers;
     for (let i = 0; i < permits; i++) this.#starts.push({ at, number });
-    return { kind: "turn", turn: { at, wait, number, start: at } };
+    return { kind: "turn", turn: { wait, number, start: number } };
   }
 
   giveBack({ number }: Turn): void {
     this.#starts = this.#starts.filter((start) => start.number !== number);
-  }
-
-  /** Where the time goes back, because a replaced clock that was ahead is gone, the starts go with it. */
-  #now(): number {
-    const time = now();
-    const back = this.#latest - time;
-    if (back > 0) this.#starts = this.#starts.map(({ at, number }) => ({ at: at - back, number }));
-    return this.#latest = time;
   }
 }

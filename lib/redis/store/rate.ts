@@ -28,12 +28,12 @@ export interface StartRequest {
   readonly settled: boolean;
 }
 
-/** The turn of one call. Times are of the server's clock, in milliseconds. */
+/** The turn of one call. It is given back by its number and its start. */
 export interface Turn {
-  readonly at: number;
+  /** Milliseconds. */
   readonly wait: number;
-  /** By which it is given back. */
   readonly number: number;
+  /** Grows from turn to turn, modulo 2^32. The server's clock does not: it can be set back. */
   readonly start: number;
 }
 

@@ -78,7 +78,7 @@ export function startAnswer({ rate }: StartRequest, reply: unknown): StartAnswer
     throw new UselessAnswerError(`the answer has another shape: ${String(reply)}`);
   }
   if (code === 0) return { kind: "later", wait: wait / 1000 };
-  return { kind: "turn", turn: { at: (first + wait) / 1000, wait: wait / 1000, number, start } };
+  return { kind: "turn", turn: { wait: wait / 1000, number, start } };
 }
 
 /** The code of a release. */
