@@ -158,6 +158,28 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
   assert.equal((await shutdown.finished).ok, true);
 });
 
+for (const [name, { create, scheme }] of Object.entries(kinds)) {
+  test(`http2: ${name}: the first stream of a session is served behind the signal, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 200 });
+    const server = shutdown.attach(create());
+    server.on("stream", (stream: ServerHttp2Stream, headers) => {
+      stream.respond({ ":status": 200 });
+      stream.end(`done ${headers[":path"]}`);
+    });
+    await new Promise<void>((listening) => server.listen(0, host, () => listening()));
+    const accepted = new Promise((accepted) => server.once("connection", accepted));
+    const { port } = server.address() as AddressInfo;
+    const client = connect(`${scheme}://${host}:${port}`, { rejectUnauthorized: false });
+    client.on("error", () => {});
+    const answer = get({ client, goaway: false, closed: false }, "/first");
+    await accepted;
+    shutdown.request();
+    assert.equal(await answer, "200 done /first");
+    assert.equal((await shutdown.finished).ok, true);
+    client.destroy();
+  });
+}
+
 // In Node (26.10) and Deno (2.9.6), a session that has sent a GOAWAY ignores new streams.
 if (runtime === "bun") {
   test("http2: a stream that crosses the GOAWAY may take its time, bun", async () => {

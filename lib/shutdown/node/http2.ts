@@ -1,6 +1,6 @@
 /**
  * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each session
- * gets a GOAWAY that names no stream yet, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore
+ * that was used gets a GOAWAY that names no stream yet, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore
  * new ones from then on. After the idle time comes a final one, by which the client knows what to send again elsewhere, and
  * the session closes with its last stream.
  *
@@ -21,6 +21,7 @@ export interface SessionLike {
 
 /** The part of a ServerHttp2Stream that is used. */
 export interface StreamLike {
+  readonly session?: unknown;
   close(code?: number): unknown;
   respond(headers: Record<string, string | number>): unknown;
   end(data?: string): unknown;
@@ -40,8 +41,10 @@ const ANY_STREAM = 2 ** 31 - 1;
 export class Http2Sessions {
   readonly #state: ShutdownState;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
-  readonly #sessions = new Set<SessionLike>();
-  #closeAt = Infinity;
+  /** With the time from which on each is closed as idle. */
+  readonly #sessions = new Map<SessionLike, number>();
+  /** Those that have had no stream yet. */
+  readonly #fresh = new Set<unknown>();
 
   constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
@@ -55,13 +58,17 @@ export class Http2Sessions {
 
   /** Adds a session that was opened. */
   add(session: SessionLike): void {
-    this.#sessions.add(session);
-    session.once("close", () => this.#sessions.delete(session));
-    if (this.#state.phase === "draining") this.#sayGoodbye(session);
+    this.#sessions.set(session, performance.now() + this.#state.idle);
+    this.#fresh.add(session);
+    session.once("close", () => {
+      this.#sessions.delete(session);
+      this.#fresh.delete(session);
+    });
   }
 
   /** Counts a stream until it is closed, or refuses it. Returns whether to serve it. */
   count(stream: StreamLike, headers: StreamHeaders): boolean {
+    this.#fresh.delete(stream.session);
     if (this.#state.refuses) {
       stream.on("error", () => {}); // the client may reset it meanwhile
       stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
@@ -75,23 +82,26 @@ export class Http2Sessions {
     return true;
   }
 
-  /** Notifies the clients. From the end of the idle time on, each session closes once it has no stream. */
+  /**
+   * Notifies the clients, except those whose first stream is probably on its way. From the end of the idle time on, each session
+   * closes once it has no stream.
+   */
   sayGoodbye(): void {
-    this.#closeAt = performance.now() + this.#state.idle;
-    for (const session of this.#sessions) this.#sayGoodbye(session);
+    const closeAt = performance.now() + this.#state.idle;
+    for (const session of this.#sessions.keys()) {
+      this.#sessions.set(session, closeAt);
+      if (this.#fresh.has(session)) continue;
+      this.#state.attempt(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+    }
   }
 
   /** Called every few ms while draining. */
   endIdle(): void {
-    if (performance.now() < this.#closeAt) return;
-    for (const session of this.#sessions) if (!session.closed) session.close();
+    const now = performance.now();
+    for (const [session, closeAt] of this.#sessions) if (now >= closeAt && !session.closed) session.close();
   }
 
   destroy(): void {
-    for (const session of [...this.#sessions]) session.destroy();
-  }
-
-  #sayGoodbye(session: SessionLike): void {
-    this.#state.attempt(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+    for (const session of [...this.#sessions.keys()]) session.destroy();
   }
 }
