@@ -165,6 +165,15 @@ redisTest(
   },
 );
 
+redisTest("RedisRateLimiter: no call leaves starts that are over, however many permits it has", async (setup) => {
+  const limiter = new RedisRateLimiter(setup.backend, "crawl", 5000, 20);
+  for (let i = 0; i < 8; i++) {
+    await limiter.acquire({ permits: 5000 });
+    const starts = Number(await setup.server.send("LLEN", "interlock:rate:2:{crawl}:starts"));
+    assert.ok(starts <= 2 * 5000 + 8, `${starts} starts`);
+  }
+});
+
 redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once", async ({ server, backend }) => {
   const run = async (script: "eval" | "evalsha", text: string, keys: string[], args: string[]) => {
     const reply = await backend[script](text, keys, args);

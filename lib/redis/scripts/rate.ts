@@ -21,9 +21,8 @@ import type { Script } from "./script.ts";
 /** Numbers of calls that are remembered, so that a command that runs twice gives back once. */
 const REMEMBERED = 32;
 
-/** Starts looked at in one step, and steps in one run, to drop those that are over. One in LOOK calls for one start looks. */
+/** At most this many starts that are over are kept. One in LOOK calls for one start looks for them. */
 const LOOK = 8;
-const STEPS = 100;
 
 /** ARGV[1] to ARGV[5]: limit, interval (µs), unit (µs), window (units), ms until nothing counts that starts now. */
 const begin = `${clock}
@@ -74,18 +73,21 @@ local wait = at == 0 and 0 or (units + at) * unit - moment
 if ARGV[8] ~= '' and wait > ARGV[8] + 0 then return { 0, now, wait } end
 if at + window >= 2147483648 then return { -4, now } end
 number = format('%.0f', number + 1)
-for _ = 1, (permits > 1 or number % ${LOOK} == 0) and ${STEPS} or 0 do
-  local old, past = call('LRANGE', KEYS[2], '0', '${LOOK - 1}'), 0
-  while old[past + 1] and ahead(old[past + 1]) + window <= 0 do past = past + 1 end
-  if past > 0 then call('LTRIM', KEYS[2], past, '-1') end
-  if past < ${LOOK} then break end
-end
 local stored = format('%d', (units + at) % 4294967296 - 2147483648)
 call('RPUSH', KEYS[2], stored)
 local some = permits > 1 and {}
 for i = 1, math.min(permits - 1, 1000) do some[i] = stored end
 for left = permits - 1, 1, -1000 do
   call('RPUSH', KEYS[2], unpack(some, 1, math.min(left, 1000)))
+end
+if permits > 1 or number % ${LOOK} == 0 then
+  local past, step, factor = 0, ${LOOK}, 2 -- steps that grow as long as they find no other start, and then shrink
+  while step >= ${LOOK} do
+    local old = call('LINDEX', KEYS[2], past + step - 1)
+    if old and ahead(old) + window <= 0 then past = past + step else factor = 0.5 end
+    step = step * factor
+  end
+  if past > 0 then call('LTRIM', KEYS[2], past, '-1') end
 end
 save(wait)
 return { 1, now, wait, number, stored }
@@ -95,9 +97,8 @@ return { 1, now, wait, number, stored }
 export const giveBack: Script = script(`${begin}
 local mine = ' ' .. ARGV[7]
 if not head or string.find(back, mine .. ' ', 1, true) then return { 0, now } end
-local last = nil
 call('LREM', KEYS[2], '-' .. ARGV[6], ARGV[8])
-last = call('LINDEX', KEYS[2], '-1')
+local last = call('LINDEX', KEYS[2], '-1')
 back = mine .. back
 local kept = {}
 for one in string.gmatch(back, '%d+') do

@@ -137,12 +137,10 @@ export class MemoryRedis {
   #list(name: string, key: string, args: string[]): unknown {
     const value = this.#get(key);
     const items = value?.kind === "list" ? value.items : [];
-    const [from = 0, to = 0] = args.map(Number);
+    const [from = 0] = args.map(Number);
     switch (name) {
       case "LINDEX":
         return items.at(from) ?? false;
-      case "LRANGE":
-        return items.slice(from, to < 0 ? items.length + to + 1 : to + 1);
       case "LTRIM":
         items.splice(0, from);
         break;
