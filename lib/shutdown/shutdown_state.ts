@@ -131,15 +131,9 @@ export class ShutdownState {
   force(reason: unknown): void {
     if (this.forcing.signal.aborted) return;
     for (const entry of this.inFlight) this.cut.add(entry);
-    // Deno.serve's listener of this signal throws if its server is closed already. Deno dispatches such exceptions by this
-    // function, and first to the listeners of the process, whatever is registered here.
-    const { dispatchEvent } = globalThis;
-    if (runtime() === "deno") {
-      globalThis.dispatchEvent = (event) =>
-        (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
-    }
+    const restore = runtime() === "deno" ? dropErrorsOfClosedServers() : undefined;
     this.forcing.abort(reason);
-    if (dispatchEvent) globalThis.dispatchEvent = dispatchEvent;
+    restore?.();
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */
@@ -174,4 +168,15 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;
   return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
+}
+
+/**
+ * Until the returned function is called, Deno drops what Deno.serve's listener of a signal throws if its server is closed.
+ * Deno (2.9.6) dispatches exceptions by this function, first to the listeners of the process, whatever is registered here.
+ */
+function dropErrorsOfClosedServers(): () => void {
+  const { dispatchEvent } = globalThis;
+  globalThis.dispatchEvent = (event) =>
+    (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
+  return () => globalThis.dispatchEvent = dispatchEvent;
 }
