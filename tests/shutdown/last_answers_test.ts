@@ -176,6 +176,31 @@ test(`shutdown: no handler waits for a client that goes away behind its late req
   assert.equal((await shutdown.finished).ok, true);
 });
 
+test(`shutdown: what a listener throws at a late request is an uncaught exception, as before, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 10_000 });
+  const server = shutdown.attach(createServer((request, response) => {
+    if (request.url === "/late") throw new Error("of the listener");
+    response.end("done;");
+  }));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/");
+  await client.gets(/done;/);
+  while (shutdown.active > 0) await nextTurn();
+  shutdown.request();
+  const { queueMicrotask } = globalThis;
+  const uncaught: (() => void)[] = [];
+  globalThis.queueMicrotask = (fn) => void uncaught.push(fn);
+  try {
+    client.send("/late");
+    while (uncaught.length === 0) await nextTurn();
+  } finally {
+    globalThis.queueMicrotask = queueMicrotask;
+  }
+  assert.throws(uncaught[0]!, /of the listener/);
+  client.destroy();
+  assert.equal((await shutdown.finished).ok, true);
+});
+
 test(`shutdown: with handler and attach, requests are counted once and all answered, ${runtime}`, async () => {
   const shutdown = quiet();
   const { promise, open } = gate();

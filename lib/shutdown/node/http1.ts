@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { throwUncaught } from "../../internal/platform.ts";
 import { requestLabel, type ShutdownState } from "../shutdown_state.ts";
 import { type Connections, Exchange } from "./connections.ts";
 import { abandon, afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
@@ -57,7 +58,7 @@ export class Http1Requests {
     announceClose(exchange, this.#server);
     // Others may have come in the same piece: only the last of them closes the connection. Once its client has gone, or it was
     // cut, its events are over, and a handler would wait for them forever.
-    void this.#state.pause(1).then(() => exchange.isListed && this.#dispatch(exchange, pass));
+    this.#state.pause(1).then(() => exchange.isListed && this.#dispatch(exchange, pass)).catch(throwUncaught);
     return true;
   }
 

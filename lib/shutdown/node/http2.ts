@@ -1,8 +1,8 @@
 /**
  * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each session
- * that was used gets a GOAWAY that names no stream yet, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore
- * new ones from then on. After the idle time comes a final one, by which the client knows what to send again elsewhere, and
- * the session closes with its last stream.
+ * that was used gets a GOAWAY that names no stream yet, so that Bun (1.4) serves streams that cross it; Node (26.10) and
+ * Deno (2.9.6) ignore new ones from then on. After the idle time comes a final one, by which the client knows what to send
+ * again elsewhere, and the session closes with its last stream.
  *
  * @module
  */
