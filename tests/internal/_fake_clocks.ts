@@ -45,7 +45,7 @@ const handMade: () => Fake = (() => {
 })();
 
 /** Sinon's; Vitest and Jest use the same. The runners of the tests themselves need `nextTick`. */
-export function sinon(toFake?: ("setTimeout" | "clearTimeout")[]): Fake {
+export function sinon(toFake?: ("setTimeout" | "clearTimeout" | "setImmediate" | "queueMicrotask")[]): Fake {
   const clock = install(toFake ? { toFake } : { toNotFake: ["nextTick", "queueMicrotask"] });
   return { advance: (ms) => void clock.tick(ms), restore: () => clock.uninstall() };
 }

@@ -1,6 +1,6 @@
 /** Replaced timers: a call ends by the clock under which it was made, and a call that is left over affects no later one. */
 import assert from "node:assert/strict";
-import { acquireAll, Condition, Event, type Guard, Lock, TimeoutError, TimeoutLock } from "../../mod.ts";
+import { acquireAll, Condition, Event, type Guard, Lock, RateLimiter, TimeoutError, TimeoutLock } from "../../mod.ts";
 import { fakes, sinon, under } from "./_fake_clocks.ts";
 import { test } from "../_test.ts";
 import { CountingController, flushMicrotasks, states, watch, type Watched } from "../_tools.ts";
@@ -163,3 +163,9 @@ for (const name of ["hand-made, with performance", "sinon"]) {
     }
   });
 }
+
+test("queueMicrotask replaced, as Jest and Sinon do by default: a start of then holds up no later one", async () => {
+  const limiter = new RateLimiter(2, 1);
+  await under(() => sinon(["queueMicrotask"]), () => limiter.acquire());
+  for (let i = 0; i < 4; i++) await limiter.acquire({ timeout: 1000 });
+});

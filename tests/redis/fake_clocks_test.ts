@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Lease, memoryBackend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, until, watch } from "../_tools.ts";
-import { type Fake, fakes, under } from "../internal/_fake_clocks.ts";
+import { type Fake, fakes, sinon, under } from "../internal/_fake_clocks.ts";
 import { scripted } from "./_scripted.ts";
 
 async function pass(fake: Fake, ms: number): Promise<void> {
@@ -167,4 +167,20 @@ test("on a clock with parts of milliseconds, no timer that rounding makes early 
       await lease.release();
     });
   }
+});
+
+test("queueMicrotask replaced: a store in memory hands over, and a start of then holds up no later one", async () => {
+  const backend = memoryBackend();
+  const limiter = new RedisRateLimiter(backend, "a", 2, 1);
+  await under(() => sinon(["queueMicrotask"]), async () => {
+    await limiter.acquire();
+    const lock = new RedisLock(backend, "a");
+    const lease = await lock.acquire();
+    const waiter = watch(lock.acquire());
+    await lease.release();
+    await flushMicrotasks();
+    assert.equal(waiter.state, "fulfilled");
+    await waiter.value!.release();
+  });
+  for (let i = 0; i < 4; i++) await limiter.acquire({ timeout: 1000 });
 });

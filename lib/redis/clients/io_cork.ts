@@ -26,7 +26,13 @@ export class Cork {
     this.#stream = stream;
     this.#count = 1;
     stream.cork();
-    queueMicrotask(() => this.#uncork(stream));
+    void this.#uncorkSoon(stream);
+  }
+
+  /** By `await`: a clock of a test that replaces `queueMicrotask` would keep the commands back. */
+  async #uncorkSoon(stream: Stream): Promise<void> {
+    await undefined;
+    this.#uncork(stream);
   }
 
   #uncork(stream: Stream): void {

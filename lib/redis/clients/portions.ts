@@ -15,8 +15,11 @@ const MOST = 16;
 /** Milliseconds of a step in which other work keeps the client busy: keeping commands back would gain nothing. */
 const LONG = 20;
 
-/** Calls `step` at the end of the current step. Wherever node-redis runs there is one. */
-declare const setImmediate: (step: () => void) => unknown;
+/**
+ * Calls `step` at the end of the current step. Wherever node-redis runs there is one; a test may replace it later by that of
+ * a clock, which would keep commands back for good.
+ */
+const { setImmediate } = globalThis as unknown as { setImmediate(step: () => void): unknown };
 
 export class Portions {
   // #room < MOST, or a command in #waiting, implies that the end of the step is awaited

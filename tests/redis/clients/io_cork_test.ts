@@ -4,6 +4,7 @@ import { Cork } from "../../../lib/redis/clients/io_cork.ts";
 import { ioRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
+import { sinon, under } from "../../internal/_fake_clocks.ts";
 
 /** A stream that records its batches. */
 class Recorder {
@@ -61,3 +62,12 @@ test("Cork: a client without a stream works as well", async () => {
   assert.equal(await ioRedis(client).evalsha("sha", ["k"], ["a"]), 1);
   assert.deepEqual(sent, [["sha", 1, "k", "a"]]);
 });
+
+test("Cork: a clock of a test that replaces queueMicrotask keeps no command back", () =>
+  under(() => sinon(["queueMicrotask"]), async () => {
+    const [cork, stream] = [new Cork(), new Recorder()];
+    cork.hold(stream);
+    stream.write("a");
+    await flushMicrotasks();
+    assert.deepEqual(stream.writes, ["a"]);
+  }));

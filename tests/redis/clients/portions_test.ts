@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { Portions } from "../../../lib/redis/clients/portions.ts";
 import { test } from "../../_test.ts";
+import { watch } from "../../_tools.ts";
+import { sinon, under } from "../../internal/_fake_clocks.ts";
 
 /** The end of a step of the event loop. */
 const endOfStep = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -55,4 +57,14 @@ test("Portions: a command that fails, also by throwing, holds no other one up", 
   const outcomes = await Promise.allSettled(failing);
   assert.deepEqual(outcomes.map((outcome) => outcome.status), failing.map(() => "rejected"));
   assert.equal(await fine, "fine");
+});
+
+test("Portions: a clock of a test that replaces setImmediate keeps no command back", async () => {
+  const portions = new Portions();
+  const send = () => Promise.all(Array.from({ length: 16 }, (_, i) => portions.send(() => Promise.resolve(i))));
+  await under(() => sinon(["setImmediate"]), async () => void await send());
+  await endOfStep();
+  const later = watch(send());
+  await endOfStep();
+  assert.equal(later.state, "fulfilled");
 });
