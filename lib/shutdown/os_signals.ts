@@ -49,7 +49,7 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
   return stop;
 }
 
-/** What has no effect if the process exits in time. */
+/** Signals without effect if the process exits in time. */
 let late: { readonly names: readonly string[]; readonly until: number } | undefined;
 
 /** Keeps these signals without effect while the process exits, until that time of the monotonic clock. */

@@ -172,7 +172,7 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
 
 /**
  * Until the returned function is called, Deno drops what Deno.serve's listener of a signal throws if its server is closed.
- * Deno (2.9.6) dispatches exceptions by this function, first to the listeners of the process, whatever is registered here.
+ * Deno (2.9.6) dispatches exceptions by this function, first to the listeners of the process.
  */
 function dropErrorsOfClosedServers(): () => void {
   const { dispatchEvent } = globalThis;
