@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { NoAnswerError } from "../errors.ts";
+import { NoAnswerError, UselessAnswerError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now } from "../times.ts";
 
 /** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
@@ -33,7 +33,7 @@ export class RetryPolicy {
 
   /** The reason why the last commands failed; undefined after an answer. */
   get failure(): unknown {
-    if (!(this.#failure instanceof NoAnswerError)) return this.#failure;
+    if (!(this.#failure instanceof NoAnswerError) || this.#failure instanceof UselessAnswerError) return this.#failure;
     return new NoAnswerError(`Redis has not answered for ${Math.round(now() - (this.#failingSince ?? 0))} ms`);
   }
 

@@ -35,6 +35,11 @@ const libraries: readonly Library[] = [
     matches: (has) => has("evalsha") && has("eval") && has("onClose"),
   },
   {
+    is: "a pipeline or transaction of a client",
+    remedy: "pass the client itself",
+    matches: (has) => has("isPipeline") || has("execAsPipeline"),
+  },
+  {
     is: "a client of npm:redis 4",
     remedy: "install redis 5 or newer",
     matches: isNodeRedis4,

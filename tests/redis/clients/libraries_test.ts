@@ -35,6 +35,8 @@ test("adapters name the library of a client that is not theirs, and the adapter 
     [ioRedis, [glide], /got a client of Valkey GLIDE, for which there is no adapter: write a Backend for it$/],
     [nodeRedis, [Promise.resolve()], /got a promise: await it first$/],
     [nodeRedis, [{ createClient }], /got the module of a client: pass the client that it makes/],
+    [ioRedis, io.map((client) => client.multi()), /got a pipeline or transaction of a client: pass the client itself$/],
+    [nodeRedis, node.map((client) => client.multi()), /got a pipeline or transaction of a client: pass/],
     [ioRedis, [ioRedis(io[0]!)], /got a backend, as adapters return it/],
   ];
   for (const [adapter, clients, words] of cases) {
