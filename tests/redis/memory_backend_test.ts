@@ -8,6 +8,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
+import { MemoryData } from "../../lib/redis/store/memory_store.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 
@@ -88,6 +89,14 @@ memoryTest(
     assert.deepEqual([(await ended.inspect()).fence, (await kept.inspect()).fence], [0, lease.fencingToken]);
   },
 );
+
+test("memoryBackend: of its data, no more than half or 100 is over, also behind some that is not", () => {
+  const data = new MemoryData(({ keys: [key] }) => ({ isOver: !key.startsWith("kept") }));
+  for (let i = 0; i < 1000; i++) {
+    data.of({ keys: [i % 100 === 0 ? `kept ${i}` : `${i}`] });
+    assert.ok(data.size <= 110, `${data.size}`);
+  }
+});
 
 memoryTest("a release ends, also behind two extensions that wait for a renewal", async (time) => {
   const lease = await new RedisLock(memoryBackend(), "a", { ttl: 600 }).acquire();

@@ -25,7 +25,7 @@ export class MemoryRate {
   }
 
   /** Whether its numbers count no longer, and it can go. */
-  get isIdle(): boolean {
+  get isOver(): boolean {
     const last = this.#starts.at(-1);
     return last === undefined || last.at + this.#interval <= this.#clock.now();
   }

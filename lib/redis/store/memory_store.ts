@@ -1,7 +1,6 @@
 /**
- * The store in this process: names in a Map. Every request runs at once, in the caller's turn; its answer and the messages
- * that it causes come in later microtasks, as they do from a server. Invariant: a name that is over is never used again,
- * and those that are over are at most half of all, or 100.
+ * The store in this process. Every request runs at once, in the caller's turn; its answer and the messages
+ * that it causes come in later microtasks, as they do from a server.
  *
  * @module
  */
@@ -23,6 +22,42 @@ import type {
   Was,
 } from "./store.ts";
 
+/** Data by its key. Invariant: data that is over is never used again, and is at most half of all, or 100. */
+export class MemoryData<
+  S extends { readonly keys: readonly [string, ...string[]] },
+  D extends { readonly isOver: boolean },
+> {
+  readonly #data = new Map<string, D>();
+  /** The number at which those that are over are dropped. */
+  #sweepAt = 100;
+  readonly #make: (stored: S) => D;
+
+  constructor(make: (stored: S) => D) {
+    this.#make = make;
+  }
+
+  get size(): number {
+    return this.#data.size;
+  }
+
+  of(stored: S): D {
+    const [key] = stored.keys;
+    const kept = this.#data.get(key);
+    if (kept !== undefined && !kept.isOver) return kept;
+    if (this.#data.size >= this.#sweepAt) this.#sweep();
+    const made = this.#make(stored);
+    this.#data.set(key, made);
+    return made;
+  }
+
+  #sweep(): void {
+    for (const [key, { isOver }] of this.#data) {
+      if (isOver) this.#data.delete(key);
+    }
+    this.#sweepAt = Math.max(100, this.#data.size * 2);
+  }
+}
+
 export class MemoryStore implements Store {
   readonly closed = false;
   readonly losses: undefined;
@@ -32,10 +67,8 @@ export class MemoryStore implements Store {
   readonly wait: undefined;
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
-  readonly #names = new Map<string, MemoryName>();
-  /** The number of names at which those that are over are dropped. */
-  #sweepAt = 100;
-  readonly #rates = new Map<string, MemoryRate>();
+  readonly #names = new MemoryData((_: StoredName) => new MemoryName(this.#server()));
+  readonly #rates = new MemoryData((rate: StoredRate) => new MemoryRate(rate));
   readonly #listeners = new Set<PushListener>();
   #fence = 0;
 
@@ -59,56 +92,43 @@ export class MemoryStore implements Store {
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    return this.#use(
-      request.spec,
-      (name) => request.adopts === undefined ? name.acquire(request) : name.adopt(request),
-    );
+    const name = this.#names.of(request.spec);
+    return request.adopts === undefined ? name.acquire(request) : name.adopt(request);
   }
 
   // deno-lint-ignore require-await
   async release(spec: StoredName, id: string): Promise<Was> {
-    return this.#use(spec, (name) => name.release(id));
+    return this.#names.of(spec).release(id);
   }
 
   // deno-lint-ignore require-await
   async releaseAll(spec: StoredName): Promise<boolean> {
-    return this.#use(spec, (name) => name.releaseAll());
+    return this.#names.of(spec).releaseAll();
   }
 
   // deno-lint-ignore require-await
   async renew({ holds, exact }: RenewRequest): Promise<boolean[]> {
-    return holds.map((hold) => this.#use(hold.spec, (name) => name.renew(hold, exact)));
+    return holds.map((hold) => this.#names.of(hold.spec).renew(hold, exact));
   }
 
   // deno-lint-ignore require-await
   async verify(spec: StoredName, id: string): Promise<number> {
-    return this.#use(spec, (name) => name.restOf(id));
+    return this.#names.of(spec).restOf(id);
   }
 
   // deno-lint-ignore require-await
   async inspect(spec: StoredName): Promise<Inspection> {
-    return this.#use(spec, (name) => name.inspect());
+    return this.#names.of(spec).inspect();
   }
 
   // deno-lint-ignore require-await
   async start(request: StartRequest): Promise<StartAnswer> {
-    const { rate } = request;
-    const [key] = rate.keys;
-    for (const [other, { isIdle }] of this.#rates) {
-      if (isIdle) this.#rates.delete(other);
-      else break;
-    }
-    const kept = this.#rates.get(key);
-    const found = kept === undefined || kept.isIdle ? new MemoryRate(rate) : kept;
-    const answer = found.start(request);
-    this.#rates.delete(key); // to the end: those that are idle for the longest come first
-    if (!found.isIdle) this.#rates.set(key, found);
-    return answer;
+    return this.#rates.of(request.rate).start(request);
   }
 
   // deno-lint-ignore require-await
   async giveBack(rate: StoredRate, _permits: number, turn: Turn): Promise<void> {
-    this.#rates.get(rate.keys[0])?.giveBack(turn);
+    this.#rates.of(rate).giveBack(turn);
   }
 
   readonly subscribe = (listener: PushListener): Promise<Unsubscribe> => {
@@ -128,23 +148,6 @@ export class MemoryStore implements Store {
   onClose(): void {}
 
   offClose(): void {}
-
-  /** Runs a request about a name. */
-  #use<T>({ keys: [key] }: StoredName, request: (name: MemoryName) => T): T {
-    const kept = this.#names.get(key);
-    if (kept !== undefined && !kept.isOver) return request(kept);
-    if (this.#names.size >= this.#sweepAt) this.#sweep();
-    const name = new MemoryName(this.#server());
-    this.#names.set(key, name);
-    return request(name);
-  }
-
-  #sweep(): void {
-    for (const [key, { isOver }] of this.#names) {
-      if (isOver) this.#names.delete(key);
-    }
-    this.#sweepAt = Math.max(100, this.#names.size * 2);
-  }
 
   #server(): MemoryServer {
     return {
