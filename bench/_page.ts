@@ -190,9 +190,9 @@ function conditions(suites: readonly Suite[]): string {
   const peers = new Map(suites.flatMap(({ sessions }) => Object.entries(sessions[0]!.peers)));
   return `## Conditions
 
-- ${machine}, a small shared machine; last session ${date}. The rows of the pool, and
-  of one producer and one consumer of a Queue, were measured with the code of this version; the ten rows but for the last,
-  the Queue, the cost of attach and 50 keys over Redis shortly before; the other rows without its last changes.
+- ${machine}, a small shared machine; last session ${date}. The starts within a rate
+  limit over Redis were measured with the code of this version; the ten rows but for the last, pool, Queue, the cost of attach
+  and 50 keys over Redis shortly before; the other rows without its last changes.
 - ${versions(suites[0]!).join(", ")}; ${
     Array.from(peers, ([name, version]) => `${name} ${version.replace(/^v/, "")}`).join(", ")
   }.
