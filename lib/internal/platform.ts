@@ -69,7 +69,9 @@ export function ifStillAlive(ms: number, fn: () => void): void {
 export function sharedController(): AbortController {
   type Events = { setMaxListeners?(count: number, target: AbortSignal): void };
   const controller = new AbortController();
-  builtin<Events>("events")?.setMaxListeners?.(0, controller.signal);
+  try {
+    builtin<Events>("events")?.setMaxListeners?.(0, controller.signal);
+  } catch { /* a signal of another realm (jsdom), whose listeners Node does not count */ }
   return controller;
 }
 
