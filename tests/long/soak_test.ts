@@ -7,11 +7,12 @@ import { soak } from "../soak/_soak.ts";
 
 test("soak: two seconds of everything together", () =>
   seeded(async (random) => {
-    const { visits, cancelled, errors, series } = await soak(2, random);
+    const { visits, cancelled, errors, series, left } = await soak(2, random);
     assert.deepEqual(errors, []);
     assert.ok(visits > 200 && cancelled > 0, `${visits} visits, ${cancelled} cancelled`);
-    // So short a time says nothing of memory, which no run-time gives back at once.
-    assert.deepEqual(series.filter(({ grows, name }) => grows && !name.startsWith("heap")).map(({ name }) => name), []);
+    assert.deepEqual(left, []);
+    // Two seconds say nothing of memory, nor of keys that live for their retention: a machine that pauses makes a slope.
+    assert.deepEqual(series.filter(({ name, grows }) => name === "connections" && grows), []);
   }));
 
 test("soak: what grows is seen, what swings is not", () => {

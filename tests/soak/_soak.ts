@@ -17,12 +17,14 @@ export interface Outcome {
   /** Errors that no caller should ever see. */
   readonly errors: readonly string[];
   readonly series: readonly Series[];
+  /** What is still there once nobody uses anything any more: keys that Redis keeps for good, timers that are set. */
+  readonly left: readonly string[];
 }
 
 /** Counts timers that are set and have not fired. */
 class Timers {
   readonly #real = { setTimeout, clearTimeout };
-  readonly #set = new Set<unknown>();
+  readonly #set = new Map<unknown, string>();
 
   constructor() {
     const { setTimeout: set, clearTimeout: clear } = this.#real;
@@ -32,7 +34,7 @@ class Timers {
         this.#set.delete(timer);
         fn(...args);
       }, ms);
-      this.#set.add(timer);
+      this.#set.set(timer, `a timer of ${ms} ms`);
       return timer;
     };
     replaced.clearTimeout = (timer: unknown) => {
@@ -43,6 +45,10 @@ class Timers {
 
   get count(): number {
     return this.#set.size;
+  }
+
+  texts(): string[] {
+    return [...this.#set.values()];
   }
 
   restore(): void {
@@ -88,13 +94,23 @@ export async function soak(
     const series = await sample(seconds, elapsed, server, timers, counts, onSample);
     over = true;
     await Promise.all(actors);
-    return { ...counts, errors, series };
+    const keys = await keysWithoutExpiry(server);
+    for (const one of connected) await one.close();
+    return { ...counts, errors, series, left: [...keys, ...timers.texts()] };
   } finally {
     over = true;
-    for (const one of connected) await one.close();
+    for (const one of connected) await one.close(); // again, or for the first time after an error
     await server[Symbol.asyncDispose]();
     timers.restore();
   }
+}
+
+async function keysWithoutExpiry(server: Server): Promise<string[]> {
+  const kept: string[] = [];
+  for (const key of await server.send("KEYS", "*") as string[]) {
+    if (await server.send("PTTL", key) === -1) kept.push(key);
+  }
+  return kept;
 }
 
 function isCancelled(error: unknown): boolean {

@@ -18,9 +18,14 @@ try {
   const minutes = number("minutes", values.minutes);
   const seed = number("seed", values.seed ?? String(1 + Date.now() % 2 ** 31));
   console.log(`${minutes} minutes, seed ${seed}`);
-  const { visits, cancelled, errors, series } = await soak(minutes * 60, new Random(seed), (text) => console.log(text));
+  const { visits, cancelled, errors, series, left } = await soak(
+    minutes * 60,
+    new Random(seed),
+    (text) => console.log(text),
+  );
   console.log(`\n${visits} visits, ${cancelled} cancelled, ${errors.length} errors`);
   for (const error of new Set(errors)) console.log(`  ${error}`);
+  for (const one of left) console.log(`  LEFT  ${one}`);
   for (const one of series) {
     const verdict = one.grows ? "GROWS" : "ok";
     console.log(
@@ -29,7 +34,7 @@ try {
       }`,
     );
   }
-  if (errors.length > 0 || series.some(({ grows }) => grows)) process.exitCode = 1;
+  if (errors.length > 0 || left.length > 0 || series.some(({ grows }) => grows)) process.exitCode = 1;
 } catch (error) {
   console.error(`${(error as Error).message}\n${USAGE}`);
   process.exitCode = 2;
