@@ -16,9 +16,13 @@ export interface Locks {
 const TTL = 30_000;
 
 export const NAMES = ["interlock", "redis-semaphore", "redlock"] as const;
-export type Name = typeof NAMES[number] | "PING twice" | "SET NX, compare and delete";
+export type Name = typeof NAMES[number] | "PING twice" | "SET NX, compare and delete" | "two short scripts";
 
 const RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+
+/** What no lock can save that reads the server's clock and a state, and writes it, in one script each way. */
+const SHORT =
+  "redis.call('TIME') redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
 
 export async function locksOf(name: Name, url: string): Promise<Locks> {
   const client = new Redis(url);
@@ -58,5 +62,13 @@ const makers: Record<Name, (client: Redis) => Acquire> = {
   "SET NX, compare and delete": (client) => async (name) => {
     await client.set(name, "me", "PX", TTL, "NX");
     return () => client.eval(RELEASE, 1, name, "me");
+  },
+  "two short scripts": (client) => {
+    const sha = client.script("LOAD", SHORT) as Promise<string>;
+    const run = async (name: string) => await client.evalsha(await sha, 1, name, "me", TTL);
+    return async (name) => {
+      await run(name);
+      return () => run(name);
+    };
   },
 };

@@ -82,6 +82,7 @@ const commandsEach: Play = async (locks, name) => {
 const floors = (play: Play): Record<string, Maker> => ({
   "SET NX, compare and delete": over("SET NX, compare and delete", play),
   "PING twice": over("PING twice", play),
+  "two short scripts": over("two short scripts", play),
 });
 
 const SEQUENTIAL =
