@@ -37,9 +37,14 @@ export class Server implements AsyncDisposable {
   }
 
   static async start(...args: string[]): Promise<Server> {
-    return await Server.startAt(await freePort(), ...args);
+    for (;;) {
+      const server = new Server(await freePort(), args);
+      if (await server.#starts()) return server;
+      server.end(); // another process took the port meanwhile
+    }
   }
 
+  /** Waits while another process has the port. */
   static async startAt(port: number, ...args: string[]): Promise<Server> {
     const server = new Server(port, args);
     await server.start();
@@ -55,32 +60,56 @@ export class Server implements AsyncDisposable {
     return `redis://${user}:${PASSWORD}@127.0.0.1:${this.port}`;
   }
 
+  /** Starts it again, at the same port. */
   async start(): Promise<void> {
+    for (const end = Date.now() + 60_000; !await this.#starts();) {
+      if (Date.now() > end) throw new Error(`no Redis server can be started at port ${this.port}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** Resolves to false if the process exits before it answers, as it does if the port is taken. */
+  async #starts(): Promise<boolean> {
     const path = findServer();
     if (path === undefined) throw new Error("no Redis server here: run tests/redis/ensure_server.ts first");
     const args = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder, "--save", ""];
     args.push("--user", "tests", "on", `>${PASSWORD}`, "~*", "&*", "+@all");
     const child = spawn(path, [...args, ...this.#args], { stdio: "ignore" });
     this.#child = child;
-    this.#exited = new Promise((resolve) => child.once("exit", () => resolve()));
-    await this.#answers();
+    this.#exited = new Promise((resolve) =>
+      child.once("exit", () => {
+        if (this.#child === child) this.#child = undefined; // its id may be another process's soon
+        resolve();
+      })
+    );
+    for (const end = Date.now() + 60_000; this.#child === child;) {
+      try {
+        if (await this.#answeredBy() === child.pid) return true;
+      } catch (error) {
+        if (Date.now() > end) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await this.#wire?.close();
+    this.#wire = undefined;
+    return false;
   }
 
-  async #answers(): Promise<void> {
-    for (const end = Date.now() + 20_000;;) {
-      try {
-        this.#wire = await Wire.connect(this.port);
-        // NOAUTH is a reply, too.
-        await this.#wire.send("PING").catch((error: Error) => {
-          if (!error.message.startsWith("-NOAUTH")) throw error;
-        });
-        return;
-      } catch (error) {
-        await this.#wire?.close();
-        this.#wire = undefined;
-        if (Date.now() > end) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
+  /** The id of the process that answers at the port: it may be the server of another test. */
+  async #answeredBy(): Promise<number> {
+    await this.#wire?.close();
+    this.#wire = await Wire.connect(this.port);
+    // Rejects while it loads its data. NOAUTH is a reply, too.
+    await this.#wire.send("PING").catch((error: Error) => {
+      if (!error.message.startsWith("-NOAUTH")) throw error;
+    });
+    // Not over the fixture's own connection, which stays that of the default user.
+    const asTests = await Wire.connect(this.port);
+    try {
+      await asTests.send("AUTH", "tests", PASSWORD);
+      return Number(/^process_id:(\d+)/m.exec(String(await asTests.send("INFO", "server")))?.[1]);
+    } finally {
+      await asTests.close();
     }
   }
 
