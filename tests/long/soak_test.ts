@@ -7,12 +7,10 @@ import { soak } from "../soak/_soak.ts";
 
 test("soak: two seconds of everything together", () =>
   seeded(async (random) => {
-    const { visits, cancelled, errors, series, left } = await soak(2, random);
+    // The slopes of two seconds say nothing: a machine that pauses makes one.
+    const { errors, left } = await soak(2, random);
     assert.deepEqual(errors, []);
-    assert.ok(visits > 200 && cancelled > 0, `${visits} visits, ${cancelled} cancelled`);
     assert.deepEqual(left, []);
-    // Two seconds say nothing of memory, nor of keys that live for their retention: a machine that pauses makes a slope.
-    assert.deepEqual(series.filter(({ name, grows }) => name === "connections" && grows), []);
   }));
 
 test("soak: what grows is seen, what swings is not", () => {

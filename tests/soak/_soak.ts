@@ -1,6 +1,6 @@
 /** Runs everything together for a while, and samples the quantities that must not grow. */
 import process from "node:process";
-import { flushMicrotasks, type Random } from "../_tools.ts";
+import { flushMicrotasks, type Random, until } from "../_tools.ts";
 import { type Connected, connectNode } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 import { localVisits, RandomLimits, type Visit } from "./_local.ts";
@@ -10,6 +10,8 @@ import { Series } from "./_slope.ts";
 /** The number of concurrent visitors. */
 const LOCAL = 60;
 const REMOTE = 12;
+/** As many visits as a soak has at least, however short it is. */
+const MANY = 200;
 
 export interface Outcome {
   readonly visits: number;
@@ -17,7 +19,7 @@ export interface Outcome {
   /** Errors that no caller should ever see. */
   readonly errors: readonly string[];
   readonly series: readonly Series[];
-  /** What is still there once nobody uses anything any more: keys that Redis keeps for good, timers that are set. */
+  /** What is still there at the end: keys that Redis keeps for good, timers that are set, connections. */
   readonly left: readonly string[];
 }
 
@@ -92,17 +94,27 @@ export async function soak(
       ...Array.from({ length: REMOTE }, () => actor(remote)),
     ];
     const series = await sample(seconds, elapsed, server, timers, counts, onSample);
+    await until(() => counts.visits > MANY && counts.cancelled > 0); // a machine that was busy takes longer
     over = true;
     await Promise.all(actors);
     const keys = await keysWithoutExpiry(server);
     for (const one of connected) await one.close();
-    return { ...counts, errors, series, left: [...keys, ...timers.texts()] };
+    const set = timers.texts();
+    // Only the one that asks; the server may notice the end of others a little later.
+    const others = async () => await connections(server) - 1;
+    await until(async () => await others() === 0).catch(() => {});
+    const open = Array.from({ length: await others() }, () => "a connection");
+    return { ...counts, errors, series, left: [...keys, ...set, ...open] };
   } finally {
     over = true;
     for (const one of connected) await one.close(); // again, or for the first time after an error
     await server[Symbol.asyncDispose]();
     timers.restore();
   }
+}
+
+async function connections(server: Server): Promise<number> {
+  return Number(/connected_clients:(\d+)/.exec(String(await server.send("INFO", "clients")))?.[1]);
 }
 
 async function keysWithoutExpiry(server: Server): Promise<string[]> {
@@ -139,7 +151,7 @@ async function sample(
       process.memoryUsage().heapUsed / 1e6,
       timers.count,
       Number(await server.send("DBSIZE")),
-      Number(/connected_clients:(\d+)/.exec(String(await server.send("INFO", "clients")))?.[1]),
+      await connections(server),
     ];
     if (elapsed() < warm) continue;
     values.forEach((value, i) => series[i]!.add(elapsed(), value));
