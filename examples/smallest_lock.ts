@@ -11,7 +11,7 @@ class SmallestLock {
   #lease: Lease | undefined;
 
   constructor(backend: Backend, name: string, renew = true) {
-    this.#lock = new RedisLock(backend, name, { ttl: 1000, renew });
+    this.#lock = new RedisLock(backend, name, { ttl: 3000, renew });
   }
 
   async acquire(): Promise<boolean> {
