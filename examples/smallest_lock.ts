@@ -2,7 +2,7 @@
  * The smallest Redis lock there is (SET NX, DEL) answers true or false at once, and has two faults: any caller can release
  * it, and a crashed holder blocks it forever. The same two methods without the faults.
  */
-import { type Backend, type Lease, RedisLock } from "@interlock/interlock/redis";
+import { type Backend, type Lease, RedisLock, type RedisOptions } from "@interlock/interlock/redis";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, start } from "./shared/redis.ts";
 
@@ -10,8 +10,8 @@ class SmallestLock {
   readonly #lock: RedisLock;
   #lease: Lease | undefined;
 
-  constructor(backend: Backend, name: string, renew = true) {
-    this.#lock = new RedisLock(backend, name, { ttl: 3000, renew });
+  constructor(backend: Backend, name: string, options?: RedisOptions) {
+    this.#lock = new RedisLock(backend, name, options);
   }
 
   async acquire(): Promise<boolean> {
@@ -31,7 +31,7 @@ export async function main(print: (line: string) => void = console.log, url?: st
   print(`first one gets it: ${await mine.acquire()}, second one: ${await yours.acquire()}`);
   print(`another caller releases it: ${await yours.release()}, the holder does: ${await mine.release()}`);
   // As after a crash: no renewal and no release.
-  const crashed = new SmallestLock(backend, "b", false);
+  const crashed = new SmallestLock(backend, "b", { ttl: 3000, renew: false });
   await crashed.acquire();
   const next = new SmallestLock(backend, "b");
   let tries = 1;
