@@ -9,7 +9,7 @@ import { runtime, test } from "../_test.ts";
 import { started } from "../shutdown/round.ts";
 import { endUnderLoad, type FrameworkOutcome, startFramework } from "../shutdown/frameworks/run.ts";
 import { openSocketIo, openWebSocket } from "../shutdown/frameworks/sockets.ts";
-import type { RuntimeName } from "../shutdown/runtimes.ts";
+import { program, type RuntimeName } from "../shutdown/runtimes.ts";
 
 const HTTP: readonly [name: string, runtime: RuntimeName][] = [
   ["express", "node"],
@@ -60,7 +60,7 @@ if (runtime === "deno") {
     const files = readdirSync("examples/frameworks").filter((name) => !others.test(name));
     assert.ok(files.length > HTTP.length);
     const paths = files.map((name) => `examples/frameworks/${name}`);
-    const tsc = started(spawn("node", ["node_modules/typescript/bin/tsc", ...TSC, ...paths]));
+    const tsc = started(spawn(await program("node"), ["node_modules/typescript/bin/tsc", ...TSC, ...paths]));
     assert.deepEqual([(await tsc.ended).code, tsc.output.text], [0, ""]);
   });
 

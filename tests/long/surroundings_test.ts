@@ -4,7 +4,9 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { runtime, test as register } from "../_test.ts";
+import { program } from "../shutdown/runtimes.ts";
 import { folder, install } from "./surroundings/install.ts";
 
 /** The package is built by Deno, and the tests start other run-times by themselves. */
@@ -13,7 +15,7 @@ const test: typeof register = runtime === "deno" ? register : () => {};
 /** Builds the package, and installs the packages of this folder. */
 function prepare(): void {
   install();
-  const built = spawnSync("deno", ["run", "-A", "scripts/build_npm.ts"], { encoding: "utf8" });
+  const built = spawnSync(process.execPath, ["run", "-A", "scripts/build_npm.ts"], { encoding: "utf8" });
   assert.equal(built.status, 0, built.stderr);
   const installed = `${folder}node_modules/@interlock/interlock`;
   rmSync(installed, { recursive: true, force: true });
@@ -30,6 +32,10 @@ function json(command: string, ...args: string[]): unknown {
 
 if (runtime === "deno") prepare();
 
+/** Node 20 and Bun: of this machine or from npm. */
+const [node, bun] = runtime === "deno" ? [await program("node20"), await program("bun")] : ["", ""];
+const deno = process.execPath;
+
 /** What the programs of libraries.js print. */
 interface Cancelled {
   readonly checked: readonly string[];
@@ -39,7 +45,7 @@ interface Cancelled {
 
 const LIBRARIES = 13;
 
-for (const [name, ...command] of [["Node", "node"], ["Deno", "deno", "run", "-A", "--no-check"], ["Bun", "bun"]]) {
+for (const [name, ...command] of [["Node", node], ["Deno", deno, "run", "-A", "--no-check"], ["Bun", bun]]) {
   test(`libraries, ${name}: a cancelled call inside of a pool is no failure`, () => {
     const { checked, missing, failures } = json(command[0]!, ...command.slice(1), "run_libraries.mjs") as Cancelled;
     assert.deepEqual({ missing, failures }, { missing: {}, failures: [] });
@@ -51,7 +57,7 @@ for (const compiler of ["typescript", "babel", "esbuild", "swc"]) {
   test(`ES2019: the package works when it is lowered by ${compiler}`, () => {
     const target = mkdtempSync(join(tmpdir(), "interlock-lowered-"));
     try {
-      assert.deepEqual(json("node", "lower.mjs", compiler, target), {
+      assert.deepEqual(json(node, "lower.mjs", compiler, target), {
         late: 'TimeoutError: Cannot acquire lock "orders": timed out after 5 ms',
         doubled: [2, 4, 6],
         got: 7,
@@ -66,7 +72,7 @@ for (const compiler of ["typescript", "babel", "esbuild", "swc"]) {
 
 for (const library of ["zone.js", "bluebird"]) {
   test(`${library}: the package works on when Promise and timers are replaced after loading`, () => {
-    assert.deepEqual(json("node", "globals.mjs", library), {
+    assert.deepEqual(json(node, "globals.mjs", library), {
       late: 'TimeoutError: Cannot acquire lock "orders": timed out after 5 ms',
       cancelled: "AbortError",
       mapped: [2, 4, 6],
@@ -80,14 +86,14 @@ for (const library of ["zone.js", "bluebird"]) {
 }
 
 test("Vue wraps a lock unless it is marked as raw; MobX leaves it alone", () => {
-  assert.deepEqual(json("node", "proxies.mjs"), {
+  assert.deepEqual(json(node, "proxies.mjs"), {
     ...{ reactive: "TypeError", ref: "TypeError" },
     ...{ markRaw: true, shallowReactive: true, observable: true, makeAutoObservable: true },
   });
 });
 
 test("minified: logs and errors name the classes as they are exported", () => {
-  assert.deepEqual(json("node", "minified.mjs"), {
+  assert.deepEqual(json(node, "minified.mjs"), {
     isRenamed: true,
     shown: {
       lock: "Lock { name: 'orders', locked: true, waiting: 0 }",
@@ -122,7 +128,7 @@ for (const { name, command: [command, ...args], missing } of RUNNERS) {
   const run = [`node_modules/.bin/${command}`, ...args];
 
   test(`${name}: primitives, disposal and cancellation`, () => {
-    const { status, stdout, stderr } = spawnSync("node", [...run, "primitives"], { cwd: folder, encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync(node, [...run, "primitives"], { cwd: folder, encoding: "utf8" });
     assert.equal(status, 0, stdout + stderr);
     assert.match(stdout + stderr, /3 passed/);
   });
@@ -130,7 +136,7 @@ for (const { name, command: [command, ...args], missing } of RUNNERS) {
   test(`libraries, ${name}: a cancelled call inside of a pool is no failure`, () => {
     // Most of these libraries are ES modules, which Jest has to transform.
     const more = command === "jest" ? ["--transformIgnorePatterns=/node_modules/undici/"] : [];
-    const result = json("node", ...run, "libraries", ...more) as Cancelled;
+    const result = json(node, ...run, "libraries", ...more) as Cancelled;
     assert.deepEqual(result.failures, []);
     assert.deepEqual(Object.keys(result.missing), missing, JSON.stringify(result.missing));
     assert.equal(result.checked.length, LIBRARIES - missing.length);

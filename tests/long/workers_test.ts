@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "../_test.ts";
+import { program } from "../shutdown/runtimes.ts";
 import { folder, install } from "./surroundings/install.ts";
 
 interface Answer {
@@ -14,15 +15,16 @@ interface Answer {
 
 type Results = Record<string, { readonly answers: readonly Answer[]; readonly most?: number }>;
 
-function runWorker(): Results {
+async function runWorker(): Promise<Results> {
   install();
+  const node = await program("node20");
   const out = mkdtempSync(join(tmpdir(), "interlock-worker-"));
   try {
     const outfile = join(out, "worker.mjs");
     const flags = ["--bundle", "--format=esm", "--target=es2022", "--external:node:*", `--outfile=${outfile}`];
     const built = spawnSync("node_modules/.bin/esbuild", [`${folder}worker.ts`, ...flags, "--log-level=error"]);
     assert.equal(built.status, 0, String(built.stderr));
-    const { stdout, stderr, status } = spawnSync("node", ["workers.mjs", outfile], { cwd: folder, encoding: "utf8" });
+    const { stdout, stderr, status } = spawnSync(node, ["workers.mjs", outfile], { cwd: folder, encoding: "utf8" });
     assert.equal(status, 0, stderr);
     return JSON.parse(stdout.split("\n").findLast((line) => line.startsWith("{"))!);
   } finally {
@@ -30,8 +32,8 @@ function runWorker(): Results {
   }
 }
 
-test("Cloudflare Workers: everything that requests share serves all of them, and time-outs end in time", () => {
-  const results = runWorker();
+test("Cloudflare Workers: everything that requests share serves all of them, and time-outs end in time", async () => {
+  const results = await runWorker();
   const { timeouts, hold, ...shared } = results;
   for (const [path, { answers }] of Object.entries(shared)) {
     assert.deepEqual(answers.map(({ ended }) => ended), answers.map(() => "ok"), path);

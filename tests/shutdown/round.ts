@@ -3,6 +3,7 @@
  * accepted.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -81,8 +82,6 @@ export interface Server extends Started {
   report(): ServerReport;
 }
 
-let files = 0;
-
 /** Starts the tests' server, or one that takes the same arguments. */
 export async function startServer(
   runtime: ProgramName,
@@ -90,7 +89,7 @@ export async function startServer(
   args: readonly string[] = [],
   source = "tests/shutdown/server.ts",
 ): Promise<Server> {
-  const file = join(tmpdir(), `interlock-shutdown-${process.pid}-${Date.now()}-${files++}.json`);
+  const file = join(tmpdir(), `interlock-shutdown-${randomUUID()}.json`);
   const started = await start(runtime, source, [kind, file, "--port", "0", ...args]);
   const port = Number(await said(started, /listening on (\d+)/));
   const report = () => {

@@ -16,9 +16,10 @@ function isInstalled(): boolean {
 /** Installs them unless that was done before. */
 export function install(): void {
   if (isInstalled()) return;
-  const { status } = spawnSync("npm", ["install", "--no-package-lock", "--no-audit", "--no-fund"], {
-    cwd: folder,
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  if (status !== 0) throw new Error(`Cannot install the packages of ${folder}: npm ended with ${status}`);
+  const npm = ["install", "--no-package-lock", "--no-audit", "--no-fund"];
+  for (let attempt = 1;; attempt++) { // a registry fails now and then
+    const { status } = spawnSync("npm", npm, { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+    if (status === 0) return;
+    if (attempt === 3) throw new Error(`Cannot install the packages of ${folder}: npm ended with ${status}`);
+  }
 }
