@@ -160,7 +160,7 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
 
 for (const [name, { create, scheme }] of Object.entries(kinds)) {
   test(`http2: ${name}: the first stream of a session is served behind the signal, ${runtime}`, async () => {
-    const shutdown = quiet({ idle: 200 });
+    const shutdown = quiet({ idle: 2_000 });
     const server = shutdown.attach(create());
     server.on("stream", (stream: ServerHttp2Stream, headers) => {
       stream.respond({ ":status": 200 });

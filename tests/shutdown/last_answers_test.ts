@@ -138,10 +138,10 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
 }
 
 test(`shutdown: a late answer may take its time, though nothing was in flight before, ${runtime}`, async () => {
-  const shutdown = quiet({ idle: 200 });
+  const shutdown = quiet({ idle: 1_000 });
   const server = shutdown.attach(createServer((request, response) => {
     // Longer than a half-closed connection is waited for.
-    setTimeout(() => response.end(`done ${request.url};`), request.url === "/late" ? 1_500 : 0);
+    setTimeout(() => response.end(`done ${request.url};`), request.url === "/late" ? 2_300 : 0);
   }));
   const port = await listen(server);
   const [client, silent] = [0, 1].map(() => new Client(schemes.http!.connect(port))) as [Client, Client];
@@ -155,7 +155,7 @@ test(`shutdown: a late answer may take its time, though nothing was in flight be
   silent.destroy();
   await client.end();
   const { ok, elapsed } = await shutdown.finished;
-  assert.ok(ok && elapsed >= 1_500, `ended after ${elapsed} ms`);
+  assert.ok(ok && elapsed >= 2_300, `ended after ${elapsed} ms`);
 });
 
 test(`shutdown: no handler waits for a client that goes away behind its late request, ${runtime}`, async () => {
