@@ -80,14 +80,14 @@ export class TaskGroup implements AsyncDisposable {
   /** Whether a call of `join` has thrown the failures: no further ones can come, as the signal has aborted. */
   #isThrown = false;
   /** The errors to throw, in the order in which they happened. */
-  readonly #failures: unknown[] = [];
+  readonly #failures = new Set<unknown>();
   /** Made when it is needed: some platforms allow none while a module is loaded. */
   #controller: AbortController | undefined;
   /** The link to the signal of the options. */
   #link: CancelRegistration | undefined;
 
   static {
-    stateOf = (one) => [one.#tasks, one.#limit, one.#failures.length, one.#closing, one.#ended];
+    stateOf = (one) => [one.#tasks, one.#limit, one.#failures.size, one.#closing, one.#ended];
     setDisposal(TaskGroup);
     show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
@@ -193,7 +193,7 @@ export class TaskGroup implements AsyncDisposable {
   async join(options?: WaitOptions): Promise<void> {
     const limits = admit(options);
     if (this.#tasks > 0) await this.#joiners.wait(new Waiter(this.#joining), limits);
-    const failures = this.#failures;
+    const failures = [...this.#failures];
     if (failures.length === 0) return;
     this.#isThrown = true;
     if (failures.length === 1) throw failures[0];
@@ -233,7 +233,7 @@ export class TaskGroup implements AsyncDisposable {
   /** The first failure aborts the group. An error caused by its signal is no failure. */
   #fail(error: unknown): void {
     if (isCancellation(error, this.signal)) return;
-    this.#failures.push(error);
+    this.#failures.add(error); // once, also where a task passes on what another one threw
     this.cancel(error);
   }
 

@@ -176,6 +176,16 @@ for (const [what, error, isFailure] of afterAbort) {
   });
 }
 
+test("task group: a failure that a task passes on is not repeated", async () => {
+  const group = new TaskGroup();
+  const inner = watch(group.run((signal) => untilAborted(signal).catch(fails(other))));
+  const outer = watch(group.run(() => inner.promise));
+  await flushMicrotasks();
+  group.cancel();
+  await rejectsWith(group.join(), other);
+  assert.deepEqual([inner.reason, outer.reason], [other, other]);
+});
+
 test("task group: an AbortError of a group that was not aborted is a failure", async () => {
   const group = new TaskGroup();
   const error = new DOMException("of something else", "AbortError");
