@@ -15,7 +15,7 @@ const CODES: readonly unknown[] = ["ABORT_ERR", "ERR_CANCELED"];
 export function isCancellation(error: unknown, signal: AbortSignal): boolean {
   try {
     if (!signal.aborted) return false;
-    if (error === signal.reason) return true;
+    if (Object.is(error, signal.reason)) return true; // NaN, too
     if (typeof error !== "object" || error === null) return false;
     const { name, code, cause } = error as { name?: unknown; code?: unknown; cause?: unknown };
     if (!isNone(cause)) return cause === signal.reason;

@@ -52,6 +52,13 @@ for (const [name, thrown] of Object.entries(no)) {
   });
 }
 
+for (const odd of [null, 0, "", NaN]) {
+  test(`isCancellation: a reason of ${odd === "" ? "no text" : odd}`, () => {
+    assert.equal(isCancellation(odd, AbortSignal.abort(odd)), true);
+    assert.equal(isCancellation(1, AbortSignal.abort(odd)), false);
+  });
+}
+
 test("isCancellation: a signal without a reason makes no error its own", () => {
   const polyfilled = { aborted: true } as AbortSignal;
   assert.equal(isCancellation(new Error("failed"), polyfilled), false);
