@@ -141,6 +141,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
 
   async #end(): Promise<EarlyEnd | undefined> {
     this.#isEndAwaited = true;
+    this.#pool.failures.observe(this); // a `join` in between throws nothing of this map
     await this.#driving;
     return this.#takeEarlyEnd();
   }

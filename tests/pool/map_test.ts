@@ -502,6 +502,13 @@ test("Pool.map: a map that is read in any way is no unread map", async () => {
   assert.equal(await states([joined]), "fulfilled");
 });
 
+test("Pool.map: a map that is left without being read is no unread map, also before it has ended", async () => {
+  const pool = new Pool(2);
+  const left = pool.map([1], () => assert.fail("called")).return!();
+  await pool.join();
+  assert.equal((await left).done, true);
+});
+
 /** The ways to stop a map. */
 const stops: Record<string, (stop: { pool: Pool; controller: AbortController; leave: () => void }) => void> = {
   "the signal aborts": ({ controller }) => controller.abort("stop"),
