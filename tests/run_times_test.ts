@@ -39,9 +39,9 @@ test("docs/run-times.md: the versions of the packages are those of the long test
   const { dependencies } = JSON.parse(read("tests/long/surroundings/package.json"));
   assert.ok(row("Jest").includes(`Jest ${/\d+/.exec(dependencies.jest)}`));
   for (const [name, where] of [["zone.js", "zone.js"], ["bluebird", "zone.js"], ["esbuild", "minified"]] as const) {
-    assert.ok(row(where).includes(`${minor(dependencies[name].slice(1))}`), name);
+    assert.ok(row(where).includes(`${minor(dependencies[name])}`), name);
   }
   assert.ok(row("Vitest").includes(`Vitest ${/\d+/.exec(dependencies.vitest)}`));
-  assert.match(dependencies.miniflare, /^\^4\.202604/);
+  assert.match(dependencies.miniflare, /^4\.202604/);
   assert.match(row("Cloudflare Workers"), /April 2026/);
 });

@@ -1,5 +1,6 @@
 /** The quick fault scenarios; `deno task chaos` runs all of them. And a proof that the harness detects violations. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seeded } from "../_tools.ts";
 import { test } from "../_test.ts";
@@ -15,6 +16,11 @@ for (const scenario of scenarios.filter(({ fast }) => fast)) {
       assert.ok(verdict.acquisitions > 0);
     }));
 }
+
+test("faults: docs/reliability.md has the number of scenarios", () => {
+  const page = readFileSync(new URL("../../docs/reliability.md", import.meta.url), "utf8");
+  assert.equal(Number(/(\d+) scenarios of faults/.exec(page)?.[1]), scenarios.length);
+});
 
 test("faults: a lock that trusts its time-out is caught", () =>
   seeded(async (random) => {
