@@ -87,7 +87,7 @@ export const ON_THE_WAY = 1000;
 /** A subscription outlives its last listener by this: opening a connection for every short wait would cost more. */
 export const LINGER = 1000;
 
-/** One that ends as soon as it has begun is begun again no sooner than this, with a heartbeat, which comes later. */
+/** One that ends as soon as it has begun is begun again no sooner than this. */
 export const SUBSCRIPTIONS_APART = 500;
 
 /** A hold that lasts longer than this listens for its revocation; most end sooner and need no second connection. */

@@ -40,6 +40,8 @@ export class Subscription {
   #notBefore = -Infinity;
   #confirmedAt = -Infinity;
   readonly #linger = new LocalTimer(() => this.#retire());
+  /** Set while a beginning has to be put off until `#notBefore`: the next heartbeat can be far away. */
+  readonly #again = new LocalTimer((time) => this.#begin(time));
 
   constructor(store: Store, prefix: string, holds: Holds) {
     this.#store = store;
@@ -82,12 +84,16 @@ export class Subscription {
     return this.#listeners.size === 0 && !this.#forHolds;
   }
 
-  #begin(): void {
-    if (this.#current === undefined && !this.#never && now() >= this.#notBefore) this.#start();
+  #begin(time = now()): void {
+    if (this.#current !== undefined || this.#never) return;
+    if (time >= this.#notBefore) this.#start();
+    else this.#again.advance(this.#notBefore);
   }
 
   #endIfUnused(): void {
-    if (!this.#isUnused() || !(this.#current?.confirmed || this.#endBefore)) return;
+    if (!this.#isUnused()) return;
+    this.#again.clear();
+    if (!(this.#current?.confirmed || this.#endBefore)) return;
     const { linger } = this.#store;
     if (linger === 0) this.#retire();
     else this.#linger.set(now() + linger);
@@ -113,11 +119,13 @@ export class Subscription {
   /** The client is closed: no message comes any more. The adapter closes the connections that it opened. */
   #close(): void {
     this.#linger.clear();
+    this.#again.clear();
     this.#current = undefined;
     this.#listeners.askFirst(Infinity);
   }
 
   #start(): void {
+    this.#again.clear();
     const mine: Attempt = this.#current = { confirmed: false, lost: false, stop: undefined };
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
     const listener: PushListener = {

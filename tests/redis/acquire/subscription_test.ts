@@ -137,13 +137,39 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   second.onLost(true);
   assert.equal(push.mode, "h");
   assert.equal(paper.subscriptions.length, 2);
-  advance(1000);
-  waiter.ask(); // the next heartbeat
+  advance(400);
+  waiter.ask(); // a heartbeat
+  assert.equal(paper.subscriptions.length, 2);
+  advance(100);
   assert.equal(paper.subscriptions.length, 3);
   paper.subscriptions[2]!.onLost(true);
   await paper.subscriptions[2]!.confirm(); // too late
   assert.equal(push.mode, "h");
 });
+
+pushTest(
+  "one that ends soon after it has begun is begun again without a heartbeat, while it is needed",
+  async (push, paper, advance) => {
+    const waiter = new Waiter(push);
+    for (const count of [1, 2]) {
+      const line = paper.subscriptions[count - 1]!;
+      await line.confirm();
+      line.onLost(true); // the client has reconnected
+      assert.deepEqual([push.mode, paper.subscriptions.length], ["h", count]);
+      advance(500);
+      assert.equal(paper.subscriptions.length, count + 1);
+    }
+    const [, , third] = paper.subscriptions as [Attempt, Attempt, Attempt];
+    await third.confirm();
+    assert.equal(waiter.asked.at(-1), "c"); // what it has missed meanwhile
+
+    // Not once nothing needs it.
+    third.onLost(true);
+    push.delete("a waiter");
+    advance(1000);
+    assert.equal(paper.subscriptions.length, 3);
+  },
+);
 
 pushTest("a subscription that has ended is begun again while holds listen", async (push, paper, advance) => {
   push.listenForHolds(true);
