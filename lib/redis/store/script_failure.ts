@@ -15,16 +15,20 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
     return new SlotMovingError(`the slot of this name is being moved (${message})`, options);
   }
   const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
+  const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
+  const which = commands.length === 0 ? "a command of its scripts" : commands.join(" or ");
+  if (/Unknown Redis command called/.test(message)) {
+    const words = `this Redis does not know ${which}, which may have been renamed or disabled (${message})`;
+    return new RightsError(words, options);
+  }
   // The words of Redis up to 7.0, then those of later versions and of Valkey.
   if (/can't run this command|no permissions to run/.test(message)) {
-    const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
-    const which = commands.length === 0 ? "a command of its scripts" : commands.join(" or ");
     return new RightsError(
       `this Redis user may not run ${which}, see "Least rights" in docs/redis.md (${message})`,
       options,
     );
   }
-  if (/can't access at least one of the keys|permissions to access a key/.test(message)) {
+  if (/can't access at least one of the keys|permissions to access (a key|one of the keys)/.test(message)) {
     return new RightsError(
       `this Redis user may not use the keys of this name, ${quote(keys[0])} (${message})`,
       options,
@@ -33,7 +37,7 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   // No script fails on its own data.
   const code = codeOf(error);
   const isWrong = code === "WRONGTYPE";
-  if (!isWrong && (code !== "ERR" || line === "")) return error;
+  if (keys.length === 0 || (!isWrong && (code !== "ERR" || line === ""))) return error;
   const numbers = new Set([...line.matchAll(/KEYS\[(\d)\]/g)].map(([, number]) => Number(number)));
   const named = numbers.size === 1 ? keys[[...numbers][0]! - 1] : undefined;
   const key = named === undefined ? `a key that begins with ${quote(keys[0])}` : `the key ${quote(named)}`;

@@ -35,6 +35,21 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
     RightsError,
     /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
   ],
+  [
+    "NOPERM this user has no permissions to access one of the keys used as arguments", // the command, up to 7.0
+    RightsError,
+    /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
+  ],
+  [
+    `ERR Unknown Redis command called from script ${at}`,
+    RightsError,
+    /^this Redis does not know SET, which may have been renamed or disabled \(ERR /,
+  ],
+  [ // Redis 6.2
+    "ERR Error running script (call to f_1): @user_script:2: @user_script: 2: Unknown Redis command called from Lua script",
+    RightsError,
+    /^this Redis does not know SET, /,
+  ],
   [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:2:\{a\}"/],
   ["WRONGTYPE Operation against a key holding the wrong kind of value", DataError, /something else uses/],
   ["TRYAGAIN Multiple keys request during rehashing of slot", SlotMovingError, /is being moved/],
@@ -61,6 +76,11 @@ for (const [reply, type, words] of replies) {
     assert.match(failure.message, words);
   });
 }
+
+test("script failure: a script without keys names no key", () => {
+  const { message } = scriptFailure(new Error(`ERR something else ${at}`), SOURCE, []) as Error;
+  assert.doesNotMatch(message, /undefined/);
+});
 
 test("script failure: another error is returned as it is", () => {
   const error = new Error("OOM command not allowed when used memory > 'maxmemory'.");
