@@ -1,7 +1,9 @@
 /** `inspect()`: holders and waiters, with their owners and times by the server's clock. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createClient, RESP_TYPES } from "redis";
 import { type Inspection, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { redisTest, until } from "./_clients.ts";
+import { redisTest, until, useNode } from "./_clients.ts";
 
 redisTest(
   "inspect returns holders and waiters with owner, since and expiresIn",
@@ -83,6 +85,22 @@ redisTest("inspect returns at most 1,000 waiters, and their number", async ({ ba
   const leases = await Promise.all(Array.from({ length: 1500 }, () => semaphore.acquire()));
   assert.equal((await semaphore.inspect()).holders.length, 1500);
   await Promise.all(leases.map((lease) => lease.release()));
+});
+
+redisTest("inspect shows the same to a client that returns bytes", async ({ backend, connect }) => {
+  const bytes = await connect({
+    name: "bytes",
+    connect: (url) =>
+      useNode(createClient({ url, commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } } })),
+  });
+  for (const owner of [undefined, "a clerk"]) {
+    const lock = new RedisLock(backend, "bytes", { owner });
+    await lock.run(async () => {
+      const text = (await lock.inspect()).holders.map(({ expiresIn: _, ...rest }) => rest);
+      const { holders } = await new RedisLock(bytes, "bytes").inspect();
+      assert.deepEqual(holders.map(({ expiresIn: _, ...rest }) => rest), text);
+    });
+  }
 });
 
 redisTest("an owner of any text is kept as it is", async ({ backend }) => {

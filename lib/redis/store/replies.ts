@@ -129,11 +129,11 @@ export class InspectedPages {
 
 /** Times in the answer are microseconds. */
 function callerOf(id: unknown, since: unknown, owner: unknown, rest: number): Waiter {
-  const text = String(id);
+  const [text, label] = [String(id), String(owner)]; // bytes, where the client is set to return them
   return {
     id: text,
     process: text.slice(0, PROCESS_LENGTH),
-    ...owner !== "" && { owner: String(owner) },
+    ...label !== "" && { owner: label },
     since: Math.floor(Number(since) / 1000),
     expiresIn: rest / 1000,
   };
