@@ -18,7 +18,7 @@ import {
 } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { LocalStarts, type RateSpec, startWithin, tryStart, waitOf } from "./acquire/start_call.ts";
+import { type RateSpec, startWithin, tryStart, waitOf } from "./acquire/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { clientOf } from "./client.ts";
 import { prefixOf, rateKeysOf } from "./options.ts";
@@ -202,6 +202,6 @@ function specOf(
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: client.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
-  const [clock, local] = [client.store.clockOf(keys), new LocalStarts(limit, interval)];
-  return { client, keys, limit, interval, what, resource, clock, local };
+  const window = { keys: [`${limit} ${interval} ${keys[0]}`] as const, limit, interval };
+  return { client, keys, limit, interval, what, resource, clock: client.store.clockOf(keys), window };
 }

@@ -8,7 +8,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
-import { MemoryData } from "../../lib/redis/store/memory_store.ts";
+import { MemoryData } from "../../lib/redis/store/memory_data.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 

@@ -237,3 +237,40 @@ test("RedisRateLimiter in memory: the whole of it on a fake clock", () =>
     await time.pass(4000);
     assert.deepEqual(starts.map((at) => Math.round((at - starts[0]!) / 1000)), [0, 0, 1, 1, 2, 2, 3]);
   }));
+
+redisTest("RedisRateLimiter: a process remembers its starts when the server has lost them", async (setup) => {
+  const { server, backend } = setup;
+  const limiter = new RedisRateLimiter(backend, "crawl", 2, 60_000);
+  await limiter.acquire();
+  await server.send("FLUSHALL");
+  assert.equal(await limiter.tryAcquire(), true);
+  assert.equal(await limiter.tryAcquire(), false);
+  const late = { name: "TimeoutError", message: /; its turn would come after (59|60)\d{3} ms$/ };
+  await assert.rejects(limiter.acquire({ timeout: 0 }), late);
+  await assert.rejects(limiter.acquire({ timeout: 20_000 }), late);
+  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") === 1); // the others are given back
+});
+
+test("RedisRateLimiter: a process keeps to the limit also where each call has an object of its own", async () => {
+  const turns: ((wait: number) => void)[] = [];
+  const evalsha = () =>
+    new Promise((resolve) => {
+      const number = turns.push((wait) => resolve([1, performance.now() * 1000, wait * 1000, number, number]));
+    });
+  const backend = { evalsha, eval: evalsha };
+  const crawl = new RedisRateLimiter(backend, "crawl", 1, 100);
+  const first = crawl.retryAfter(); // the platform makes the digest of the script, which no fake clock brings about
+  await until(() => turns.length === 1);
+  turns.pop()!(0);
+  await first;
+  await withFakeTime(async (time) => {
+    for (const own of [() => crawl, () => crawl.at("a"), () => new RedisRateLimiter(backend, "other", 1, 100)]) {
+      const starts: number[] = [];
+      for (let i = 0; i < 3; i++) void own().acquire().then(() => starts.push(performance.now()));
+      time.advance(60); // for which the answers are on their way
+      for (const [i, answer] of turns.splice(0).entries()) answer(Math.max(0, 100 * i - 60));
+      await time.pass(1000);
+      assert.deepEqual(starts.map((at) => Math.round(at - starts[0]!)), [0, 100, 200]);
+    }
+  });
+});

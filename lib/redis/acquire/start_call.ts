@@ -7,10 +7,12 @@
 import { type Cancellable, type CancelOutcome, CancelRegistration, timedOut } from "../../internal/cancellation.ts";
 import type { WaitLimits } from "../../internal/check.ts";
 import { type GiveUpOutcome, hook, type Resource } from "../../internal/hook.ts";
+import { onceFor } from "../../internal/once.ts";
 import { StartLog } from "../../internal/start_log.ts";
 import { LocalTimer, SteadyClock } from "../clock.ts";
 import type { Client } from "../client.ts";
 import { explain, UselessAnswerError } from "../errors.ts";
+import { MemoryData } from "../store/memory_data.ts";
 import type { StartAnswer, StoredRate, Turn } from "../store/rate.ts";
 import { now, ONE_ATTEMPT, SINGLE_COMMAND, TRYING } from "../times.ts";
 import { RetryPolicy } from "./retry_policy.ts";
@@ -18,7 +20,14 @@ import { RetryPolicy } from "./retry_policy.ts";
 export interface RateSpec extends StoredRate {
   readonly client: Client;
   readonly resource: Resource;
-  readonly local: LocalStarts;
+  /** Identifies the limit, with its numbers, among those of the client. */
+  readonly window: Window;
+}
+
+interface Window {
+  readonly keys: readonly [string];
+  readonly limit: number;
+  readonly interval: number;
 }
 
 /** More than lie between the end of a call in here and its caller. */
@@ -38,9 +47,9 @@ interface LocalStart {
 }
 
 /**
- * The starts of this process. An answer takes its time, and timers fire late: a start that is late and a next one that is not
- * would be closer together than their turns. Invariants: the starts of this process keep to the limit by its own clock, too,
- * and to the order of their turns.
+ * The starts of one limit in this process. An answer takes its time, and timers fire late: a start that is late and a next
+ * one that is not would be closer together than their turns. Invariants: the starts of this process keep to the limit by
+ * its own clock, too, and to the order of their turns.
  */
 export class LocalStarts {
   readonly #log: StartLog;
@@ -53,6 +62,16 @@ export class LocalStarts {
 
   constructor(limit: number, interval: number) {
     this.#log = new StartLog(limit, interval);
+  }
+
+  /** Whether it says nothing about later starts, and can go. */
+  get isOver(): boolean {
+    return this.#calls.length + this.#log.granted === 0 && this.#log.end <= this.#clock.now();
+  }
+
+  /** Milliseconds until a call can start, at the earliest. */
+  waitFor(permits: number): number {
+    return this.#log.readyAt(permits) - this.#clock.now();
   }
 
   add(call: LocalStart): void {
@@ -90,6 +109,11 @@ export class LocalStarts {
     this.#log.goOn(this.#clock.now());
   }
 }
+
+/** Of one client, as many objects may stand for one limit: `limiter.at(key)` makes a new one with each call. */
+const startsOf = onceFor((_: Client) =>
+  new MemoryData(({ limit, interval }: Window) => new LocalStarts(limit, interval))
+);
 
 /** Resolves once the call may start. */
 export function startWithin(spec: RateSpec, permits: number, limits: WaitLimits | undefined): Promise<boolean> {
@@ -129,6 +153,8 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
   #pause: Promise<void> | undefined;
   #endPause: (() => void) | undefined;
   #turn: Turn | undefined;
+  /** Set with its turn. */
+  #local: LocalStarts | undefined;
   settled = false;
   #resolve!: (started: boolean) => void;
   #reject!: (error: unknown) => void;
@@ -193,9 +219,16 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
   }
 
   #wait(turn: Turn): void {
+    const { client, window, resource } = this.#spec;
+    const local = startsOf(client).of(window);
+    const localWait = local.waitFor(this.permits);
+    if (localWait > 0 && now() + localWait > this.#endsAt) { // a server that has lost the starts of this process
+      this.#giveBack(turn);
+      return this.#refuse(localWait);
+    }
     this.#turn = turn;
     this.place = turn.start;
-    const { local, resource } = this.#spec;
+    this.#local = local;
     local.add(this);
     if (turn.wait === 0) return this.#due();
     if (hook !== undefined) hook.wait(resource, this, this.permits);
@@ -208,7 +241,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
 
   #due(): void {
     this.isDue = true;
-    this.#spec.local.serve();
+    this.#local!.serve();
   }
 
   start(): void {
@@ -246,6 +279,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
 
   settle({ reason }: CancelRegistration, outcome: CancelOutcome): void {
     if (outcome === "aborted") return this.#cancel(reason, outcome);
+    if (!this.#rejects && this.#turn !== undefined) return this.#settle(() => this.#resolve(false));
     const { silence, failure } = this.#retry;
     const isSilent = this.#turn === undefined;
     const cause = failure ?? (isSilent ? this.#spec.client.store.silence(silence) : undefined);
@@ -272,7 +306,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
     this.#timer.clear();
     if (this.#turn !== undefined) {
       this.#giveBack(this.#turn);
-      this.#spec.local.serve(); // those behind it may be waiting for it
+      this.#local!.serve(); // those behind it may be waiting for it
     }
     settle();
     this.#endPause?.();

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Inspection } from "../inspect.ts";
+import { MemoryData } from "./memory_data.ts";
 import { MemoryRate } from "./memory_rate.ts";
 import { MemoryName, type MemoryServer } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
@@ -21,42 +22,6 @@ import type {
   Unsubscribe,
   Was,
 } from "./store.ts";
-
-/** Data by its key. Invariant: data that is over is never used again, and is at most half of all, or 100. */
-export class MemoryData<
-  S extends { readonly keys: readonly [string, ...string[]] },
-  D extends { readonly isOver: boolean },
-> {
-  readonly #data = new Map<string, D>();
-  /** The number at which those that are over are dropped. */
-  #sweepAt = 100;
-  readonly #make: (stored: S) => D;
-
-  constructor(make: (stored: S) => D) {
-    this.#make = make;
-  }
-
-  get size(): number {
-    return this.#data.size;
-  }
-
-  of(stored: S): D {
-    const [key] = stored.keys;
-    const kept = this.#data.get(key);
-    if (kept !== undefined && !kept.isOver) return kept;
-    if (this.#data.size >= this.#sweepAt) this.#sweep();
-    const made = this.#make(stored);
-    this.#data.set(key, made);
-    return made;
-  }
-
-  #sweep(): void {
-    for (const [key, { isOver }] of this.#data) {
-      if (isOver) this.#data.delete(key);
-    }
-    this.#sweepAt = Math.max(100, this.#data.size * 2);
-  }
-}
 
 export class MemoryStore implements Store {
   readonly closed = false;

@@ -1,0 +1,42 @@
+/**
+ * What is kept in this process for each key, for as long as it matters: the data of a server in memory, and the starts
+ * that a process has made within a rate limit.
+ *
+ * @module
+ */
+
+/** Data by its key. Invariant: data that is over is never used again, and is at most half of all, or 100. */
+export class MemoryData<
+  S extends { readonly keys: readonly [string, ...string[]] },
+  D extends { readonly isOver: boolean },
+> {
+  readonly #data = new Map<string, D>();
+  /** The number at which those that are over are dropped. */
+  #sweepAt = 100;
+  readonly #make: (stored: S) => D;
+
+  constructor(make: (stored: S) => D) {
+    this.#make = make;
+  }
+
+  get size(): number {
+    return this.#data.size;
+  }
+
+  of(stored: S): D {
+    const [key] = stored.keys;
+    const kept = this.#data.get(key);
+    if (kept !== undefined && !kept.isOver) return kept;
+    if (this.#data.size >= this.#sweepAt) this.#sweep();
+    const made = this.#make(stored);
+    this.#data.set(key, made);
+    return made;
+  }
+
+  #sweep(): void {
+    for (const [key, { isOver }] of this.#data) {
+      if (isOver) this.#data.delete(key);
+    }
+    this.#sweepAt = Math.max(100, this.#data.size * 2);
+  }
+}
