@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import {
@@ -55,8 +57,8 @@ class Wire {
   readonly closed: Promise<void>;
   readonly socket: Socket;
 
-  constructor(port: number, ...lines: string[]) {
-    this.socket = connect({ port, host: "127.0.0.1" });
+  constructor(port: number | string, ...lines: string[]) {
+    this.socket = typeof port === "string" ? connect(port) : connect(port, "127.0.0.1");
     this.socket.on("data", (data) => this.text += data.toString("latin1"));
     this.socket.on("error", () => {});
     this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
@@ -254,6 +256,32 @@ if (runtime === "deno") {
 }
 
 if (runtime === "bun") {
+  for (const attached of [true, false]) {
+    const how = attached ? "attached" : "with its handler alone";
+    test(`serve: a stream over a Unix socket is in flight until its end, ${how}, bun`, async () => {
+      const unix = join(tmpdir(), `interlock-${process.pid}-${attached}.sock`);
+      const shutdown = quiet();
+      const { response, send, end } = pieces();
+      const server = Bun.serve({ unix, fetch: shutdown.handler(() => Promise.resolve(response())) });
+      if (attached) shutdown.attach(server);
+      const wire = new Wire(unix, "GET /stream HTTP/1.1");
+      send("one");
+      await wire.until(/one/);
+      assert.deepEqual(shutdown.labels, ["GET /stream"]);
+      shutdown.request();
+      let finished = false;
+      const report = shutdown.finished.finally(() => finished = true);
+      await nextTurn();
+      assert.deepEqual([finished, shutdown.labels], [false, ["GET /stream"]]);
+      send("two");
+      end();
+      await wire.until(/two\r\n0\r\n\r\n$/);
+      assert.equal((await report).drained, true);
+      await wire.end();
+      await server.stop(true);
+    });
+  }
+
   test("serve: WebSockets are closed with 1001 and waited for, bun", async () => {
     const shutdown = quiet();
     interface Upgrading {
