@@ -18,6 +18,7 @@ export class Streams implements Disposable {
   readonly #most: number;
   readonly #read: () => Frame;
   readonly #timer: Timer;
+  #isDisposed = false;
 
   /** @param read Returns the present state. */
   constructor(most: number, read: () => Frame) {
@@ -30,6 +31,8 @@ export class Streams implements Disposable {
   response(params: URLSearchParams, isHead: boolean): Response {
     const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
     if (isHead) return new Response(null, { headers });
+    // A page connects again by itself, also to a server that is shutting down.
+    if (this.#isDisposed) return refuse(503, "The dashboard was disposed of.");
     if (this.#open.size >= this.#most) {
       return refuse(503, `Too many pages are open: ${this.#most}.`, { "retry-after": "5" });
     }
@@ -43,6 +46,7 @@ export class Streams implements Disposable {
   }
 
   [DISPOSE](): void {
+    this.#isDisposed = true;
     this.#timer.clear();
     for (const stream of this.#open) stream.close();
   }

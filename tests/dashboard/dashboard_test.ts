@@ -179,6 +179,14 @@ test("dashboard: disposing of it ends the streams and stops observing", async ()
   assert.equal(hook, undefined);
 });
 
+test("dashboard: what was disposed of opens no stream, which nothing would end", () => {
+  const show = dashboard();
+  show[Symbol.dispose]();
+  const { status, body } = show(new Request("http://localhost/?events"));
+  void body?.cancel();
+  assert.equal(status, 503);
+});
+
 test("dashboard: requests for this machine, and for the hosts that are listed", async () => {
   using show = dashboard({ hosts: ["Locks.Example.com", "admin.internal:8080"] });
   const statusOf = async (url: string, host?: string) => {
