@@ -55,6 +55,24 @@ test(`attach: requests without an answer are cut with their connections, which i
   await client.end();
 });
 
+test(`attach: a thread whose process.connected throws has no parent, which is no error, ${runtime}`, async () => {
+  const before = Object.getOwnPropertyDescriptor(process, "connected");
+  const get = () => {
+    throw new TypeError("process.connected is not supported in workers"); // as in Deno's
+  };
+  Object.defineProperty(process, "connected", { configurable: true, get });
+  try {
+    const shutdown = quiet();
+    await listen(shutdown.attach(createServer()));
+    shutdown.request();
+    const { drained, errors } = await shutdown.finished;
+    assert.deepEqual([drained, errors], [true, []]);
+  } finally {
+    if (before !== undefined) Object.defineProperty(process, "connected", before);
+    else delete (process as { connected?: boolean }).connected;
+  }
+});
+
 test(`attach: requests that were sent in one piece are all answered before the connection closes, ${runtime}`, async () => {
   const shutdown = quiet();
   const { answers, client } = await pipelined(shutdown, ["/1", "/2", "/3"]);

@@ -89,5 +89,9 @@ function mostBasicClose(server: Closable): Closable["close"] {
  * has read that the worker stopped listening. They go back to it, unless the worker ends first: then they are never answered.
  */
 export function hasParent(): boolean {
-  return currentProcess()?.connected === true;
+  try {
+    return currentProcess()?.connected === true;
+  } catch {
+    return false; // a thread on Deno (2.9.6)
+  }
 }
