@@ -27,8 +27,8 @@ export function bunAbilities(server: BunServerLike): Abilities {
 /** The second argument of a Bun.serve handler. */
 interface BunInfo {
   readonly pendingRequests: number;
-  /** undefined for a Unix socket. Reading it takes a microsecond. */
-  readonly port: number | undefined;
+  /** undefined for a Unix socket. Its `port` is so as well, but takes half a microsecond to read. */
+  readonly hostname: string | undefined;
   /** null once the request is over; for a Unix socket it always is. */
   requestIP(request: Request): unknown;
 }
@@ -51,18 +51,6 @@ export class BunAnswers {
   readonly #sending = new Map<Answered, BunInfo>();
   // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
   #sweepAt = 64;
-  /** The server that was asked last, and the answer. */
-  #asked: BunInfo | undefined = undefined;
-  #reports = false;
-
-  /** Whether this server says, when asked, that an answer was sent. */
-  areReportedBy(server: BunInfo): boolean {
-    if (this.#asked !== server) {
-      this.#asked = server;
-      this.#reports = server.port !== undefined;
-    }
-    return this.#reports;
-  }
 
   add(call: Answered, server: BunInfo): void {
     // This one is pending itself: if it is alone, all before it are sent, and none has to be asked for.

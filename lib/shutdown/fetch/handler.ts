@@ -107,7 +107,7 @@ function countedElsewhere(state: ShutdownState, request: Request, label?: (reque
 function sent<R>(call: Call, answer: R): R | Promise<R> {
   const { calls, info } = call;
   if (isDenoInfo(info)) return sendByDeno(call, info, answer) as R;
-  if (isBunInfo(info) && calls.bun.areReportedBy(info)) calls.bun.add(call, info);
+  if (isBunInfo(info) && info.hostname !== undefined) calls.bun.add(call, info);
   else if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
     return withBodyEnd(answer, call, () => call.end()) as Promise<R>;
   } else call.end();
