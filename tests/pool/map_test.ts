@@ -509,6 +509,18 @@ test("Pool.map: a map that is left without being read is no unread map, also bef
   assert.equal((await left).done, true);
 });
 
+test("Pool.map: a failure that return() throws is not for a join meanwhile", async () => {
+  const pool = new Pool(2);
+  const error = new Error("second");
+  const map = pool.map([1, 2], (n) => n === 1 ? n : Promise.reject(error));
+  await map.next();
+  await flushMicrotasks();
+  const left = watch(map.return!());
+  await pool.join();
+  assert.equal(await states([left]), "rejected");
+  assert.equal(left.reason, error);
+});
+
 /** The ways to stop a map. */
 const stops: Record<string, (stop: { pool: Pool; controller: AbortController; leave: () => void }) => void> = {
   "the signal aborts": ({ controller }) => controller.abort("stop"),
