@@ -13,6 +13,7 @@ import {
   nextTurn,
   refusesBadOptions,
   rejectsWith,
+  until,
   watch,
   type Watched,
 } from "./_tools.ts";
@@ -360,7 +361,7 @@ class Fixture<G extends AnyGuard> {
 
   async untilQueued(count: number): Promise<void> {
     if (this.#factory.untilQueued) await this.#factory.untilQueued(this.#subject, count);
-    assert.equal(await this.waiting(), count);
+    else assert.equal(await this.waiting(), count);
   }
 
   async until(condition: () => Promise<boolean>): Promise<void> {
@@ -375,9 +376,15 @@ class Fixture<G extends AnyGuard> {
     const waiters: Watched<G>[] = [];
     for (let i = 0; i < 3; i++) {
       waiters.push(watch(this.lock.acquire(options(i))));
-      await this.untilQueued(i + 1);
+      if (this.#factory.untilQueued) await this.#untilQueuedOrOver(waiters);
+      else await this.untilQueued(i + 1);
     }
     return { first, waiters };
+  }
+
+  /** On a busy machine a short time may be over before the last one is in the queue. */
+  async #untilQueuedOrOver(waiters: readonly Watched<G>[]): Promise<void> {
+    await until(async () => await this.waiting() >= waiters.filter(({ state }) => state === "pending").length);
   }
 
   /** Asserts that the hold goes from one to the next, and is free in the end. */
