@@ -96,6 +96,12 @@ export const HOLD_LISTENS_AFTER = 100;
 /** A call that nothing else ends tries for this long, where there is no ttl: the default one. */
 export const TRYING = 30_000;
 
+/**
+ * For which a process remembers its starts within a rate limit for other objects of that name and key: these can be many,
+ * and being late by milliseconds is little next to a longer interval.
+ */
+export const STARTS_KEPT = 1000;
+
 // Leases.
 
 /** The ttl without the drift allowed between two clocks. */

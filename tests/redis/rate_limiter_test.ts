@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
+import { LocalStarts } from "../../lib/redis/acquire/start_call.ts";
 import { test } from "../_test.ts";
-import { withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
 
 /** The most starts in any window: of `limit` + 1 in a row, the last is one interval after the first. */
@@ -274,3 +275,20 @@ test("RedisRateLimiter: a process keeps to the limit also where each call has an
     }
   });
 });
+
+test("RedisRateLimiter: a process forgets the starts of objects that are gone, also of long intervals", () =>
+  withFakeTime(async (time) => {
+    const starts = new LocalStarts(1, 60_000);
+    assert.equal(starts.isOver, true);
+    const call = { permits: 1, place: 1, isDue: false, settled: false, start() {}, awaitTurn() {} };
+    starts.add(call);
+    starts.serve();
+    assert.equal(starts.isOver, false);
+    call.isDue = true;
+    starts.serve();
+    time.advance(500);
+    assert.equal(starts.isOver, false);
+    await flushMicrotasks();
+    time.advance(1000);
+    assert.equal(starts.isOver, true);
+  }));

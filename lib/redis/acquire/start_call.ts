@@ -14,7 +14,7 @@ import type { Client } from "../client.ts";
 import { explain, UselessAnswerError } from "../errors.ts";
 import { MemoryData } from "../store/memory_data.ts";
 import type { StartAnswer, StoredRate, Turn } from "../store/rate.ts";
-import { now, ONE_ATTEMPT, SINGLE_COMMAND, TRYING } from "../times.ts";
+import { now, ONE_ATTEMPT, SINGLE_COMMAND, STARTS_KEPT, TRYING } from "../times.ts";
 import { RetryPolicy } from "./retry_policy.ts";
 
 export interface RateSpec extends StoredRate {
@@ -22,6 +22,8 @@ export interface RateSpec extends StoredRate {
   readonly resource: Resource;
   /** Identifies the limit, with its numbers, among those of the client. */
   readonly window: Window;
+  /** Set with the first start of the object. */
+  local?: LocalStarts;
 }
 
 interface Window {
@@ -64,9 +66,11 @@ export class LocalStarts {
     this.#log = new StartLog(limit, interval);
   }
 
-  /** Whether it says nothing about later starts, and can go. */
+  /** Whether it says little about later starts, and can go unless an object keeps it. */
   get isOver(): boolean {
-    return this.#calls.length + this.#log.granted === 0 && this.#log.end <= this.#clock.now();
+    const { granted, end, interval } = this.#log;
+    const kept = Math.min(interval, STARTS_KEPT);
+    return this.#calls.length + granted === 0 && end - interval + kept <= this.#clock.now();
   }
 
   /** Milliseconds until a call can start, at the earliest. */
@@ -153,8 +157,6 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
   #pause: Promise<void> | undefined;
   #endPause: (() => void) | undefined;
   #turn: Turn | undefined;
-  /** Set with its turn. */
-  #local: LocalStarts | undefined;
   settled = false;
   #resolve!: (started: boolean) => void;
   #reject!: (error: unknown) => void;
@@ -220,7 +222,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
 
   #wait(turn: Turn): void {
     const { client, window, resource } = this.#spec;
-    const local = startsOf(client).of(window);
+    const local = this.#spec.local ??= startsOf(client).of(window);
     const localWait = local.waitFor(this.permits);
     if (localWait > 0 && now() + localWait > this.#endsAt) { // a server that has lost the starts of this process
       this.#giveBack(turn);
@@ -228,7 +230,6 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
     }
     this.#turn = turn;
     this.place = turn.start;
-    this.#local = local;
     local.add(this);
     if (turn.wait === 0) return this.#due();
     if (hook !== undefined) hook.wait(resource, this, this.permits);
@@ -241,7 +242,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
 
   #due(): void {
     this.isDue = true;
-    this.#local!.serve();
+    this.#spec.local!.serve();
   }
 
   start(): void {
@@ -306,7 +307,7 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
     this.#timer.clear();
     if (this.#turn !== undefined) {
       this.#giveBack(this.#turn);
-      this.#local!.serve(); // those behind it may be waiting for it
+      this.#spec.local!.serve(); // those behind it may be waiting for it
     }
     settle();
     this.#endPause?.();
