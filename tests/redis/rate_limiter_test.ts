@@ -278,7 +278,7 @@ test("RedisRateLimiter: a process keeps to the limit also where each call has an
 
 test("RedisRateLimiter: a process forgets the starts of objects that are gone, also of long intervals", () =>
   withFakeTime(async (time) => {
-    const starts = new LocalStarts(1, 60_000);
+    const starts = new LocalStarts({ limit: 1, interval: 60_000 });
     assert.equal(starts.isOver, true);
     const call = { permits: 1, place: 1, isDue: false, settled: false, start() {}, awaitTurn() {} };
     starts.add(call);

@@ -62,15 +62,15 @@ export class LocalStarts {
   #readyAt = 0;
   readonly #timer = new LocalTimer(() => this.serve(this.#readyAt), true);
 
-  constructor(limit: number, interval: number) {
+  constructor({ limit, interval }: Pick<Window, "limit" | "interval">) {
     this.#log = new StartLog(limit, interval);
   }
 
   /** Whether it says little about later starts, and can go unless an object keeps it. */
   get isOver(): boolean {
     const { granted, end, interval } = this.#log;
-    const kept = Math.min(interval, STARTS_KEPT);
-    return this.#calls.length + granted === 0 && end - interval + kept <= this.#clock.now();
+    const kept = end - interval + Math.min(interval, STARTS_KEPT);
+    return this.#calls.length + granted === 0 && kept <= this.#clock.now();
   }
 
   /** Milliseconds until a call can start, at the earliest. */
@@ -115,9 +115,7 @@ export class LocalStarts {
 }
 
 /** Of one client, as many objects may stand for one limit: `limiter.at(key)` makes a new one with each call. */
-const startsOf = onceFor((_: Client) =>
-  new MemoryData(({ limit, interval }: Window) => new LocalStarts(limit, interval))
-);
+const startsOf = onceFor((_: Client) => new MemoryData((window: Window) => new LocalStarts(window)));
 
 /** Resolves once the call may start. */
 export function startWithin(spec: RateSpec, permits: number, limits: WaitLimits | undefined): Promise<boolean> {
