@@ -96,6 +96,24 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     await until(() => session.closed);
   });
 
+  test(`http2: ${name}: a session from before the server was attached is known by its next stream, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const server = create();
+    server.on("stream", (stream: ServerHttp2Stream) => {
+      stream.respond({ ":status": 200 });
+      stream.end("hello");
+    });
+    const [, session] = await open(server, scheme);
+    assert.equal(await get(session, "/before"), "200 hello");
+    shutdown.attach(server);
+    assert.equal(await get(session, "/after"), "200 hello");
+    await until(() => shutdown.active === 0);
+    shutdown.request();
+    assert.equal((await shutdown.finished).ok, true);
+    await until(() => session.closed);
+    assert.equal(session.goaway, true);
+  });
+
   test(`http2: ${name}: a stream that does not end is cut, ${runtime}`, async () => {
     const shutdown = quiet({ grace: 50 });
     const server = shutdown.attach(create());

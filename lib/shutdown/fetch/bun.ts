@@ -35,8 +35,7 @@ interface BunInfo {
 
 /** Whether this is the second argument of a Bun.serve handler. */
 export function isBunInfo(info: unknown): info is BunInfo {
-  const server = info as Partial<BunInfo> | null | undefined;
-  return typeof server?.requestIP === "function" && typeof server.pendingRequests === "number";
+  return typeof (info as Partial<BunInfo> | null | undefined)?.requestIP === "function";
 }
 
 /** A request that was answered. */

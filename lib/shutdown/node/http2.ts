@@ -21,7 +21,7 @@ export interface SessionLike {
 
 /** The part of a ServerHttp2Stream that is used. */
 export interface StreamLike {
-  readonly session?: unknown;
+  readonly session?: SessionLike | undefined;
   close(code?: number): unknown;
   respond(headers: Record<string, string | number>): unknown;
   end(data?: string): unknown;
@@ -68,7 +68,10 @@ export class Http2Sessions {
 
   /** Counts a stream until it is closed, or refuses it. Returns whether to serve it. */
   count(stream: StreamLike, headers: StreamHeaders): boolean {
-    this.#fresh.delete(stream.session);
+    const { session } = stream;
+    // One from before the server was attached
+    if (session !== undefined && !this.#sessions.has(session)) this.add(session);
+    this.#fresh.delete(session);
     if (this.#state.refuses) {
       stream.on("error", () => {}); // the client may reset it meanwhile
       stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
