@@ -16,7 +16,7 @@ import {
 } from "../../lib/redis/mod.ts";
 import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
-import { closeIo, connectNode, noPushClient, redisTest, until } from "../redis/_clients.ts";
+import { closeIo, connectNode, noPushClient, redisTest, type Setup, until } from "../redis/_clients.ts";
 import { freePort } from "../redis/_server.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
@@ -150,16 +150,20 @@ redisTest("NOAUTH", async ({ server, connect }) => {
   await fails(lock.tryAcquire(), RedisError, /NOAUTH/);
 });
 
-redisTest("NOPERM", async ({ server }) => {
-  await server.send("ACL", "SETUSER", "weak", "on", `>${PASSWORD}`, "+@all", "resetkeys", "~other:*", "resetchannels");
-  const { backend, close } = await connectNode(server.urlAs("weak"));
-  await fails(new RedisLock(backend, "a").acquire(), RedisError, /this Redis user may not do that/);
-  await close();
+/** A client of a user with these rights, closed with the test. */
+async function asUser({ server, connect }: Setup, ...rights: string[]): Promise<Backend> {
+  await server.send("ACL", "SETUSER", "weak", "on", `>${PASSWORD}`, ...rights);
+  return connect({ name: "weak", connect: () => connectNode(server.urlAs("weak")) });
+}
+
+redisTest("NOPERM", async (bench) => {
+  const backend = await asUser(bench, "+@all", "resetkeys", "~other:*", "resetchannels");
+  const text = /this Redis user may not use the keys of this name, "interlock:lock:2:\{a\}" \(NOPERM/;
+  await fails(new RedisLock(backend, "a").acquire(), RedisError, text);
 });
 
-redisTest("no right to subscribe: heartbeats, reported once", async ({ server }) => {
-  await server.send("ACL", "SETUSER", "weak", "on", `>${PASSWORD}`, "+@all", "allkeys", "resetchannels");
-  const { backend, close } = await connectNode(server.urlAs("weak"));
+redisTest("no right to subscribe: heartbeats, reported once", async (bench) => {
+  const backend = await asUser(bench, "+@all", "allkeys", "resetchannels");
   const { emitWarning } = process;
   const warnings: unknown[] = [];
   process.emitWarning = (...warning: unknown[]) => void warnings.push(warning);
@@ -180,7 +184,6 @@ redisTest("no right to subscribe: heartbeats, reported once", async ({ server })
     );
   } finally {
     process.emitWarning = emitWarning;
-    await close();
   }
 });
 
