@@ -11,14 +11,14 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "one queue per user: 2 at a time, 1 of each user, 0 entries left",
   ],
   lock: ["without a lock: 10 of 20 read back what they wrote", "with a lock: 20 of 20 read back what they wrote"],
-  smallest_lock: { testedBy: "redis/examples_test.ts" },
-  swap_by_one_line: { testedBy: "redis/examples_test.ts" },
+  smallest_lock: { testedBy: "long/redis_examples_test.ts" },
+  swap_by_one_line: { testedBy: "long/redis_examples_test.ts" },
   timeout_lock: ["Promise.race against a timer: stuck forever? true", "TimeoutLock: stuck forever? false"],
-  crawl_rate: { testedBy: "redis/examples_test.ts" },
-  crawl_roles: { testedBy: "redis/examples_test.ts" },
-  cron_once: { testedBy: "redis/examples_test.ts" },
-  hand_over: { testedBy: "redis/examples_test.ts" },
-  one_leader: { testedBy: "redis/examples_test.ts" },
+  crawl_rate: { testedBy: "long/redis_examples_test.ts" },
+  crawl_roles: { testedBy: "long/redis_examples_test.ts" },
+  cron_once: { testedBy: "long/redis_examples_test.ts" },
+  hand_over: { testedBy: "long/redis_examples_test.ts" },
+  one_leader: { testedBy: "long/redis_examples_test.ts" },
   event: [
     "three that poll asked more than three times: true",
     "three that wait for an event were woken 3 times in all",
@@ -77,7 +77,7 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "one lock after the other: deadlock",
     "acquireAll: ada 80, bob 120, together 200",
   ],
-  withdraw_once: { testedBy: "redis/examples_test.ts" },
+  withdraw_once: { testedBy: "long/redis_examples_test.ts" },
 };
 
 const folder = new URL("../examples/", import.meta.url);

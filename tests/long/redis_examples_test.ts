@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { runtime, test } from "../_test.ts";
-import { Server } from "./_server.ts";
+import { Server } from "../redis/_server.ts";
 
 const expected: Record<string, string[]> = {
   swap_by_one_line: ["across processes: sold 10 of 10"],
