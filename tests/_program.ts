@@ -16,9 +16,14 @@ const FLAGS = runtime === "deno"
   ? ["run", "-A", "--no-check"]
   : process.execArgv.filter((flag) => flag.startsWith("--import"));
 
-/** Runs a program to its end; after `limit` ms it is killed, and its code is null. */
-export async function runProgram(program: URL, args: readonly string[], limit: number): Promise<End> {
-  const child = spawn(process.execPath, [...FLAGS, fileURLToPath(program), ...args], {
+/** Runs a program to its end; after `limit` ms it is killed. The code of one that was killed, or crashed, is null. */
+export async function runProgram(
+  program: URL,
+  args: readonly string[],
+  limit: number,
+  flags: readonly string[] = FLAGS,
+): Promise<End> {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const alarm = setTimeout(() => child.kill("SIGKILL"), limit);
