@@ -90,8 +90,7 @@ const SEQUENTIAL =
   "the state and writes the state, which costs the server 15 µs when it was idle before. The rest is the client side: " +
   "leases, renewal, a time limit for each command; on Node it is idle for 74 % of the time. Tried: no timers at all (no " +
   "difference) and the shortest scripts that do the same (2 µs less for the server). Two scripts that do no more than " +
-  "read clock and state and write it are the row 'two short scripts'. In long runs on a quiet machine the ratio was 1.55 " +
-  "on Deno, 1.48 on Node, 1.49 on Bun, and that of the two short scripts 1.13, 1.13, 1.22.";
+  "read clock and state and write it are the row 'two short scripts'.";
 
 const MANY =
   "a pair is two scripts that read the clock and the state, and takes 10 µs of the server's time where the peer's takes " +
@@ -101,9 +100,8 @@ const MANY =
   "server's instructions for a free lock), fewer numbers in an answer (1 %, not kept), the clock read half as often and " +
   "one look-up less (a quarter of this module's own time on Node). Not tried: keys made by the script instead of sent, " +
   "as a cluster wants them to be named; an argument takes 1 % of the instructions. Another bench, with lock objects that are " +
-  "used again, gave 1.28 on Deno, 0.96 on Node, 0.86 on Bun; with node-redis in place of ioredis 1.09, 0.86, 0.73. In long " +
-  "runs on a quiet machine the ratio was 0.97 on Deno, 0.92 on Node, 0.84 on Bun, and that of two short scripts over a " +
-  "bare client (read the clock and a state, write it), which are no lock yet, 1.29, 1.08, 1.08.";
+  "used again, gave 1.28 on Deno, 0.96 on Node, 0.86 on Bun; with node-redis in place of ioredis 1.09, 0.86, 0.73. The row " +
+  "'two short scripts' is a bare client that reads the clock and a state and writes it, which is no lock yet.";
 
 const PROCESSES =
   "measured is one release to the next entry in another process: a script, a message, and two processes " +
