@@ -4,8 +4,7 @@ import { type End, runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
 
 /** Killed before the warning, which must not keep the process alive. */
-const run = (what: string): Promise<End> =>
-  runProgram(new URL("./_failing_process.ts", import.meta.url), [what], 50_000);
+const run = (what: string): Promise<End> => runProgram(new URL("./_failing_process.ts", import.meta.url), [what], 9000);
 
 test("Pool: a failure that is not observed is an uncaught error when the process has run out of work", async () => {
   for (const what of ["not observed", "waits for ever"]) {
