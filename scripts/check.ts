@@ -10,8 +10,12 @@ const FROM_JSR = /^(tests\/jsr|examples\/deno)\//;
 /** Installed by the long tests, in folders of their own. */
 const OF_OTHERS = /\/node_modules\//;
 
-/** These import packages that only the long tests install, see tests/long/frameworks/package.json. */
-const OF_LONG_TESTS = /^examples\/frameworks\/(nest|apollo|trpc|hapi|feathers|elysia|srvx|h3|grpc|next|sveltekit)\.ts$/;
+/**
+ * These import packages that only the long tests install, see tests/long/frameworks/package.json and that of
+ * tests/long/surroundings: once they are there, their types of Node would replace ours.
+ */
+const OF_LONG_TESTS =
+  /^(examples\/frameworks\/(nest|apollo|trpc|hapi|feathers|elysia|srvx|h3|grpc|next|sveltekit)|tests\/long\/surroundings\/runners\/libraries\.spec)\.ts$/;
 
 const sources = ["lib", "tests", "bench", "examples", "scripts", "docs"].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
