@@ -13,21 +13,21 @@ import { callerIn, type CallSite } from "./call_site.ts";
 export class Origin {
   /** The `run` that the call was made in, while a listener asks for frames. */
   readonly frame: Frame | undefined;
-  /** Captured while a listener asks for call sites; read late or never. */
-  #stack: Error | undefined;
+  /** Captured while a listener asks for call sites, or the origin that has captured it; read late or never. */
+  #stack: Error | Origin | undefined;
   #site: CallSite | undefined;
 
-  constructor(frame: Frame | undefined, stack: Error | undefined) {
+  constructor(frame: Frame | undefined, stack: Error | Origin | undefined) {
     this.frame = frame;
     this.#stack = stack;
   }
 
   /** The caller's file and line. */
   get site(): CallSite | undefined {
-    const error = this.#stack;
+    const stack = this.#stack;
     this.#stack = undefined;
     try {
-      if (error !== undefined) this.#site = callerIn(error.stack);
+      if (stack !== undefined) this.#site = stack instanceof Origin ? stack.site : callerIn(stack.stack);
     } catch { /* Error.prepareStackTrace threw */ }
     return this.#site;
   }

@@ -69,7 +69,7 @@ function siteOf(text: string): CallSite | undefined {
 
 /** Whether it is the run-time's. */
 function isForeign(file: string): boolean {
-  return /^(node:|ext:|bun:|native|internal)/.test(file);
+  return /^(node:|ext:|bun:|native|internal|unknown$)/.test(file);
 }
 
 /** Whether it is the library's, whose folder is `own`. */

@@ -58,7 +58,7 @@ function stuckWaits(
     for (const wait of waits) {
       if (wait.since > until) break; // the oldest come first
       const holds = runsAround(wait.origin, acquisitionOf);
-      if (holds.length > 0) stuck.set(wait, holds);
+      if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds);
     }
   }
   for (let before = -1; before !== stuck.size;) {
@@ -82,10 +82,16 @@ export function ownHold(
   origin: Origin,
   acquisitionOf: AcquisitionOf,
 ): Acquisition | undefined {
+  if (!waitsForRelease(resource)) return undefined;
   const own = runsAround(origin, acquisitionOf).filter((hold) => hold.group === group);
   // One exclusive side is enough. Else every other holder may release, also those of other processes.
   const blocking = isExclusive(resource) ? own[0] : own.find((hold) => isExclusive(hold.resource));
   return blocking ?? (!resource.isRemote && own.length === group.holds.size ? own[0] : undefined);
+}
+
+/** Whether its holders are what its waiters wait for. */
+export function waitsForRelease(resource: Resource): boolean {
+  return resource.waitsForRelease?.() ?? true;
 }
 
 function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {

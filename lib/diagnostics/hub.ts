@@ -8,7 +8,7 @@ import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
 import { throwUncaught } from "../internal/platform.ts";
 import { captureStack } from "./call_site.ts";
-import { DeadlockError, ownHold } from "./deadlock.ts";
+import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
 import { type Acquisition, at, type Group, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { type Listener, Listeners } from "./listeners.ts";
@@ -61,11 +61,12 @@ class Hub implements Hook {
     if (!this.isOn) this.#registry = new Registry();
   }
 
-  begin(call: object): void {
-    this.#origins.set(call, this.#origin());
+  begin(call: object, like?: object): void {
+    this.#origins.set(call, this.#origin(like && this.#origins.get(like)));
   }
 
   wait(resource: Resource, call: object, permits: number): void {
+    this.release(resource, call); // a Condition that an observer of its wait cancels comes back before it reports this
     const now = performance.now();
     const acquisition = this.#add(resource, call, permits);
     this.#registry.move(acquisition, "waits", now);
@@ -116,7 +117,7 @@ class Hub implements Hook {
   }
 
   holderOf(resource: Resource): string {
-    const [holder] = this.#sites ? this.#registry.groupOf(resource)?.holds ?? [] : [];
+    const [holder] = this.#sites && waitsForRelease(resource) ? this.#registry.groupOf(resource)?.holds ?? [] : [];
     if (holder === undefined) return "";
     return this.#inWords(holder);
   }
@@ -141,8 +142,8 @@ class Hub implements Hook {
     return this.acquisitionOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
   }
 
-  #origin(): Origin {
-    return new Origin(this.#frames ? currentFrame() : undefined, this.#sites ? captureStack() : undefined);
+  #origin(like?: Origin): Origin {
+    return new Origin(this.#frames ? currentFrame() : undefined, this.#sites ? like ?? captureStack() : undefined);
   }
 }
 
@@ -159,7 +160,7 @@ export const hub: Hub = new Hub();
  * stack, a name or a key ends none of them: it becomes an uncaught error.
  */
 const guarded: Hook = {
-  begin: (call) => guard(() => hub.begin(call)),
+  begin: (call, like) => guard(() => hub.begin(call, like)),
   wait: (resource, call, permits) => guard(() => hub.wait(resource, call, permits)),
   grant: (resource, call, permits) => guard(() => hub.grant(resource, call, permits)),
   giveUp: (resource, call, outcome, permits) => guard(() => hub.giveUp(resource, call, outcome, permits)),

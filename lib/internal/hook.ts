@@ -29,6 +29,8 @@ export interface Resource {
   readonly isExclusive?: boolean;
   /** Whether its calls start work beside their caller, which goes on without them. Default: false. */
   readonly isStart?: boolean;
+  /** Whether a call that waits now goes on when holders release. If not, it waits for a rate or a limit. Default: it does. */
+  waitsForRelease?(): boolean;
   /** How many permits are one to its caller, as all of them are to a writer. Default: 1. */
   readonly unit?: number;
 }
@@ -44,9 +46,9 @@ export type GiveUpOutcome = "timeout" | "aborted" | "error" | "full";
 export interface Hook {
   /**
    * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no longer
-   * shows the caller.
+   * shows the caller. With `like`, it was made by the same call of the user as that one, which began then.
    */
-  begin(call: object): void;
+  begin(call: object, like?: object): void;
   /** `call` has joined the queue. Called in the caller's own turn, so that a stack trace shows the caller. */
   wait(resource: Resource, call: object, permits: number): void;
   /** `call` holds now, with or without having waited. */

@@ -37,6 +37,11 @@ export class Permits implements Owner, QueueOwner {
     this.queue.checkOpen(this);
   }
 
+  /** Not while a limit of 0 pauses it. */
+  waitsForRelease(): boolean {
+    return this.most > 0;
+  }
+
   /** Whether a newcomer that wants this many permits need not wait. */
   fit(permits: number): boolean {
     return permits <= this.value && this.queue.size === 0;

@@ -93,9 +93,11 @@ export class Puller<T, R> {
     }
   }
 
-  /** A use of a slot by this map. */
+  /** A use of a slot by this map. The first one is made in the call of `map`: to observers, all come from there. */
   #slotCall(use: SlotUse): SlotCall {
-    return new SlotCall(use, this.#limits, this.#job.priority);
+    const call = new SlotCall(use, this.#limits, this.#job.priority);
+    if (hook !== undefined) hook.begin(call, this.#unobserved);
+    return call;
   }
 
   /** Closes the source, unless it has ended by itself. */

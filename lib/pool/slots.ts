@@ -53,6 +53,11 @@ export class Slots {
     return this.#active;
   }
 
+  /** Whether the next call waits for a slot. If not, it may wait for a start, or until the pool goes on. */
+  get isFull(): boolean {
+    return this.#limit > 0 && this.#active >= this.#limit;
+  }
+
   get waiting(): number {
     return this.#queue.size;
   }

@@ -52,6 +52,7 @@ export class PoolState {
       name,
       operation: named(operation, name),
       group: this,
+      waitsForRelease: () => this.slots.isFull,
       needsStart,
       isMap,
     });

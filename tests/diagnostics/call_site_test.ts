@@ -35,7 +35,7 @@ test("callSite: frames without a function, Windows paths, and the form of other 
 });
 
 test("callSite: none where there is none", () => {
-  const none = [undefined, "", "Error: x", [], `${OWN}\n    at native`, OWN];
+  const none = [undefined, "", "Error: x", [], `${OWN}\n    at native`, `${OWN}\n    at unknown:1:11`, OWN];
   for (const stack of none) assert.equal(callerIn(stack), undefined);
 });
 

@@ -1,6 +1,18 @@
 /** `watchdog({ self: "reject" })`: a call that waits for what its own run holds rejects at once. */
 import assert from "node:assert/strict";
-import { Condition, KeyedMutex, Lock, Pool, RwLock, Semaphore, SyncError, TaskGroup, TimeoutError } from "../../mod.ts";
+import {
+  BoundedSemaphore,
+  Condition,
+  KeyedMutex,
+  Lock,
+  Pool,
+  RateLimiter,
+  RwLock,
+  Semaphore,
+  SyncError,
+  TaskGroup,
+  TimeoutError,
+} from "../../mod.ts";
 import { memoryBackend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { DeadlockError, type Finding, watchdog } from "../../lib/diagnostics/mod.ts";
 import { WebLock, WebRwLock } from "../../lib/web/mod.ts";
@@ -116,6 +128,36 @@ test("deadlock: a pool nested in itself, where each of its slots is the run's ow
   end.resolve();
   assert.equal(await outer, "inside");
   await other;
+});
+
+test("deadlock: a pool that waits for its rate, or is paused, does not wait for the slots that are taken", async () => {
+  await withFakeTime(async (time) => {
+    using _watching = rejecting();
+    const pool = new Pool(3, { rate: new RateLimiter(1, 1000) });
+    const outer = pool.run(() => pool.run(() => "inside"));
+    await time.pass(1000, 100);
+    assert.equal(await outer, "inside");
+    const mapped = pool.run(() => pool.map([1], () => "mapped").toArray());
+    await time.pass(2000, 100);
+    assert.deepEqual(await mapped, ["mapped"]);
+    // All of its slots are the run's own.
+    const nest = (depth: number): Promise<unknown> => pool.run(() => depth === 0 ? "inside" : nest(depth - 1));
+    const full = assert.rejects(nest(3), DeadlockError);
+    await time.pass(4000, 100);
+    await full;
+  });
+  using _watching = rejecting();
+  for (const thing of [new Pool(3), new BoundedSemaphore(3)]) {
+    const result = await thing.run(async () => {
+      thing.limit = 0;
+      const inner = thing.run(() => "inside");
+      await flushMicrotasks();
+      assert.equal(thing.waiting, 1);
+      thing.limit = 3;
+      return await inner;
+    });
+    assert.equal(result, "inside");
+  }
 });
 
 test("deadlock: other tasks wait, also those that a run has started before it ended", async () => {

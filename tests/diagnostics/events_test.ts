@@ -215,6 +215,21 @@ test("events of a condition: its wait, and the lock that is given back meanwhile
   ledger.assertSettled();
 });
 
+test("events of a condition: aborted by an observer of its wait, it has given the lock back first", async () => {
+  using ledger = new Ledger();
+  const controller = new AbortController();
+  using _aborting = observe({
+    wait({ kind }) {
+      if (kind === "condition") controller.abort();
+    },
+  });
+  const condition = new Condition();
+  const guard = await condition.acquire();
+  await assert.rejects(condition.wait({ signal: controller.signal }));
+  guard.release();
+  ledger.assertSettled();
+});
+
 test("events of a pool: a wait for a slot, and the function's time as the hold", async () => {
   using ledger = new Ledger();
   using recording = new Recording();

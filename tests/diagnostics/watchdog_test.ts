@@ -1,9 +1,26 @@
 import assert from "node:assert/strict";
-import { acquireAll, Condition, KeyedMutex, Lock, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
-import { type Finding, observe, type ObservedCall, watchdog, type WatchdogOptions } from "../../lib/diagnostics/mod.ts";
+import {
+  acquireAll,
+  Condition,
+  KeyedMutex,
+  Lock,
+  Pool,
+  RateLimiter,
+  RwLock,
+  Semaphore,
+  TimeoutError,
+} from "../../mod.ts";
+import {
+  type Finding,
+  observe,
+  type ObservedCall,
+  snapshot,
+  watchdog,
+  type WatchdogOptions,
+} from "../../lib/diagnostics/mod.ts";
 import { hook } from "../../lib/internal/hook.ts";
 import { test } from "../_test.ts";
-import { FakeTime, flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
+import { deferred, FakeTime, flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 import { Thing } from "./_tools.ts";
 
 /** A watchdog that keeps its findings, on a clock that is moved by hand. */
@@ -170,6 +187,43 @@ test("watchdog: innocent programs cause no finding", () =>
     assert.equal(findings.length, 0);
     await condition.run(() => condition.notifyAll());
     await consumer;
+  }));
+
+test("watchdog: runs that wait for a pool's rate, or while it is paused, are no cycle", () =>
+  watched(async (findings, time) => {
+    const pool = new Pool(3, { rate: new RateLimiter(1, 5000) });
+    const lock = new Lock();
+    const first = pool.run(async () => {
+      await flushMicrotasks();
+      await lock.run(() => {});
+    });
+    const second = lock.run(() => pool.run(() => {}));
+    await time.pass(6000, 100);
+    await Promise.all([first, second]);
+    pool.limit = 0;
+    const timedOut = assert.rejects(pool.run(() => {}, { timeout: 2000 }), {
+      message: "Cannot run in pool: timed out after 2000 ms",
+    });
+    await time.pass(3000, 100);
+    await timedOut;
+    assert.deepEqual(kinds(findings), []);
+  }));
+
+test("watchdog: a map's slots are known by the line of the map", () =>
+  watched(async (findings, time) => {
+    const pool = new Pool(1, { name: "pages" });
+    const end = deferred();
+    const here = line(1);
+    const results = pool.map([1, 2], () => end.promise);
+    const read = (async () => {
+      for await (const _ of results);
+    })();
+    await time.pass(11_000, 1000);
+    const [held] = findings;
+    assert.ok(held!.message.includes(`, acquired at ${here}`), held!.message);
+    assert.deepEqual(snapshot()[0]!.holders.map(({ site }) => `${site}`), [here]);
+    end.resolve();
+    await read;
   }));
 
 test("watchdog: while one holder of several can go on, nothing is stuck", () =>
