@@ -6,6 +6,7 @@
  */
 import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
 import { quote } from "../internal/check.ts";
+import { SyncError } from "../errors.ts";
 import { currentProcess, throwUncaught, warn } from "../internal/platform.ts";
 
 /** The most failures that a pool keeps, and the most pools whose failures are thrown at the end of the process. */
@@ -50,9 +51,9 @@ export class Failures {
   /** Keeps a failure until it is observed. */
   add(owner: object, error: unknown): void {
     const failure = this.#keep(owner, error);
-    if (failure === undefined || currentProcess()?.on === undefined) return;
+    if (currentProcess()?.on === undefined) return;
     throwAtExit(this);
-    if (!this.#isReported) this.#watch(failure);
+    if (failure !== undefined && !this.#isReported) this.#watch(failure);
   }
 
   /** Keeps the error of a map that is not read yet, for `join` only: it may still be read. */
@@ -62,28 +63,30 @@ export class Failures {
 
   /** The outcome of `owner` is observed. */
   observe(owner: object): void {
-    const failure = this.#kept.get(owner);
-    if (failure === undefined) {
-      if (this.#others.delete(owner)) this.#more--;
-      return;
-    }
-    failure.report?.end();
+    this.#kept.get(owner)?.report?.end();
     this.#kept.delete(owner);
-    if (this.#kept.size === 0) forgetAtExit(this);
+    if (this.#others.delete(owner)) this.#more--;
+    if (this.#kept.size + this.#more === 0) forgetAtExit(this);
   }
 
   /** Takes all, for one `join`. */
   take(): TakenFailures {
     const taken = { errors: [...this.#kept.values()].map(({ error }) => error), more: this.#more };
-    for (const owner of this.#kept.keys()) this.observe(owner);
     this.#others = new WeakSet();
     this.#more = 0;
+    for (const owner of this.#kept.keys()) this.observe(owner);
+    forgetAtExit(this);
     return taken;
   }
 
   /** The process has run out of work: no `join` will come. */
   throwAll(): void {
-    for (const error of this.take().errors) throwUncaught(error);
+    const { errors, more } = this.take();
+    for (const error of errors) throwUncaught(error);
+    if (more === 0) return;
+    throwUncaught(
+      new SyncError(`Cannot end ${this.#pool.title}: failures beyond the first ${MOST} were not observed: ${more}`),
+    );
   }
 
   #keep(owner: object, error: unknown): Failure | undefined {

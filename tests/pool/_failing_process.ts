@@ -11,6 +11,23 @@ const cases: Record<string, () => Promise<unknown>> = {
     await fail("one");
     await fail("two");
   },
+  "too many": async () => {
+    const tasks = [];
+    for (let i = 0; i < 1005; i++) tasks.push(await fail("page not found"));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await Promise.allSettled(tasks.slice(0, 1000).map((task) => task.result));
+  },
+  "none of too many": async () => {
+    const tasks = [];
+    for (let i = 0; i < 1005; i++) tasks.push(await fail("page not found"));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await Promise.allSettled(tasks.map((task) => task.result));
+  },
+  "behind maps": async () => {
+    const maps = Array.from({ length: 1000 }, () => pool.map([], () => {}));
+    const task = await fail("page not found");
+    return [maps, task];
+  },
   "joined": async () => {
     await fail("page not found");
     await pool.join().catch(() => {});

@@ -15,10 +15,29 @@ test("Pool: a failure that is not observed is an uncaught error when the process
   }
 });
 
+test("Pool: failures beyond the first 1,000 are an uncaught error as well", async () => {
+  for (
+    const [what, message] of [[
+      "too many",
+      /SyncError: Cannot end pool "pages": failures beyond the first 1000 were not observed: 5/,
+    ], [
+      "behind maps",
+      /never read/,
+    ]] as const
+  ) {
+    const { code, err } = await run(what);
+    assert.notEqual(code, 0);
+    assert.notEqual(code, null);
+    assert.match(err, message);
+  }
+});
+
 test("Pool: each unobserved failure reaches the handler of uncaught errors, in order", async () => {
   assert.deepEqual((await run("caught")).out.split(/\s*\n/), ["caught one", "caught two"]);
 });
 
 test("Pool: an observed failure ends no process", async () => {
-  for (const what of ["joined", "read"]) assert.deepEqual(await run(what), { code: 0, out: "", err: "" });
+  for (const what of ["joined", "read", "none of too many"]) {
+    assert.deepEqual(await run(what), { code: 0, out: "", err: "" });
+  }
 });
