@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { admit, promised, readName } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
@@ -111,10 +111,7 @@ export class Event {
       return this.#last;
     }
     return promised(() => {
-      const limits = readWaitOptions(options);
-      this.#queue.checkOpen(this.#self);
-      throwIfAborted(limits);
-      this.#queue.checkOpen(this.#self); // asking a foreign signal runs its code
+      const limits = admit(options, this.#queue, this.#self);
       const waiter = new Waiter<void>(this.#self);
       if (this.#set) {
         if (hook !== undefined) reportGrant(waiter);

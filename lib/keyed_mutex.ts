@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { forKey, readMaxWaiting, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
-import { ClosedError } from "./errors.ts";
+import { admit } from "./internal/check.ts";
+import { Entries } from "./internal/entries.ts";
 import { Key } from "./internal/key.ts";
 import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues } from "./internal/wait_queue.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** One key of a {@linkcode KeyedMutex}, as a lock. */
@@ -53,10 +52,7 @@ let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
  */
 export class KeyedMutex<K = unknown> {
   // The key of every entry is held
-  readonly #entries = new Map<K, Entry<K>>();
-  readonly #name: string | undefined;
-  readonly #maxWaiting: number;
-  #closed = false;
+  readonly #entries: Locks<K>;
 
   static {
     entriesOf = (mutex) => mutex.#entries;
@@ -71,13 +67,12 @@ export class KeyedMutex<K = unknown> {
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
   constructor(options?: MaxWaitingOptions) {
-    this.#name = readName(options);
-    this.#maxWaiting = readMaxWaiting(options);
+    this.#entries = new Locks(options);
   }
 
   /** Its name, which error messages and diagnostics show with the key. */
   get name(): string | undefined {
-    return this.#name;
+    return this.#entries.name;
   }
 
   /** The number of keys that are held. */
@@ -87,7 +82,7 @@ export class KeyedMutex<K = unknown> {
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#closed;
+    return this.#entries.closed;
   }
 
   /** Whether `key` is held. */
@@ -97,7 +92,7 @@ export class KeyedMutex<K = unknown> {
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
-    return this.#entries.get(key)?.queue.size ?? 0;
+    return this.#entries.waiting(key);
   }
 
   /**
@@ -119,11 +114,8 @@ export class KeyedMutex<K = unknown> {
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
     try { // quicker than a function for `promised`
       // All of this before there is an entry, which would never be removed.
-      const limits = options === undefined ? undefined : readWaitOptions(options);
-      this.#checkOpen(key);
-      throwIfAborted(limits);
-      if (limits?.signal !== undefined) this.#checkOpen(key); // asking a foreign signal runs its code
-      return (this.#entries.get(key) ?? this.#add(key)).acquire(limits);
+      const limits = options === undefined ? undefined : admit(options, this.#entries, key);
+      return this.#entries.of(key).acquire(limits);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -135,8 +127,7 @@ export class KeyedMutex<K = unknown> {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(key: K): Guard | undefined {
-    this.#checkOpen(key);
-    return this.#entries.has(key) ? undefined : this.#add(key).tryAcquire();
+    return this.#entries.of(key).tryAcquire();
   }
 
   /**
@@ -167,18 +158,7 @@ export class KeyedMutex<K = unknown> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    this.#closed = true;
-    cancelQueues([...this.#entries.values()].map(({ queue }) => queue), reason);
-  }
-
-  #checkOpen(key: K): void {
-    if (this.#closed) throw new ClosedError(`Cannot ${forKey("acquire lock", this.#name, key)}: lock is closed`);
-  }
-
-  #add(key: K): Entry<K> {
-    const entry = new Entry(this.#entries, key, this.#name, this.#maxWaiting);
-    this.#entries.set(key, entry);
-    return entry;
+    this.#entries.cancel(reason);
   }
 }
 
@@ -190,34 +170,40 @@ export function assertSoundKeyedMutex(keyedMutex: KeyedMutex<unknown>): void {
   }
 }
 
-/** A mutex that removes itself from the map when its key is free. */
-class Entry<K> extends Mutex {
-  readonly #entries: Map<K, Entry<K>>;
-  readonly #key: K;
+class Locks<K> extends Entries<K, Entry<K>> {
+  get noun(): string {
+    return "lock";
+  }
 
-  constructor(entries: Map<K, Entry<K>>, key: K, name: string | undefined, maxWaiting: number) {
-    super(name, maxWaiting);
+  protected make(key: K): Entry<K> {
+    return new Entry(this, key);
+  }
+}
+
+/** A mutex that removes itself from the entries when its key is free. */
+class Entry<K> extends Mutex {
+  readonly #entries: Locks<K>;
+  readonly key: K;
+
+  constructor(entries: Locks<K>, key: K) {
+    super(entries.name, entries.maxWaiting);
     this.#entries = entries;
-    this.#key = key;
+    this.key = key;
   }
 
   get noun(): string {
-    return "lock";
+    return this.#entries.noun;
   }
 
   override get kind(): string {
     return "key";
   }
 
-  get key(): K {
-    return this.#key;
-  }
-
   override get operation(): string {
-    return forKey("acquire lock", this.name, this.#key);
+    return this.#entries.operation(this.key);
   }
 
   protected override onIdle(): void {
-    this.#entries.delete(this.#key);
+    this.#entries.delete(this.key);
   }
 }

@@ -3,21 +3,12 @@
  *
  * @module
  */
-import {
-  checkInteger,
-  forKey,
-  option,
-  readMaxWaiting,
-  readName,
-  readWaitOptions,
-  throwIfAborted,
-} from "./internal/check.ts";
+import { admit, checkInteger, option } from "./internal/check.ts";
+import { Entries } from "./internal/entries.ts";
 import { Hold, runHolding } from "./internal/hold.ts";
 import { Key } from "./internal/key.ts";
 import { Permits } from "./internal/permits.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues } from "./internal/wait_queue.ts";
-import { ClosedError } from "./errors.ts";
 import type { SemaphoreOptions } from "./semaphore.ts";
 import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
 
@@ -61,11 +52,7 @@ let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown,
  */
 export class KeyedSemaphore<K = unknown> {
   // Permits of every entry are held
-  readonly #entries = new Map<K, Entry<K>>();
-  readonly #permits: number;
-  readonly #name: string | undefined;
-  readonly #maxWaiting: number;
-  #closed = false;
+  readonly #entries: Semaphores<K>;
 
   static {
     entriesOf = (semaphore) => semaphore.#entries;
@@ -83,14 +70,12 @@ export class KeyedSemaphore<K = unknown> {
    */
   constructor(permits: number, options?: MaxWaitingOptions) {
     checkInteger(permits, "permits", 1);
-    this.#permits = permits;
-    this.#name = readName(options);
-    this.#maxWaiting = readMaxWaiting(options);
+    this.#entries = new Semaphores(permits, options);
   }
 
   /** Its name, which error messages and diagnostics show with the key. */
   get name(): string | undefined {
-    return this.#name;
+    return this.#entries.name;
   }
 
   /** The number of keys of which permits are held. */
@@ -100,12 +85,12 @@ export class KeyedSemaphore<K = unknown> {
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#closed;
+    return this.#entries.closed;
   }
 
   /** The number of free permits of `key`. */
   value(key: K): number {
-    return this.#entries.get(key)?.value ?? this.#permits;
+    return this.#entries.get(key)?.value ?? this.#entries.permits;
   }
 
   /** Whether a newcomer for `key` would have to wait. */
@@ -115,7 +100,7 @@ export class KeyedSemaphore<K = unknown> {
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
-    return this.#entries.get(key)?.queue.size ?? 0;
+    return this.#entries.waiting(key);
   }
 
   /**
@@ -138,12 +123,9 @@ export class KeyedSemaphore<K = unknown> {
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
     try {
       // All of this before there is an entry, which would never be removed.
-      const limits = options === undefined ? undefined : readWaitOptions(options);
       const permits = this.#check(option(options, "permits", 1));
-      this.#checkOpen(key);
-      throwIfAborted(limits);
-      if (limits?.signal !== undefined) this.#checkOpen(key); // asking a foreign signal runs its code
-      const entry = this.#entry(key);
+      const limits = options === undefined ? undefined : admit(options, this.#entries, key);
+      const entry = this.#entries.of(key);
       return entry.acquire(new Hold(entry, permits), limits);
     } catch (error) {
       return Promise.reject(error);
@@ -161,8 +143,7 @@ export class KeyedSemaphore<K = unknown> {
    */
   tryAcquire(key: K, permits: number = 1): Guard | undefined {
     this.#check(permits);
-    this.#checkOpen(key);
-    const entry = this.#entry(key);
+    const entry = this.#entries.of(key);
     return entry.fit(permits) ? entry.take(new Hold(entry, permits)) : undefined;
   }
 
@@ -194,26 +175,12 @@ export class KeyedSemaphore<K = unknown> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    this.#closed = true;
-    cancelQueues([...this.#entries.values()].map(({ queue }) => queue), reason);
+    this.#entries.cancel(reason);
   }
 
   #check(permits: number): number {
-    checkInteger(permits, "permits", 1, this.#permits);
+    checkInteger(permits, "permits", 1, this.#entries.permits);
     return permits;
-  }
-
-  #checkOpen(key: K): void {
-    if (this.#closed) throw new ClosedError(`Cannot ${forKey(ACQUIRE, this.#name, key)}: semaphore is closed`);
-  }
-
-  /** Its entry, from which a request fits at once if it is new. */
-  #entry(key: K): Entry<K> {
-    const known = this.#entries.get(key);
-    if (known !== undefined) return known;
-    const entry = new Entry(this.#entries, key, this.#permits, this.#name, this.#maxWaiting);
-    this.#entries.set(key, entry);
-    return entry;
   }
 }
 
@@ -223,8 +190,6 @@ export function assertSoundKeyedSemaphore(keyedSemaphore: KeyedSemaphore<unknown
     if (value >= most || value < 0 || queue.size < 0) throw new Error(`unsound key: ${value} of ${most} free`);
   }
 }
-
-const ACQUIRE = "acquire semaphore";
 
 class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implements KeyedPermits {
   readonly #semaphore: KeyedSemaphore<K>;
@@ -243,36 +208,49 @@ class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implemen
   }
 }
 
-/** Permits that remove themselves from the map when all of them are free. */
-class Entry<K> extends Permits {
-  readonly #entries: Map<K, Entry<K>>;
-  readonly #key: K;
+class Semaphores<K> extends Entries<K, Entry<K>> {
+  readonly permits: number;
 
-  constructor(entries: Map<K, Entry<K>>, key: K, permits: number, name: string | undefined, maxWaiting: number) {
-    super(permits, name, maxWaiting);
-    this.most = permits;
-    this.#entries = entries;
-    this.#key = key;
+  constructor(permits: number, options: MaxWaitingOptions | undefined) {
+    super(options);
+    this.permits = permits;
   }
 
   get noun(): string {
     return "semaphore";
   }
 
+  protected make(key: K): Entry<K> {
+    return new Entry(this, key);
+  }
+}
+
+/** Permits that remove themselves from the entries when all of them are free. */
+class Entry<K> extends Permits {
+  readonly #entries: Semaphores<K>;
+  readonly key: K;
+
+  constructor(entries: Semaphores<K>, key: K) {
+    super(entries.permits, entries.name, entries.maxWaiting);
+    this.most = entries.permits;
+    this.#entries = entries;
+    this.key = key;
+  }
+
+  get noun(): string {
+    return this.#entries.noun;
+  }
+
   override get kind(): string {
     return "key";
   }
 
-  get key(): K {
-    return this.#key;
-  }
-
   override get operation(): string {
-    return forKey(ACQUIRE, this.name, this.#key);
+    return this.#entries.operation(this.key);
   }
 
   override onRelease(hold: Hold): void {
     super.onRelease(hold);
-    if (this.value === this.most && this.#entries.get(this.#key) === this) this.#entries.delete(this.#key);
+    if (this.value === this.most && this.#entries.get(this.key) === this) this.#entries.delete(this.key);
   }
 }

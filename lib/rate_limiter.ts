@@ -5,6 +5,7 @@
  */
 import { isClockReadable, onCancel } from "./internal/cancellation.ts";
 import {
+  admit,
   checkFunction,
   checkInteger,
   checkNumber,
@@ -14,8 +15,6 @@ import {
   promised,
   readMaxWaiting,
   readName,
-  readWaitOptions,
-  throwIfAborted,
 } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
@@ -251,12 +250,9 @@ export class RateLimiter {
 
   /** Starts, and returns undefined, or waits. */
   #wait(options: RateLimiterOptions | undefined): Promise<void> | undefined {
-    const limits = readWaitOptions(options);
     const permits = option(options, "permits", 1);
     this.#check(permits);
-    this.#queue.checkOpen(this.#self);
-    throwIfAborted(limits);
-    this.#queue.checkOpen(this.#self); // asking a foreign signal runs its code
+    const limits = admit(options, this.#queue, this.#self);
     if (this.#start(permits)) return undefined;
     const waiter = new Waiter<void>(this.#self, permits);
     const started = this.#queue.wait(waiter, limits);

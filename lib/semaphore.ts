@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkInteger, option, readMaxWaiting, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { admit, checkInteger, option, readMaxWaiting, readName } from "./internal/check.ts";
 import { assertSoundPermits, Permits } from "./internal/permits.ts";
 import { Hold, runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
@@ -107,12 +107,9 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     const own = this.#permits;
     try { // quicker than a function for `promised`
       if (options === undefined) return own.acquire(new Hold(own));
-      const limits = readWaitOptions(options);
       const permits = option(options, "permits", 1);
       checkInteger(permits, "permits", 1, own.largest);
-      own.checkOpen();
-      throwIfAborted(limits);
-      return own.acquire(new Hold(own, permits), limits);
+      return own.acquire(new Hold(own, permits), admit(options, own));
     } catch (error) {
       return Promise.reject(error);
     }

@@ -192,11 +192,21 @@ export function checkSignal(value: unknown): asserts value is AbortSignal {
   must(isSignal, "signal", "be an AbortSignal", value);
 }
 
-/** The limits of a call. Throws for bad options, then if its target is closed, then for an aborted signal. */
-export function admit(options: WaitOptions | undefined, target?: { checkOpen(): void }): WaitLimits | undefined {
+/** Something that may be closed for good. */
+interface Closable<T> {
+  /** Throws if it is closed; the message is about the target of the call. */
+  checkOpen(target: T): void;
+}
+
+/**
+ * The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal, and again if
+ * it is closed: asking a foreign signal runs its code.
+ */
+export function admit<T>(options: WaitOptions | undefined, of?: Closable<T>, target?: T): WaitLimits | undefined {
   const limits = readWaitOptions(options);
-  target?.checkOpen();
+  of?.checkOpen(target!);
   throwIfAborted(limits);
+  of?.checkOpen(target!);
   return limits;
 }
 
