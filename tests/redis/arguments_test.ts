@@ -96,7 +96,7 @@ test("adapters reject an object that is not their client, before any use", () =>
 });
 
 test("a URL in place of a client is refused with the remedy, and its password is not shown", () => {
-  const url = `rediss://user:${PASSWORD}@redis.example:6380`;
+  const urls = [`rediss://user:${PASSWORD}@redis.example:6380`, `:${PASSWORD}@redis.example:6380`];
   const adapters: ((client: never) => unknown)[] = [
     nodeRedis,
     ioRedis,
@@ -106,7 +106,7 @@ test("a URL in place of a client is refused with the remedy, and its password is
     (client) => new RedisLock(client, "orders"),
     (client) => new RedisKeyedMutex(client),
   ];
-  for (const adapter of adapters) {
+  for (const [adapter, url] of adapters.flatMap((adapter) => urls.map((url) => [adapter, url] as const))) {
     assert.throws(() => adapter(url as never), (error: Error) => {
       assert.match(
         error.message,

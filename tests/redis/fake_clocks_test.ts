@@ -145,6 +145,24 @@ for (const [name, make] of Object.entries(fakes)) {
   });
 }
 
+for (const [name, make] of Object.entries(fakes)) {
+  test(`${name}: calls that sleep on a clock that is gone wait side by side for their turns`, async () => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "a", 1, 1000);
+    await under(make, async () => {
+      await limiter.acquire();
+      for (let i = 0; i < 4; i++) void limiter.acquire();
+      await flushMicrotasks();
+    });
+    await under(fakes["hand-made, with performance"]!, async (fake) => {
+      const newcomer = watch(limiter.acquire());
+      await pass(fake, 4500);
+      assert.equal(newcomer.state, "pending");
+      await pass(fake, 2000);
+      assert.equal(newcomer.state, "fulfilled");
+    });
+  });
+}
+
 test("on a clock with parts of milliseconds, no timer that rounding makes early is set again and again", async () => {
   for (let tenths = 0; tenths < 300; tenths++) {
     await under(fakes["hand-made, with performance"]!, async (fake) => {

@@ -9,6 +9,7 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { MemoryData } from "../../lib/redis/store/memory_data.ts";
+import { fakes, under } from "../internal/_fake_clocks.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 
@@ -26,6 +27,15 @@ memoryTest("a lease is renewed while it is held, and ends at once with its relea
   assert.ok(next.fencingToken > lease.fencingToken);
   await next.release();
 });
+
+test("memoryBackend: tokens grow and are safe integers also on the date of a far future", () =>
+  under(fakes.sinon!, async (fake) => {
+    fake.advance(Date.UTC(2300, 0));
+    const lock = new RedisLock(memoryBackend(), "a");
+    const tokens: number[] = [];
+    for (let i = 0; i < 3; i++) tokens.push(await lock.run(({ fencingToken }) => fencingToken));
+    assert.ok(tokens.every((token, i) => Number.isSafeInteger(token) && token > (tokens[i - 1] ?? 0)), `${tokens}`);
+  }));
 
 memoryTest("a waiter is granted with the release, however shortly after another hold or wait", async () => {
   const lock = new RedisLock(memoryBackend(), "a");

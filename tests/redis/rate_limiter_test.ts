@@ -280,7 +280,7 @@ test("RedisRateLimiter: a process forgets the starts of objects that are gone, a
   withFakeTime(async (time) => {
     const starts = new LocalStarts({ limit: 1, interval: 60_000 });
     assert.equal(starts.isOver, true);
-    const call = { permits: 1, place: 1, isDue: false, settled: false, start() {}, awaitTurn() {} };
+    const call = { permits: 1, place: 1, isDue: false, isStuck: false, settled: false, start() {}, awaitTurn() {} };
     starts.add(call);
     starts.serve();
     assert.equal(starts.isOver, false);

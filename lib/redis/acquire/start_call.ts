@@ -42,9 +42,11 @@ interface LocalStart {
   readonly place: number;
   /** Its turn has come. */
   readonly isDue: boolean;
+  /** Its turn is to come, and no timer says when: its clock is gone. */
+  readonly isStuck: boolean;
   readonly settled: boolean;
   start(): void;
-  /** Sets its timer, unless it is set. */
+  /** Sets its timer. */
   awaitTurn(): void;
 }
 
@@ -80,6 +82,7 @@ export class LocalStarts {
 
   add(call: LocalStart): void {
     this.#clock.now(); // a step back since the last call is none of the time that this one waits
+    this.#wakeStuck();
     let index = this.#calls.length;
     // The answers come in the order of the turns.
     while (index > 0 && (this.#calls[index - 1]!.place - call.place | 0) > 0) index--;
@@ -90,7 +93,7 @@ export class LocalStarts {
   serve(reached?: number): void {
     for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
       if (!first.settled) {
-        if (!first.isDue) return first.awaitTurn();
+        if (!first.isDue) return this.#wakeStuck();
         const time = this.#clock.now(reached);
         if (!this.#log.tryAdd(first.permits, time)) return this.#wait(this.#log.readyAt(first.permits), time);
         if (this.#log.granted === 0) void this.#goOn();
@@ -100,6 +103,12 @@ export class LocalStarts {
       if (!first.settled) first.start();
     }
     this.#timer.clear();
+  }
+
+  /** Where the first one is stuck, others may be: all wait for their turns side by side, from now on. */
+  #wakeStuck(): void {
+    if (!this.#calls[0]?.isStuck) return;
+    for (const call of this.#calls) if (call.isStuck) call.awaitTurn();
   }
 
   #wait(readyAt: number, time: number): void {
@@ -234,8 +243,12 @@ class StartCall implements Cancellable<CancelRegistration>, LocalStart {
     this.awaitTurn();
   }
 
+  get isStuck(): boolean {
+    return !this.settled && !this.isDue && this.#timer.at === Infinity;
+  }
+
   awaitTurn(): void {
-    if (this.#timer.at === Infinity) this.#timer.set(now() + this.#turn!.wait); // or its clock is gone
+    this.#timer.set(now() + this.#turn!.wait);
   }
 
   #due(): void {

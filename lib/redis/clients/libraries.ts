@@ -92,7 +92,7 @@ export function isNodeRedis4(has: (member: string) => boolean): boolean {
 
 /** The value passed in place of a client, with the remedy; undefined if it is nothing known. */
 export function recognize(client: unknown): Recognized | undefined {
-  if (typeof client === "string" && client.includes("://")) return SERVER_URL;
+  if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
   const has = (member: string) => member in client;
   try {

@@ -23,6 +23,9 @@ import type {
   Was,
 } from "./store.ts";
 
+/** Of fences, in µs (the year 2112): the clocks of tests may show any, and fences stay safe integers. */
+const LATEST_DATE = 2 ** 52;
+
 export class MemoryStore implements Store {
   readonly closed = false;
   readonly losses: undefined;
@@ -116,7 +119,7 @@ export class MemoryStore implements Store {
 
   #server(): MemoryServer {
     return {
-      nextFence: () => this.#fence = Math.max(this.#fence + 1, Date.now() * 1000),
+      nextFence: () => this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE)),
       timeAt: (local) => this.#clock.at(local),
       push: (push) => void this.#push(push),
     };
