@@ -11,6 +11,9 @@ import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 /** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
 const POLL = 10;
 
+/** ms within which the run-time's next turn comes. */
+const TURN = 1;
+
 /**
  * Waits for the work in flight, then for the servers' connections, and closes the shutdown for more. Returns the labels of
  * the work that had to be cut.
@@ -45,9 +48,10 @@ async function poll(over: AbortSignal, sweep: () => void): Promise<void> {
   for (; !over.aborted; await pause(POLL, over)) sweep();
 }
 
-async function emptied({ inFlight, forcing }: ShutdownState, calls: FetchCalls): Promise<void> {
+async function emptied(state: ShutdownState, calls: FetchCalls): Promise<void> {
   calls.sweep();
-  await inFlight.empty(forcing.signal);
+  await state.inFlight.empty(state.forcing.signal);
+  if (calls.lagging) await state.pause(TURN);
 }
 
 async function closed(state: ShutdownState, servers: readonly AttachedServer[]): Promise<void> {

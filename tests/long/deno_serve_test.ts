@@ -1,4 +1,4 @@
-/** `deno serve`: a body is in flight until a slow client has it, although there is no server to attach. */
+/** `deno serve`: an answer is in flight until the system, or a slow client, has it, although there is no server to attach. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { connect } from "node:net";
@@ -7,17 +7,23 @@ import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
 import { Client, host } from "../shutdown/client.ts";
 import { freePort } from "../shutdown/ports.ts";
-import { said, signal, started } from "../shutdown/round.ts";
+import { said, signal, type Started, started } from "../shutdown/round.ts";
 
 const SIZE = 20_000_000;
+
+/** A process of `deno serve`, and its port. */
+async function serving(): Promise<{ server: Started; port: number }> {
+  const port = await freePort();
+  const args = ["serve", "-A", "--no-lock", "--no-check", "--host", host, "--port", String(port)];
+  const server = started(spawn(process.execPath, [...args, "tests/shutdown/deno_serve.ts"]));
+  await said(server, /listening/i);
+  return { server, port };
+}
 
 if (runtime === "deno") {
   for (const path of ["/text", "/bytes", "/blob"]) {
     test(`deno serve: a slow client gets all of ${path}`, async () => {
-      const port = await freePort();
-      const args = ["serve", "-A", "--no-lock", "--no-check", "--host", host, "--port", String(port)];
-      const server = started(spawn(process.execPath, [...args, "tests/shutdown/deno_serve.ts"]));
-      await said(server, /listening/i);
+      const { server, port } = await serving();
       const client = new Client(connect({ port, host }));
       client.send(path, "connection: close");
       await client.gets(/xxx/);
@@ -31,6 +37,20 @@ if (runtime === "deno") {
         await nextTurn();
       }
       client.destroy();
+      assert.deepEqual(await server.ended, { code: 0, signal: null });
+    });
+  }
+
+  for (const [path, size] of [["/quick", 5], ["/piece", 60_000], ["/nothing", 0]] as const) {
+    test(`deno serve: answers of ${path} that are given when it ends are sent`, async () => {
+      const { server, port } = await serving();
+      const sizes = Array.from({ length: 50 }, async () => {
+        const response = await fetch(`http://${host}:${port}${path}?late`);
+        return (await response.bytes()).length;
+      });
+      await said(server, /(waits\s*){50}/);
+      signal(server, "SIGTERM");
+      assert.deepEqual(new Set(await Promise.all(sizes)), new Set([size]));
       assert.deepEqual(await server.ended, { code: 0, signal: null });
     });
   }

@@ -62,6 +62,8 @@ export class FetchCalls {
   unread = false;
   /** Whether there was an answer whose end shows in the closing of the server alone. */
   untold = false;
+  /** Whether answers count as sent while the run-time still has them: it hands them to the system in its next turn. */
+  lagging = false;
   /** Those that Bun is sending answers to. */
   readonly bun: BunAnswers = new BunAnswers();
   /** Whether a handler was wrapped. */

@@ -21,7 +21,7 @@ export function denoAbilities(server: DenoServerLike): Abilities {
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
-  /** Early for a large body that is no stream: most of it may still be on its way. Closing the server waits for that. */
+  /** A turn early, and earlier for a large body that is no stream: most of it may still be on its way. Closing the server waits for that. */
   readonly completed: Promise<void>;
 }
 
@@ -33,13 +33,14 @@ export function isDenoInfo(info: unknown): info is DenoInfo {
 /**
  * Ends the call when its answer has been sent, and returns an answer that can be cut. A body that is no stream is handed over
  * within this turn, before `completed` could say so, and stays untouched: so the server's fast path stays open.
- * The closing of an attached server waits for all that was handed over.
+ * The closing of an attached server waits for all that was handed over; without one, the drain waits for the next turn.
  */
 export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Response {
   const { calls } = call;
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
   calls.untold ||= isWhole && body.length > PIECE;
+  calls.lagging = !calls.isAttached;
   if (isWhole && (calls.isAttached || body.length <= PIECE)) {
     call.end();
     return answer;
