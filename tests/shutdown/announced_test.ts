@@ -177,6 +177,36 @@ test(`announced: an answer whose head said keep-alive closes its connection only
   assert.equal((await shutdown.finished).ok, true);
 });
 
+test(`announced: several headers of one name are sent as before the signal, ${runtime}`, async () => {
+  const lists: readonly (readonly unknown[])[] = [
+    ["set-cookie", "a=1", "Set-Cookie", "b=2", "x-own", "1"],
+    [["set-cookie", "a=1"], ["set-cookie", "b=2"], ["x-own", "1"]],
+    ["set-cookie", ["a=1", "b=2"], "x-own", "1"],
+  ];
+  for (const list of lists) {
+    const shutdown = quiet({ idle: 10_000 });
+    const port = await listen(shutdown.attach(createServer((_, response) => {
+      response.writeHead(200, list as never).end("done");
+    })));
+    const client = new Client(schemes.http!.connect(port));
+    client.send("/");
+    await client.gets(/done/);
+    const before = client.text.match(/set-cookie: .*/gi);
+    client.text = "";
+    shutdown.request();
+    client.send("/");
+    await client.end();
+    assert.deepEqual(
+      client.text.match(/set-cookie: .*/gi)?.join().toLowerCase(),
+      before?.join().toLowerCase(),
+      `${list}`,
+    );
+    assert.match(client.text, /x-own: 1\r\n/i);
+    check(client, `${list}`);
+    await shutdown.finished;
+  }
+});
+
 test(`announced: only the last of several pipelined answers says close, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 10_000 });
   const ends: (() => void)[] = [];

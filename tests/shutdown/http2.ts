@@ -129,6 +129,39 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
   });
 }
 
+test(`http2: an upload that goes on behind its answer counts for at most a second, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 60_000 });
+  const server = shutdown.attach(createServer());
+  server.on("stream", (stream: ServerHttp2Stream) => {
+    stream.on("error", () => {});
+    stream.once("data", () => {
+      stream.respond({ ":status": 200 });
+      stream.end("early");
+    });
+    stream.resume();
+  });
+  const [, session] = await open(server, "http");
+  const upload = session.client.request({ ":method": "POST", ":path": "/" });
+  upload.on("error", () => {});
+  upload.write("a");
+  await new Promise((ended) => upload.resume().once("end", ended));
+  shutdown.request();
+  const { ok, elapsed } = await shutdown.finished;
+  assert.ok(ok && elapsed < 30_000);
+});
+
+test(`http2: at the signal, the service's own close() leaves sessions alone, ${runtime}`, async () => {
+  const shutdown = quiet({ delay: 100, idle: 10_000 });
+  const server = shutdown.attach(createServer((_, response) => void response.end("served")));
+  shutdown.signal.addEventListener("abort", () => server.close());
+  const [, session] = await open(server, "http");
+  assert.equal(await get(session, "/"), "200 served");
+  shutdown.request();
+  assert.equal(await get(session, "/"), "200 served");
+  session.client.destroy();
+  assert.equal((await shutdown.finished).ok, true);
+});
+
 test(`http2: requests of HTTP/1.1 to a server with allowHTTP1 are counted once, and closed, ${runtime}`, async () => {
   const shutdown = quiet();
   const slow = gate();

@@ -8,7 +8,7 @@ import process from "node:process";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, host, listen, quiet } from "./client.ts";
+import { Client, gate, host, listen, quiet } from "./client.ts";
 
 test(`attach: a request that a listener of checkContinue passes on is one request, ${runtime}`, async () => {
   const shutdown = quiet();
@@ -90,13 +90,70 @@ test(`attach: a request behind one that was to be the last is answered as well d
   const deliver = () => (process as { emit(name: string): boolean }).emit("SIGTERM");
   deliver();
   client.send("/2");
+  while (shutdown.active < 2) await nextTurn();
+  answers.get("/1")!();
   while (answers.size < 2) await nextTurn();
-  for (const answer of answers.values()) answer();
+  answers.get("/2")!();
   await client.end();
   assert.match(client.text, /done \/1;[^]*connection: close[^]*done \/2;/i);
   assert.equal(client.text.match(/connection: close/gi)?.length, 1);
   deliver(); // ends the delay
   assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: a request behind two others that are not answered yet is answered as well, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { promise, open } = gate();
+  const server = createServer(async (request, response) => {
+    if (request.url === "/a") await promise;
+    response.end(`<${request.url}>`);
+  });
+  const port = await listen(shutdown.attach(server));
+  const client = new Client(connect({ port, host }));
+  client.send("/a");
+  while (shutdown.active < 1) await nextTurn();
+  shutdown.request();
+  for (const [path, active] of [["/b", 2], ["/c", 3]] as const) {
+    client.send(path);
+    while (shutdown.active < active) await nextTurn();
+    for (let i = 0; i < 5; i++) await nextTurn();
+  }
+  open();
+  await client.end();
+  assert.deepEqual(client.text.match(/<.*?>/g), ["</a>", "</b>", "</c>"]);
+  assert.deepEqual(client.text.match(/connection: close/gi)?.length, 1);
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+if (runtime !== "bun") { // Bun (1.4.5) has closed the connection by then
+  test(`attach: a request is answered whose client ends its side behind it, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    const server = createServer((_, response) => response.end("done"));
+    const port = await listen(shutdown.attach(server));
+    const client = new Client(connect({ port, host }));
+    client.send("/");
+    await client.gets(/done/);
+    client.text = "";
+    shutdown.request();
+    client.socket.end("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await client.end();
+    assert.match(client.text, /connection: close\r\n[^]*done/i);
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}
+
+test(`attach: an expectation that nobody meets is refused with Connection: close, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 10_000 });
+  const port = await listen(shutdown.attach(createServer((_, response) => response.end("done"))));
+  const client = new Client(connect({ port, host }));
+  client.send("/");
+  await client.gets(/done/);
+  client.text = "";
+  shutdown.request();
+  client.send("/", "expect: the worst");
+  await client.end();
+  assert.match(client.text, /^HTTP\/1.1 417 [^]*\r\nconnection: close\r\n/i);
+  assert.equal((await shutdown.finished).ok, true);
 });
 
 test(`attach: none of several requests on a connection is in flight after it was closed, ${runtime}`, async () => {

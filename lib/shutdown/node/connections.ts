@@ -24,6 +24,8 @@ export class Exchange extends InFlight {
   readonly connection: Connection;
   /** Whether the head of its answer has said that the connection closes. */
   announced = false;
+  /** Whether its answer is sent, or its connection closed; its body may still be coming in. */
+  answered = false;
   /** The request before it on the connection, if that is unanswered. */
   older: Exchange | undefined = undefined;
   readonly #method: string | undefined;

@@ -56,10 +56,25 @@ export class Http1Requests {
     response.on("close", answered);
     if (this.#state.phase === "serving") return this.#dispatch(exchange, pass);
     announceClose(exchange, this.#server);
-    // Others may have come in the same piece: only the last of them closes the connection. Once its client has gone, or it was
-    // cut, its events are over, and a handler would wait for them forever.
-    this.#state.pause(1).then(() => exchange.isListed && this.#dispatch(exchange, pass)).catch(throwUncaught);
+    this.#dispatchLate(exchange, pass);
     return true;
+  }
+
+  /**
+   * Others may have come in the same piece, or come until those before it are answered: only the last of them closes the
+   * connection. Once its client has gone, or it was cut, its events are over, and a handler would wait for them forever.
+   */
+  #dispatchLate(exchange: Exchange, pass: () => boolean): void {
+    const { older, connection: { socket } } = exchange;
+    let isPending = true;
+    const dispatch = () => {
+      socket.off("end", dispatch);
+      if (isPending && exchange.isListed) this.#dispatch(exchange, pass);
+      isPending = false;
+    };
+    if (older?.answered === false) return void older.response?.once("close", dispatch);
+    socket.prependListener("end", dispatch); // behind the end of the client's side, the server ends its own
+    this.#state.pause(1).then(dispatch).catch(throwUncaught);
   }
 
   /** The same for a request to upgrade its connection, which is in flight until it is closed. */
@@ -107,6 +122,7 @@ export class Http1Requests {
 /** One listener for all answers: a closure for each would cost more than all the rest. */
 function answered(this: Counted): void {
   const exchange = this[EXCHANGE]!;
+  exchange.answered = true;
   if (exchange.request.complete) finish(exchange);
   else afterUpload(exchange.request, () => finish(exchange));
 }

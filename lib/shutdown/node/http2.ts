@@ -6,8 +6,9 @@
  *
  * @module
  */
+import { onCancel } from "../../internal/cancellation.ts";
 import { Task } from "../in_flight.ts";
-import { REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { LINGER, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
 import type { NodeRequestLike } from "./shapes.ts";
 
 /** The part of a ServerHttp2Session that is used. */
@@ -22,6 +23,8 @@ export interface SessionLike {
 /** The part of a ServerHttp2Stream that is used. */
 export interface StreamLike {
   readonly session?: SessionLike | undefined;
+  /** Whether its headers were the whole of the request. */
+  readonly endAfterHeaders?: boolean;
   close(code?: number): unknown;
   respond(headers: Record<string, string | number>): unknown;
   end(data?: string): unknown;
@@ -36,6 +39,12 @@ const NO_ERROR = 0;
 const CANCEL = 8;
 /** The largest stream id: no stream is turned away. */
 const ANY_STREAM = 2 ** 31 - 1;
+
+/** Its client may send on forever, although it has its answer. */
+function endAfterUpload(stream: StreamLike, end: () => void): void {
+  const limit = onCancel({ timeout: LINGER, keepsAlive: false }, end);
+  stream.once("close", () => limit.end());
+}
 
 /** The sessions of one server. */
 export class Http2Sessions {
@@ -81,7 +90,9 @@ export class Http2Sessions {
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
     const entry = new Task(requestLabel(request, this.#label), () => void stream.close(CANCEL));
     this.#state.inFlight.add(entry);
-    stream.once("close", () => this.#state.inFlight.delete(entry));
+    const end = () => void this.#state.inFlight.delete(entry);
+    stream.once("close", end);
+    if (!stream.endAfterHeaders) stream.once("finish", () => endAfterUpload(stream, end));
     return true;
   }
 

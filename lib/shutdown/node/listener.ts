@@ -47,7 +47,9 @@ export class Listener {
     server.closeIdleConnections = () => {};
     const { close } = server;
     server.close = (callback) => {
-      if (this.closed === undefined || server.listening) return close.call(server, callback);
+      if (this.closed === undefined || server.listening) {
+        return (isHttp2(server) ? this.#close : close).call(server, callback);
+      }
       if (typeof callback === "function") void this.closed.then(() => callback());
       return server;
     };

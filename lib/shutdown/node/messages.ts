@@ -24,13 +24,23 @@ export function announceClose(exchange: Exchange, server: object): void {
     exchange.announced = true;
     closeAfterUpload(exchange.request);
     insistOnClose(this);
-    // Pairs of names and values as one list: once a header is set, writeHead() takes no pairs.
-    return writeHead.call(
-      this,
-      status,
-      ...rest.map((one) => Array.isArray((one as unknown[])?.[0]) ? (one as unknown[]).flat() : one),
-    );
+    return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? settable(one) : one));
   };
+}
+
+/**
+ * The headers of a list as writeHead() takes them once a header is set: then it takes no pairs, and on Node 20 and 22 keeps
+ * the last one of each name.
+ */
+function settable(list: readonly unknown[]): unknown[] {
+  const flat = Array.isArray(list[0]) ? list.flat() : list;
+  const headers = new Map<string, unknown[]>();
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = String(flat[i]).toLowerCase();
+    const known = headers.get(name);
+    headers.set(name, known === undefined ? flat.slice(i, i + 2) : [known[0], [known[1], flat[i + 1]].flat()]);
+  }
+  return [...headers.values()].flat();
 }
 
 /**

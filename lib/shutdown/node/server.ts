@@ -29,8 +29,9 @@ export interface NodeServerLike {
 
 /** The listeners of a server, as far as they are used. */
 interface WithListeners {
-  on?(event: string, listener: () => void): unknown;
-  off?(event: string, listener: () => void): unknown;
+  listenerCount?(event: string): number;
+  on?(event: string, listener: (request: Incoming, response: Outgoing) => void): unknown;
+  off?(event: string, listener: (request: Incoming, response: Outgoing) => void): unknown;
 }
 
 /** ms that a worker of a node:cluster returns connections for that are handed over to it after it stopped listening. */
@@ -82,6 +83,7 @@ export class NodeServer implements AttachedServer {
   begin(): void {
     this.#undo.push(this.#listener.takeOver());
     this.#requests.begin();
+    this.#answerExpectations();
   }
 
   stopListening(): void {
@@ -179,10 +181,22 @@ export class NodeServer implements AttachedServer {
 
   /** Without a listener of its own, the server would send "100 Continue" before the refusal. */
   #refuseContinue(): void {
+    this.#listen("checkContinue", () => {});
+  }
+
+  /** Without a listener of its own, the server would answer that the connection stays. */
+  #answerExpectations(): void {
+    if (isHttp2(this.#server) || (this.#server as WithListeners).listenerCount?.("checkExpectation") !== 0) return;
+    this.#listen("checkExpectation", (_, response) => {
+      response.writeHead(417);
+      response.end();
+    });
+  }
+
+  #listen(event: string, listener: (request: Incoming, response: Outgoing) => void): void {
     const server = this.#server as WithListeners;
-    const listener = () => {};
-    server.on?.("checkContinue", listener);
-    this.#undo.push(() => void server.off?.("checkContinue", listener));
+    server.on?.(event, listener);
+    this.#undo.push(() => void server.off?.(event, listener));
   }
 }
 

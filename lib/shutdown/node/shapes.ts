@@ -14,6 +14,7 @@ export interface SocketLike {
   on(event: string, listener: (this: SocketLike) => void): unknown;
   once(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
+  prependListener(event: string, listener: () => void): unknown;
   resume(): unknown;
   end(data?: string): unknown;
   destroy(): unknown;
