@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { Cork } from "./io_cork.ts";
-import type { Stream } from "./io_cork.ts";
+import { Cork, type Stream } from "./io_cork.ts";
 import { withoutArguments } from "../errors.ts";
 import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse } from "./backend.ts";
 

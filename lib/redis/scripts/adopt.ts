@@ -6,8 +6,7 @@
  * @module
  */
 import { publish, REVOKED } from "./announce.ts";
-import { clock, digits, lives, script } from "./script.ts";
-import type { Script } from "./script.ts";
+import { clock, digits, lives, type Script, script } from "./script.ts";
 
 /**
  * KEYS as of the state machine. ARGV: the new id, the id of the hold, ttl, retention, latest server time, owner, weight

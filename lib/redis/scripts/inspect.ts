@@ -5,8 +5,7 @@
  *
  * @module
  */
-import { clock, script } from "./script.ts";
-import type { Script } from "./script.ts";
+import { clock, type Script, script } from "./script.ts";
 
 /** Holders, and waiters, in one answer. */
 export const PAGE = 250;

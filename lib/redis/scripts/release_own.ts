@@ -7,8 +7,7 @@
  * @module
  */
 import { NONE, ZERO } from "./mutex.ts";
-import { clock, script } from "./script.ts";
-import type { Script } from "./script.ts";
+import { clock, type Script, script } from "./script.ts";
 
 /** KEYS: state. ARGV: id, retention. Returns code now more: as the release in full, with 2 for more if there may be waiters. */
 export const releaseOwnMutex: Script = script(`${clock}

@@ -10,8 +10,7 @@
  * @module
  */
 import { announce } from "./announce.ts";
-import { clock, digits, lives, script } from "./script.ts";
-import type { Script } from "./script.ts";
+import { clock, digits, lives, type Script, script } from "./script.ts";
 
 /**
  * KEYS: for each hold the keys of its name, in the order of `keysOf`; or, with "own", only those that hold it, the state

@@ -14,8 +14,7 @@
 import type { Holding } from "./holding.ts";
 import { mutex } from "./mutex.ts";
 import { askAt, join, notify, serve } from "./queue.ts";
-import { clock, digits, script } from "./script.ts";
-import type { Script } from "./script.ts";
+import { clock, digits, type Script, script } from "./script.ts";
 import { weighted } from "./weighted.ts";
 
 /**

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { clock, script } from "./script.ts";
-import type { Script } from "./script.ts";
+import { clock, type Script, script } from "./script.ts";
 
 /** KEYS: state, and leases where there are some. ARGV: m or w, id. Returns now and the microseconds that are left of the hold; 0 or less: not held. */
 export const verify: Script = script(`${clock}
