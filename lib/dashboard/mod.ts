@@ -4,5 +4,4 @@
  *
  * @module
  */
-export { dashboard } from "./dashboard.ts";
-export type { Dashboard, DashboardOptions } from "./dashboard.ts";
+export { type Dashboard, dashboard, type DashboardOptions } from "./dashboard.ts";
