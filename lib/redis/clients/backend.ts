@@ -87,6 +87,22 @@ export function adapter<C extends object>(
   };
 }
 
+/**
+ * Makes `wait` of a backend. A client may send the command over its next connection, on which the answer would mean
+ * nothing: `connectionOf` tells them apart, and returns undefined where there is none.
+ */
+export function waitOver(
+  send: (replicas: string, timeout: string) => Promise<unknown>,
+  connectionOf: () => unknown,
+): NonNullable<Backend["wait"]> {
+  return async (replicas, timeout) => {
+    const before = connectionOf();
+    const reached = Number(await send(String(replicas), String(timeout)));
+    if (before === undefined || connectionOf() !== before) throw new Error("the connection was replaced");
+    return reached;
+  };
+}
+
 /** Throws unless the client has these methods: a client of another library would only fail once it is used. */
 export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
   if (!hasMethods(client, methods)) refuse(client, library, name);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions, waitOver } from "./backend.ts";
 
 /** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {
@@ -85,12 +85,7 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
     ...push && { subscribe: subscriber(client, events) },
-    wait: async (replicas, timeout) => {
-      const before = events.connections;
-      const reached = Number(await client.send("WAIT", [String(replicas), String(timeout)]));
-      if (events.connections !== before) throw new Error("the connection was replaced");
-      return reached;
-    },
+    wait: waitOver((...args) => client.send("WAIT", args), () => events.connections),
     library: "Bun (RedisClient)",
     get closed() {
       return events.closed && !client.connected;

@@ -6,7 +6,7 @@
  */
 import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
-import { type Backend, checkClient, refuse } from "./backend.ts";
+import { type Backend, checkClient, refuse, waitOver } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
 /** The members of a client that `denoRedis` uses. */
@@ -70,13 +70,8 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     client.addEventListener?.("close", closed);
     client.addEventListener?.("end", closed);
   };
-  // The client sends a command again over its next connection, on which the answer would mean nothing.
-  const wait = async (replicas: number, timeout: number) => {
-    const before = connections;
-    const reached = Number(await client.sendCommand!("WAIT", [String(replicas), String(timeout)]));
-    if (connections !== before) throw new Error("the connection was replaced");
-    return reached;
-  };
+  // The client sends a command again over its next connection.
+  const wait = waitOver((...args) => client.sendCommand!("WAIT", args), () => connections);
   return {
     evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
     eval: (script, keys, args) => client.eval(script, keys, args),

@@ -5,7 +5,7 @@
  */
 import { Cork, type Stream } from "./io_cork.ts";
 import { withoutArguments } from "../errors.ts";
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse, waitOver } from "./backend.ts";
 
 /** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {
@@ -70,7 +70,8 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
     ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection) },
-    ...!cluster && { wait: waiter(connection) },
+    // ioredis sends a command in flight again over the next connection.
+    ...!cluster && { wait: waitOver((...args) => connection.call("WAIT", ...args), () => connection.stream) },
     library: "npm:ioredis",
     cluster,
     failure: undefined as unknown,
@@ -101,16 +102,6 @@ function noteFailures(connection: Connection, backend: { failure: unknown; losse
     if (up) backend.losses++; // also emitted after each attempt to connect
     up = false;
   });
-}
-
-/** ioredis sends a command in flight again over the next connection, on which the answer would mean nothing. */
-function waiter(connection: Connection): NonNullable<Backend["wait"]> {
-  return async (replicas, timeout) => {
-    const { stream } = connection;
-    const reached = Number(await connection.call("WAIT", String(replicas), String(timeout)));
-    if (stream === undefined || connection.stream !== stream) throw new Error("the connection was replaced");
-    return reached;
-  };
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 import { must } from "../../internal/check.ts";
 import { NotConnectedError } from "../errors.ts";
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse, waitOver } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
 import { Portions } from "./portions.ts";
 
@@ -142,12 +142,7 @@ function withoutTimeouts(client: Client): NodeRedisClient {
 function waiter(client: Client): NonNullable<Backend["wait"]> {
   let connections = 0;
   client.on("ready", () => connections++);
-  return async (replicas, timeout) => {
-    const before = connections;
-    const reached = Number(await client.sendCommand(["WAIT", String(replicas), String(timeout)]));
-    if (connections !== before) throw new Error("the connection was replaced");
-    return reached;
-  };
+  return waitOver((...args) => client.sendCommand(["WAIT", ...args]), () => connections);
 }
 
 /**
