@@ -13,7 +13,7 @@ import { checkTtl } from "../options.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { extend } from "./lease_extension.ts";
 import { type Grant, LeaseHold } from "./lease_hold.ts";
-import { giveBack } from "./lease_release.ts";
+import { LeaseRelease } from "./lease_release.ts";
 
 export class LeaseHandle implements Lease {
   readonly #hold: LeaseHold;
@@ -88,6 +88,6 @@ export class LeaseHandle implements Lease {
     if (!this.#hold.isHeld()) return false;
     this.#hold.release();
     await this.#hold.whenIdle();
-    return await giveBack(this.#hold.spec, this.id, this.#hold.releaseOptions);
+    return await new LeaseRelease(this.#hold.spec, this.id, this.#hold.releaseOptions).result;
   }
 }

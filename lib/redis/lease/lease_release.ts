@@ -12,15 +12,7 @@ import { LocalTimer } from "../clock.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
 /** Gives back a hold that was trusted until now. */
-export function giveBack(
-  spec: ResourceSpec,
-  id: string,
-  options: ReleaseOptions,
-): Promise<boolean> {
-  return new LeaseRelease(spec, id, options).result;
-}
-
-class LeaseRelease implements Closable {
+export class LeaseRelease implements Closable {
   index: number = -1;
   readonly result: Promise<boolean>;
   readonly #spec: ResourceSpec;

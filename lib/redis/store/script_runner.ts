@@ -133,8 +133,7 @@ export class ScriptRunner {
 
   /** Whether it is worth trying again after this error. */
   mayPass(error: unknown): boolean {
-    if (this.closed) return false;
-    return isPassing(error);
+    return !this.closed && isPassing(error);
   }
 }
 
