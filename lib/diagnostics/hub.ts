@@ -6,12 +6,11 @@
  */
 import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
-import { throwUncaught } from "../internal/platform.ts";
 import { captureStack } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
 import { type Acquisition, at, type Group, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
-import { type Listener, Listeners } from "./listeners.ts";
+import { guard, type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
 import { currentFrame, runInFrame } from "./run_context.ts";
 
@@ -118,8 +117,7 @@ class Hub implements Hook {
 
   holderOf(resource: Resource): string {
     const [holder] = this.#sites && waitsForRelease(resource) ? this.#registry.groupOf(resource)?.holds ?? [] : [];
-    if (holder === undefined) return "";
-    return this.#inWords(holder);
+    return holder === undefined ? "" : this.#inWords(holder);
   }
 
   #inWords({ since, origin }: Acquisition): string {
@@ -170,12 +168,3 @@ const guarded: Hook = {
   deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),
   holderOf: (resource) => guard(() => hub.holderOf(resource)) ?? "",
 };
-
-function guard<T>(step: () => T): T | undefined {
-  try {
-    return step();
-  } catch (error) {
-    throwUncaught(error);
-    return undefined;
-  }
-}

@@ -60,10 +60,18 @@ export class Listeners {
 }
 
 function call(listener: Listener, [name, event, acquisition]: Change): void {
-  try {
+  guard(() => {
     const method = option(listener, name) as ((event: unknown, acquisition: Acquisition) => void) | undefined;
     method?.call(listener, event, acquisition);
+  });
+}
+
+/** What `step` throws becomes an uncaught error. */
+export function guard<T>(step: () => T): T | undefined {
+  try {
+    return step();
   } catch (error) {
     throwUncaught(error);
+    return undefined;
   }
 }

@@ -11,9 +11,9 @@ import { type Deadlock, findDeadlocks } from "./deadlock.ts";
 import type { Acquisition } from "./acquisition.ts";
 import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
 import { hub } from "./hub.ts";
-import type { Listener } from "./listeners.ts";
+import { guard, type Listener } from "./listeners.ts";
 import { firstFew, Overdue } from "./overdue.ts";
-import { currentProcess, throwUncaught } from "../internal/platform.ts";
+import { currentProcess } from "../internal/platform.ts";
 
 /** Options of {@linkcode watchdog}. Times are in ms; `Infinity` turns a search off. */
 export interface WatchdogOptions {
@@ -216,11 +216,7 @@ class Watcher implements Listener, Watchdog {
 
   #say(finding: Finding, about: readonly Acquisition[]): void {
     if (!this.#isOn || about.every((acquisition) => this.#stuck.has(acquisition))) return;
-    try {
-      this.#report(finding.message, finding);
-    } catch (error) {
-      throwUncaught(error);
-    }
+    guard(() => this.#report(finding.message, finding));
   }
 }
 
