@@ -31,15 +31,7 @@ export interface Row {
 
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
 
-interface Palette {
-  readonly ink: string;
-  readonly soft: string;
-  readonly line: string;
-  readonly wait: string;
-  readonly hold: string;
-  readonly share: string;
-  readonly bad: string;
-}
+type Palette = Readonly<Record<"ink" | "soft" | "line" | "wait" | "hold" | "share" | "bad", string>>;
 
 const LIGHT: Palette = {
   ink: "#1d2733",
@@ -142,11 +134,7 @@ function drawAxis(from: number, to: number, now: number, bottom: number, x: (at:
   return axis;
 }
 
-const LEGEND_TEXTS: Record<State, string> = {
-  waits: "waits",
-  holds: "holds",
-  shares: "runs beside others",
-};
+const LEGEND_TEXTS: Record<State, string> = { waits: "waits", holds: "holds", shares: "runs beside others" };
 
 function drawLegend(lanes: readonly Row[], y: number): string {
   let at = 8;
@@ -167,16 +155,11 @@ function drawLegend(lanes: readonly Row[], y: number): string {
 
 /** The picture in words, for screen readers. */
 export function summary(title: string, lanes: readonly Row[]): string {
+  const names = (some: readonly Row[]) => some.map(({ label }) => label).join(", ");
   const those = (state: State) =>
-    lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state)
-      .map((lane) => lane.label).join(", ");
-  const ended = lanes.filter((lane) => lane.marks.some(({ sign }) => sign === "✕")).map((lane) => lane.label).join(
-    ", ",
-  );
-  const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], [
-    "cancelled",
-    ended,
-  ]] as const;
+    names(lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state));
+  const ended = names(lanes.filter(({ marks }) => marks.some(({ sign }) => sign === "✕")));
+  const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], ["cancelled", ended]];
   const facts = parts.filter(([, names]) => names !== "").map(([what, names]) => `${what}: ${names}`);
   return `${title}. ${facts.join("; ") || (lanes.length > 0 ? "All have finished" : "Nothing yet")}.`;
 }
