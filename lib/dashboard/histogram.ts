@@ -35,9 +35,8 @@ export function drawHistogram(title: string, { counts, total }: Histogram): stri
   const bars = counts.map((count, i) => {
     const height = count === 0 ? 0 : Math.max(2, Math.round(count / most * HEIGHT));
     const [x, y] = [8 + i * (BAR + 2), 4 + HEIGHT - height];
-    return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2"><title>${count}: ${
-      classOf(i)
-    }</title></rect>`;
+    const label = `<title>${count}: ${classOf(i)}</title>`;
+    return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2">${label}</rect>`;
   });
   const labels = [1, 4, 7, 10].map((i) =>
     `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}" text-anchor="middle">${inWords(ENDS[i - 1]!)}</text>`

@@ -87,9 +87,8 @@ export function draw({ title, lanes, from = 0, now, width, span = 1000 }: Drawin
   const x = (at: number) => round(left + Math.max(0, at - from) * scale);
   const height = TOP + lanes.length * ROW + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${
-    attribute(summary(title, lanes))
-  }" ` +
+  const label = attribute(summary(title, lanes));
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${label}" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
     drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
 }

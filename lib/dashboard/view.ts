@@ -100,13 +100,11 @@ function row({ track, longest }: TableRow): string {
 
 function detail(track: Track, now: number, width: number): string {
   const isSampled = track.lastSkipped > now - SPAN;
+  const sampled = isSampled ? " Sampled: not every wait and hold below 0.1 s is drawn; the numbers count all." : "";
+  const lists = calls("Holders", "held", track.holds, now) + calls("Waiters", "waited", track.waits, now);
   return `<h2>${escape(track.label)}</h2>` + timeline(track, now, width) +
-    `<p class="note">The last ${SPAN / 1000} seconds.${
-      isSampled ? " Sampled: not every wait and hold below 0.1 s is drawn; the numbers count all." : ""
-    }</p><div class="calls">${calls("Holders", "held", track.holds, now)}${
-      calls("Waiters", "waited", track.waits, now)
-    }` +
-    `</div><div class="calls"><section><h3>Waiting</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
+    `<p class="note">The last ${SPAN / 1000} seconds.${sampled}</p><div class="calls">${lists}</div>` +
+    `<div class="calls"><section><h3>Waiting</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
     `<section><h3>Holding</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
 }
 
