@@ -24,22 +24,12 @@ export abstract class InFlight {
 /** A piece of work that needs no class of its own. */
 export class Task extends InFlight {
   readonly label: string;
-  readonly #onShutdown: (() => void) | undefined;
-  readonly #cut: (() => void) | undefined;
 
   constructor(label: string, cut?: () => void, onShutdown?: () => void) {
     super();
     this.label = label;
-    this.#cut = cut;
-    this.#onShutdown = onShutdown;
-  }
-
-  override onShutdown(): void {
-    this.#onShutdown?.();
-  }
-
-  override cut(): void {
-    this.#cut?.();
+    if (cut !== undefined) this.cut = cut;
+    if (onShutdown !== undefined) this.onShutdown = onShutdown;
   }
 }
 
