@@ -4,11 +4,11 @@
  * @module
  */
 import { acceptQueueEmpty } from "./accept_queue.ts";
-import { cleanUp } from "./clean_up.ts";
 import { drain } from "./drain.ts";
 import { Task } from "./in_flight.ts";
 import type { FetchCalls } from "./fetch/calls.ts";
-import { onCancel } from "../internal/cancellation.ts";
+import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
+import { printable } from "../internal/check.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { report, type ShutdownReport } from "./report.ts";
 import type { ShutdownState, Step } from "./shutdown_state.ts";
@@ -79,4 +79,28 @@ function notify(state: ShutdownState, calls: FetchCalls, reason: unknown): void 
 function startCallbacks(state: ShutdownState): void {
   state.callbacksStarted = true;
   for (const callback of state.callbacks) startCallback(state, callback);
+}
+
+/**
+ * Runs the clean-up steps in reverse order, one after the other, each until it ends or the time is over. A step that fails
+ * keeps none of the others from running.
+ */
+async function cleanUp(state: ShutdownState): Promise<void> {
+  for (const step of [...state.steps].reverse()) {
+    state.step = step.label;
+    await state.attemptLater(() => bounded(step, state.forced));
+  }
+}
+
+/** A step that begins after the time is over still has one turn of the event loop. */
+function bounded(step: Step, forced: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the time is over`));
+    let registration: CancelRegistration;
+    const lastTurn = () => void (registration = onCancel({ timeout: 1 }, expire));
+    if (forced.aborted) lastTurn();
+    else registration = onCancel({ signal: forced }, lastTurn);
+    const ended = (async () => void await step.fn(forced))();
+    ended.then(resolve, reject).finally(() => registration.end());
+  });
 }
