@@ -5,8 +5,7 @@
  */
 import { DISPOSE } from "../internal/dispose.ts";
 import { observe, watchdog } from "../diagnostics/mod.ts";
-import { checkInteger, checkOptions, must, option, quote } from "../internal/check.ts";
-import { hostCheck } from "./hosts.ts";
+import { checkInteger, checkName, checkOptions, must, option, quote } from "../internal/check.ts";
 import { page } from "./page.ts";
 import { refuse, Streams } from "./streams.ts";
 import { Tracks } from "./tracks.ts";
@@ -36,6 +35,9 @@ export interface Dashboard extends Disposable {
 
 /** How long a wait lasts before it may be shown as part of a deadlock, in ms. */
 const STUCK_AFTER = 1_000;
+
+/** This machine. 127.0.0.0/8 is the loopback; browsers resolve names that end in .localhost to it. */
+const LOCAL = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
  * Returns a fetch handler with a live page: all primitives by waiting time, the holders and waiters of each over the last
@@ -111,4 +113,29 @@ function htmlResponse(isHead: boolean): Response {
       "referrer-policy": "no-referrer",
     },
   });
+}
+
+/**
+ * Returns whether a request for a host, as in `example.com:8080`, is to be answered. Without a check, a page of another
+ * site could have its own name point to this machine (DNS rebinding) and read this page as one of its own.
+ */
+function hostCheck(hosts: readonly string[]): (host: string) => boolean {
+  must(Array.isArray(hosts), "hosts", "be an array", hosts);
+  const listed = new Set(hosts.map((host, i) => {
+    checkName(host, `hosts[${i}]`);
+    const name = nameOf(host);
+    must(name !== undefined, `hosts[${i}]`, 'be a host name such as "locks.example.com"', host, RangeError);
+    return name;
+  }));
+  return (host) => {
+    const name = nameOf(host);
+    return name !== undefined && (LOCAL.test(name) || listed.has(name));
+  };
+}
+
+/** In lower case, without the port and the dot at the end; undefined for what is no host. */
+function nameOf(host: string): string | undefined {
+  // A character that begins another part of a URL would let a part of the text pass for the host.
+  if (!/^[^\s/?#@\\]+$/.test(host) || !URL.canParse(`http://${host}/`)) return undefined;
+  return new URL(`http://${host}/`).hostname.replace(/\.$/, "");
 }
