@@ -4,7 +4,7 @@
  * @module
  */
 import { SyncError } from "../errors.ts";
-import type { EventName } from "./events.ts";
+import { EVENT_NAMES } from "./events.ts";
 import { observe } from "./observe.ts";
 import { builtin } from "../internal/platform.ts";
 
@@ -15,14 +15,6 @@ interface Channel {
 interface DiagnosticsChannel {
   channel(name: string): Channel;
 }
-
-/** By the event's name; the channel's name follows `interlock:`. */
-const NAMES: Readonly<Record<EventName, string>> = {
-  wait: "wait",
-  grant: "grant",
-  giveUp: "give-up",
-  release: "release",
-};
 
 /**
  * Publishes the events of {@linkcode observe} on the channels `interlock:wait`, `interlock:grant`, `interlock:give-up`
@@ -47,8 +39,8 @@ export function channels(): Disposable {
   if (module === undefined) {
     throw new SyncError("Cannot publish diagnostics: node:diagnostics_channel is missing here; use observe() instead");
   }
-  const observer = Object.entries(NAMES).map(([name, suffix]) => {
-    const channel = module.channel(`interlock:${suffix}`);
+  const observer = EVENT_NAMES.map((name) => {
+    const channel = module.channel(`interlock:${name === "giveUp" ? "give-up" : name}`);
     return [name, (event: unknown) => channel.publish(event)];
   });
   return observe(Object.fromEntries(observer));
