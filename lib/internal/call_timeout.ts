@@ -34,10 +34,6 @@ export class CallTimeout implements Cancellable<CancelRegistration>, CallClock {
     this.#wait = undefined;
   }
 
-  isInForce(): boolean {
-    return !this.#timer.isStale;
-  }
-
   leave(_: CancelRegistration, outcome: CancelOutcome): boolean {
     this.#isOver = true;
     if (this.#wait?.leave(outcome)) this.#cancelled = this.#wait;

@@ -88,7 +88,7 @@ export class CancelRegistration implements Timed {
 
   /** Whether the clock of its time-out is gone: it will never be over. */
   get isStale(): boolean {
-    return this.clock !== undefined && !this.clock.isInForce();
+    return this.clock?.isInForce?.() === false;
   }
 
   get hasSignal(): boolean {

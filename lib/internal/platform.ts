@@ -8,7 +8,6 @@
 /** The part that Deno, Node and Bun have in common. */
 interface PlatformProcess {
   readonly versions: { readonly node?: string; readonly deno?: string; readonly bun?: string };
-  readonly stderr: { readonly isTTY?: boolean };
   /** Whether a parent process is still connected by IPC. */
   readonly connected: boolean;
   on(event: string, listener: () => void): unknown;

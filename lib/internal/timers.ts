@@ -29,8 +29,8 @@ const SPARE = 32;
 export interface Clock {
   /** Forgets a time-out that has ended. */
   delete(): void;
-  /** Whether it is the clock that calls are made under now. */
-  isInForce(): boolean;
+  /** Whether it is the clock that calls are made under now; a clock without this always is. */
+  isInForce?(): boolean;
 }
 
 /** Something that ends at a deadline. Its registry sets the deadline and the order. */
