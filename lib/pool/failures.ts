@@ -50,15 +50,10 @@ export class Failures {
 
   /** Keeps a failure until it is observed. */
   add(owner: object, error: unknown): void {
-    const failure = this.#keep(owner, error);
+    const failure = this.keep(owner, error);
     if (currentProcess()?.on === undefined) return;
     throwAtExit(this);
     if (failure !== undefined && !this.#isReported) this.#watch(failure);
-  }
-
-  /** Keeps the error of a map that is not read yet, for `join` only: it may still be read. */
-  addUnread(owner: object, error: unknown): void {
-    this.#keep(owner, error);
   }
 
   /** The outcome of `owner` is observed. */
@@ -89,7 +84,8 @@ export class Failures {
     );
   }
 
-  #keep(owner: object, error: unknown): Failure | undefined {
+  /** Keeps it for `join` only, as the error of a map that may still be read. Returns undefined when there are too many. */
+  keep(owner: object, error: unknown): Failure | undefined {
     if (this.#kept.size < MOST) {
       const failure: Failure = { error, report: undefined };
       this.#kept.set(owner, failure);

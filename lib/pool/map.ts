@@ -48,10 +48,8 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#results = new Results(job.ordered);
     this.#puller = new Puller(pool, this, job, this.#results, this.#controller.signal);
     this.#driving = this.#drive();
-    pool.failures.addUnread(
-      this,
-      new SyncError(`Cannot join ${pool.title}: a map was never read: use for await or toArray()`),
-    );
+    const unread = new SyncError(`Cannot join ${pool.title}: a map was never read: use for await or toArray()`);
+    pool.failures.keep(this, unread);
   }
 
   [Symbol.asyncIterator](): this {

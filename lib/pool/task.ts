@@ -56,11 +56,7 @@ export class RunningTask<T> implements Task<T> {
   readonly #ended: Promise<void>;
 
   /** Starts `fn` in the slot of `call`, which has a controller. */
-  constructor(
-    pool: PoolState,
-    call: SlotCall,
-    fn: (signal: AbortSignal) => T | PromiseLike<T>,
-  ) {
+  constructor(pool: PoolState, call: SlotCall, fn: (signal: AbortSignal) => T | PromiseLike<T>) {
     this.#pool = pool;
     this.#controller = call.controller!;
     this.#ended = this.#execute(call, fn);
