@@ -94,15 +94,7 @@ const explanations: Readonly<Record<string, string>> = {
 };
 
 /** Answers that may be different in a moment: a failover, a restart or a script that takes long. */
-const passing = new Set([
-  "LOADING",
-  "BUSY",
-  "READONLY",
-  "CLUSTERDOWN",
-  "MASTERDOWN",
-  "UNBLOCKED",
-  "NOREPLICAS",
-]);
+const passing = new Set(["LOADING", "BUSY", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "UNBLOCKED", "NOREPLICAS"]);
 
 /** Whether trying again can help: the server did not refuse, or only refuses for now. */
 export function isPassing(error: unknown): boolean {

@@ -67,13 +67,7 @@ export class AcquireCall implements Cancellable<CancelRegistration>, AcquireRequ
   /** A grant whose answer came after its command's time; counts only if the command in flight has no answer either. */
   #late: { readonly answer: Granted; readonly sent: Moment } | undefined;
 
-  constructor(
-    spec: ResourceSpec,
-    waits: boolean,
-    timeout: number,
-    signal: AbortSignal | undefined,
-    adopts?: string,
-  ) {
+  constructor(spec: ResourceSpec, waits: boolean, timeout: number, signal: AbortSignal | undefined, adopts?: string) {
     this.id = spec.client.store.newId();
     this.spec = spec;
     this.adopts = adopts;

@@ -21,11 +21,7 @@ export interface ReleaseOptions {
  * Releases an id; no caller waits for it. Every refusal may pass: the caller's rights, for example, can change. Never
  * rejects: without an answer, the hold and the place end with their time.
  */
-export async function releaseInBackground(
-  spec: ResourceSpec,
-  id: string,
-  options: ReleaseOptions,
-): Promise<void> {
+export async function releaseInBackground(spec: ResourceSpec, id: string, options: ReleaseOptions): Promise<void> {
   const { client: { store }, clock } = spec;
   for (let attempt = 0;; attempt++) {
     try {

@@ -22,12 +22,7 @@ export class Call extends InFlight {
   /** Breaks off whatever it is doing. */
   onCut: (() => void) | undefined = undefined;
 
-  constructor(
-    calls: FetchCalls,
-    request: Request,
-    info: unknown,
-    label: ((request: Request) => string) | undefined,
-  ) {
+  constructor(calls: FetchCalls, request: Request, info: unknown, label: ((request: Request) => string) | undefined) {
     super();
     this.calls = calls;
     this.request = request;

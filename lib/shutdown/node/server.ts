@@ -54,11 +54,7 @@ export class NodeServer implements AttachedServer {
   #stoppedAt = -Infinity;
   readonly #arrivals = new Arrivals();
 
-  constructor(
-    state: ShutdownState,
-    server: NodeServerLike,
-    label: ((request: NodeRequestLike) => string) | undefined,
-  ) {
+  constructor(state: ShutdownState, server: NodeServerLike, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#server = server;
     this.#connections = new Connections(state.inFlight, state.idle);
