@@ -231,24 +231,15 @@ function isIdle({ limiter, users, waiting }: Entry): boolean {
 
 /** One key, as messages and events show it. */
 class Self implements WaitedFor {
+  readonly kind = "key";
+  readonly noun = "rate limiter";
+  readonly isHeld = false;
   readonly name: string | undefined;
   readonly key: unknown;
 
   constructor(name: string | undefined, key: unknown) {
     this.name = name;
     this.key = key;
-  }
-
-  get kind(): string {
-    return "key";
-  }
-
-  get noun(): string {
-    return "rate limiter";
-  }
-
-  get isHeld(): boolean {
-    return false;
   }
 
   get operation(): string {

@@ -259,12 +259,10 @@ export function assertSoundTaskGroup(taskGroup: TaskGroup): void {
 
 /** The places of one group. */
 class Places extends Permits {
+  readonly isStart = true;
+
   override get kind(): string {
     return "task-group";
-  }
-
-  get isStart(): boolean {
-    return true;
   }
 
   override get operation(): string {
