@@ -9,9 +9,9 @@ import { connect, start } from "./shared/redis.ts";
 const TTL = 2000; // the longest time without a leader, in ms
 
 /** Leads until the lease is lost: pass the signal on to the work. */
-function lead(signal: AbortSignal): Promise<void> {
+async function lead(signal: AbortSignal): Promise<void> {
   console.log("leads");
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
 async function candidate(url: string): Promise<void> {

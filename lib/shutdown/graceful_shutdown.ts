@@ -164,7 +164,8 @@ export class GracefulShutdown implements AsyncDisposable {
   /**
    * Counts `work` as in flight until it settles. Also works while draining: the work in flight may need it.
    *
-   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller.
+   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller. That of a promise which
+   * nobody else looks at is not reported: pass a function for that.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The same promise, or one for the function's result.
    * @throws {ClosedError} (as a rejection) when the drain is over.
@@ -213,8 +214,8 @@ export class GracefulShutdown implements AsyncDisposable {
   /**
    * Ties a server to the shutdown, which closes its listener first and its connections after their last answers.
    *
-   * With node:http(s) and node:http2 everything is counted: requests and streams until their answer was sent, upgraded
-   * connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With Deno.serve and Bun.serve the handler
+   * With node:http(s) and node:http2 everything is counted that begins from here on: requests and streams until their answer
+   * was sent, upgraded connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With Deno.serve and Bun.serve the handler
    * counts.
    *
    * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Give Deno.serve `signal: shutdown.forced`
