@@ -240,6 +240,23 @@ test("queue: iteration ends when the queue is closed, and throws the reason when
   await rejectsWith(failing.promise, reason);
 });
 
+test("queue: an iteration that waits ends when the queue is closed; an iterator iterates over itself", async () => {
+  const queue = new Queue<number>();
+  const order: string[] = [];
+  const iterator = queue[Symbol.asyncIterator]();
+  const iterated = (async () => {
+    for await (const item of iterator) assert.fail(`${item}`);
+    order.push("iteration");
+  })();
+  const got = queue.get().catch((error) => order.push(error.name));
+  await flushMicrotasks();
+  assert.equal(queue.getting, 2);
+  queue.close();
+  await Promise.all([iterated, got]);
+  assert.deepEqual(order.sort(), ["ClosedError", "iteration"]);
+  assert.equal(iterator[Symbol.asyncIterator](), iterator);
+});
+
 test("queue: several iterations share the items; leaving one takes no further item", async () => {
   const queue = new Queue<number>();
   const seen: string[] = [];

@@ -3,6 +3,8 @@ import {
   acquireAll,
   Condition,
   KeyedMutex,
+  KeyedRateLimiter,
+  KeyedSemaphore,
   Lock,
   Pool,
   RateLimiter,
@@ -437,6 +439,16 @@ test("watchdog: without sites it takes no stack traces, and finds the same", () 
     assert.deepEqual(dog.findings().map(({ kind, calls }) => [kind, calls[0]!.site]), [["held", undefined]]);
     guard.release();
   }));
+
+test("observe: keys are labelled by what they are keys of", async () => {
+  const labels: string[] = [];
+  using _observing = observe({ grant: (_, { thing }) => void labels.push(thing.label) });
+  const [name, key] = ["hosts", "a"];
+  (await new KeyedMutex({ name }).acquire(key)).release();
+  (await new KeyedSemaphore(1, { name }).acquire(key)).release();
+  await new KeyedRateLimiter(1, 1, { name }).acquire(key);
+  assert.deepEqual(labels, ["lock", "semaphore", "rate limiter"].map((noun) => `${noun} "hosts" for key "a"`));
+});
 
 test("observe: the call as it is now, and its thing", async () => {
   const seen: ObservedCall[] = [];
