@@ -8,7 +8,7 @@ import { type CancelRegistration, isClockReadable, onCancel, reasonOf, timedOut 
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
-import { ClosedError, TimeoutError } from "./errors.ts";
+import { TimeoutError } from "./errors.ts";
 import type { Acquirable, WaitOptions } from "./types.ts";
 
 /** A guard or a lease. */
@@ -96,7 +96,8 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   const { entries } = order;
   const guards: AnyGuard[] = [];
   try {
-    if (limits?.signal?.aborted) await throwIfClosed(order);
+    const closed = entries.find(({ thing }) => (thing as { readonly closed?: boolean }).closed);
+    if (closed !== undefined) await closed.thing.acquire(); // rejects at once
     throwIfAborted(limits); // the list may be empty
     let deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
     if (deadline < Infinity && !isClockReadable()) { // no rest can be told then
@@ -114,20 +115,12 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   } catch (error) {
     await giveBack(guards, order); // its errors must not replace the cause
     const { timeout = Infinity, signal } = limits ?? {};
-    const isOurs = timeout < Infinity && error instanceof TimeoutError && error !== signal?.reason;
+    const isOurs = timeout < Infinity && error instanceof TimeoutError &&
+      (signal === undefined || error !== reasonOf(signal));
     throw isOurs ? timedOutAll(timeout, error) : error;
   } finally {
     link?.end();
     order.unpin();
-  }
-}
-
-/** For an aborted call: misuse of the state comes before the signal. Each thing rejects with the one or the other. */
-async function throwIfClosed({ entries }: LockOrder<Acquirable<AnyGuard>>): Promise<void> {
-  const signal = AbortSignal.abort();
-  for (const { thing, isLocal } of entries) {
-    const error = isLocal && await thing.acquire({ signal }).catch((error) => error);
-    if (error instanceof ClosedError) throw error;
   }
 }
 

@@ -102,7 +102,7 @@ export class RateLimiter {
       limiter.#onServed = onServed;
     };
     windowEnd = (limiter) => limiter.#starts.end;
-    idleIn = (limiter) => limiter.#starts.end - limiter.#now();
+    idleIn = (limiter) => limiter.#starts.granted > 0 ? limiter.interval : limiter.#starts.end - limiter.#now();
     stateOf = (limiter) => [limiter.#queue, limiter.#starts, limiter.#timer];
     show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
@@ -312,8 +312,7 @@ export class RateLimiter {
 
   /** By `await`, which no clock of a test takes along, as it may `queueMicrotask`. */
   async #goOn(): Promise<void> {
-    await undefined;
-    await undefined; // the first may come before the callers go on, this one comes after all of them
+    await this.#starts.settled(2); // the first may come before the callers go on, the second comes after all of them
     this.#starts.goOn(this.#now());
   }
 
@@ -348,7 +347,8 @@ export class RateLimiter {
     const next = this.#queue.peek();
     // On a clock that cannot be read the timer is right, also about starts that were postponed since.
     const isRight = next !== undefined && !isClockReadable();
-    this.#latest = Math.max(this.#latest, isRight ? this.#starts.readyAt(permitsOf(next)) : due);
+    const ready = isRight ? this.#starts.readyAt(permitsOf(next)) : due;
+    this.#latest = Math.max(this.#latest, ready < Infinity ? ready : due); // it may want more than a lowered limit
     this.#serve();
   }
 

@@ -171,6 +171,11 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
     return value > 0 && value < ALL;
   }
 
+  /** For acquireAll. */
+  get closed(): boolean {
+    return this.#permits.queue.closed;
+  }
+
   get waiting(): number {
     const { size, large } = this.#permits.queue; // writers want more than one permit
     return size - large;

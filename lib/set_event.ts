@@ -8,8 +8,8 @@ import { follow } from "./internal/follow.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
-import { describe, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import { WaitQueue } from "./internal/wait_queue.ts";
+import { describe, grant, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** The queue, for {@linkcode assertSoundSetEvent}, which bundlers drop because it is no method. */
@@ -93,8 +93,9 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @returns Whether it was a member. Removing anything else is not an error.
    */
   delete(member: T): boolean {
+    if (this.#members.size === 1 && this.#members.has(member)) this.#queue.cancelAborted();
     if (!this.#members.delete(member)) return false;
-    if (this.#members.size === 0 && this.#queue.size > 0) wakeFirst(this.#queue, Infinity, undefined);
+    if (this.#members.size === 0) { for (const waiter of this.#queue.takeAll()) grant(waiter, undefined); }
     return true;
   }
 

@@ -15,6 +15,7 @@ import {
   TimeoutError,
   TimeoutLock,
 } from "../mod.ts";
+import { ForeignSignal } from "./_foreign_signal.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
@@ -74,6 +75,32 @@ test("acquireAll: what is closed is told before an aborted signal", async () => 
   await assert.rejects(acquireAll([free, held, keys.at("a")], { signal }), ClosedError);
   assert.deepEqual([free.locked, held.waiting], [false, 0]);
   guard.release();
+});
+
+test("acquireAll: what is closed is told before anything is waited for", async () => {
+  const [alone, semaphore, rwLock, mutex] = [new Lock(), new BoundedSemaphore(), new RwLock(), new KeyedMutex()];
+  for (const owner of [alone, semaphore, rwLock, mutex]) owner.cancel();
+  for (const closed of [alone, semaphore, rwLock.reader, rwLock.writer, mutex.at("a")]) {
+    const lock = new Lock();
+    using _ = await lock.acquire();
+    const { signal } = new AbortController();
+    for (const options of [undefined, { timeout: 10_000 }, { signal }, { signal: AbortSignal.abort() }]) {
+      const call = watch(acquireAll([lock, closed], options));
+      await flushMicrotasks();
+      assert.equal(call.state, "rejected");
+      await assert.rejects(call.promise, ClosedError);
+    }
+    assert.equal(lock.waiting, 0);
+  }
+});
+
+test("acquireAll: a time-out is one also where the signal's reason cannot be read", async () => {
+  const lock = new Lock();
+  using _ = await lock.acquire();
+  const signal = new ForeignSignal((member) => {
+    if (member === "reason") throw new Error("from the getter");
+  });
+  await assert.rejects(acquireAll([lock], { signal: signal as never, timeout: 5 }), TimeoutError);
 });
 
 test("acquireAll: await using gives everything back", async () => {

@@ -245,3 +245,14 @@ test("keyed rate limiter: with random calls, each key does as a RateLimiter of i
       assert.equal(users.size, 0);
     })
   ));
+
+test("keyed rate limiter: a key is kept while a granted call has not gone on, however long the turn takes", async () => {
+  const starts: number[] = [];
+  const limiter = new KeyedRateLimiter<string>(1, 20);
+  const start = () => limiter.acquire("a").then(() => void starts.push(performance.now()));
+  const first = start();
+  for (const end = performance.now() + 30; performance.now() < end;);
+  assert.equal(limiter.size, 1);
+  await Promise.all([first, start()]);
+  assert.ok(starts[1]! - starts[0]! >= 20, `${starts}`);
+});

@@ -1,6 +1,7 @@
 /** RateLimiter: the window, the queue, cancellation, and its one timer. */
 import assert from "node:assert/strict";
 import { RateLimiter, TimeoutError } from "../mod.ts";
+import { ForeignSignal } from "./_foreign_signal.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
@@ -309,3 +310,41 @@ test("RateLimiter: limits that need no memory in advance", () =>
     assert.equal(limiter.tryAcquire(), false);
     await flushMicrotasks();
   }));
+
+test("RateLimiter: a call that is granted while earlier ones are about to go on counts from when it goes on itself", async () => {
+  const starts: number[] = [];
+  const limiter = new RateLimiter(3, 50);
+  const job = async (ms: number) => {
+    await limiter.acquire();
+    starts.push(performance.now());
+    for (const end = performance.now() + ms; performance.now() < end;);
+  };
+  const first = job(0);
+  await null;
+  await Promise.all([first, job(40), ...Array.from({ length: 4 }, () => job(0))]);
+  for (let i = 3; i < starts.length; i++) assert.ok(starts[i]! - starts[i - 3]! >= 50, `${starts}`);
+});
+
+test("RateLimiter: a clock that cannot be read stays finite where the first waiter wants more than a lowered limit", async () => {
+  const { setTimeout, clearTimeout } = globalThis;
+  const timers: (() => void)[] = [];
+  Object.assign(globalThis, { setTimeout: (fn: () => void) => timers.push(fn), clearTimeout() {} });
+  try {
+    const limiter = new RateLimiter(2, 1000);
+    const first = new ForeignSignal(() => {});
+    const stop = new AbortController();
+    limiter.tryAcquire(2);
+    const calls = [{ signal: first as never }, { permits: 2, signal: stop.signal }].map((options) =>
+      watch(limiter.acquire(options))
+    );
+    limiter.limit = 1;
+    first.abort(false); // noticed when its turn comes
+    for (const fire of timers.splice(0)) fire();
+    limiter.limit = 2;
+    assert.deepEqual([limiter.tryAcquire(), limiter.retryAfter() > 0], [false, true]);
+    stop.abort();
+    for (const { promise } of calls) await promise.catch(() => {});
+  } finally {
+    Object.assign(globalThis, { setTimeout, clearTimeout });
+  }
+});

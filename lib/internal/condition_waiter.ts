@@ -7,7 +7,7 @@
 import type { Hold, HoldBorrower } from "./hold.ts";
 import { type Mutex, takeFree } from "./mutex.ts";
 import { type WaitQueue, wakeFirst } from "./wait_queue.ts";
-import { type Resolve, setTarget, type WaitedFor, Waiter } from "./waiter.ts";
+import { isWaiting, reportGiveUp, type Resolve, setResolve, setTarget, type WaitedFor, Waiter } from "./waiter.ts";
 import { NotHeldError } from "../errors.ts";
 
 export class ConditionWaiter extends Waiter<void> implements HoldBorrower {
@@ -66,7 +66,10 @@ export class ConditionWaiter extends Waiter<void> implements HoldBorrower {
     this.#isOver = true;
     setTarget(hold, this); // for the report
     // In neither queue for the moment in which it is taken from one: a settlement then finds it over.
-    if (!this.#queue.remove(this)) this.lender.queue.remove(hold);
+    if (!this.#queue.remove(this) && !this.lender.queue.remove(hold) && isWaiting(hold)) {
+      setResolve(hold, undefined);
+      reportGiveUp(hold, "error");
+    }
     setTarget(hold, undefined);
     if (this.#isNotified) this.#passOn();
     this.#reject(releasedMeanwhile(this.#self, this.#reason));

@@ -11,6 +11,7 @@ import type { Acquirable, Guard, WaitOptions } from "../types.ts";
 /** Something that hands out holds by key. */
 interface Keyed<K, O> {
   readonly name: string | undefined;
+  readonly closed: boolean;
   locked(key: K): boolean;
   waiting(key: K): number;
   acquire(key: K, options?: O): Promise<Guard>;
@@ -37,6 +38,11 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
 
   get name(): string | undefined {
     return this.#of.name;
+  }
+
+  /** For acquireAll. */
+  get closed(): boolean {
+    return this.#of.closed;
   }
 
   get locked(): boolean {

@@ -97,6 +97,14 @@ export class StartLog {
     this.#granted += permits;
   }
 
+  /** Resolves that many microtasks after the latest grant of this turn. */
+  async settled(microtasks: number): Promise<void> {
+    for (let granted = -1; granted !== this.#granted;) {
+      granted = this.#granted;
+      for (let step = 0; step < microtasks; step++) await undefined;
+    }
+  }
+
   /** All callers have gone on. */
   goOn(now: number): void {
     this.#postpone(now);

@@ -307,7 +307,7 @@ export function cancelQueues<T, W extends Waiter<T>>(
   const { reason: cause } = AbortSignal.abort(reason);
   const closed = queues.filter((queue) => queue.close(cause));
   for (const queue of closed) queue.cancelAborted();
-  for (const waiter of closed.flatMap((queue) => queue.takeAll())) settle(waiter, cause);
+  for (const waiter of closed.flatMap((queue) => queue.takeAll())) if (isWaiting(waiter)) settle(waiter, cause);
 }
 
 /** The rejection of a call that would be one more than may wait. */
