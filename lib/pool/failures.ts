@@ -84,7 +84,7 @@ export class Failures {
     );
   }
 
-  /** Keeps it for `join` only, as the error of a map that may still be read. Returns undefined when there are too many. */
+  /** Keeps it for `join` only, as the error of a map that may still be read. Returns undefined beyond the first MOST. */
   keep(owner: object, error: unknown): Failure | undefined {
     if (this.#kept.size < MOST) {
       const failure: Failure = { error, report: undefined };

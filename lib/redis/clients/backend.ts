@@ -89,7 +89,7 @@ export function adapter<C extends object>(
 
 /**
  * Makes `wait` of a backend. A client may send the command over its next connection, on which the answer would mean
- * nothing: `connectionOf` tells them apart, and returns undefined where there is none.
+ * nothing: by `connectionOf` they are distinguished, and it returns undefined where there is none.
  */
 export function waitOver(
   send: (replicas: string, timeout: string) => Promise<unknown>,
