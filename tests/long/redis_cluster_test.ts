@@ -98,17 +98,54 @@ async function inOpenSlot([here, other]: [Backend, Backend], nodes: Server[], na
   for (const lease of await waiting) assert.equal(await lease.release(), true);
 }
 
-test("leases outlive their ttl and are extended, verified and released while their slot is open", () =>
-  inCluster(async (backends, nodes) => {
+/** Behind a release in an open slot the queue is served, for which no caller waits: ends when that has ended, too. */
+function settled(fn: Parameters<typeof inCluster>[0]): Promise<void> {
+  return inCluster(async (backends, nodes) => {
     let inFlight = 0;
     const counted = (send: Backend["eval"]): Backend["eval"] => async (...args) => {
       inFlight++;
       return await send(...args).finally(() => inFlight--);
     };
-    const [io, node] = backends.map((one) => ({ ...one, eval: counted(one.eval), evalsha: counted(one.evalsha) }));
-    await Promise.all([inOpenSlot([io!, node!], nodes, "open"), inOpenSlot([node!, io!], nodes, "other")]);
-    // Behind a release in an open slot the queue is served, for which no caller waits.
+    await fn(backends.map((one) => ({ ...one, eval: counted(one.eval), evalsha: counted(one.evalsha) })), nodes);
     await until(() => inFlight === 0, timeout);
+  });
+}
+
+test("leases outlive their ttl and are extended, verified and released while their slot is open", () =>
+  settled(async ([io, node], nodes) => {
+    await Promise.all([inOpenSlot([io!, node!], nodes, "open"), inOpenSlot([node!, io!], nodes, "other")]);
+  }));
+
+for (const open of [false, true]) {
+  test(`under maxmemory leases are released${open ? " while their slot is open" : ""}`, () =>
+    settled(async (backends, nodes) => {
+      for (const [i, backend] of backends.entries()) {
+        const name = `full${i}`;
+        const pair = new RedisSemaphore(backend, name, 2, { ttl, prefix: "pair:" });
+        const bodies = [...bodiesOf(backend, name), pair, pair]; // the last two leave each other's permit
+        const leases = await Promise.all(bodies.map((body) => body.acquire({ timeout })));
+        const slot = slotOf(`{${name}}`);
+        const [source, target] = [nodes[nodeOf(slot)]!, nodes[(nodeOf(slot) + 1) % 3]!];
+        if (open) {
+          await target.send("CLUSTER", "SETSLOT", slot, "IMPORTING", String(await source.send("CLUSTER", "MYID")));
+          await source.send("CLUSTER", "SETSLOT", slot, "MIGRATING", String(await target.send("CLUSTER", "MYID")));
+        }
+        await source.send("CONFIG", "SET", "maxmemory", "1");
+        for (const lease of leases) assert.equal(await lease.release(), true);
+        await source.send("CONFIG", "SET", "maxmemory", "0");
+        for (const node of open ? [source, target] : []) await node.send("CLUSTER", "SETSLOT", slot, "STABLE");
+      }
+    }));
+}
+
+test("a node that does not answer keeps nobody from the names of the others", () =>
+  inCluster(async (backends) => {
+    for (const backend of backends) {
+      const silent = (send: Backend["eval"]): Backend["eval"] => (script, keys, args) =>
+        keys.length === 0 ? new Promise(() => {}) : send(script, keys, args);
+      const lock = new RedisLock({ ...backend, eval: silent(backend.eval), evalsha: silent(backend.evalsha) }, "a");
+      await (await lock.acquire({ timeout })).release();
+    }
   }));
 
 /** The answers of a backend. */

@@ -17,7 +17,9 @@ local last = sub(v, 55, 75)
 if sub(v, 34, 54) ~= me then return { last == me and 1 or 0, now, 0 } end
 local held = tonumber(sub(v, 17, 32)) > now
 local text = sub(v, 1, 16) .. '${ZERO}' .. sub(v, 33, 33) .. '${NONE}' .. (held and me or last) .. '${ZERO}'
-call('SET', KEYS[1], text, 'PX', math.max(call('PTTL', KEYS[1]), ARGV[2] + 0))
+local life = math.max(call('PTTL', KEYS[1]), ARGV[2] + 0)
+call('PEXPIRE', KEYS[1], life) -- cannot grow, which lets the next write pass maxmemory
+call('SET', KEYS[1], text, 'PX', life)
 return { held and 1 or 0, now, sub(v, 33, 33) == '+' and 2 or 0 }
 `);
 
@@ -33,6 +35,7 @@ if not KEYS[2] then
 end
 local ends, s = tonumber(call('ZSCORE', KEYS[2], me) or 0), call('HMGET', KEYS[1], 'h' .. me, 'n', 'r')
 if ends == 0 or not s[1] then return { s[3] == me and 1 or 0, now, 0 } end
+call('PEXPIRE', KEYS[1], math.max(call('PTTL', KEYS[1]), ARGV[2] + 0)) -- as above
 call('HSET', KEYS[1], 'n', s[2] - string.match(s[1], '^%d+', 33), 'r', ends > now and me or s[3] or '')
 call('HDEL', KEYS[1], 'h' .. me)
 call('ZREM', KEYS[2], me)

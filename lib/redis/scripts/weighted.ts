@@ -71,7 +71,10 @@ end
   drop: `
 local ends = tonumber(call('ZSCORE', KEYS[4], me) or 0)
 if ends > 0 and call('HEXISTS', KEYS[1], 'h' .. me) == 1 then -- else its weight is not counted any more
-  if ARGV[5] then call('HSET', KEYS[1], 'r', me) end -- where the removal may end the script, it is to be known
+  if ARGV[5] then -- where the removal may end the script, it is to be known
+    keep(KEYS[1], 1, true) -- releases pass maxmemory
+    call('HSET', KEYS[1], 'r', me)
+  end
   remove({ me })
   code = ends > now and 1 or 0
   if code == 1 then last = me end
