@@ -289,6 +289,8 @@ test("RedisRateLimiter: a process forgets the starts of objects that are gone, a
     time.advance(500);
     assert.equal(starts.isOver, false);
     await flushMicrotasks();
-    time.advance(1000);
+    time.advance(999);
+    assert.equal(starts.isOver, false);
+    time.advance(2); // not 1: the clock may have a fraction, left by another test of the process, and be rounded
     assert.equal(starts.isOver, true);
   }));
