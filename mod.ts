@@ -1,6 +1,6 @@
 /**
- * Concurrency primitives in asyncio's terms, for one process: everything waits in strict order, hands over directly, and
- * gives up cleanly on an `AbortSignal` or a `timeout`.
+ * Concurrency primitives in asyncio's terms, for one process: every queue is strictly first come, first served, with direct
+ * hand-off, and every wait can be cancelled by an `AbortSignal` or a `timeout`.
  *
  * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments}, {@linkcode Semaphore},
  * {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent}, {@linkcode Condition},

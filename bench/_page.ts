@@ -62,7 +62,7 @@ const HEAD = `# Benchmarks
 
 **In short.** A turn of a local lock, semaphore, pool or event costs 0.1 to 1 µs on current run-times, about as much as with
 the quickest packages; the lock of async-mutex takes 5 to 30 times as long. A Redis lock passes to the next waiter in 0.1 to
-0.4 ms, where packages that poll take 0.9 to 19 ms; a free one takes 1.5 to 3.5 times as long as a plain \`SET NX\`. If you limit
+0.4 ms, where packages that poll take 0.9 to 19 ms; a free one takes 1.4 to 2.9 times as long as \`SET NX\`, compare and delete. If you limit
 calls to a network, speed does not decide: choose by [the promises](reliability.md) and by size.
 `;
 
@@ -148,8 +148,7 @@ function lostCell(rows: readonly Row[], ours: string, unit: string): string {
 
 const COST =
   `CPU time of a request to a hello-world server, next to a bare one, with \`attach\` (and \`handler\` around the function of
-Deno.serve and Bun.serve); ± is half of the distance between the quartiles of the rounds. The goals are 1.05 on Node, 1.15 on the
-others. [Cost while serving](shutdown.md#cost-while-serving) names the lines that cost something.
+Deno.serve and Bun.serve); ± is half of the distance between the quartiles of the rounds. The goals are 1.05 on Node, missed by 0.01 to 0.02, and 1.15 on the others. [Cost while serving](shutdown.md#cost-while-serving) names the lines that cost something.
 `;
 
 function cost({ sessions }: Suite): string[] {
@@ -190,7 +189,7 @@ function conditions(suites: readonly Suite[]): string {
   const peers = new Map(suites.flatMap(({ sessions }) => Object.entries(sessions[0]!.peers)));
   return `## Conditions
 
-- ${machine}, a small shared machine; last session ${date}. The starts within a rate
+- ${machine}, a small shared machine; last measured ${date}. The starts within a rate
   limit over Redis were measured with the code of this version; the ten rows but for the last, pool, Queue, the cost of attach
   and 50 keys over Redis shortly before; the other rows without its last changes.
 - ${versions(suites[0]!).join(", ")}; ${
@@ -199,7 +198,7 @@ function conditions(suites: readonly Suite[]): string {
 - All contenders of a row take turns in one process in random order; medians of the rounds, each with a check of the work.
 - Packages in their newest versions. p-queue asks for Node 22 from version 10 on; it passes the check on Node 20, too.
 
-\`deno task bench\` measures the local rows on your machine. \`deno task bench:all\` measures a session on all run-times, and
+\`deno task bench\` measures the local rows on your machine. \`deno task bench:all\` measures all run-times, and
 \`deno task bench:report\` makes this page, [all figures](benchmarks/figures.md), and \`bench/GOALS.md\`, where the goals, the attempts and
 their reasons are.`;
 }

@@ -65,6 +65,8 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * @param options When to stop waiting; `timeout` in milliseconds.
  * @returns The holds. Errors of giving back after a failure never replace its cause.
  * @throws {TimeoutError} when the time is over.
+ * @throws {ClosedError} at once when one of them was cancelled.
+ * @throws {QueueFullError} when the queue of one of them is full.
  * @throws {TypeError} when `list` is not an array, names the same lock twice (the same key of one mutex, both sides of
  *   one RwLock), or has something else in it, and for options of a wrong type.
  * @throws {RangeError} for a `timeout` that is NaN or negative.
@@ -100,7 +102,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
     if (closed !== undefined) await closed.thing.acquire(); // rejects at once
     throwIfAborted(limits); // the list may be empty
     let deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
-    if (deadline < Infinity && !isClockReadable()) { // no rest can be told then
+    if (deadline < Infinity && !isClockReadable()) { // the rest is unknown then
       deadline = Infinity;
       [limits, link] = counted(limits!);
     }

@@ -38,7 +38,7 @@ let queueOf: (condition: Condition) => WaitQueue<void>;
  *
  * Not for a mere signal without state to check: that is {@linkcode Event}.
  *
- * `wait` gives up the hold and takes it back under the *same* guard before it settles; meanwhile `guard.held` is false.
+ * `wait` releases the hold and takes it back under the *same* guard before it settles; meanwhile `guard.held` is false.
  * Releasing or disposing of a guard while its `wait` waits ends that wait: it rejects with {@linkcode NotHeldError}
  * without taking the lock back, and a notification that had reached it goes to the next waiter. So leaving the scope of a
  * guard never leaves a lock behind that cannot be released.
@@ -147,7 +147,7 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Gives up the lock, waits for a notification, and takes the lock back before it settles, whichever way it settles.
+   * Releases the lock, waits for a notification, and takes the lock back before it settles, whichever way it settles.
    * There are no spurious wake-ups, but another holder may have changed the state in between: check again, or use
    * {@linkcode Condition.waitFor}.
    *
@@ -155,7 +155,7 @@ export class Condition implements Acquirable<Guard> {
    * of the lock's queue.
    *
    * **Cancellation**: an abort or time-out ends the wait for the notification, not the wait for the lock, which nothing
-   * bounds. A signal that is already aborted and `timeout: 0` reject without giving up the lock. An abort after the
+   * bounds. A signal that is already aborted and `timeout: 0` reject without releasing the lock. An abort after the
    * notification changes nothing.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.

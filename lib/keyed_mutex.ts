@@ -152,8 +152,8 @@ export class KeyedMutex<K = unknown> {
   }
 
   /**
-   * Closes the mutex for good and for all keys: all waiters reject with `reason` in one step, in order for each key, and later
-   * calls with a {@linkcode ClosedError}. Holders keep their keys and release them as usual. The first reason stays.
+   * Closes the mutex for good and for all keys: all waiters reject with `reason` in one step, in order for each key, and
+   * later calls with a {@linkcode ClosedError}. Holders keep their keys and release them as usual. The first reason stays.
    *
    * @param reason Default: an AbortError.
    */

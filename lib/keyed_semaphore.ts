@@ -169,8 +169,9 @@ export class KeyedSemaphore<K = unknown> {
   }
 
   /**
-   * Closes the semaphore for good and for all keys: all waiters reject with `reason` in one step, in order for each key, and later
-   * calls with a {@linkcode ClosedError}. Holders keep their permits and give them back as usual. The first reason stays.
+   * Closes the semaphore for good and for all keys: all waiters reject with `reason` in one step, in order for each key,
+   * and later calls with a {@linkcode ClosedError}. Holders keep their permits and give them back as usual. The first
+   * reason stays.
    *
    * @param reason Default: an AbortError.
    */

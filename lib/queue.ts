@@ -44,7 +44,7 @@ let isCancelled: (queue: Queue<unknown>) => boolean;
  * ```ts
  * import { Queue } from "@interlock/interlock";
  *
- * const lines = new Queue<string>(100); // at most 100 lines that nobody has read yet
+ * const lines = new Queue<string>(100); // at most 100 lines that no consumer has read yet
  * const produce = async () => {
  *   for (const line of ["one", "two", "three"]) await lines.put(line);
  *   lines.close();

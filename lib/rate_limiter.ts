@@ -37,8 +37,9 @@ export interface RateLimiterOptions extends WaitOptions {
 const platformNow = performance.now;
 
 /**
- * For the pool: waits in the queue of `limiter`. `onTurn` is called in the step that grants the start, or with false where the limiter was cancelled. Returns a function
- * that leaves the queue, to be called before that; undefined if the start was granted at once, by what an observer did.
+ * For the pool: waits in the queue of `limiter`. `onTurn` is called in the step that grants the start, or with false if the
+ * limiter was cancelled. Returns a function that leaves the queue, to be called before that; undefined if the start was
+ * granted at once, by an observer's action.
  */
 export let joinRateLimiter: (limiter: RateLimiter, onTurn: (isStart: boolean) => void) => (() => void) | undefined;
 

@@ -26,7 +26,7 @@ export abstract class Entries<K, E extends Entry> extends Map<K, E> {
     this.maxWaiting = readMaxWaiting(options);
   }
 
-  /** What one of them is: a lock, or a semaphore. */
+  /** The noun of an entry: a lock, or a semaphore. */
   abstract get noun(): string;
 
   protected abstract make(key: K): E;
