@@ -10,6 +10,7 @@ import {
   nextTurn,
   refusesBadOptions,
   rejectsWith,
+  seeded,
   states,
   watch,
   withFakeTime,
@@ -348,3 +349,37 @@ test("RateLimiter: a clock that cannot be read stays finite where the first wait
     Object.assign(globalThis, { setTimeout, clearTimeout });
   }
 });
+
+test("RateLimiter: retryAfter counts starts of a turn that still goes on from now", async () => {
+  const limiter = new RateLimiter(1, 50);
+  await limiter.acquire();
+  for (const end = performance.now() + 60; performance.now() < end;);
+  const wait = limiter.retryAfter();
+  assert.equal(wait, 50);
+  assert.equal(limiter.tryAcquire(), false);
+});
+
+test("RateLimiter: retryAfter takes no room for its permits", () =>
+  assert.equal(new RateLimiter(1e9, 1000).retryAfter(150_000_000), 0));
+
+test("RateLimiter: retryAfter is the time at which the call starts, behind any others", () =>
+  seeded((random) =>
+    withFakeTime(async (time) => {
+      for (let round = 0; round < 200; round++) {
+        const limit = 1 + random.below(6);
+        const limiter = new RateLimiter(limit, 1 + random.below(50));
+        const permits = () => 1 + random.below(limit);
+        for (let calls = random.below(12); calls > 0; calls--) {
+          if (random.below(3) === 0) time.advance(random.below(30));
+          void limiter.acquire({ permits: permits() });
+        }
+        await flushMicrotasks();
+        const wanted = permits();
+        const [wait, asked] = [limiter.retryAfter(wanted), performance.now()];
+        const started = limiter.acquire({ permits: wanted }).then(() => performance.now() - asked);
+        await flushMicrotasks(); // it may start at once
+        await time.pass(700, 1);
+        assert.equal(await started, wait);
+      }
+    })
+  ));

@@ -46,19 +46,23 @@ export class StartLog {
 
   /**
    * The same for a call behind others that wait: `queued` are the permits of each of them, in order, and then its own.
-   * O(n) in the sum of these.
+   * O(n) in the number of these.
    */
   readyBehind(queued: readonly number[], now: number): number {
-    const later: number[] = []; // the starts that those are going to make
+    if (this.#granted > 0) this.#postpone(now); // they happen no earlier than this
+    let count = this.#size; // of all starts so far
+    const later: (readonly [count: number, start: number])[] = []; // the starts of each call, and those up to it
+    let first = 0; // of `later` that is not over: each call waits for a later start than the one before it
     let ready = now;
     for (const permits of queued) {
       if (permits > this.#limit) return Infinity;
-      const expiring = this.#size + later.length + permits - this.#limit;
-      if (expiring > 0) {
-        const start = expiring <= this.#size ? this.#at(expiring - 1) : later[expiring - 1 - this.#size]!;
-        ready = Math.max(ready, this.#endOf(start));
-      }
-      for (let i = 0; i < permits; i++) later.push(ready);
+      count += permits;
+      const expiring = count - this.#limit;
+      if (expiring > this.#size) {
+        while (later[first]![0] < expiring) first++;
+        ready = Math.max(ready, this.#endOf(later[first]![1]));
+      } else if (expiring > 0) ready = Math.max(ready, this.#endOf(this.#at(expiring - 1)));
+      later.push([count, ready]);
     }
     return ready;
   }

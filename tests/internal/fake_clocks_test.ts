@@ -1,6 +1,17 @@
 /** Replaced timers: a call ends by the clock under which it was made, and a call that is left over affects no later one. */
 import assert from "node:assert/strict";
-import { acquireAll, Condition, Event, type Guard, Lock, RateLimiter, TimeoutError, TimeoutLock } from "../../mod.ts";
+import {
+  acquireAll,
+  Condition,
+  Event,
+  type Guard,
+  KeyedRateLimiter,
+  Lock,
+  Pool,
+  RateLimiter,
+  TimeoutError,
+  TimeoutLock,
+} from "../../mod.ts";
 import { fakes, sinon, under } from "./_fake_clocks.ts";
 import { test } from "../_test.ts";
 import { CountingController, flushMicrotasks, states, watch, type Watched } from "../_tools.ts";
@@ -169,3 +180,26 @@ test("queueMicrotask replaced, as Jest and Sinon do by default: a start of then 
   await under(() => sinon(["queueMicrotask"]), () => limiter.acquire());
   for (let i = 0; i < 4; i++) await limiter.acquire({ timeout: 1000 });
 });
+
+for (const [name, make] of Object.entries(fakes)) {
+  test(`fake clock (${name}): rate limiters serve by it, also within the turn of the start before`, () =>
+    under(make, async (fake) => {
+      const limiter = new RateLimiter(1, 1000);
+      const keyed = new KeyedRateLimiter<string>(1, 1000);
+      for (const acquire of [() => limiter.acquire(), () => keyed.acquire("a")]) {
+        await acquire();
+        const next = watch(acquire());
+        fake.advance(1000); // no microtask in between
+        assert.equal(await states([next]), "fulfilled");
+      }
+    }));
+
+  test(`fake clock (${name}): a rate limiter, also of a pool, serves several windows of one turn`, () =>
+    under(make, async (fake) => {
+      const limiter = new RateLimiter(1, 1000);
+      const pool = new Pool(5, { rate: new RateLimiter(1, 1000) });
+      const calls = Array.from({ length: 3 }, () => [watch(limiter.acquire()), watch(pool.run(() => {}))]).flat();
+      for (let i = 0; i < 2; i++) fake.advance(1000);
+      assert.equal(await states(calls), Array(6).fill("fulfilled").join(" "));
+    }));
+}
