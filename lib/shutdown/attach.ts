@@ -5,12 +5,11 @@
  */
 import { must } from "../internal/check.ts";
 import { bunAbilities, type BunServerLike } from "./fetch/bun.ts";
-import type { FetchCalls } from "./fetch/calls.ts";
 import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./node/server.ts";
 import { readLabel } from "./options.ts";
-import type { ShutdownState } from "./shutdown_state.ts";
+import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
 /** A server that {@linkcode GracefulShutdown.attach} takes: of node:http(s), node:http2, Deno.serve or Bun.serve. */
 export type ServerLike = NodeServerLike | DenoServerLike | BunServerLike;
@@ -43,22 +42,17 @@ export function checkAttach(
 }
 
 /** Ties the server to `state`, unless it is tied already. */
-export function attachTo(
-  state: ShutdownState,
-  calls: FetchCalls,
-  server: ServerLike,
-  label: AttachOptions["label"],
-): void {
+export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
   if (owners.has(server)) return;
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
-  const attached = abilities === undefined
+  const attached: AttachedServer = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
-    : new FetchServer(state, calls, abilities);
+    : new FetchServer(state, abilities);
   owners.set(server, state); // not before: a frozen server cannot be attached
   state.atEnd.push(() => owners.delete(server));
   state.servers.push(attached);
-  if (state.phase !== "serving") attached.begin();
-  if (state.listenersClosed) attached.stopListening();
+  if (state.phase !== "serving") attached.begin?.();
+  if (state.phase === "draining") attached.stopListening();
 }
 
 function isServer(value: unknown): value is ServerLike {

@@ -5,7 +5,6 @@
  */
 import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { FetchCalls } from "./fetch/calls.ts";
 import { checkBoolean, checkFunction } from "../internal/check.ts";
 import {
   checkLabel,
@@ -79,10 +78,8 @@ export type { WebSocketLike } from "./web_socket.ts";
  * ```
  */
 export class GracefulShutdown implements AsyncDisposable {
-  // Deno and Bun report late what they have sent: #calls.sweep() comes before every look at the work in flight.
   readonly #settings: ShutdownSettings;
   readonly #state: ShutdownState;
-  readonly #calls: FetchCalls;
   readonly #ignoreSignals: () => void;
   /** The first OS signal that arrived, and when; on the monotonic clock. */
   #first: { readonly name: string; readonly at: number } | undefined;
@@ -110,7 +107,6 @@ export class GracefulShutdown implements AsyncDisposable {
     countShutdown();
     this.#started = this.#settings.ready;
     this.#state = new ShutdownState(this.#settings);
-    this.#calls = new FetchCalls(this.#state);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
     this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#receive(name));
     this.#state.atEnd.push(() => this.#leaveSignals());
@@ -141,13 +137,13 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** The number of requests, tasks and WebSockets in flight. */
   get active(): number {
-    this.#calls.sweep();
+    this.#state.calls.sweep();
     return this.#state.inFlight.size;
   }
 
   /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
-    this.#calls.sweep();
+    this.#state.calls.sweep();
     return this.#state.labels();
   }
 
@@ -158,7 +154,7 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   request(reason?: unknown): void {
     if (this.#state.phase !== "serving") return;
-    this.#resolve(runSequence(this.#state, this.#settings, this.#calls, reason));
+    this.#resolve(runSequence(this.#state, this.#settings, reason));
   }
 
   /**
@@ -207,8 +203,7 @@ export class GracefulShutdown implements AsyncDisposable {
   ): (request: Request, ...rest: A) => Promise<R | Response> {
     checkFetchHandler(fetchHandler);
     const label = readLabel(options);
-    this.#state.used = this.#calls.wrapped = true;
-    return countingHandler(this.#state, this.#calls, fetchHandler, label);
+    return countingHandler(this.#state, fetchHandler, label);
   }
 
   /**
@@ -229,7 +224,7 @@ export class GracefulShutdown implements AsyncDisposable {
     const state = this.#state;
     const label = checkAttach(state, server, options);
     this.#use("attach server");
-    attachTo(state, this.#calls, server, label);
+    attachTo(state, server, label);
     return server;
   }
 

@@ -33,6 +33,19 @@ export class Task extends InFlight {
   }
 }
 
+/** The label of a request: the caller's own, or method and path. */
+export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
+  request: R,
+  own?: (request: R) => string,
+): string {
+  try {
+    const label = own?.(request);
+    if (typeof label === "string") return label;
+  } catch { /* a label that throws must not fail the request */ }
+  const { method = "?", url = "?" } = request;
+  return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
+}
+
 /** All of it, oldest first. */
 export class WorkInFlight implements Iterable<InFlight> {
   // From #oldest to #newest by `next` there are #size entries, and they are those with isListed.

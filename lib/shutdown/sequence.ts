@@ -4,52 +4,66 @@
  * @module
  */
 import { acceptQueueEmpty } from "./accept_queue.ts";
-import { drain } from "./drain.ts";
+import { Event } from "../event.ts";
 import { Task } from "./in_flight.ts";
-import type { FetchCalls } from "./fetch/calls.ts";
-import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
+import { type CancelRegistration, onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { report, type ShutdownReport } from "./report.ts";
-import type { ShutdownState, Step } from "./shutdown_state.ts";
+import type { AttachedServer, ShutdownState, Step } from "./shutdown_state.ts";
 import { warnIfItStays, warnIfNotTied, whenPrinted } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
+
+/** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
+const POLL = 10;
+
+/** ms within which the run-time's next turn comes. */
+const TURN = 1;
 
 /** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
 export async function runSequence(
   state: ShutdownState,
   { grace, delay }: ShutdownSettings,
-  calls: FetchCalls,
   reason: unknown,
 ): Promise<ShutdownReport> {
   const started = performance.now();
-  const limit = onCancel({ timeout: grace }, () => {
-    calls.sweep();
-    state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
-  });
-  calls.sweep(); // which answers are complete decides how servers stop listening
+  const limit = onCancel(
+    { timeout: grace },
+    () => state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`)),
+  );
+  state.calls.sweep(); // which answers are complete decides how servers stop listening
 
-  state.phase = delay === 0 ? "draining" : "delaying";
-  for (const server of state.servers) state.attempt(() => server.begin());
+  state.phase = "delaying";
+  for (const server of state.servers) state.attempt(() => server.begin?.());
   // The system refuses new connections before the first listener of `signal` runs, unless some are still to be accepted.
   const atOnce = delay === 0 && !isBusy(state);
   if (atOnce) stopListening(state);
-  notify(state, calls, reason);
+  state.notify(reason);
+  state.attempt(() => warnIfNotTied(state));
   if (!atOnce) {
     await state.pause(delay);
-    state.phase = "draining";
-    if (isBusy(state)) await acceptQueueEmpty(() => state.servers.reduce((sum, { accepted }) => sum + accepted, 0));
+    if (isBusy(state)) await acceptQueueEmpty(() => state.servers.reduce((sum, { accepted = 0 }) => sum + accepted, 0));
     stopListening(state);
   }
-  startCallbacks(state);
+  state.callbacksStarted = true;
+  for (const callback of state.callbacks) startCallback(state, callback);
 
-  const remaining = await drain(state, calls);
+  const remaining = await drain(state);
   await cleanUp(state);
   limit.end();
   await whenPrinted();
   warnIfItStays();
   for (const undo of state.atEnd) undo(); // last: from here on a signal has its default effect
   return report(state, remaining, performance.now() - started);
+}
+
+function isBusy({ servers }: ShutdownState): boolean {
+  return servers.some((server) => server.isBusy?.());
+}
+
+function stopListening(state: ShutdownState): void {
+  state.phase = "draining";
+  for (const server of state.servers) state.attempt(() => server.stopListening());
 }
 
 /** Calls a callback of onShutdown(); it is in flight until it ends. */
@@ -59,26 +73,53 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
   void state.attemptLater(() => fn(state.forced)).then(() => state.inFlight.delete(entry));
 }
 
-function isBusy({ servers }: ShutdownState): boolean {
-  return servers.some((server) => server.isBusy());
+/**
+ * Waits for the work in flight, then for the servers' connections, and closes the shutdown for more. When it is forced, cuts
+ * what is left. Returns the labels of the work that had to be cut.
+ */
+async function drain(state: ShutdownState): Promise<string[]> {
+  const { servers, inFlight, forced } = state;
+  const over = new AbortController();
+  void poll(state, over.signal);
+  let known = 0;
+  try {
+    do {
+      await inFlight.empty(forced);
+      if (state.calls.lagging) await state.pause(TURN);
+      // While some close, more work may be tracked, and more servers attached.
+      const more = servers.slice(known);
+      known = servers.length;
+      await closed(state, more);
+    } while (known < servers.length || inFlight.size > 0);
+  } catch {
+    // It is forced: nothing else rejects.
+  }
+  over.abort();
+  state.phase = "closed"; // in the same step as the last look: what comes now is refused, for nobody waits for it
+  return forced.aborted ? cut(state) : state.labels(state.cut);
 }
 
-function stopListening(state: ShutdownState): void {
-  state.listenersClosed = true;
-  for (const server of state.servers) state.attempt(() => server.stopListening());
+async function poll(state: ShutdownState, over: AbortSignal): Promise<void> {
+  for (; !over.aborted; await pause(POLL, over)) {
+    state.calls.sweep();
+    for (const server of state.servers) state.attempt(() => server.sweep?.());
+  }
 }
 
-/** Work that is added from here on sees the phase. */
-function notify(state: ShutdownState, calls: FetchCalls, reason: unknown): void {
-  const inFlight = [...state.inFlight];
-  state.ending.abort(reason);
-  for (const entry of inFlight) if (entry.isListed) state.attempt(() => entry.onShutdown?.());
-  state.attempt(() => warnIfNotTied(state, calls));
+/** Resolves when the connections of these servers are closed, and rejects when the shutdown is forced. */
+async function closed(state: ShutdownState, servers: readonly AttachedServer[]): Promise<void> {
+  const all = new Event();
+  const each = servers.map((server) => state.attemptLater(() => server.close()));
+  void Promise.all(each).then(() => all.set());
+  await all.wait({ signal: state.forced });
 }
 
-function startCallbacks(state: ShutdownState): void {
-  state.callbacksStarted = true;
-  for (const callback of state.callbacks) startCallback(state, callback);
+function cut(state: ShutdownState): string[] {
+  for (const entry of state.inFlight) state.cut.add(entry);
+  const labels = state.labels(state.cut);
+  for (const entry of [...state.inFlight]) state.attempt(() => entry.cut?.());
+  for (const server of state.servers) state.attempt(() => labels.push(...server.cut()));
+  return labels;
 }
 
 /**

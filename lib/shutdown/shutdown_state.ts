@@ -6,28 +6,27 @@
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { runtime, sharedController } from "../internal/platform.ts";
+import { FetchCalls } from "./fetch/calls.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
 
 /**
- * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the listeners
- * are closed, each connection gets one last answer. closed: the drain is over, nothing is counted any more.
+ * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the servers
+ * were asked to stop listening, each connection gets one last answer. closed: the drain is over, nothing is counted any more.
  */
 export type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
-  /** The request that it counts, and is passing to its listeners at this moment. */
-  readonly dispatching?: InFlight | undefined;
   /** Number of connections that were accepted so far, where it is known. */
-  readonly accepted: number;
+  readonly accepted?: number;
   /** Whether new connections are likely to be arriving at this moment. */
-  isBusy(): boolean;
+  isBusy?(): boolean;
   /** Called at the signal: from here on `server.close()` leaves the connections alone, also a framework's call. */
-  begin(): void;
+  begin?(): void;
   /** Closes the listening socket, and lets each connection go after its last answer. */
   stopListening(): void;
   /** Called every few ms while draining: closes connections that are idle. */
-  sweep(): void;
+  sweep?(): void;
   /** Resolves when the last connection is closed. Called while nothing is in flight. */
   close(): Promise<void>;
   /** Whether requests go past `handler`, by which alone they are counted. Asked at the signal. */
@@ -44,13 +43,17 @@ export interface Step {
 
 /** The shared state. */
 export class ShutdownState {
-  // phase only goes forward. phase !== "serving" implies ending.signal.aborted or about to be, in the same step.
+  // phase only goes forward. phase !== "serving" implies signal.aborted or about to be, in the same step.
   phase: Phase = "serving";
   // Made when they are needed first: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
+  // Deno and Bun report late what they have sent: calls.sweep() comes before every look at the work in flight.
   readonly inFlight: WorkInFlight = new WorkInFlight();
+  readonly calls: FetchCalls = new FetchCalls(this.inFlight);
   readonly servers: AttachedServer[] = [];
+  /** The request that one of them counts, and is passing to its listeners at this moment. */
+  dispatching: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
   callbacksStarted = false;
@@ -62,10 +65,8 @@ export class ShutdownState {
   readonly atEnd: (() => void)[] = [];
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
-  /** The work that was in flight when the shutdown was forced: it is cut, also if it ends by itself at once. */
+  /** The work that was in flight when the shutdown was forced. */
   readonly cut: Set<InFlight> = new Set();
-  /** Whether the attached servers were asked to stop listening. */
-  listenersClosed = false;
   /** Errors for the report. */
   readonly errors: unknown[] = [];
   /** ms of silence after which a connection counts as idle. */
@@ -80,18 +81,10 @@ export class ShutdownState {
     this.#refusesLate = settings.late === "refuse";
   }
 
-  get ending(): AbortController {
-    return this.#ending ??= sharedController();
-  }
-
-  get forcing(): AbortController {
-    return this.#forcing ??= sharedController();
-  }
-
   /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
     if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
-    return this.phase === "closed" || this.forcing.signal.aborted || (this.#refusesLate && this.phase === "draining");
+    return this.phase === "closed" || this.forced.aborted || (this.#refusesLate && this.phase === "draining");
   }
 
   /** The labels of the work in flight, or of the given one; oldest first. */
@@ -101,12 +94,29 @@ export class ShutdownState {
 
   /** The signal that aborts when shutdown is requested. */
   get signal(): AbortSignal {
-    return this.ending.signal;
+    return (this.#ending ??= sharedController()).signal;
   }
 
   /** The signal that aborts when it is forced. */
   get forced(): AbortSignal {
-    return this.forcing.signal;
+    return (this.#forcing ??= sharedController()).signal;
+  }
+
+  /** Aborts {@linkcode signal}. Then the work that was in flight is notified; work that is added later sees the phase. */
+  notify(reason: unknown): void {
+    const inFlight = [...this.inFlight];
+    (this.#ending ??= sharedController()).abort(reason);
+    for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());
+  }
+
+  /** Aborts {@linkcode forced}; all work in flight is to be cut, also if it ends by itself at once. */
+  force(reason: unknown): void {
+    if (this.forced.aborted) return;
+    this.calls.sweep();
+    for (const entry of this.inFlight) this.cut.add(entry);
+    const restore = runtime() === "deno" ? dropErrorsOfClosedServers() : undefined;
+    this.#forcing!.abort(reason);
+    restore?.();
   }
 
   /** Calls `fn`; its error goes into the report. */
@@ -127,18 +137,9 @@ export class ShutdownState {
     }
   }
 
-  /** Aborts {@linkcode forcing}. */
-  force(reason: unknown): void {
-    if (this.forcing.signal.aborted) return;
-    for (const entry of this.inFlight) this.cut.add(entry);
-    const restore = runtime() === "deno" ? dropErrorsOfClosedServers() : undefined;
-    this.forcing.abort(reason);
-    restore?.();
-  }
-
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */
   pause(ms: number, unless?: Promise<void>): Promise<void> {
-    const { signal } = this.forcing;
+    const signal = this.forced;
     return new Promise((resolve) => {
       if (ms <= 0 || signal.aborted) return resolve();
       const registration = onCancel({ signal, timeout: ms }, () => resolve());
@@ -156,19 +157,6 @@ export const LINGER = 1000;
 
 /** The text of a 503. */
 export const REFUSAL = "The server is shutting down.\n";
-
-/** The label of a request: the caller's own, or method and path. */
-export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
-  request: R,
-  own?: (request: R) => string,
-): string {
-  try {
-    const label = own?.(request);
-    if (typeof label === "string") return label;
-  } catch { /* a label that throws must not fail the request */ }
-  const { method = "?", url = "?" } = request;
-  return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
-}
 
 /**
  * Until the returned function is called, Deno drops what Deno.serve's listener of a signal throws if its server is closed.

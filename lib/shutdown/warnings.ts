@@ -5,7 +5,6 @@
  */
 import { printable } from "../internal/check.ts";
 import { currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
-import type { FetchCalls } from "./fetch/calls.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
 /** ms that a process has to end once its shutdown is over. */
@@ -27,8 +26,8 @@ function emit(message: string, code: string): void {
 }
 
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */
-export function warnIfNotTied(state: ShutdownState, calls: FetchCalls): void {
-  const isHandled = runtime() === "node" && calls.arrivals.count > 0 && state.servers.length === 0;
+export function warnIfNotTied(state: ShutdownState): void {
+  const isHandled = runtime() === "node" && state.calls.arrivals.count > 0 && state.servers.length === 0;
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
   else if (isHandled) {
     const risk = "so answers that are still being sent may be cut off";

@@ -17,13 +17,13 @@ export function checkWork(work: unknown): void {
 }
 
 /** Returns the same promise, or one for the function's result. */
-export function countWork({ inFlight, ending }: ShutdownState, work: Work, label?: string): PromiseLike<unknown> {
+export function countWork({ inFlight, signal }: ShutdownState, work: Work, label?: string): PromiseLike<unknown> {
   const isFunction = typeof work === "function";
   const entry = new Task(label ?? ((isFunction && work.name) || "task"));
   const drop = () => void inFlight.delete(entry);
   if (!isFunction) follow(work, drop, drop); // before it is in flight, as this may throw
   inFlight.add(entry);
-  return isFunction ? called(work, ending.signal, drop) : work;
+  return isFunction ? called(work, signal, drop) : work;
 }
 
 /** An async function of its own, so that the run-time reports a rejection that is not handled. */

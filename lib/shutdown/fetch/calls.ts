@@ -6,8 +6,7 @@
  */
 import { Arrivals } from "../accept_queue.ts";
 import { BunAnswers } from "./bun.ts";
-import { InFlight } from "../in_flight.ts";
-import { requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { InFlight, requestLabel, type WorkInFlight } from "../in_flight.ts";
 import { SetEvent } from "../../set_event.ts";
 
 /** One request that a handler was called with. */
@@ -28,7 +27,8 @@ export class Call extends InFlight {
     this.request = request;
     this.info = info;
     if (label !== undefined) this.#label = requestLabel(request, label);
-    calls.begin(this);
+    calls.arrivals.add();
+    calls.inFlight.add(this);
   }
 
   /** Made when it is asked for: reading a request costs more than all the rest. */
@@ -40,15 +40,24 @@ export class Call extends InFlight {
     this.onCut?.();
   }
 
+  /** Its handler has answered, at this time, while the shutdown had not begun. */
+  keepAlive(at: number): void {
+    this.keepsAliveSince = at;
+    this.calls.keepingAlive++;
+  }
+
   /** It is not in flight any more. */
   end(): void {
-    this.calls.end(this);
+    const { calls } = this;
+    if (!calls.inFlight.delete(this) || this.keepsAliveSince === undefined) return;
+    calls.keepingAlive--;
+    calls.keptAliveAt = Math.max(calls.keptAliveAt, this.keepsAliveSince);
   }
 }
 
 /** The calls of one shutdown. */
 export class FetchCalls {
-  readonly state: ShutdownState;
+  readonly inFlight: WorkInFlight;
   /** How many there were, and whether more are likely to come. */
   readonly arrivals: Arrivals = new Arrivals();
   /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the calls in flight. */
@@ -70,29 +79,12 @@ export class FetchCalls {
   /** When the last complete answer began that let its connection live; by the wall clock. */
   keptAliveAt: number = -Infinity;
 
-  constructor(state: ShutdownState) {
-    this.state = state;
-  }
-
-  begin(call: Call): void {
-    this.arrivals.add();
-    this.state.inFlight.add(call);
-  }
-
-  /** Its handler has answered, at this time, while the shutdown had not begun. */
-  keepAlive(call: Call, at: number): void {
-    call.keepsAliveSince = at;
-    this.keepingAlive++;
+  constructor(inFlight: WorkInFlight) {
+    this.inFlight = inFlight;
   }
 
   /** Ends the calls whose answers were sent in the meantime: comes before every look at the work in flight. */
   sweep(): void {
     this.bun.sweep();
-  }
-
-  end(call: Call): void {
-    if (!this.state.inFlight.delete(call) || call.keepsAliveSince === undefined) return;
-    this.keepingAlive--;
-    this.keptAliveAt = Math.max(this.keptAliveAt, call.keepsAliveSince);
   }
 }

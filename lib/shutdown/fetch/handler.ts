@@ -8,9 +8,10 @@ import { isThenable, must } from "../../internal/check.ts";
 import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
 import { isBunInfo } from "./bun.ts";
-import { Call, type FetchCalls } from "./calls.ts";
+import { Call } from "./calls.ts";
 import { isDenoInfo, sendByDeno, trackUpload } from "./deno.ts";
-import { REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { requestLabel } from "../in_flight.ts";
+import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 
 /** A handler as Deno.serve, Bun.serve and fetch-style frameworks take it. */
 export type FetchHandler<A extends unknown[], R> = (request: Request, ...rest: A) => R | PromiseLike<R>;
@@ -37,22 +38,26 @@ export function checkFetchHandler(value: unknown): void {
  */
 export function countingHandler<A extends unknown[], R>(
   state: ShutdownState,
-  calls: FetchCalls,
   fn: FetchHandler<A, R>,
   label: ((request: Request) => string) | undefined,
 ): (request: Request, ...rest: A) => Promise<R | Response> {
+  const { calls } = state;
+  state.used = calls.wrapped = true;
   return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
     // Not a rest parameter: an array of them would be one more allocation
     const args = arguments as unknown as [Request, ...A];
     let call: Call | undefined;
     try {
-      if (countedElsewhere(state, request, label)) return Promise.resolve(Reflect.apply(fn, this, args));
+      if (state.dispatching !== undefined) {
+        if (label !== undefined) state.dispatching.label = requestLabel(request, label);
+        return Promise.resolve(Reflect.apply(fn, this, args));
+      }
       if (state.refuses) return Promise.resolve(refusal(state));
       call = new Call(calls, request, info, label);
       if (isDenoInfo(info)) trackUpload(calls, request, info);
       const answer = Reflect.apply(fn, this, args);
-      if (!isThenable(answer)) return Promise.resolve(send(call, answer, calls.arrivals.last));
-      return sendLater(call, answer);
+      if (!isThenable(answer)) return Promise.resolve(send(state, call, answer, calls.arrivals.last));
+      return sendLater(state, call, answer);
     } catch (error) {
       if (call !== undefined) sent(call, undefined);
       return Promise.reject(error);
@@ -61,20 +66,19 @@ export function countingHandler<A extends unknown[], R>(
 }
 
 /** Returns what to send for an answer that was given at this time. */
-function send<R>(call: Call, answer: R, at: number): R | Response | Promise<R | Response> {
-  const { calls } = call;
-  if (calls.state.phase !== "serving") return sent<R | Response>(call, closing(answer));
-  calls.keepAlive(call, at);
+function send<R>(state: ShutdownState, call: Call, answer: R, at: number): R | Response | Promise<R | Response> {
+  if (state.phase !== "serving") return sent<R | Response>(call, closing(answer));
+  call.keepAlive(at);
   return sent(call, answer);
 }
 
 /** The same for an answer that is still to come; a refusal if it is cut before. */
-function sendLater<R>(call: Call, answer: PromiseLike<R>): Promise<R | Response> {
+function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
     let isCut = false;
     call.onCut = () => {
       isCut = true;
-      resolve(send<R | Response>(call, refusal(call.calls.state), Date.now()));
+      resolve(send<R | Response>(state, call, refusal(state), Date.now()));
     };
     const fail = (error: unknown) => {
       call.onCut = undefined;
@@ -85,22 +89,12 @@ function sendLater<R>(call: Call, answer: PromiseLike<R>): Promise<R | Response>
       if (isCut) return discard(answer);
       call.onCut = undefined;
       try {
-        resolve(send(call, answer, Date.now()));
+        resolve(send(state, call, answer, Date.now()));
       } catch (error) {
         fail(error);
       }
     }, fail);
   });
-}
-
-/** Whether an attached server of node:http counts the request that it is passing to its listeners at this moment. */
-function countedElsewhere(state: ShutdownState, request: Request, label?: (request: Request) => string): boolean {
-  for (const { dispatching } of state.servers) {
-    if (dispatching === undefined) continue;
-    if (label !== undefined) dispatching.label = requestLabel(request, label);
-    return true;
-  }
-  return false;
 }
 
 /** Ends the call when this answer has been sent; returns the answer to send. It is undefined if there is none. */

@@ -6,7 +6,6 @@
  */
 import { acceptQueueEmpty } from "../accept_queue.ts";
 import type { Abilities } from "./abilities.ts";
-import type { FetchCalls } from "./calls.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 
 /** ms within which the run-time accepts the connections that are there, reads their requests and calls the handler. */
@@ -15,38 +14,27 @@ const TURN = 1;
 /** One attached server. */
 export class FetchServer implements AttachedServer {
   readonly #state: ShutdownState;
-  readonly #calls: FetchCalls;
   readonly #server: Abilities;
   /** Set from stopListening() on. */
   #closed: Promise<void> | undefined;
   /** Whether connections are open while nothing is in flight. */
   #lingers = false;
 
-  constructor(state: ShutdownState, calls: FetchCalls, server: Abilities) {
+  constructor(state: ShutdownState, server: Abilities) {
     this.#state = state;
-    this.#calls = calls;
-    calls.isAttached = true;
     this.#server = server;
+    state.calls.isAttached = true;
   }
-
-  readonly accepted = 0; // unknown
 
   isUncounted(): boolean {
-    return !this.#calls.wrapped || (this.#calls.arrivals.count === 0 && this.#server.isQuiet?.() === false);
+    const { wrapped, arrivals } = this.#state.calls;
+    return !wrapped || (arrivals.count === 0 && this.#server.isQuiet?.() === false);
   }
-
-  isBusy(): boolean {
-    return false; // it stops listening later, in #stop()
-  }
-
-  begin(): void {}
 
   stopListening(): void {
     this.#closed = this.#stop();
     this.#closed.catch(() => {}); // close() throws it
   }
-
-  sweep(): void {}
 
   async close(): Promise<void> {
     this.#lingers = true;
@@ -55,7 +43,8 @@ export class FetchServer implements AttachedServer {
     // The connections that are left have sent no request, or not the whole of one.
     if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
     // Deno waits for uploads to the end, also for those that were answered; nothing else is being sent.
-    if (!this.#calls.unread || this.#calls.untold) await closed;
+    const { unread, untold } = this.#state.calls;
+    if (!unread || untold) await closed;
   }
 
   cut(): string[] {
@@ -64,16 +53,18 @@ export class FetchServer implements AttachedServer {
     return this.#lingers ? ["connections that were not counted"] : [];
   }
 
+  /** Waits for what stopping would break, then stops. */
   async #stop(): Promise<void> {
-    const { arrivals, uploads } = this.#calls;
+    const { calls, idle, forced } = this.#state;
+    const { arrivals, uploads } = calls;
     // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
     // and its answer has "Connection: close".
-    const since = Math.max(0, Date.now() - this.#calls.keptAliveAt); // less than 0: the wall clock was set back
-    if (since < this.#state.idle) await this.#state.pause(this.#state.idle - since);
+    const since = Math.max(0, Date.now() - calls.keptAliveAt); // less than 0: the wall clock was set back
+    if (since < idle) await this.#state.pause(idle - since);
     // Stopping also closes the connection of each answer that is being sent, right behind it.
-    const calm = () => uploads.size > 0 || this.#calls.keepingAlive > 0 ? NaN : arrivals.count;
+    const calm = () => uploads.size > 0 || calls.keepingAlive > 0 ? NaN : arrivals.count;
     if (arrivals.isBusy()) await acceptQueueEmpty(calm, () => this.#state.pause(TURN), 3 * TURN);
-    while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: this.#state.forced });
+    while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forced });
     await this.#server.stop(false);
   }
 }

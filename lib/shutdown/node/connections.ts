@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { InFlight, type WorkInFlight } from "../in_flight.ts";
-import { requestLabel } from "../shutdown_state.ts";
+import { InFlight, requestLabel, type WorkInFlight } from "../in_flight.ts";
 import type { Incoming, Outgoing, SocketLike } from "./shapes.ts";
 
 const CONNECTION: unique symbol = Symbol("interlock connection");

@@ -6,7 +6,8 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
-import { requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { requestLabel } from "../in_flight.ts";
+import type { ShutdownState } from "../shutdown_state.ts";
 import { type Connections, Exchange } from "./connections.ts";
 import { abandon, afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
@@ -21,8 +22,6 @@ export class Http1Requests {
   readonly #server: object;
   readonly #connections: Connections;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
-  /** The request that is being passed to the server's listeners at this moment. */
-  dispatching: Exchange | undefined = undefined;
 
   constructor(
     state: ShutdownState,
@@ -103,11 +102,12 @@ export class Http1Requests {
   }
 
   #dispatch(exchange: Exchange | undefined, pass: () => boolean): boolean {
-    this.dispatching = exchange;
+    const outer = this.#state.dispatching;
+    this.#state.dispatching = exchange;
     try {
       return pass();
     } finally {
-      this.dispatching = undefined;
+      this.#state.dispatching = outer;
     }
   }
 

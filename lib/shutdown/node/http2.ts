@@ -7,8 +7,8 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
-import { Task } from "../in_flight.ts";
-import { LINGER, REFUSAL, requestLabel, type ShutdownState } from "../shutdown_state.ts";
+import { requestLabel, Task } from "../in_flight.ts";
+import { LINGER, REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 import type { NodeRequestLike } from "./shapes.ts";
 
 /** The part of a ServerHttp2Session that is used. */

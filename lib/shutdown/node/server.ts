@@ -5,7 +5,6 @@
  * @module
  */
 import { Arrivals } from "../accept_queue.ts";
-import type { InFlight } from "../in_flight.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { Http1Requests } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
@@ -66,10 +65,6 @@ export class NodeServer implements AttachedServer {
 
   get accepted(): number {
     return this.#arrivals.count;
-  }
-
-  get dispatching(): InFlight | undefined {
-    return this.#requests.dispatching;
   }
 
   isBusy(): boolean {
