@@ -1,10 +1,11 @@
 /**
- * The connections of a node:http server, the requests on each, and which connections are idle. Nothing here is weak, and
- * nothing is allocated for a request but its exchange: this is on the path of every request.
+ * One connection of a node:http server, the requests on it, and whether it is idle. Nothing here is weak, and nothing is
+ * allocated for a request but its exchange: this is on the path of every request.
  *
  * @module
  */
-import { InFlight, requestLabel, type WorkInFlight } from "../in_flight.ts";
+import { InFlight, requestLabel } from "../in_flight.ts";
+import type { ShutdownState } from "../shutdown_state.ts";
 import type { Incoming, Outgoing, SocketLike } from "./shapes.ts";
 
 const CONNECTION: unique symbol = Symbol("interlock connection");
@@ -61,13 +62,15 @@ export class Exchange extends InFlight {
 
   /** It is not in flight any more. Calling it again does nothing. */
   end(): void {
-    if (this.connection.remove(this)) this.connection.owner.inFlight.delete(this);
+    if (this.connection.remove(this)) this.connection.state.inFlight.delete(this);
   }
 }
 
-/** One connection. */
+/** One connection, half-closed ones included. */
 export class Connection {
-  readonly owner: Connections;
+  readonly state: ShutdownState;
+  /** The open connections of its server. */
+  readonly open: Set<Connection>;
   readonly socket: SocketLike;
   /** The last request in flight on it; those before it follow by `older`. An upgraded connection keeps one. */
   newest: Exchange | undefined = undefined;
@@ -77,13 +80,21 @@ export class Connection {
   #looks = 0;
   #bytesRead: number | undefined;
 
-  constructor(owner: Connections, socket: SocketLike) {
-    this.owner = owner;
+  constructor(state: ShutdownState, open: Set<Connection>, socket: SocketLike) {
+    this.state = state;
+    this.open = open;
     this.socket = socket;
     this.#quietSince = performance.now();
     this.#bytesRead = socket.bytesRead;
     (socket as Known)[CONNECTION] = this;
     socket.on("close", closed);
+    if (!socket.destroyed) open.add(this);
+  }
+
+  /** The connection of this socket, which is added to the open ones if it is new. */
+  static of(state: ShutdownState, open: Set<Connection>, socket: SocketLike): Connection {
+    const known = (socket as Known)[CONNECTION];
+    return known?.open === open ? known : new Connection(state, open, socket);
   }
 
   add(exchange: Exchange): void {
@@ -102,12 +113,12 @@ export class Connection {
       newer.older = exchange.older;
     }
     // A later request shows that it was not silent; only the drain asks for the time.
-    if (this.newest === undefined && this.owner.isDraining) this.#quietSince = performance.now();
+    if (this.newest === undefined && this.state.phase === "draining") this.#quietSince = performance.now();
     return true;
   }
 
   closed(): void {
-    this.owner.delete(this);
+    this.open.delete(this);
     while (this.newest !== undefined) this.newest.end();
   }
 
@@ -115,8 +126,15 @@ export class Connection {
     this.#quietSince = performance.now();
   }
 
-  /** Whether it has been silent for `idle` ms. */
-  isIdle(idle: number): boolean {
+  /**
+   * Closes the server's side if it has been silent for the idle time. The client sees the end of the stream rather than a
+   * reset, also if it is sending at this moment: later requests are read, and not answered.
+   */
+  endIfIdle(): void {
+    if (this.#isIdle(this.state.idle) && !this.socket.writableEnded) this.socket.end();
+  }
+
+  #isIdle(idle: number): boolean {
     if (this.newest !== undefined) return false;
     if (this.#bytesRead !== this.socket.bytesRead) {
       // The head of a request is on its way in.
@@ -131,69 +149,4 @@ export class Connection {
 /** One listener for all connections: a closure for each would be most of what an idle connection costs. */
 function closed(this: SocketLike): void {
   (this as Known)[CONNECTION]?.closed();
-}
-
-/** The open connections of one server. */
-export class Connections {
-  readonly #open = new Set<Connection>();
-  readonly #idle: number;
-  /** Whether the listener is closed, so that idle times count. */
-  isDraining = false;
-  readonly inFlight: WorkInFlight;
-
-  /** @param idle ms that a connection has to be silent in order to count as idle. */
-  constructor(inFlight: WorkInFlight, idle: number) {
-    this.inFlight = inFlight;
-    this.#idle = idle;
-  }
-
-  /** Number of open and half-closed connections. */
-  get size(): number {
-    return this.#open.size;
-  }
-
-  /** The requests in flight on all of them. */
-  *exchanges(): Iterable<Exchange> {
-    for (const { newest } of this.#open) for (let each = newest; each !== undefined; each = each.older) yield each;
-  }
-
-  /** Whether there is a connection that the server has not closed its side of. */
-  hasOpen(): boolean {
-    for (const { socket } of this.#open) if (!socket.writableEnded && !socket.destroyed) return true;
-    return false;
-  }
-
-  /** The connection of this socket, which is added if it is new. */
-  of(socket: SocketLike): Connection {
-    const known = (socket as Known)[CONNECTION];
-    if (known?.owner === this) return known;
-    const connection = new Connection(this, socket);
-    if (!socket.destroyed) this.#open.add(connection);
-    return connection;
-  }
-
-  delete(connection: Connection): void {
-    this.#open.delete(connection);
-  }
-
-  /** Begins the idle time of every connection anew. */
-  restartIdleTime(): void {
-    this.isDraining = true;
-    for (const connection of this.#open) connection.restartIdleTime();
-  }
-
-  /**
-   * Closes the server's side of idle connections. The client sees the end of the stream rather than a reset, also if it is
-   * sending at this moment: later requests are read, and not answered.
-   */
-  endIdle(): void {
-    for (const connection of this.#open) {
-      if (connection.isIdle(this.#idle) && !connection.socket.writableEnded) connection.socket.end();
-    }
-  }
-
-  /** Closes all of them at once. */
-  destroy(): void {
-    for (const { socket } of [...this.#open]) socket.destroy();
-  }
 }

@@ -8,36 +8,63 @@
 import { throwUncaught } from "../../internal/platform.ts";
 import { requestLabel } from "../in_flight.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
-import { type Connections, Exchange } from "./connections.ts";
-import { abandon, afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
+import { Connection, Exchange } from "./connections.ts";
+import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
 
 type Counted = Outgoing & { [EXCHANGE]?: Exchange };
 
-/** The requests of one server. */
-export class Http1Requests {
+/** The connections of one server, and the requests on them. */
+export class Http1Connections {
   readonly #state: ShutdownState;
   readonly #server: object;
-  readonly #connections: Connections;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
+  readonly #open = new Set<Connection>();
 
-  constructor(
-    state: ShutdownState,
-    server: object,
-    connections: Connections,
-    label: ((request: NodeRequestLike) => string) | undefined,
-  ) {
+  constructor(state: ShutdownState, server: object, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#server = server;
-    this.#connections = connections;
     this.#label = label;
+  }
+
+  /** Number of open and half-closed connections. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Whether there is a connection that the server has not closed its side of. */
+  hasOpen(): boolean {
+    for (const { socket } of this.#open) if (!socket.writableEnded && !socket.destroyed) return true;
+    return false;
+  }
+
+  /** The connection of this socket, which is added if it is new. */
+  of(socket: SocketLike): Connection {
+    return Connection.of(this.#state, this.#open, socket);
   }
 
   /** From here on, answers announce that their connections close; also those that listeners of the signal give. */
   begin(): void {
-    for (const exchange of this.#connections.exchanges()) announceClose(exchange, this.#server);
+    for (const { newest } of this.#open) {
+      for (let each = newest; each !== undefined; each = each.older) announceClose(each, this.#server);
+    }
+  }
+
+  /** The listener is closed: the idle time of every connection begins anew. */
+  restartIdleTime(): void {
+    for (const connection of this.#open) connection.restartIdleTime();
+  }
+
+  /** Called every few ms while draining. */
+  endIdle(): void {
+    for (const connection of this.#open) connection.endIfIdle();
+  }
+
+  /** Closes all of them at once. */
+  destroy(): void {
+    for (const { socket } of [...this.#open]) socket.destroy();
   }
 
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
@@ -47,10 +74,10 @@ export class Http1Requests {
     if (known !== undefined || request.httpVersionMajor === 2) return this.#dispatch(known, pass);
     // It came after the server had closed its side: it counts as not received.
     if (request.socket.writableEnded) return true;
-    const connection = this.#connections.of(request.socket);
-    if (this.#state.refuses) return this.#refuse(request, response);
+    const connection = this.of(request.socket);
+    if (this.#state.refuses) return this.#refuse(connection, request, response);
     if (connection.newest?.announced) return true;
-    const exchange = this.#count(request, request.socket, response);
+    const exchange = this.#count(connection, request, response);
     response[EXCHANGE] = exchange;
     response.on("close", answered);
     if (this.#state.phase === "serving") return this.#dispatch(exchange, pass);
@@ -78,24 +105,19 @@ export class Http1Requests {
 
   /** The same for a request to upgrade its connection, which is in flight until it is closed. */
   upgrade(request: Incoming, socket: SocketLike, pass: () => boolean): boolean {
-    if (socket.writableEnded) {
-      abandon(socket);
-      return true;
-    }
-    if (this.#state.refuses) {
+    if (socket.writableEnded || this.#state.refuses) {
       refuseUpgrade(socket, this.#state.retryAfter);
       return true;
     }
-    this.#count(request, socket, undefined);
+    this.#count(this.of(socket), request, undefined);
     return pass();
   }
 
-  #refuse(request: Incoming, response: Outgoing): true {
-    const { socket } = request;
-    const exchange = new Exchange(this.#connections.of(socket), request, response); // not in flight: refused
+  #refuse(connection: Connection, request: Incoming, response: Outgoing): true {
+    const exchange = new Exchange(connection, request, response); // not in flight: refused
     response.once("close", () => {
       exchange.end();
-      socket.end();
+      connection.socket.end();
     });
     refuse(request, response, this.#state.retryAfter);
     return true;
@@ -111,8 +133,8 @@ export class Http1Requests {
     }
   }
 
-  #count(request: Incoming, socket: SocketLike, response: Outgoing | undefined): Exchange {
-    const exchange = new Exchange(this.#connections.of(socket), request, response);
+  #count(connection: Connection, request: Incoming, response: Outgoing | undefined): Exchange {
+    const exchange = new Exchange(connection, request, response);
     this.#state.inFlight.add(exchange);
     if (this.#label !== undefined) exchange.label = requestLabel(request, this.#label);
     return exchange;

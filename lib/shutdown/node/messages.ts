@@ -99,21 +99,17 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
   request.resume();
 }
 
-/** The same for a connection that was to be upgraded. */
+/** The same for a connection that was to be upgraded. No listener is given it: its data and errors are discarded. */
 export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
-  abandon(socket);
+  socket.on("error", () => {});
+  socket.resume();
+  if (socket.writableEnded) return; // it came after the server had closed its side
   const head = `HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: ${retryAfter}\r\n`;
   socket.end(`${head}Content-Type: text/plain\r\nContent-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`);
 }
 
-/** For an upgraded connection that no listener was given: its data and errors are discarded. */
-export function abandon(socket: SocketLike): void {
-  socket.on("error", () => {});
-  socket.resume();
-}
-
 /** Whether the body of a request is still coming in. */
-export function uploads({ complete, headers }: Incoming): boolean {
+function uploads({ complete, headers }: Incoming): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 

@@ -6,9 +6,8 @@
  */
 import { Arrivals } from "../accept_queue.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
-import { Http1Requests } from "./http1.ts";
+import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
-import { Connections } from "./connections.ts";
 import { hasParent, isHttp2, Listener } from "./listener.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
@@ -43,8 +42,7 @@ const STEP = 10;
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
   readonly #server: NodeServerLike;
-  readonly #connections: Connections;
-  readonly #requests: Http1Requests;
+  readonly #connections: Http1Connections;
   readonly #sessions: Http2Sessions;
   /** TCP connections of a TLS server, also those that have not finished their handshake. */
   readonly #carriers = new Set<SocketLike>();
@@ -56,8 +54,7 @@ export class NodeServer implements AttachedServer {
   constructor(state: ShutdownState, server: NodeServerLike, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#server = server;
-    this.#connections = new Connections(state.inFlight, state.idle);
-    this.#requests = new Http1Requests(state, server, this.#connections, label);
+    this.#connections = new Http1Connections(state, server, label);
     this.#sessions = new Http2Sessions(state, label);
     this.#listener = new Listener(server, () => this.#connections.size + this.#carriers.size + this.#sessions.size > 0);
     this.#undo = [interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass))];
@@ -73,7 +70,7 @@ export class NodeServer implements AttachedServer {
 
   begin(): void {
     this.#undo.push(this.#listener.takeOver());
-    this.#requests.begin();
+    this.#connections.begin();
     this.#answerExpectations();
   }
 
@@ -131,10 +128,10 @@ export class NodeServer implements AttachedServer {
       case "request":
       case "checkContinue":
       case "checkExpectation":
-        return this.#requests.receive(first as Incoming, second as Outgoing, pass);
+        return this.#connections.receive(first as Incoming, second as Outgoing, pass);
       case "upgrade":
       case "connect":
-        return this.#requests.upgrade(first as Incoming, second as SocketLike, pass);
+        return this.#connections.upgrade(first as Incoming, second as SocketLike, pass);
       default:
         this.#meet(event, first);
         return pass();
