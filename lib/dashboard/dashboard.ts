@@ -9,7 +9,7 @@ import { checkInteger, checkName, checkOptions, must, option, quote } from "../i
 import { page } from "./page.ts";
 import { refuse, Streams } from "./streams.ts";
 import { Tracks } from "./tracks.ts";
-import { Frame, Rate } from "./view.ts";
+import { Frame } from "./view.ts";
 
 /** Options of {@linkcode dashboard}. */
 export interface DashboardOptions {
@@ -73,8 +73,7 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   const observing = observe(tracks);
   // It follows runs, for the deadlocks, and takes no stack traces.
   const watching = watchdog({ waited: Infinity, held: Infinity, self: STUCK_AFTER, sites: false, report() {} });
-  const rate = new Rate(() => tracks.events);
-  const streams = new Streams(most, () => new Frame(tracks, watching.findings(), rate.perSecond));
+  const streams = new Streams(most, () => new Frame(tracks, watching.findings()));
   const handle = (request: Request): Response => {
     const url = urlOf(request);
     const host = request.headers.get("host") ?? url.host;

@@ -49,6 +49,13 @@ export class Track {
     this.label = label;
   }
 
+  /** A wait has ended, either way. */
+  endWait(call: ObservedCall, waited: number): void {
+    this.totalWaited += waited;
+    this.waits.delete(call);
+    this.waiting.add(waited);
+  }
+
   keep(what: Past["what"], to: number, lasted: number, isGivenUp = false): void {
     if (lasted < RESOLUTION && to - this.#lastKept[what] < RESOLUTION) {
       this.lastSkipped = to;
@@ -63,8 +70,10 @@ export class Track {
 export class Tracks implements Observer {
   readonly #byLabel = new Map<string, Track>();
   readonly #byThing = new WeakMap<ObservedThing, Track>();
-  /** The number of events. */
-  events = 0;
+  /** The number of events since #measuredAt. */
+  #events = 0;
+  #measuredAt = performance.now();
+  #perSecond = 0;
 
   get all(): Iterable<Track> {
     return this.#byLabel.values();
@@ -74,41 +83,48 @@ export class Tracks implements Observer {
     return this.#byLabel.get(label);
   }
 
+  /** The number of events per second, measured over at least a second. */
+  get perSecond(): number {
+    const now = performance.now();
+    const lasted = now - this.#measuredAt;
+    if (lasted >= 1000) {
+      this.#perSecond = Math.round(this.#events / lasted * 1000);
+      this.#events = 0;
+      this.#measuredAt = now;
+    }
+    return this.#perSecond;
+  }
+
   wait(_event: unknown, call: ObservedCall): void {
-    this.events++;
-    if (call.state === "waits") this.#of(call).waits.add(call);
+    const track = this.#of(call);
+    if (call.state === "waits") track.waits.add(call);
   }
 
   grant({ at, waited }: GrantEvent, call: ObservedCall): void {
-    this.events++;
     const track = this.#of(call);
     track.grants++;
-    track.totalWaited += waited;
-    track.waits.delete(call);
-    track.waiting.add(waited);
+    track.endWait(call, waited);
     if (call.hasWaited || !call.thing.isHeld) track.keep("wait", at, waited);
     if (call.state === "holds") track.holds.add(call);
   }
 
   giveUp({ at, waited }: GiveUpEvent, call: ObservedCall): void {
-    this.events++;
     const track = this.#of(call);
     track.giveUps++;
-    track.totalWaited += waited;
-    track.waits.delete(call);
-    track.waiting.add(waited);
+    track.endWait(call, waited);
     track.keep("wait", at, waited, true);
   }
 
   release({ at, held }: ReleaseEvent, call: ObservedCall): void {
-    this.events++;
     const track = this.#of(call);
     track.holds.delete(call);
     track.holding.add(held);
     track.keep("hold", at, held);
   }
 
+  /** The record of the thing that an event is about. */
   #of({ thing }: ObservedCall): Track {
+    this.#events++;
     const known = this.#byThing.get(thing);
     const { label } = thing;
     const track = this.#byLabel.get(label) ?? new Track(label);

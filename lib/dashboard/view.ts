@@ -27,8 +27,7 @@ export class Frame {
   readonly #first: Track | undefined;
   readonly #details = new Map<string, string>();
 
-  /** @param perSecond Events per second. */
-  constructor(tracks: Tracks, stuck: readonly Finding[], perSecond: number) {
+  constructor(tracks: Tracks, stuck: readonly Finding[]) {
     this.#tracks = tracks;
     const all = [...tracks.all].map((track) => ({ track, longest: longest(track.waits, this.#now) }))
       .sort((a, b) => rank(b.longest) - rank(a.longest) || b.track.totalWaited - a.track.totalWaited);
@@ -38,7 +37,7 @@ export class Frame {
       plural(all.length, "primitive"),
       plural(count("holds"), "holder"),
       plural(count("waits"), "waiter"),
-      `${perSecond.toLocaleString("en")} events/s`,
+      `${tracks.perSecond.toLocaleString("en")} events/s`,
     ];
     this.#common = {
       alerts: stuck.map(({ kind, message }) => alert(kind, message)).join(""),
@@ -94,8 +93,7 @@ function row({ track, longest }: TableRow): string {
   ];
   const name = `<th scope="row"><button type="button" id="b-${attribute(label)}" data-thing="${attribute(label)}" ` +
     `aria-pressed="false">${escape(label)}</button></th>`;
-  return `<tr>${name}` +
-    `${cells.map(([kind, text]) => `<td class="${kind}">${text}</td>`).join("")}</tr>`;
+  return `<tr>${name}${cells.map(([kind, text]) => `<td class="${kind}">${text}</td>`).join("")}</tr>`;
 }
 
 function detail(track: Track, now: number, width: number): string {
@@ -169,27 +167,4 @@ function span(ms: number): string {
 
 function plural(n: number, word: string): string {
   return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-}
-
-/** How fast a number grows, measured over at least a second. */
-export class Rate {
-  readonly #read: () => number;
-  #count = 0;
-  #at = performance.now();
-  #perSecond = 0;
-
-  constructor(read: () => number) {
-    this.#read = read;
-  }
-
-  get perSecond(): number {
-    const now = performance.now();
-    if (now - this.#at >= 1000) {
-      const count = this.#read();
-      this.#perSecond = Math.round((count - this.#count) / (now - this.#at) * 1000);
-      this.#count = count;
-      this.#at = now;
-    }
-    return this.#perSecond;
-  }
 }
