@@ -5,21 +5,14 @@
  */
 import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { checkBoolean, checkFunction } from "../internal/check.ts";
-import {
-  checkLabel,
-  type GracefulShutdownOptions,
-  readLabel,
-  type ShutdownSettings,
-  shutdownSettings,
-} from "./options.ts";
+import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
+import { type GracefulShutdownOptions, readLabel, type ShutdownSettings, shutdownSettings } from "./options.ts";
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
-import { ShutdownState } from "./shutdown_state.ts";
+import { ShutdownState, type Step } from "./shutdown_state.ts";
 import { countShutdown, warnForced } from "./warnings.ts";
-import { checkWork, countWork } from "./work.ts";
-import { checkWebSocket, countWebSocket, type WebSocketLike } from "./web_socket.ts";
+import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
 import { ClosedError } from "../errors.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
@@ -31,7 +24,7 @@ export type { DenoServerLike } from "./fetch/deno.ts";
 export type { NodeRequestLike, NodeServerLike } from "./node/server.ts";
 export type { GracefulShutdownOptions } from "./options.ts";
 export type { ShutdownReport } from "./report.ts";
-export type { WebSocketLike } from "./web_socket.ts";
+export type { WebSocketLike } from "./work.ts";
 
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
@@ -173,8 +166,7 @@ export class GracefulShutdown implements AsyncDisposable {
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
     try {
       checkWork(work);
-      checkLabel(label);
-      this.#use("track");
+      this.#use("track", label);
       return countWork(this.#state, work, label);
     } catch (error) {
       return Promise.reject(error);
@@ -242,8 +234,7 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   webSocket(socket: WebSocketLike, label?: string): () => void {
     checkWebSocket(socket);
-    checkLabel(label);
-    this.#use("count WebSocket");
+    this.#use("count WebSocket", label);
     return countWebSocket(this.#state, socket, label ?? "WebSocket");
   }
 
@@ -259,10 +250,7 @@ export class GracefulShutdown implements AsyncDisposable {
    * @throws {ClosedError} when the drain is over.
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): void {
-    checkFunction(fn, "fn");
-    checkLabel(label);
-    this.#use("register callback");
-    const callback = { fn, label: label ?? (fn.name || "shutdown callback") };
+    const callback = this.#step("register callback", fn, label, "shutdown callback");
     if (this.#state.callbacksStarted) startCallback(this.#state, callback);
     else this.#state.callbacks.push(callback);
   }
@@ -278,10 +266,7 @@ export class GracefulShutdown implements AsyncDisposable {
    * @throws {ClosedError} when the drain is over.
    */
   defer(fn: (signal: AbortSignal) => unknown, label?: string): void {
-    checkFunction(fn, "fn");
-    checkLabel(label);
-    this.#use("defer clean-up step");
-    this.#state.steps.push({ fn, label: label ?? (fn.name || "clean-up step") });
+    this.#state.steps.push(this.#step("defer clean-up step", fn, label, "clean-up step"));
   }
 
   /** Requests shutdown and waits for its end. */
@@ -290,7 +275,14 @@ export class GracefulShutdown implements AsyncDisposable {
     await this.finished;
   }
 
-  #use(operation: string): void {
+  #step(operation: string, fn: Step["fn"], label: string | undefined, otherwise: string): Step {
+    checkFunction(fn, "fn");
+    this.#use(operation, label);
+    return { fn, label: label ?? (fn.name || otherwise) };
+  }
+
+  #use(operation: string, label?: string): void {
+    if (label !== undefined) checkString(label, "label");
     if (this.#state.phase === "closed") throw new ClosedError(`Cannot ${operation}: shutdown is over`);
     this.#state.used = true;
   }

@@ -83,8 +83,3 @@ export function readLabel<L>(options: { readonly label?: L | undefined } | undef
   if (label !== undefined) checkFunction(label, "label");
   return label;
 }
-
-/** A label, or none. */
-export function checkLabel(value: unknown): asserts value is string | undefined {
-  if (value !== undefined) checkString(value, "label");
-}

@@ -1,12 +1,13 @@
 /**
- * Work of the user that counts as in flight until it settles. Invariant: each piece is in flight from the call of `track`
- * until its promise has settled, however it settles.
+ * Work of the user that counts as in flight: promises and functions, from the call of `track` until they have settled,
+ * however they settle; and WebSockets, from being opened until they are closed, by either side.
  *
  * @module
  */
-import { isThenable, must } from "../internal/check.ts";
+import { isThenable, must, quote } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { Task } from "./in_flight.ts";
+import { warn } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
 /** A promise, or a function to call with the shutdown's signal. */
@@ -32,5 +33,55 @@ async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, 
     return await work(signal);
   } finally {
     drop();
+  }
+}
+
+/** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of the package ws. */
+export interface WebSocketLike {
+  /** 3 when it is closed. */
+  readonly readyState?: number;
+  /** Closes with a closing handshake. */
+  close(code?: number, reason?: string): unknown;
+  /** Closes without a closing handshake, if there is such a method. */
+  terminate?(): unknown;
+  /** Notifies of the end, if there are events. */
+  // A method's parameters are compared loosely, which lets every run-time's own listener types through.
+  addEventListener?(type: "close", listener: () => void, options?: { once?: boolean }): unknown;
+}
+
+/** Checks the argument of webSocket(). */
+export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
+  const { close, disconnect } = Object(value) as { close?: unknown; disconnect?: unknown };
+  const hint = typeof disconnect === "function" ? " (close those of socket.io by onShutdown(() => io.close()))" : "";
+  must(typeof close === "function", "socket", `be a WebSocket${hint}`, value);
+}
+
+/** Counts it. Returns a function that ends the counting, for sockets without events. */
+export function countWebSocket(state: ShutdownState, socket: WebSocketLike, label: string): () => void {
+  warnIfSilent(socket, label);
+  const close = () => closeGoingAway(socket);
+  const cut = () => void (socket.terminate === undefined ? close() : socket.terminate());
+  const entry = new Task(label, cut, close);
+  const closed = () => void state.inFlight.delete(entry);
+  if (socket.readyState === 3) return closed; // its event is over
+  socket.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
+  state.inFlight.add(entry);
+  if (state.phase !== "serving") state.attempt(close);
+  return closed;
+}
+
+/** Bun's ServerWebSocket has a state, and a callback in place of events. */
+function warnIfSilent({ addEventListener, readyState }: WebSocketLike, label: string): void {
+  if (addEventListener !== undefined || readyState !== undefined) return;
+  const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
+  warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
+}
+
+function closeGoingAway(socket: WebSocketLike): void {
+  try {
+    // 1001 is "going away": the other side is to connect anew, elsewhere.
+    socket.close(1001, "shutting down");
+  } catch {
+    socket.close(); // the platform's own WebSocket, on the client's side, does not accept 1001
   }
 }

@@ -71,13 +71,17 @@ export class NodeServer implements AttachedServer {
   begin(): void {
     this.#undo.push(this.#listener.takeOver());
     this.#connections.begin();
-    this.#answerExpectations();
+    // Without a listener of its own, the server would answer that the connection stays.
+    const isAnswered = isHttp2(this.#server) ||
+      (this.#server as WithListeners).listenerCount?.("checkExpectation") !== 0;
+    if (!isAnswered) this.#listen("checkExpectation", failExpectation);
   }
 
   stopListening(): void {
     this.#stoppedAt = performance.now();
     this.#listener.close();
-    if (this.#state.refuses) this.#refuseContinue();
+    // Without a listener of its own, the server would send "100 Continue" before the refusal.
+    if (this.#state.refuses) this.#listen("checkContinue", () => {});
     this.#connections.restartIdleTime();
     this.#sessions.sayGoodbye();
   }
@@ -132,10 +136,16 @@ export class NodeServer implements AttachedServer {
       case "upgrade":
       case "connect":
         return this.#connections.upgrade(first as Incoming, second as SocketLike, pass);
-      default:
-        this.#meet(event, first);
-        return pass();
+      case "connection":
+        this.#accept(first as SocketLike);
+        break;
+      case "secureConnection":
+        if ((first as SocketLike).alpnProtocol !== "h2") this.#connections.of(first as SocketLike);
+        break;
+      case "session":
+        this.#sessions.add(first as SessionLike);
     }
+    return pass();
   }
 
   /** A server that begins to listen after it was stopped is closed again. */
@@ -145,40 +155,13 @@ export class NodeServer implements AttachedServer {
     return result;
   }
 
-  /** Adds the connection or session that an event is about, if it is about one. */
-  #meet(event: string, opened: unknown): void {
-    switch (event) {
-      case "connection":
-        this.#arrivals.add();
-        // Under TLS, requests come on the "secureConnection" instead.
-        if ("setSecureContext" in this.#server) this.#carry(opened as SocketLike);
-        else if (!isHttp2(this.#server)) this.#connections.of(opened as SocketLike);
-        break;
-      case "secureConnection":
-        if ((opened as SocketLike).alpnProtocol !== "h2") this.#connections.of(opened as SocketLike);
-        break;
-      case "session":
-        this.#sessions.add(opened as SessionLike);
-    }
-  }
-
-  #carry(socket: SocketLike): void {
-    this.#carriers.add(socket);
-    socket.once("close", () => this.#carriers.delete(socket));
-  }
-
-  /** Without a listener of its own, the server would send "100 Continue" before the refusal. */
-  #refuseContinue(): void {
-    this.#listen("checkContinue", () => {});
-  }
-
-  /** Without a listener of its own, the server would answer that the connection stays. */
-  #answerExpectations(): void {
-    if (isHttp2(this.#server) || (this.#server as WithListeners).listenerCount?.("checkExpectation") !== 0) return;
-    this.#listen("checkExpectation", (_, response) => {
-      response.writeHead(417);
-      response.end();
-    });
+  /** Under TLS, requests come on the "secureConnection" instead. */
+  #accept(socket: SocketLike): void {
+    this.#arrivals.add();
+    if ("setSecureContext" in this.#server) {
+      this.#carriers.add(socket);
+      socket.once("close", () => this.#carriers.delete(socket));
+    } else if (!isHttp2(this.#server)) this.#connections.of(socket);
   }
 
   #listen(event: string, listener: (request: Incoming, response: Outgoing) => void): void {
@@ -186,6 +169,11 @@ export class NodeServer implements AttachedServer {
     server.on?.(event, listener);
     this.#undo.push(() => void server.off?.(event, listener));
   }
+}
+
+function failExpectation(_: Incoming, response: Outgoing): void {
+  response.writeHead(417);
+  response.end();
 }
 
 /** Sees one event, with its first two arguments. `pass` passes it to the listeners. Returns what `emit` returns. */
