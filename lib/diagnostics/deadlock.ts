@@ -8,7 +8,8 @@
  */
 import { SyncError } from "../errors.ts";
 import type { Resource } from "../internal/hook.ts";
-import type { Acquisition, Group, Origin } from "./acquisition.ts";
+import type { Acquisition, Origin } from "./acquisition.ts";
+import type { Registry } from "./registry.ts";
 
 /** One `run` of a deadlock: it holds one thing and waits for another, or for the same. */
 export interface StuckRun {
@@ -29,12 +30,9 @@ export class DeadlockError extends SyncError {
   }
 }
 
-/** The acquisition of a guard or lease. */
-type AcquisitionOf = (call: object) => Acquisition | undefined;
-
 /** All cycles among those waits that began by `until`, each once. */
-export function findDeadlocks(groups: Iterable<Group>, acquisitionOf: AcquisitionOf, until: number): Deadlock[] {
-  const stuck = stuckWaits(groups, acquisitionOf, until);
+export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
+  const stuck = stuckWaits(registry, until);
   const inside = new Map<Acquisition, Acquisition>();
   for (const [wait, holds] of stuck) for (const hold of holds) if (!inside.has(hold)) inside.set(hold, wait);
   const found: Deadlock[] = [];
@@ -48,16 +46,12 @@ export function findDeadlocks(groups: Iterable<Group>, acquisitionOf: Acquisitio
 }
 
 /** Waits that can never end, each with the holds of the runs around it. */
-function stuckWaits(
-  groups: Iterable<Group>,
-  acquisitionOf: AcquisitionOf,
-  until: number,
-): Map<Acquisition, Acquisition[]> {
+function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisition[]> {
   const stuck = new Map<Acquisition, Acquisition[]>();
-  for (const { waits } of groups) {
+  for (const { waits } of registry.groups) {
     for (const wait of waits) {
       if (wait.since > until) break; // the oldest come first
-      const holds = runsAround(wait.origin, acquisitionOf);
+      const holds = runsAround(registry, wait.origin);
       if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds);
     }
   }
@@ -76,14 +70,10 @@ function stuckWaits(
  * The hold for which a call of that origin would wait forever: its own run has it, and no other hold could end before it
  * and let the call go on.
  */
-export function ownHold(
-  resource: Resource,
-  group: Group,
-  origin: Origin,
-  acquisitionOf: AcquisitionOf,
-): Acquisition | undefined {
-  if (!waitsForRelease(resource)) return undefined;
-  const own = runsAround(origin, acquisitionOf).filter((hold) => hold.group === group);
+export function ownHold(registry: Registry, resource: Resource, origin: Origin): Acquisition | undefined {
+  const group = registry.groupOf(resource);
+  if (group === undefined || !waitsForRelease(resource)) return undefined;
+  const own = runsAround(registry, origin).filter((hold) => hold.group === group);
   // One exclusive side is enough. Else every other holder may release, also those of other processes.
   const blocking = isExclusive(resource) ? own[0] : own.find((hold) => isExclusive(hold.resource));
   return blocking ?? (!resource.isRemote && own.length === group.holds.size ? own[0] : undefined);
@@ -99,10 +89,10 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 }
 
 /** The holds of the runs that a call of that origin is part of, the innermost first. */
-function runsAround(origin: Origin, acquisitionOf: AcquisitionOf): Acquisition[] {
+function runsAround(registry: Registry, origin: Origin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { frame } = origin; frame !== undefined; frame = frame.parent) {
-    const acquisition = acquisitionOf(frame.call);
+    const acquisition = registry.acquisitionOf(frame.call);
     if (acquisition?.state === "holds") holds.push(acquisition);
   }
   return holds;

@@ -8,7 +8,7 @@ import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
 import { captureStack } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
-import { type Acquisition, at, type Group, Origin } from "./acquisition.ts";
+import { type Acquisition, at, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { guard, type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
@@ -16,7 +16,8 @@ import { currentFrame, runInFrame } from "./run_context.ts";
 
 class Hub implements Hook {
   // Its methods as a Hook are called through `guarded` alone.
-  #registry = new Registry();
+  /** The present waits and holds; a new one from each time on at which nothing is observed. */
+  registry: Registry = new Registry();
   /** Of calls that have begun and neither waited nor been granted yet. */
   #origins = new WeakMap<object, Origin>();
   readonly #listeners = new Listeners();
@@ -24,21 +25,6 @@ class Hub implements Hook {
   #sites = false;
   #frames = false;
   #rejects = false;
-
-  /** All groups with a waiter or a holder. */
-  get groups(): Iterable<Group> {
-    return this.#registry.groups;
-  }
-
-  /** Whether anything is observed. */
-  get isOn(): boolean {
-    return this.#listeners.size > 0;
-  }
-
-  /** The latest acquisition of that guard, waiter or lease. */
-  acquisitionOf(call: object): Acquisition | undefined {
-    return this.#registry.acquisitionOf(call);
-  }
 
   /** Notifies the listener until it is disposed of. */
   listen(listener: Listener): Disposable {
@@ -56,8 +42,9 @@ class Hub implements Hook {
     this.#sites = this.#listeners.need("sites");
     this.#frames = this.#listeners.need("frames");
     this.#rejects = this.#listeners.need("rejects");
-    setHook(this.isOn ? guarded : undefined);
-    if (!this.isOn) this.#registry = new Registry();
+    const isOn = this.#listeners.size > 0;
+    setHook(isOn ? guarded : undefined);
+    if (!isOn) this.registry = new Registry();
   }
 
   begin(call: object, like?: object): void {
@@ -68,33 +55,33 @@ class Hub implements Hook {
     this.release(resource, call); // a Condition that an observer of its wait cancels comes back before it reports this
     const now = performance.now();
     const acquisition = this.#add(resource, call, permits);
-    this.#registry.move(acquisition, "waits", now);
+    this.registry.move(acquisition, "waits", now);
     this.#listeners.notify("wait", about(acquisition, now), acquisition);
   }
 
   grant(resource: Resource, call: object, permits: number): void {
     const now = performance.now();
-    const known = this.acquisitionOf(call);
+    const known = this.registry.acquisitionOf(call);
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
-    const waited = this.#registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended", now);
+    const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended", now);
     this.#listeners.notify("grant", { ...about(acquisition, now), waited }, acquisition);
   }
 
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
-    const acquisition = outcome === "full" ? this.#add(resource, call, permits) : this.acquisitionOf(call);
+    const acquisition = outcome === "full" ? this.#add(resource, call, permits) : this.registry.acquisitionOf(call);
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return; // it began to wait before anything was observed
     const now = performance.now();
-    const waited = this.#registry.move(acquisition, "ended", now);
+    const waited = this.registry.move(acquisition, "ended", now);
     this.#listeners.notify("giveUp", { ...about(acquisition, now), waited, outcome }, acquisition);
   }
 
   release(_resource: Resource, call: object): void {
-    const acquisition = this.acquisitionOf(call);
+    const acquisition = this.registry.acquisitionOf(call);
     if (acquisition?.state === "holds") this.#end(acquisition);
   }
 
   giveBack(resource: Resource, permits: number): void {
-    for (const acquisition of this.#registry.groupOf(resource)?.holds ?? []) {
+    for (const acquisition of this.registry.groupOf(resource)?.holds ?? []) {
       if (permits < acquisition.permits) return;
       permits -= acquisition.permits;
       this.#end(acquisition);
@@ -102,21 +89,20 @@ class Hub implements Hook {
   }
 
   run<T>(call: object, fn: () => T): T {
-    return this.#frames ? runInFrame(call, fn, (one) => this.acquisitionOf(one)?.state === "holds") : fn();
+    return this.#frames ? runInFrame(call, fn, (one) => this.registry.acquisitionOf(one)?.state === "holds") : fn();
   }
 
   deadlockOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {
-    const group = this.#rejects && !resource.isStart ? this.#registry.groupOf(resource) : undefined;
-    if (group === undefined) return undefined;
+    if (!this.#rejects || resource.isStart) return undefined;
     const origin = this.#originOf(call);
-    const hold = ownHold(resource, group, origin, (one) => this.acquisitionOf(one));
+    const hold = ownHold(this.registry, resource, origin);
     if (hold === undefined) return undefined;
     const state = `the run around the call${at({ origin })} holds it, and would wait for itself`;
     return new DeadlockError(`Cannot ${operation}: ${state}${this.#inWords(hold)}`);
   }
 
   holderOf(resource: Resource): string {
-    const [holder] = this.#sites && waitsForRelease(resource) ? this.#registry.groupOf(resource)?.holds ?? [] : [];
+    const [holder] = this.#sites && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
     return holder === undefined ? "" : this.#inWords(holder);
   }
 
@@ -126,18 +112,18 @@ class Hub implements Hook {
 
   #end(acquisition: Acquisition): void {
     const now = performance.now();
-    const held = this.#registry.move(acquisition, "ended", now);
+    const held = this.registry.move(acquisition, "ended", now);
     this.#listeners.notify("release", { ...about(acquisition, now), held }, acquisition);
   }
 
   /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
   #add(resource: Resource, call: object, permits: number): Acquisition {
     const origin = this.#originOf(call);
-    return this.#registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
+    return this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
   }
 
   #originOf(call: object): Origin {
-    return this.acquisitionOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
+    return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
   }
 
   #origin(like?: Origin): Origin {

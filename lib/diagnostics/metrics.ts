@@ -108,9 +108,9 @@ class Instruments implements Listener {
 
   /** Counts present waits and holds. */
   countPresent(step: 1 | -1): void {
-    for (const group of hub.groups) {
-      for (const acquisition of group.waits) this.#waiters.add(step, attributesOf(acquisition));
-      for (const acquisition of group.holds) this.#holders.add(step, attributesOf(acquisition));
+    for (const acquisition of hub.registry.present()) {
+      const counter = acquisition.state === "holds" ? this.#holders : this.#waiters;
+      counter.add(step, attributesOf(acquisition));
     }
   }
 

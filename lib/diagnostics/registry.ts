@@ -39,6 +39,14 @@ export class Registry {
     return this.#groups.values();
   }
 
+  /** All acquisitions that wait or hold, of each group the holders first, the oldest before others. */
+  *present(): Iterable<Acquisition> {
+    for (const { holds, waits } of this.groups) {
+      yield* holds;
+      yield* waits;
+    }
+  }
+
   groupOf(resource: Resource): Group | undefined {
     return this.#groups.get(resource.group ?? resource);
   }

@@ -57,14 +57,11 @@ export interface ThingSnapshot {
 export function snapshot(): ThingSnapshot[] {
   const now = performance.now();
   const things = new Map<Resource, { holders: CallSnapshot[]; waiters: CallSnapshot[] }>();
-  const callsOf = (resource: Resource) => {
+  for (const acquisition of hub.registry.present()) {
+    const { resource, state } = acquisition;
     const calls = things.get(resource) ?? { holders: [], waiters: [] };
     things.set(resource, calls);
-    return calls;
-  };
-  for (const { holds, waits } of hub.groups) {
-    for (const acquisition of holds) callsOf(acquisition.resource).holders.push(callOf(acquisition, now));
-    for (const acquisition of waits) callsOf(acquisition.resource).waiters.push(callOf(acquisition, now));
+    calls[state === "holds" ? "holders" : "waiters"].push(callOf(acquisition, now));
   }
   return [...things].map(([{ kind, name, key }, calls]) => ({ kind, name, key, ...calls }));
 }

@@ -113,12 +113,10 @@ class Recorder implements Trace, Listener {
   /** The present waits and holds. */
   #open(): Slice[] {
     const now = performance.now();
-    const open = (acquisition: Acquisition, what: Slice["what"]) =>
-      this.#slice(acquisition, what, acquisition.since, now, "open");
-    return [...hub.groups].flatMap(({ waits, holds }) => [
-      ...[...waits].map((acquisition) => open(acquisition, "wait")),
-      ...[...holds].map((acquisition) => open(acquisition, "hold")),
-    ]);
+    return Array.from(hub.registry.present(), (acquisition) => {
+      const what = acquisition.state === "holds" ? "hold" : "wait";
+      return this.#slice(acquisition, what, acquisition.since, now, "open");
+    });
   }
 
   #slice(acquisition: Acquisition, what: Slice["what"], from: number, to: number, end: string): Slice {

@@ -164,7 +164,7 @@ class Watcher implements Listener, Watchdog {
     const known = new Set(deadlocks.flat().flatMap(({ hold, wait }) => [hold, wait]));
     const found = deadlocks.map((one) => stuck(one, now));
     const isLong = (one: Acquisition, limit: number) => now - one.since >= limit && !known.has(one);
-    for (const { waits, holds } of hub.groups) {
+    for (const { waits, holds } of hub.registry.groups) {
       const [first] = waits;
       if (first !== undefined && isLong(first, waited)) found.push(waitedLong(first, now));
       const long = firstFew(holds).filter((hold) => isLong(hold, held));
@@ -203,7 +203,7 @@ class Watcher implements Listener, Watchdog {
 
   #deadlocks(due: number): Deadlock[] {
     const { self } = this.#limits;
-    return self === Infinity ? [] : findDeadlocks(hub.groups, (call) => hub.acquisitionOf(call), due - self);
+    return self === Infinity ? [] : findDeadlocks(hub.registry, due - self);
   }
 
   #lookForDeadlocks(now: number, due: number): void {
