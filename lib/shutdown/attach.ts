@@ -7,7 +7,8 @@ import { must } from "../internal/check.ts";
 import { bunAbilities, type BunServerLike } from "./fetch/bun.ts";
 import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
-import { type NodeRequestLike, NodeServer, type NodeServerLike } from "./node/server.ts";
+import { NodeServer } from "./node/server.ts";
+import type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 import { readLabel } from "./options.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 

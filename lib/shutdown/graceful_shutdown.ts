@@ -6,7 +6,7 @@
 import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
-import { type GracefulShutdownOptions, readLabel, type ShutdownSettings, shutdownSettings } from "./options.ts";
+import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./options.ts";
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
@@ -21,7 +21,7 @@ export type { AttachOptions, ServerLike } from "./attach.ts";
 export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
 export type { BunServerLike } from "./fetch/bun.ts";
 export type { DenoServerLike } from "./fetch/deno.ts";
-export type { NodeRequestLike, NodeServerLike } from "./node/server.ts";
+export type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 export type { GracefulShutdownOptions } from "./options.ts";
 export type { ShutdownReport } from "./report.ts";
 export type { WebSocketLike } from "./work.ts";
@@ -71,7 +71,6 @@ export type { WebSocketLike } from "./work.ts";
  * ```
  */
 export class GracefulShutdown implements AsyncDisposable {
-  readonly #settings: ShutdownSettings;
   readonly #state: ShutdownState;
   readonly #ignoreSignals: () => void;
   /** The first OS signal that arrived, and when; on the monotonic clock. */
@@ -96,12 +95,12 @@ export class GracefulShutdown implements AsyncDisposable {
    * an unknown `late`.
    */
   constructor(options?: GracefulShutdownOptions) {
-    this.#settings = shutdownSettings(options);
+    const settings = shutdownSettings(options);
     countShutdown();
-    this.#started = this.#settings.ready;
-    this.#state = new ShutdownState(this.#settings);
+    this.#started = settings.ready;
+    this.#state = new ShutdownState(settings);
     this.finished = new Promise((resolve) => this.#resolve = resolve);
-    this.#ignoreSignals = listenToSignals(this.#settings.signals, (name) => this.#receive(name));
+    this.#ignoreSignals = listenToSignals(settings.signals, (name) => this.#receive(name));
     this.#state.atEnd.push(() => this.#leaveSignals());
   }
 
@@ -130,13 +129,13 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** The number of requests, tasks and WebSockets in flight. */
   get active(): number {
-    this.#state.calls.sweep();
+    this.#state.bunAnswers.sweep();
     return this.#state.inFlight.size;
   }
 
   /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
-    this.#state.calls.sweep();
+    this.#state.bunAnswers.sweep();
     return this.#state.labels();
   }
 
@@ -147,7 +146,7 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   request(reason?: unknown): void {
     if (this.#state.phase !== "serving") return;
-    this.#resolve(runSequence(this.#state, this.#settings, reason));
+    this.#resolve(runSequence(this.#state, reason));
   }
 
   /**
@@ -289,7 +288,7 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** A wrapper may send the first one on while the process exits, which must not change the exit code. */
   #leaveSignals(): void {
-    const { signals, debounce } = this.#settings;
+    const { signals, debounce } = this.#state.settings;
     if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce);
     this.#ignoreSignals();
   }
@@ -301,7 +300,7 @@ export class GracefulShutdown implements AsyncDisposable {
       return this.request(new DOMException(`Shutdown requested: ${name}`, "AbortError"));
     }
     const since = performance.now() - first.at;
-    if (since < this.#settings.debounce) return;
+    if (since < this.#state.settings.debounce) return;
     this.#ignoreSignals();
     const labels = this.labels.concat(this.#state.step ?? []);
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));

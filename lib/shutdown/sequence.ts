@@ -8,7 +8,6 @@ import { Event } from "../event.ts";
 import { Task } from "./in_flight.ts";
 import { type CancelRegistration, onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
-import type { ShutdownSettings } from "./options.ts";
 import { report, type ShutdownReport } from "./report.ts";
 import type { AttachedServer, ShutdownState, Step } from "./shutdown_state.ts";
 import { warnIfItStays, warnIfNotTied, whenPrinted } from "./warnings.ts";
@@ -21,17 +20,14 @@ const POLL = 10;
 const TURN = 1;
 
 /** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
-export async function runSequence(
-  state: ShutdownState,
-  { grace, delay }: ShutdownSettings,
-  reason: unknown,
-): Promise<ShutdownReport> {
+export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
+  const { grace, delay } = state.settings;
   const started = performance.now();
   const limit = onCancel(
     { timeout: grace },
     () => state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`)),
   );
-  state.calls.sweep(); // which answers are complete decides how servers stop listening
+  state.bunAnswers.sweep(); // which answers are complete decides how servers stop listening
 
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
@@ -101,7 +97,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
 
 async function poll(state: ShutdownState, over: AbortSignal): Promise<void> {
   for (; !over.aborted; await pause(POLL, over)) {
-    state.calls.sweep();
+    state.bunAnswers.sweep();
     for (const server of state.servers) state.attempt(() => server.sweep?.());
   }
 }

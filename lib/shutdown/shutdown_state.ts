@@ -6,14 +6,16 @@
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { runtime, sharedController } from "../internal/platform.ts";
+import { BunAnswers } from "./fetch/bun.ts";
 import { FetchCalls } from "./fetch/calls.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
+import type { ShutdownSettings } from "./options.ts";
 
 /**
  * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the servers
  * were asked to stop listening, each connection gets one last answer. closed: the drain is over, nothing is counted any more.
  */
-export type Phase = "serving" | "delaying" | "draining" | "closed";
+type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
@@ -48,9 +50,10 @@ export class ShutdownState {
   // Made when they are needed first: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
-  // Deno and Bun report late what they have sent: calls.sweep() comes before every look at the work in flight.
   readonly inFlight: WorkInFlight = new WorkInFlight();
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
+  /** Their calls end when it is asked: bunAnswers.sweep() comes before every look at the work in flight. */
+  readonly bunAnswers: BunAnswers = new BunAnswers();
   readonly servers: AttachedServer[] = [];
   /** The request that one of them counts, and is passing to its listeners at this moment. */
   dispatching: InFlight | undefined = undefined;
@@ -69,22 +72,22 @@ export class ShutdownState {
   readonly cut: Set<InFlight> = new Set();
   /** Errors for the report. */
   readonly errors: unknown[] = [];
-  /** ms of silence after which a connection counts as idle. */
-  readonly idle: number;
-  /** Value of the Retry-After header. */
-  readonly retryAfter: string;
-  readonly #refusesLate: boolean;
+  readonly settings: ShutdownSettings;
 
-  constructor(settings: { idle: number; retryAfter: number; late: "serve" | "refuse" }) {
-    this.idle = settings.idle;
-    this.retryAfter = String(Math.ceil(settings.retryAfter / 1000));
-    this.#refusesLate = settings.late === "refuse";
+  constructor(settings: ShutdownSettings) {
+    this.settings = settings;
+  }
+
+  /** Value of the Retry-After header. */
+  get retryAfter(): string {
+    return String(Math.ceil(this.settings.retryAfter / 1000));
   }
 
   /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
     if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
-    return this.phase === "closed" || this.forced.aborted || (this.#refusesLate && this.phase === "draining");
+    return this.phase === "closed" || this.forced.aborted ||
+      (this.settings.late === "refuse" && this.phase === "draining");
   }
 
   /** The labels of the work in flight, or of the given one; oldest first. */
@@ -112,7 +115,7 @@ export class ShutdownState {
   /** Aborts {@linkcode forced}; all work in flight is to be cut, also if it ends by itself at once. */
   force(reason: unknown): void {
     if (this.forced.aborted) return;
-    this.calls.sweep();
+    this.bunAnswers.sweep();
     for (const entry of this.inFlight) this.cut.add(entry);
     const restore = runtime() === "deno" ? dropErrorsOfClosedServers() : undefined;
     this.#forcing!.abort(reason);

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Abilities } from "./abilities.ts";
+import type { Call } from "./calls.ts";
 
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
@@ -38,20 +39,13 @@ export function isBunInfo(info: unknown): info is BunInfo {
   return typeof (info as Partial<BunInfo> | null | undefined)?.requestIP === "function";
 }
 
-/** A request that was answered. */
-interface Answered {
-  readonly request: Request;
-  /** Called when its answer has been sent. */
-  end(): void;
-}
-
 /** Calls that were answered, until Bun says that their answers are sent. */
 export class BunAnswers {
-  readonly #sending = new Map<Answered, BunInfo>();
+  readonly #sending = new Map<Call, BunInfo>();
   // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
   #sweepAt = 64;
 
-  add(call: Answered, server: BunInfo): void {
+  add(call: Call, server: BunInfo): void {
     // This one is pending itself: if it is alone, all before it are sent, and none has to be asked for.
     if (server.pendingRequests <= 1) this.#endAll(server);
     this.#sending.set(call, server);

@@ -55,7 +55,7 @@ export class FetchServer implements AttachedServer {
 
   /** Waits for what stopping would break, then stops. */
   async #stop(): Promise<void> {
-    const { calls, idle, forced } = this.#state;
+    const { calls, forced, settings: { idle } } = this.#state;
     const { arrivals, uploads } = calls;
     // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
     // and its answer has "Connection: close".

@@ -131,7 +131,7 @@ export class Connection {
    * reset, also if it is sending at this moment: later requests are read, and not answered.
    */
   endIfIdle(): void {
-    if (this.#isIdle(this.state.idle) && !this.socket.writableEnded) this.socket.end();
+    if (this.#isIdle(this.state.settings.idle) && !this.socket.writableEnded) this.socket.end();
   }
 
   #isIdle(idle: number): boolean {

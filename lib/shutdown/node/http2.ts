@@ -67,7 +67,7 @@ export class Http2Sessions {
 
   /** Adds a session that was opened. */
   add(session: SessionLike): void {
-    this.#sessions.set(session, performance.now() + this.#state.idle);
+    this.#sessions.set(session, performance.now() + this.#state.settings.idle);
     this.#fresh.add(session);
     session.once("close", () => {
       this.#sessions.delete(session);
@@ -101,7 +101,7 @@ export class Http2Sessions {
    * closes once it has no stream.
    */
   sayGoodbye(): void {
-    const closeAt = performance.now() + this.#state.idle;
+    const closeAt = performance.now() + this.#state.settings.idle;
     for (const session of this.#sessions.keys()) {
       this.#sessions.set(session, closeAt);
       if (this.#fresh.has(session)) continue;

@@ -6,30 +6,21 @@
  */
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { currentProcess } from "../../internal/platform.ts";
-
-/** The part of a node:http(s), node:http2 or node:net server that is used. */
-export interface Closable {
-  readonly listening?: boolean;
-  close(callback?: (error?: Error) => void): unknown;
-  once?(event: string, listener: () => void): unknown;
-  off?(event: string, listener: () => void): unknown;
-  closeIdleConnections?(): unknown;
-  [ASYNC_DISPOSE]?(): Promise<void>;
-}
+import type { HttpServer } from "./shapes.ts";
 
 /** Where Bun's node:http keeps the server that it is built on, which closes idle connections as well. */
 const BUN_INNER = Symbol.for("::bunternal::");
 
 /** The listener of one server. */
 export class Listener {
-  readonly #server: Closable;
-  readonly #close: Closable["close"];
+  readonly #server: HttpServer;
+  readonly #close: HttpServer["close"];
   /** Whether connections are open; then the server is not closed yet, also when its close() calls back. */
   readonly #hasConnections: () => boolean;
   /** Set once it is closed: resolves when the last connection is. */
   closed: Promise<void> | undefined = undefined;
 
-  constructor(server: Closable, hasConnections: () => boolean) {
+  constructor(server: HttpServer, hasConnections: () => boolean) {
     this.#server = server;
     // The close() of a newer node:http2 closes its sessions, too; that of node:net, which it extends, does not.
     this.#close = isHttp2(server) ? mostBasicClose(server) : server.close;
@@ -42,7 +33,7 @@ export class Listener {
    */
   takeOver(): () => void {
     const server = this.#server;
-    const inner = (server as { [BUN_INNER]?: Closable })[BUN_INNER];
+    const inner = (server as { [BUN_INNER]?: HttpServer })[BUN_INNER];
     if (inner?.closeIdleConnections !== undefined) inner.closeIdleConnections = () => 0;
     server.closeIdleConnections = () => {};
     const { close } = server;
@@ -78,7 +69,7 @@ export function isHttp2(server: object): boolean {
   return "updateSettings" in server;
 }
 
-function mostBasicClose(server: Closable): Closable["close"] {
+function mostBasicClose(server: HttpServer): HttpServer["close"] {
   let { close } = server;
   for (let proto = Object.getPrototypeOf(server); proto !== null; proto = Object.getPrototypeOf(proto)) {
     if (Object.hasOwn(proto, "close")) close = proto.close;

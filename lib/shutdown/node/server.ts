@@ -9,28 +9,7 @@ import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_sta
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { hasParent, isHttp2, Listener } from "./listener.ts";
-import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
-
-export type { NodeRequestLike };
-
-/** The part of a server of node:http, node:https or node:http2 that is used. */
-export interface NodeServerLike {
-  /** Notifies the listeners. Replaced until the shutdown is finished. */
-  emit(event: string, ...args: unknown[]): boolean;
-  /** Stops listening. */
-  close(callback?: (error?: Error) => void): unknown;
-  /** Closes connections between two requests. Has no effect from the signal on. */
-  closeIdleConnections?(): void;
-  /** Closes every connection, also those from before the server was attached. */
-  closeAllConnections?(): void;
-}
-
-/** The listeners of a server, as far as they are used. */
-interface WithListeners {
-  listenerCount?(event: string): number;
-  on?(event: string, listener: (request: Incoming, response: Outgoing) => void): unknown;
-  off?(event: string, listener: (request: Incoming, response: Outgoing) => void): unknown;
-}
+import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 /** ms that a worker of a node:cluster returns connections for that are handed over to it after it stopped listening. */
 const HANDOVER = 100;
@@ -41,7 +20,7 @@ const STEP = 10;
 /** One attached server. */
 export class NodeServer implements AttachedServer {
   readonly #state: ShutdownState;
-  readonly #server: NodeServerLike;
+  readonly #server: HttpServer;
   readonly #connections: Http1Connections;
   readonly #sessions: Http2Sessions;
   /** TCP connections of a TLS server, also those that have not finished their handshake. */
@@ -51,7 +30,7 @@ export class NodeServer implements AttachedServer {
   #stoppedAt = -Infinity;
   readonly #arrivals = new Arrivals();
 
-  constructor(state: ShutdownState, server: NodeServerLike, label: ((request: NodeRequestLike) => string) | undefined) {
+  constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#server = server;
     this.#connections = new Http1Connections(state, server, label);
@@ -72,8 +51,7 @@ export class NodeServer implements AttachedServer {
     this.#undo.push(this.#listener.takeOver());
     this.#connections.begin();
     // Without a listener of its own, the server would answer that the connection stays.
-    const isAnswered = isHttp2(this.#server) ||
-      (this.#server as WithListeners).listenerCount?.("checkExpectation") !== 0;
+    const isAnswered = isHttp2(this.#server) || this.#server.listenerCount?.("checkExpectation") !== 0;
     if (!isAnswered) this.#listen("checkExpectation", failExpectation);
   }
 
@@ -92,7 +70,7 @@ export class NodeServer implements AttachedServer {
   }
 
   async close(): Promise<void> {
-    const { idle, inFlight, forced } = this.#state;
+    const { inFlight, forced, settings: { idle } } = this.#state;
     do { // A request that arrives meanwhile may take its time.
       await inFlight.empty(forced);
       const until = performance.now() + idle;
@@ -165,9 +143,8 @@ export class NodeServer implements AttachedServer {
   }
 
   #listen(event: string, listener: (request: Incoming, response: Outgoing) => void): void {
-    const server = this.#server as WithListeners;
-    server.on?.(event, listener);
-    this.#undo.push(() => void server.off?.(event, listener));
+    this.#server.on?.(event, listener);
+    this.#undo.push(() => void this.#server.off?.(event, listener));
   }
 }
 
@@ -183,10 +160,10 @@ type Interceptor = (event: string, first: unknown, second: unknown, pass: () => 
  * Sees the events of a server before its listeners do, however many there are and whenever they were added, by replacing its
  * `emit`. Returns a function that undoes this.
  */
-function interpose(server: NodeServerLike, intercept: Interceptor): () => void {
+function interpose(server: HttpServer, intercept: Interceptor): () => void {
   const { emit } = server;
   const own = Object.hasOwn(server, "emit");
-  const replacement = function (this: NodeServerLike, event: string, ...args: unknown[]): boolean {
+  const replacement = function (this: HttpServer, event: string, ...args: unknown[]): boolean {
     const [first, second] = args;
     // Spreading costs more than the rest of this function: all events of requests have two arguments.
     const pass = args.length === 2
@@ -199,6 +176,6 @@ function interpose(server: NodeServerLike, intercept: Interceptor): () => void {
     // A later replacement, which calls this one, stays.
     if (server.emit !== replacement) return;
     if (own) server.emit = emit;
-    else delete (server as Partial<NodeServerLike>).emit;
+    else delete (server as Partial<HttpServer>).emit;
   };
 }

@@ -3,6 +3,29 @@
  *
  * @module
  */
+import type { ASYNC_DISPOSE } from "../../internal/dispose.ts";
+
+/** The part of a server of node:http, node:https or node:http2 that is used. */
+export interface NodeServerLike {
+  /** Notifies the listeners. Replaced until the shutdown is finished. */
+  emit(event: string, ...args: unknown[]): boolean;
+  /** Stops listening. */
+  close(callback?: (error?: Error) => void): unknown;
+  /** Closes connections between two requests. Has no effect from the signal on. */
+  closeIdleConnections?(): void;
+  /** Closes every connection, also those from before the server was attached. */
+  closeAllConnections?(): void;
+}
+
+/** The rest of it, which its users need not know. */
+export interface HttpServer extends NodeServerLike {
+  listening?: boolean;
+  listenerCount?(event: string): number;
+  on?(event: string, listener: (...args: never[]) => void): unknown;
+  once?(event: string, listener: (...args: never[]) => void): unknown;
+  off?(event: string, listener: (...args: never[]) => void): unknown;
+  [ASYNC_DISPOSE]?(): Promise<void>;
+}
 
 /** The part of a node:net socket that is used. */
 export interface SocketLike {
