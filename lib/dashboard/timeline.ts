@@ -31,36 +31,24 @@ export interface Row {
 
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
 
-type Palette = Readonly<Record<"ink" | "soft" | "line" | "wait" | "hold" | "share" | "bad", string>>;
+/** What has a colour, and it on a bright and on a dark page. No CSS variables: not every viewer of SVG files has them. */
+const COLOURS = [
+  [".tl text{fill", "#1d2733", "#e6ebf1"],
+  [".tl .soft{fill", "#5b6875", "#9aa7b4"],
+  [".tl .grid{stroke", "#d9dfe6", "#38434f"],
+  [".tl .waits,.tl .hatch{stroke", "#e9a23b", "#f0b45a"],
+  [".tl .holds,.tl .dot{fill", "#2563c9", "#6fa2ff"],
+  [".tl .shares{fill", "#0f8a75", "#3cc7ad"],
+  [".tl text.bad{fill", "#c8322b", "#ff7a70"],
+] as const;
 
-const LIGHT: Palette = {
-  ink: "#1d2733",
-  soft: "#5b6875",
-  line: "#d9dfe6",
-  wait: "#e9a23b",
-  hold: "#2563c9",
-  share: "#0f8a75",
-  bad: "#c8322b",
-};
-const DARK: Palette = {
-  ink: "#e6ebf1",
-  soft: "#9aa7b4",
-  line: "#38434f",
-  wait: "#f0b45a",
-  hold: "#6fa2ff",
-  share: "#3cc7ad",
-  bad: "#ff7a70",
-};
-
-/** Without CSS variables, which not every viewer of SVG files supports. */
-const colours = ({ ink, soft, line, wait, hold, share, bad }: Palette): string =>
-  `.tl text{fill:${ink}}.tl .soft{fill:${soft}}.tl .grid{stroke:${line}}.tl .waits,.tl .hatch{stroke:${wait}}` +
-  `.tl .holds,.tl .dot{fill:${hold}}.tl .shares{fill:${share}}.tl text.bad{fill:${bad}}`;
+const BRIGHT = COLOURS.map(([what, colour]) => `${what}:${colour}}`).join("");
+const DARK = COLOURS.map(([what, , colour]) => `${what}:${colour}}`).join("");
 
 /** For a bright and a dark page; hatching and signs say the same without colours. */
 const STYLE = '.tl{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tl .soft{font-size:11px}' +
   ".tl .waits{fill:url(#hatch)}.tl .hatch{stroke-width:2.5}.tl text.bad{font-weight:700}" +
-  `${colours(LIGHT)}@media(prefers-color-scheme:dark){${colours(DARK)}}`;
+  `${BRIGHT}@media(prefers-color-scheme:dark){${DARK}}`;
 
 const HATCH = '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
   '<path class="hatch" d="M0 0V6"/></pattern>';
