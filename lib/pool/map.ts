@@ -164,8 +164,10 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
 
   /** Waits until the source is closed, but not long if it still owes an item: it may be unable to close before. */
   async #close(): Promise<void> {
-    const { isOwed } = this.#puller;
-    const closed = this.#puller.close().catch((error) => {
+    const { source } = this.#puller;
+    if (source === undefined) return;
+    const isOwed = source.pending;
+    const closed = source.close().catch((error) => {
       if (this.#earlyEnd === undefined && this.#puller.phase !== "over") this.#endEarly({ error, isFailure: true });
       else this.fail(error);
     });

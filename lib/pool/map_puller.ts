@@ -34,7 +34,8 @@ export class Puller<T, R> {
   // The phase only moves on. #running > 0 implies "pulling" or "ending".
   phase: MapPhase = "unread";
   buffer: number;
-  #source: Source<T> | undefined;
+  /** Opened by the first pull. */
+  source: Source<T> | undefined;
   #running = 0;
   #pulled = 0;
   /** An item is waited for: its slot, the source, or its start. One at a time. */
@@ -80,11 +81,11 @@ export class Puller<T, R> {
   pull(): void {
     try {
       while (this.canPull) {
-        this.#source ??= new Source(this.#job.source);
+        this.source ??= new Source(this.#job.source);
         const { pulling, slots } = this.#pool;
         const call = hook === undefined ? this.#unobserved : this.#slotCall(pulling);
         if (!slots.tryTake(call)) return void this.#pullLater(this.#slotCall(pulling));
-        const later = this.#ask(call, this.#source);
+        const later = this.#ask(call, this.source);
         if (later !== undefined) return void this.#pullLater(call, later);
         this.#start(call);
       }
@@ -100,23 +101,13 @@ export class Puller<T, R> {
     return call;
   }
 
-  /** Closes the source, unless it has ended by itself. */
-  async close(): Promise<void> {
-    await this.#source?.close();
-  }
-
-  /** Whether the source still owes an item. */
-  get isOwed(): boolean {
-    return this.#source?.pending ?? false;
-  }
-
   /** Pulls one item that has to be waited for: its slot, or else the source. */
   async #pullLater(call: SlotCall | undefined, later?: Promise<void>): Promise<void> {
     this.#isWaiting = true;
     try {
       if (later === undefined) {
         await this.#pool.slot(call!);
-        later = this.#ask(call!, this.#source!);
+        later = this.#ask(call!, this.source!);
       }
       if (later !== undefined) {
         call = undefined; // its slot is free
@@ -152,7 +143,7 @@ export class Puller<T, R> {
 
   /** Whether the source has not ended, and the map was not stopped. */
   #mayStart(): boolean {
-    if (this.phase === "pulling" && this.#source!.done) this.phase = "ending";
+    if (this.phase === "pulling" && this.source!.done) this.phase = "ending";
     return this.phase === "pulling";
   }
 
@@ -176,7 +167,7 @@ export class Puller<T, R> {
 
   #call(index: number): R | PromiseLike<R> {
     const { fn } = this.#job;
-    return fn(this.#source!.value as T, index, this.#limits.signal!);
+    return fn(this.source!.value as T, index, this.#limits.signal!);
   }
 
   #callObserved(hook: Hook, call: SlotCall, index: number): R | PromiseLike<R> {
