@@ -53,26 +53,23 @@ class Hub implements Hook {
 
   wait(resource: Resource, call: object, permits: number): void {
     this.release(resource, call); // a Condition that an observer of its wait cancels comes back before it reports this
-    const now = performance.now();
     const acquisition = this.#add(resource, call, permits);
-    this.registry.move(acquisition, "waits", now);
-    this.#listeners.notify("wait", about(acquisition, now), acquisition);
+    this.registry.move(acquisition, "waits");
+    this.#listeners.notify("wait", about(acquisition), acquisition);
   }
 
   grant(resource: Resource, call: object, permits: number): void {
-    const now = performance.now();
     const known = this.registry.acquisitionOf(call);
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
-    const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended", now);
-    this.#listeners.notify("grant", { ...about(acquisition, now), waited }, acquisition);
+    const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended");
+    this.#listeners.notify("grant", { ...about(acquisition), waited }, acquisition);
   }
 
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
     const acquisition = outcome === "full" ? this.#add(resource, call, permits) : this.registry.acquisitionOf(call);
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return; // it began to wait before anything was observed
-    const now = performance.now();
-    const waited = this.registry.move(acquisition, "ended", now);
-    this.#listeners.notify("giveUp", { ...about(acquisition, now), waited, outcome }, acquisition);
+    const waited = this.registry.move(acquisition, "ended");
+    this.#listeners.notify("giveUp", { ...about(acquisition), waited, outcome }, acquisition);
   }
 
   release(_resource: Resource, call: object): void {
@@ -111,9 +108,8 @@ class Hub implements Hook {
   }
 
   #end(acquisition: Acquisition): void {
-    const now = performance.now();
-    const held = this.registry.move(acquisition, "ended", now);
-    this.#listeners.notify("release", { ...about(acquisition, now), held }, acquisition);
+    const held = this.registry.move(acquisition, "ended");
+    this.#listeners.notify("release", { ...about(acquisition), held }, acquisition);
   }
 
   /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
@@ -131,9 +127,9 @@ class Hub implements Hook {
   }
 }
 
-function about(acquisition: Acquisition, at: number): DiagnosticEvent {
-  const { kind, name, key } = acquisition.resource;
-  return { id: acquisition.id, kind, name, key, permits: acquisition.permits, at };
+/** The common part of the event that an acquisition has just moved by. */
+function about({ id, resource: { kind, name, key }, permits, since }: Acquisition): DiagnosticEvent {
+  return { id, kind, name, key, permits, at: since };
 }
 
 /** The one hub. */

@@ -66,8 +66,9 @@ export class Registry {
   }
 
   /** Ends the acquisition's present state and begins the next; returns how long the former lasted, in ms. */
-  move(acquisition: Acquisition, state: Acquisition["state"], now: number): number {
+  move(acquisition: Acquisition, state: Acquisition["state"]): number {
     const { group, since } = acquisition;
+    const now = performance.now();
     const lasted = acquisition.state === "ended" ? 0 : Math.max(0, now - since);
     if (acquisition.state !== "ended") setOf(acquisition).delete(acquisition);
     acquisition.state = state;
