@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { Abilities } from "./abilities.ts";
-import type { Call } from "./calls.ts";
+import type { Abilities, Call } from "./calls.ts";
 
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
@@ -47,23 +46,16 @@ export class BunAnswers {
 
   add(call: Call, server: BunInfo): void {
     // This one is pending itself: if it is alone, all before it are sent, and none has to be asked for.
-    if (server.pendingRequests <= 1) this.#endAll(server);
+    if (server.pendingRequests <= 1) this.sweep(server);
     this.#sending.set(call, server);
     if (this.#sending.size >= this.#sweepAt) this.sweep();
   }
 
-  #endAll(server: BunInfo): void {
-    for (const [call, of] of this.#sending) {
-      if (of !== server) continue;
-      this.#sending.delete(call);
-      call.end();
-    }
-  }
-
-  /** Ends the calls whose answers Bun has sent in the meantime. */
-  sweep(): void {
+  /** Ends the calls whose answers Bun has sent in the meantime; or all of one server, which has no other request pending. */
+  sweep(quiet?: BunInfo): void {
     for (const [call, server] of this.#sending) {
-      if (server.requestIP(call.request) !== null) continue;
+      const isSent = quiet === undefined ? server.requestIP(call.request) === null : server === quiet;
+      if (!isSent) continue;
       this.#sending.delete(call);
       call.end();
     }

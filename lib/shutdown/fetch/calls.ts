@@ -80,3 +80,13 @@ export class FetchCalls {
     this.inFlight = inFlight;
   }
 }
+
+/** The abilities of an attached server with such a handler; deno.ts and bun.ts state those of theirs. */
+export interface Abilities {
+  /** Stops listening; closes every connection if `force` is set. */
+  stop(force: boolean): Promise<void> | void;
+  /** Whether the server knows that nothing is in flight. */
+  isQuiet?(): boolean;
+  /** Whether stopping breaks uploads that are still coming in. */
+  readonly breaksUploads?: boolean;
+}

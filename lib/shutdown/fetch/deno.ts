@@ -4,8 +4,7 @@
  * @module
  */
 import { inPieces, PIECE, withCut } from "./body_end.ts";
-import type { Call, FetchCalls } from "./calls.ts";
-import type { Abilities } from "./abilities.ts";
+import type { Abilities, Call, FetchCalls } from "./calls.ts";
 
 /** The part of Deno.serve's server that is used. */
 export interface DenoServerLike {

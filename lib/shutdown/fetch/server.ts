@@ -5,7 +5,7 @@
  * @module
  */
 import { acceptQueueEmpty } from "../accept_queue.ts";
-import type { Abilities } from "./abilities.ts";
+import type { Abilities } from "./calls.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 
 /** ms within which the run-time accepts the connections that are there, reads their requests and calls the handler. */
