@@ -113,17 +113,21 @@ class Request {
   /** Of a request that holds: the lock was stolen. Of one that waits: the platform refuses it. */
   #onError(error: unknown): void {
     if (this.#isOver) return this.#hold.onEnd(error);
-    this.#settle();
-    this.#reject(error);
-    this.#reportGiveUp("error");
+    this.#fail(error, "error");
   }
 
   #cancel(outcome: CancelOutcome): void {
-    this.#isOver = true;
-    this.#withdrawn.abort();
+    this.#isOver = true; // first: asking a foreign signal runs its code
     const { signal, timeout } = this.#limits!;
-    this.#reject(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!));
-    this.#reportGiveUp(outcome);
+    this.#fail(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!), outcome);
+  }
+
+  /** Ends it without a grant. */
+  #fail(reason: unknown, outcome: CancelOutcome | "error"): void {
+    this.#settle();
+    this.#withdrawn.abort();
+    this.#reject(reason);
+    if (this.#isReported && hook !== undefined) hook.giveUp(this.#spec, this.#hold, outcome, 1);
   }
 
   #settle(): void {
@@ -136,15 +140,7 @@ class Request {
     this.#isReported = true;
     hook.wait(this.#spec, this.#hold, 1);
     const deadlock = hook.deadlockOf(this.#spec, this.#hold, this.#spec.operation);
-    if (deadlock === undefined || this.#isOver) return;
-    this.#settle();
-    this.#withdrawn.abort();
-    this.#reject(deadlock);
-    this.#reportGiveUp("error");
-  }
-
-  #reportGiveUp(outcome: CancelOutcome | "error"): void {
-    if (this.#isReported && hook !== undefined) hook.giveUp(this.#spec, this.#hold, outcome, 1);
+    if (deadlock !== undefined && !this.#isOver) this.#fail(deadlock, "error");
   }
 }
 
