@@ -52,7 +52,7 @@ export class ShutdownState {
   #forcing: AbortController | undefined;
   readonly inFlight: WorkInFlight = new WorkInFlight();
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
-  /** Their calls end when it is asked: bunAnswers.sweep() comes before every look at the work in flight. */
+  /** Calls that Bun is sending answers to, which it reports when asked: sweep() comes before every look at inFlight. */
   readonly bunAnswers: BunAnswers = new BunAnswers();
   readonly servers: AttachedServer[] = [];
   /** The request that one of them counts, and is passing to its listeners at this moment. */

@@ -10,7 +10,7 @@ import { requestLabel } from "../in_flight.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
 import { Connection, Exchange } from "./connections.ts";
 import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
-import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
+import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
 
@@ -19,11 +19,11 @@ type Counted = Outgoing & { [EXCHANGE]?: Exchange };
 /** The connections of one server, and the requests on them. */
 export class Http1Connections {
   readonly #state: ShutdownState;
-  readonly #server: object;
+  readonly #server: HttpServer;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
   readonly #open = new Set<Connection>();
 
-  constructor(state: ShutdownState, server: object, label: ((request: NodeRequestLike) => string) | undefined) {
+  constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#server = server;
     this.#label = label;

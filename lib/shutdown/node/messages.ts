@@ -6,7 +6,7 @@
 import { onCancel } from "../../internal/cancellation.ts";
 import { runtime } from "../../internal/platform.ts";
 import type { Exchange } from "./connections.ts";
-import type { Incoming, Outgoing, SocketLike } from "./shapes.ts";
+import type { HttpServer, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
 /**
@@ -14,7 +14,7 @@ import { LINGER, REFUSAL } from "../shutdown_state.ts";
  * goes through writeHead(), also that of flushHeaders(), write() and end(). Only the last answer of a connection says it, and
  * which one that is shows when its head is written.
  */
-export function announceClose(exchange: Exchange, server: object): void {
+export function announceClose(exchange: Exchange, server: HttpServer): void {
   const { response } = exchange;
   if (response === undefined) return;
   if (response.headersSent) return outliveListener(response, server);
@@ -47,7 +47,7 @@ function settable(list: readonly unknown[]): unknown[] {
  * Deno's node:http (2.9.6) destroys the connection behind an answer that did not say so, if the server does not listen: it
  * looks in a listener of "finish", for which the server seems to listen.
  */
-function outliveListener(response: Outgoing, server: { listening?: boolean }): void {
+function outliveListener(response: Outgoing, server: HttpServer): void {
   if (runtime() !== "deno") return;
   response.prependListener?.(
     "finish",
