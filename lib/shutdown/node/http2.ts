@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
 import { requestLabel, Task } from "../in_flight.ts";
-import { LINGER, REFUSAL, type ShutdownState } from "../shutdown_state.ts";
-import type { NodeRequestLike } from "./shapes.ts";
+import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
+import { whenUploaded } from "./messages.ts";
+import type { Emitter, NodeRequestLike } from "./shapes.ts";
 
 /** The part of a ServerHttp2Session that is used. */
 export interface SessionLike {
@@ -21,7 +21,7 @@ export interface SessionLike {
 }
 
 /** The part of a ServerHttp2Stream that is used. */
-export interface StreamLike {
+export interface StreamLike extends Emitter {
   readonly session?: SessionLike | undefined;
   /** Whether its headers were the whole of the request. */
   readonly endAfterHeaders?: boolean;
@@ -29,7 +29,6 @@ export interface StreamLike {
   respond(headers: Record<string, string | number>): unknown;
   end(data?: string): unknown;
   on(event: string, listener: () => void): unknown;
-  once(event: string, listener: () => void): unknown;
 }
 
 /** The headers of a request, with its pseudo-headers. */
@@ -39,12 +38,6 @@ const NO_ERROR = 0;
 const CANCEL = 8;
 /** The largest stream id: no stream is turned away. */
 const ANY_STREAM = 2 ** 31 - 1;
-
-/** Its client may send on forever, although it has its answer. */
-function endAfterUpload(stream: StreamLike, end: () => void): void {
-  const limit = onCancel({ timeout: LINGER, keepsAlive: false }, end);
-  stream.once("close", () => limit.end());
-}
 
 /** The sessions of one server. */
 export class Http2Sessions {
@@ -92,7 +85,7 @@ export class Http2Sessions {
     this.#state.inFlight.add(entry);
     const end = () => void this.#state.inFlight.delete(entry);
     stream.once("close", end);
-    if (!stream.endAfterHeaders) stream.once("finish", () => endAfterUpload(stream, end));
+    if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
     return true;
   }
 

@@ -6,7 +6,7 @@
 import { onCancel } from "../../internal/cancellation.ts";
 import { runtime } from "../../internal/platform.ts";
 import type { Exchange } from "./connections.ts";
-import type { HttpServer, Incoming, Outgoing, SocketLike } from "./shapes.ts";
+import type { Emitter, HttpServer, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
 /**
@@ -113,14 +113,19 @@ function uploads({ complete, headers }: Incoming): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
-/**
- * Calls `done` when nothing of the request's body is still to come, and at most a second later: for requests that have been
- * answered, whose client may send on forever.
- */
+/** Calls `done` when nothing of the body of an answered request is still to come, or a second is over. */
 export function afterUpload(request: Incoming, done: () => void): void {
   const { socket } = request;
   if (request.complete || socket.destroyed) return done();
-  const ends = [[request, "end"], [request, "close"], [socket, "close"]] as const;
+  whenUploaded([[request, "end"], [request, "close"], [socket, "close"]], done);
+  if (request.readableFlowing === null) request.resume(); // not every run-time does so
+}
+
+/**
+ * Calls `done` at the first of the events that end the body of an answered request, and at most a second later: its client
+ * may send on forever.
+ */
+export function whenUploaded(ends: readonly (readonly [from: Emitter, event: string])[], done: () => void): void {
   const first = () => {
     limit.end();
     for (const [from, event] of ends) from.off(event, first); // else a kept-alive connection collects them
@@ -128,5 +133,4 @@ export function afterUpload(request: Incoming, done: () => void): void {
   };
   const limit = onCancel({ timeout: LINGER, keepsAlive: false }, first);
   for (const [from, event] of ends) from.once(event, first);
-  if (request.readableFlowing === null) request.resume(); // not every run-time does so
 }

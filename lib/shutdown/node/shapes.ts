@@ -27,16 +27,20 @@ export interface HttpServer extends NodeServerLike {
   [ASYNC_DISPOSE]?(): Promise<void>;
 }
 
+/** Something that emits events. */
+export interface Emitter {
+  once(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+}
+
 /** The part of a node:net socket that is used. */
-export interface SocketLike {
+export interface SocketLike extends Emitter {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly bytesRead?: number;
   /** Of TLS: the protocol that was negotiated. */
   readonly alpnProtocol?: string | false | null;
   on(event: string, listener: (this: SocketLike) => void): unknown;
-  once(event: string, listener: () => void): unknown;
-  off(event: string, listener: () => void): unknown;
   prependListener(event: string, listener: () => void): unknown;
   resume(): unknown;
   end(data?: string): unknown;
@@ -55,14 +59,12 @@ export interface NodeRequestLike {
 }
 
 /** An IncomingMessage, as far as it is used. */
-export interface Incoming extends NodeRequestLike {
+export interface Incoming extends NodeRequestLike, Emitter {
   readonly httpVersionMajor?: number;
   readonly complete: boolean;
   readonly socket: SocketLike;
   /** null while the body has no reader. */
   readonly readableFlowing: boolean | null;
-  off(event: string, listener: () => void): unknown;
-  once(event: string, listener: () => void): unknown;
   resume(): unknown;
 }
 
