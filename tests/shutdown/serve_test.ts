@@ -228,7 +228,36 @@ test(`serve: what is left at the end is cut, ${runtime}`, async () => {
   assert.doesNotMatch(wires[0]!.text, /\r\n0\r\n\r\n$/);
 });
 
+test(`serve: a large body that is no stream is in flight while it is sent, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 100 });
+  const port = await serve(shutdown, () => Promise.resolve(new Response("x".repeat(12_000_000))));
+  const wire = new Wire(port, "GET /large HTTP/1.1");
+  await wire.until(/200 OK/);
+  wire.socket.pause();
+  for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
+  assert.deepEqual(shutdown.labels, ["GET /large"]);
+  shutdown.request();
+  const { drained, remaining } = await shutdown.finished;
+  wire.socket.destroy();
+  assert.deepEqual([drained, remaining], [false, ["GET /large"]]);
+});
+
 if (runtime === "deno") {
+  test("serve: when forced during an upload, the listener is closed also if the server has no signal, deno", async () => {
+    const shutdown = quiet({ grace: 50 });
+    const handler = shutdown.handler(async (request) => new Response(await request.text()));
+    const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
+    const wire = new Wire(port);
+    wire.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\na");
+    await until(() => shutdown.active === 1);
+    shutdown.request();
+    const { remaining } = await shutdown.finished;
+    assert.deepEqual(remaining, ["POST /"]);
+    await until(() => isFree(port));
+    wire.socket.destroy();
+    await wire.closed;
+  });
+
   test("serve: when forced, no listener of the process sees an exception of the server's, deno", async () => {
     const uncaught: unknown[] = [];
     const listener = (error: unknown) => void uncaught.push(error);

@@ -50,7 +50,7 @@ export function withCut(response: Response, call: Call): Response {
 
 /**
  * The same answer, whose body, known as a whole, is sent in pieces, so that Deno does not report the end of it while most of
- * it is still on its way. For servers that are not attached.
+ * it is still on its way.
  */
 export function inPieces(response: Response, whole: string | Uint8Array): Response {
   const { status, statusText } = response;

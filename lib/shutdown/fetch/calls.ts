@@ -63,8 +63,6 @@ export class FetchCalls {
   readonly uploads: SetEvent<Request> = new SetEvent();
   /** Whether an upload was answered before it was read: the rest of it may still be coming in. */
   unread = false;
-  /** Whether there was an answer whose end shows in the closing of the server alone. */
-  untold = false;
   /** Whether answers count as sent while the run-time still has them: it hands them to the system in its next turn. */
   lagging = false;
   /** Whether a handler was wrapped. */

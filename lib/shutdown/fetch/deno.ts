@@ -14,8 +14,8 @@ export interface DenoServerLike {
 
 /** How a server of Deno.serve behaves. */
 export function denoAbilities(server: DenoServerLike): Abilities {
-  // It cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
-  return { stop: (force) => force ? undefined : server.shutdown(), breaksUploads: true };
+  // Its connections cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
+  return { stop: () => server.shutdown(), breaksUploads: true };
 }
 
 /** The second argument of a Deno.serve handler. */
@@ -30,17 +30,16 @@ export function isDenoInfo(info: unknown): info is DenoInfo {
 }
 
 /**
- * Ends the call when its answer has been sent, and returns an answer that can be cut. A body that is no stream is handed over
- * within this turn, before `completed` could say so, and stays untouched: so the server's fast path stays open.
+ * Ends the call when its answer has been sent, and returns an answer that can be cut. A small body that is no stream is
+ * handed over within this turn, before `completed` could say so, and stays untouched: so the server's fast path stays open.
  * The closing of an attached server waits for all that was handed over; without one, the drain waits for the next turn.
  */
 export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Response {
   const { calls } = call;
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
-  calls.untold ||= isWhole && body.length > PIECE;
   calls.lagging = !calls.isAttached;
-  if (isWhole && (calls.isAttached || body.length <= PIECE)) {
+  if (isWhole && body.length <= PIECE) {
     call.end();
     return answer;
   }

@@ -43,8 +43,7 @@ export class FetchServer implements AttachedServer {
     // The connections that are left have sent no request, or not the whole of one.
     if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
     // Deno waits for uploads to the end, also for those that were answered; nothing else is being sent.
-    const { unread, untold } = this.#state.calls;
-    if (!unread || untold) await closed;
+    if (!this.#state.calls.unread) await closed;
   }
 
   cut(): string[] {
