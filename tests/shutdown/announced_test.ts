@@ -23,6 +23,11 @@ const ANSWERS: Record<string, (response: ServerResponse) => unknown> = {
     response.end("done");
   },
   "writeHead with an object": (response) => response.writeHead(200, { Connection: KEEP, "x-own": "1" }).end("done"),
+  "writeHeader, which is its other name up to Node 24": (response) => {
+    const { writeHeader = response.writeHead } = response as ServerResponse & Partial<Record<"writeHeader", never>>;
+    (writeHeader as typeof response.writeHead).call(response, 200, { Connection: KEEP });
+    response.end("done");
+  },
   "writeHead with a message": (response) => response.writeHead(200, "fine", { Connection: KEEP }).end("done"),
   "writeHead with a raw array": (response) => response.writeHead(200, ["x-own", "1", "Connection", KEEP]).end("done"),
   "writeHead with an undefined message": (response) =>

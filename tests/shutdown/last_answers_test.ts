@@ -135,6 +135,32 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     assert.equal((await shutdown.finished).drained, true);
     assert.deepEqual(served, ["/slow", "/"]);
   });
+
+  test(`shutdown: node:${name} refuses each of several late requests, also behind one in flight, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000, late: "refuse" });
+    const { promise, open } = gate();
+    const server = shutdown.attach(create(async (request, response) => {
+      if (request.url === "/slow") await promise;
+      response.end("done");
+    }));
+    const port = await listen(server);
+    const [slow, late] = [new Client(connect(port)), new Client(connect(port))];
+    slow.send("/slow");
+    late.send("/");
+    await late.gets(/done/);
+    while (shutdown.active < 1) await nextTurn();
+    shutdown.request();
+    for (const { socket } of [slow, late]) socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(3));
+    await late.end();
+    while (shutdown.active < 4) await nextTurn();
+    open();
+    await slow.end();
+    for (const { text } of [slow, late]) {
+      assert.deepEqual(text.match(/(?<=HTTP\/1.1 )\d+/g), ["200", "503", "503", "503"]);
+      assert.equal(count(text, /connection: close/gi), 1);
+    }
+    assert.equal((await shutdown.finished).drained, true);
+  });
 }
 
 test(`shutdown: a late answer may take its time, though nothing was in flight before, ${runtime}`, async () => {
@@ -277,3 +303,23 @@ test(`shutdown: a server that the service itself closes at the signal serves lat
   await client.end();
   assert.equal((await shutdown.finished).drained, true);
 });
+
+if (runtime === "deno" || runtime === "node") {
+  test(`shutdown: late: "refuse" does not count before the listener is closed, ${runtime}`, async () => {
+    const shutdown = quiet({ late: "refuse" });
+    const server = shutdown.attach(createServer((_, response) => response.end("done")));
+    const port = await listen(server);
+    const before = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
+    for (const each of before) each.send("/");
+    for (const each of before) await each.gets(/done/);
+    shutdown.request(); // the server is busy: more connections may be waiting to be accepted
+    const open = server.listening;
+    const fresh = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
+    for (const each of fresh) each.send("/");
+    for (const each of fresh) await each.end();
+    assert.equal(open, true);
+    for (const { text, errors } of fresh) assert.ok(/200 OK/.test(text) || errors.length > 0, text);
+    for (const each of before) each.destroy();
+    await shutdown.finished;
+  });
+}

@@ -75,14 +75,13 @@ export class Http1Connections {
     // It came after the server had closed its side: it counts as not received.
     if (request.socket.writableEnded) return true;
     const connection = this.of(request.socket);
-    if (this.#state.refuses) return this.#refuse(connection, request, response);
     if (connection.newest?.announced) return true;
     const exchange = this.#count(connection, request, response);
     response[EXCHANGE] = exchange;
     response.on("close", answered);
     if (this.#state.phase === "serving") return this.#dispatch(exchange, pass);
     announceClose(exchange, this.#server);
-    this.#dispatchLate(exchange, pass);
+    this.#dispatchLate(exchange, this.#state.refuses ? () => refuse(request, response, this.#state.retryAfter) : pass);
     return true;
   }
 
@@ -90,7 +89,7 @@ export class Http1Connections {
    * Others may have come in the same piece, or come until those before it are answered: only the last of them closes the
    * connection. Once its client has gone, or it was cut, its events are over, and a handler would wait for them forever.
    */
-  #dispatchLate(exchange: Exchange, pass: () => boolean): void {
+  #dispatchLate(exchange: Exchange, pass: () => unknown): void {
     const { older, connection: { socket } } = exchange;
     let isPending = true;
     const dispatch = () => {
@@ -113,17 +112,7 @@ export class Http1Connections {
     return pass();
   }
 
-  #refuse(connection: Connection, request: Incoming, response: Outgoing): true {
-    const exchange = new Exchange(connection, request, response); // not in flight: refused
-    response.once("close", () => {
-      exchange.end();
-      connection.socket.end();
-    });
-    refuse(request, response, this.#state.retryAfter);
-    return true;
-  }
-
-  #dispatch(exchange: Exchange | undefined, pass: () => boolean): boolean {
+  #dispatch<T>(exchange: Exchange | undefined, pass: () => T): T {
     const outer = this.#state.dispatching;
     this.#state.dispatching = exchange;
     try {

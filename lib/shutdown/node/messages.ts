@@ -26,6 +26,7 @@ export function announceClose(exchange: Exchange, server: HttpServer): void {
     insistOnClose(this);
     return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? settable(one) : one));
   };
+  if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its other name, up to Node 24
 }
 
 /**
@@ -87,7 +88,6 @@ function closeAfterUpload(request: Incoming): void {
 /** Sends 503. The connection ends after the request's body, which the client may still be sending. */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
   response.writeHead(503, {
-    "connection": "close",
     "retry-after": retryAfter,
     "content-type": "text/plain",
     "content-length": REFUSAL.length,

@@ -72,6 +72,7 @@ export interface Incoming extends NodeRequestLike, Emitter {
 export interface Outgoing {
   readonly headersSent: boolean;
   writeHead(status: number, ...rest: unknown[]): unknown;
+  writeHeader?(status: number, ...rest: unknown[]): unknown;
   setHeader(name: string, ...rest: unknown[]): unknown;
   appendHeader(name: string, ...rest: unknown[]): unknown;
   removeHeader(name: string, ...rest: unknown[]): unknown;
