@@ -9,8 +9,8 @@ import { hook } from "../internal/hook.ts";
 import { type Place, setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquire, adopt, tryAcquire } from "./acquire/acquire.ts";
-import { acquireReplicated, adoptReplicated, tryAcquireReplicated } from "./acquire/replicas.ts";
+import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
+import { acquireOnceReplicated, acquireReplicated } from "./acquire/replicas.ts";
 import { explain, UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
@@ -22,15 +22,15 @@ export function acquireLease(spec: ResourceSpec, options?: WaitOptions): Promise
   return spec.settings.replicas === undefined ? acquire(spec, options) : acquireReplicated(spec, options);
 }
 
-export function tryAcquireLease(spec: ResourceSpec): Promise<Lease | undefined> {
-  return spec.settings.replicas === undefined ? tryAcquire(spec) : tryAcquireReplicated(spec);
+export function tryAcquireLease(spec: ResourceSpec, adopts?: string): Promise<Lease | undefined> {
+  return spec.settings.replicas === undefined ? acquireOnce(spec, adopts) : acquireOnceReplicated(spec, adopts);
 }
 
 /** Takes over the hold with this id. */
 export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
   return promised(() => {
     checkName(id, "id");
-    return spec.settings.replicas === undefined ? adopt(spec, id) : adoptReplicated(spec, id);
+    return tryAcquireLease(spec, id);
   });
 }
 

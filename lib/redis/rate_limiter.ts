@@ -202,6 +202,5 @@ function specOf(
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: client.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
-  const window = { keys: [`${limit} ${interval} ${keys[0]}`] as const, limit, interval };
-  return { client, keys, limit, interval, what, resource, clock: client.store.clockOf(keys), window };
+  return { client, keys, limit, interval, what, resource, clock: client.store.clockOf(keys) };
 }

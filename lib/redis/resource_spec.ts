@@ -21,11 +21,16 @@ export function setupOf(backend: Backend, options: RedisOptions | undefined): Se
   return { client: clientOf(backend, settings.prefix), settings };
 }
 
-export interface ResourceSpec extends StoredName {
+/** What a call needs to know of a resource, whatever it asks for. */
+export interface CallSpec {
   readonly client: Client;
   /** As the hook knows it. */
   readonly resource: Resource;
+  /** As errors name it: `lock "orders"`. */
+  readonly what: string;
 }
+
+export interface ResourceSpec extends StoredName, CallSpec {}
 
 /** The part of a description that differs from class to class. */
 export interface SpecParts extends Pick<StoredName, "holders" | "what"> {

@@ -7,8 +7,8 @@
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
 import { type CancelLimits, type CancelOutcome, onCancel, pause, reasonOf } from "../../internal/cancellation.ts";
-import { acquire, adopt, tryAcquire } from "./acquire.ts";
-import { timedOutError } from "./acquire_call.ts";
+import { acquire, acquireOnce } from "./acquire_call.ts";
+import { timedOutError } from "./server_call.ts";
 import { backoff, now, ON_THE_WAY } from "../times.ts";
 import { explain, NoAnswerError, ReplicaError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
@@ -19,17 +19,9 @@ export function acquireReplicated(spec: ResourceSpec, options: WaitOptions = {})
   return new ReplicatedCall(spec, options).acquire();
 }
 
-/** One attempt, without waiting in the queue. */
-export function tryAcquireReplicated(spec: ResourceSpec): Promise<Lease | undefined> {
-  return confirmed(spec, tryAcquire(spec));
-}
-
-export function adoptReplicated(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
-  return confirmed(spec, adopt(spec, id));
-}
-
-async function confirmed(spec: ResourceSpec, granted: Promise<Lease | undefined>): Promise<Lease | undefined> {
-  const lease = await granted;
+/** Asks once, without waiting in the queue; or takes over the hold with the id `adopts`. */
+export async function acquireOnceReplicated(spec: ResourceSpec, adopts?: string): Promise<Lease | undefined> {
+  const lease = await acquireOnce(spec, adopts);
   if (lease === undefined) return undefined;
   try {
     await confirm(spec, lease);

@@ -6,29 +6,20 @@
  */
 
 /** Data by its key. Invariant: data that is over is never used again, and is at most half of all, or 100. */
-export class MemoryData<
-  S extends { readonly keys: readonly [string, ...string[]] },
-  D extends { readonly isOver: boolean },
-> {
+export class MemoryData<D extends { readonly isOver: boolean }> {
   readonly #data = new Map<string, D>();
   /** The number at which those that are over are dropped. */
   #sweepAt = 100;
-  readonly #make: (stored: S) => D;
-
-  constructor(make: (stored: S) => D) {
-    this.#make = make;
-  }
 
   get size(): number {
     return this.#data.size;
   }
 
-  of(stored: S): D {
-    const [key] = stored.keys;
+  of(key: string, make: () => D): D {
     const kept = this.#data.get(key);
     if (kept !== undefined && !kept.isOver) return kept;
     if (this.#data.size >= this.#sweepAt) this.#sweep();
-    const made = this.#make(stored);
+    const made = make();
     this.#data.set(key, made);
     return made;
   }

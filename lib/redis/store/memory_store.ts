@@ -35,8 +35,8 @@ export class MemoryStore implements Store {
   readonly wait: undefined;
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
-  readonly #names = new MemoryData((_: StoredName) => new MemoryName(this.#server()));
-  readonly #rates = new MemoryData((rate: StoredRate) => new MemoryRate(rate));
+  readonly #names = new MemoryData<MemoryName>();
+  readonly #rates = new MemoryData<MemoryRate>();
   readonly #listeners = new Set<PushListener>();
   #fence = 0;
 
@@ -60,43 +60,43 @@ export class MemoryStore implements Store {
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    const name = this.#names.of(request.spec);
+    const name = this.#nameOf(request.spec);
     return request.adopts === undefined ? name.acquire(request) : name.adopt(request);
   }
 
   // deno-lint-ignore require-await
   async release(spec: StoredName, id: string): Promise<Was> {
-    return this.#names.of(spec).release(id);
+    return this.#nameOf(spec).release(id);
   }
 
   // deno-lint-ignore require-await
   async releaseAll(spec: StoredName): Promise<boolean> {
-    return this.#names.of(spec).releaseAll();
+    return this.#nameOf(spec).releaseAll();
   }
 
   // deno-lint-ignore require-await
   async renew({ holds, exact }: RenewRequest): Promise<boolean[]> {
-    return holds.map((hold) => this.#names.of(hold.spec).renew(hold, exact));
+    return holds.map((hold) => this.#nameOf(hold.spec).renew(hold, exact));
   }
 
   // deno-lint-ignore require-await
   async verify(spec: StoredName, id: string): Promise<number> {
-    return this.#names.of(spec).restOf(id);
+    return this.#nameOf(spec).restOf(id);
   }
 
   // deno-lint-ignore require-await
   async inspect(spec: StoredName): Promise<Inspection> {
-    return this.#names.of(spec).inspect();
+    return this.#nameOf(spec).inspect();
   }
 
   // deno-lint-ignore require-await
   async start(request: StartRequest): Promise<StartAnswer> {
-    return this.#rates.of(request.rate).start(request);
+    return this.#rateOf(request.rate).start(request);
   }
 
   // deno-lint-ignore require-await
   async giveBack(rate: StoredRate, _permits: number, turn: Turn): Promise<void> {
-    this.#rates.of(rate).giveBack(turn);
+    this.#rateOf(rate).giveBack(turn);
   }
 
   readonly subscribe = (listener: PushListener): Promise<Unsubscribe> => {
@@ -116,6 +116,14 @@ export class MemoryStore implements Store {
   onClose(): void {}
 
   offClose(): void {}
+
+  #nameOf({ keys: [key] }: StoredName): MemoryName {
+    return this.#names.of(key, () => new MemoryName(this.#server()));
+  }
+
+  #rateOf(rate: StoredRate): MemoryRate {
+    return this.#rates.of(rate.keys[0], () => new MemoryRate(rate));
+  }
 
   #server(): MemoryServer {
     return {

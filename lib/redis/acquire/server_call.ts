@@ -1,0 +1,216 @@
+/**
+ * A call that asks the server, from its first command to its end: a lease is acquired and a turn within a rate limit is
+ * taken by the same steps. Its states:
+ *
+ * - asking: a command is in flight, and its answer decides.
+ * - pausing: the call waits for the time of its next command, or of its turn.
+ * - settled: it has its result, or has failed or been cancelled, in one synchronous step.
+ *
+ * asking → settled, or pausing; pausing → asking when its time has come; both → settled by the signal or the time-out.
+ * Invariant: no command is sent to ask once it has settled.
+ *
+ * @module
+ */
+import type { TimeoutError } from "../../errors.ts";
+import { type Cancellable, type CancelOutcome, CancelRegistration, timedOut } from "../../internal/cancellation.ts";
+import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
+import type { WaitOptions } from "../../types.ts";
+import { LocalTimer } from "../clock.ts";
+import { explain } from "../errors.ts";
+import { type Moment, moment } from "../lease/lease_deadline.ts";
+import type { CallSpec } from "../resource_spec.ts";
+import { now, ONE_ATTEMPT } from "../times.ts";
+import { RetryPolicy } from "./retry_policy.ts";
+
+/**
+ * @param cause The failure of the connection, if that was the obstacle.
+ * @param more Follows the time. Default: what the diagnostics know about the holder.
+ */
+export function timedOutError(
+  { what, resource }: CallSpec,
+  timeout: number,
+  cause?: unknown,
+  more = hook?.holderOf(resource),
+): TimeoutError {
+  return timedOut(`acquire ${what}`, timeout, more, cause === undefined ? undefined : { cause });
+}
+
+/** The milliseconds that a call has: the round trip to the server is not waiting, but is bounded as well. */
+function boundOf(timeout: number): number {
+  return timeout === 0 ? ONE_ATTEMPT : timeout;
+}
+
+/** The object itself is the `call` by which the hook knows it. */
+export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration> {
+  readonly result: Promise<T>;
+  readonly permits: number;
+  /** Server time after which its last command is refused. */
+  latest = 0;
+  settled = false;
+  protected readonly timeout: number;
+  /** Local time at which it ends in any case. */
+  protected readonly endsAt: number;
+  protected readonly retry: RetryPolicy;
+  /** Of the end of the pause. */
+  protected timer: LocalTimer | undefined;
+  readonly #spec: CallSpec;
+  readonly #limits: CancelRegistration;
+  #resolve!: (result: T) => void;
+  #reject!: (error: unknown) => void;
+  /** Set while it pauses. */
+  #endPause: (() => void) | undefined;
+  /** Asked to skip the pause after the command in flight. */
+  #skip = false;
+
+  /** @param tries Milliseconds for which a call that nothing else ends tries. */
+  constructor(spec: CallSpec, permits: number, { signal, timeout = Infinity }: WaitOptions, tries: number) {
+    this.#spec = spec;
+    this.permits = permits;
+    this.timeout = timeout;
+    this.endsAt = now() + boundOf(timeout);
+    this.retry = new RetryPolicy(tries, this.endsAt, timeout === Infinity && signal === undefined);
+    this.#limits = new CancelRegistration(this);
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** To be called at the end of the constructor. */
+  protected begin(signal: AbortSignal | undefined): void {
+    if (hook !== undefined) hook.begin(this);
+    this.#limits.begin({ signal, timeout: boundOf(this.timeout) });
+    void this.#run();
+  }
+
+  // Asking.
+
+  async #run(): Promise<void> {
+    while (!this.settled) {
+      this.#skip = false; // requests from before it no longer count
+      try {
+        const preparing = this.prepare();
+        if (preparing !== undefined) await preparing;
+        if (this.settled) break;
+        const sent = moment();
+        this.take(await this.send(sent, this.retry.begin()), sent);
+      } catch (error) {
+        this.failed(error);
+      }
+      if (!this.settled && !this.#skip) await this.#pause();
+    }
+    this.ended();
+  }
+
+  /** Before each command. */
+  protected prepare(): Promise<void> | undefined {
+    return undefined;
+  }
+
+  /** @param limit Milliseconds that the command may take. */
+  protected abstract send(sent: Moment, limit: number): Promise<A>;
+
+  /** An answer has come, perhaps after the call has settled. */
+  protected abstract take(answer: A, sent: Moment): void;
+
+  /** A command has failed, perhaps after the call has settled. */
+  protected abstract failed(error: unknown): void;
+
+  /** Whether the call asks again after this error. */
+  protected asksAgain(error: unknown, retries: boolean): boolean {
+    const againAt = this.retry.failed(error);
+    if (!retries || againAt === undefined || !this.#mayPass(error)) return false;
+    this.askAt(againAt);
+    return true;
+  }
+
+  /** Ends with the last failure. */
+  protected fail(error: unknown): void {
+    // It may pass, but not within the only attempt.
+    if (this.timeout === 0 && this.#mayPass(error)) this.timeOut();
+    else this.cancel(this.explained(this.retry.failure), "error");
+  }
+
+  protected explained(error: unknown): Error {
+    return explain(`acquire ${this.#spec.what}`, error);
+  }
+
+  #mayPass(error: unknown): boolean {
+    return this.#spec.client.store.mayPass(error);
+  }
+
+  // Pausing.
+
+  protected get pauses(): boolean {
+    return this.#endPause !== undefined;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endPause = () => {
+        this.#endPause = undefined;
+        this.timer?.clear();
+        resolve();
+      };
+    });
+  }
+
+  protected askAt(at: number): void {
+    this.timer ??= new LocalTimer(() => this.onTime(), true);
+    this.timer.set(at);
+  }
+
+  /** The pause is over. */
+  protected onTime(): void {
+    this.#endPause?.();
+  }
+
+  /** Ends the pause, or skips the one after the command in flight. */
+  protected askNow(): void {
+    this.#skip = true;
+    this.#endPause?.();
+  }
+
+  // Settled.
+
+  settle({ reason }: CancelRegistration, outcome: CancelOutcome): void {
+    if (outcome === "aborted") this.cancel(reason, outcome);
+    else this.timeOut();
+  }
+
+  afterLeave(): void {}
+
+  /** Ends with the error of the time-out. */
+  protected abstract timeOut(): void;
+
+  /** The reason for a time-out. @param silent Whether the command in flight has no answer. */
+  protected obstacle(silent: boolean): unknown {
+    const { failure, silence } = this.retry;
+    return failure ?? (silent ? this.#spec.client.store.silence(silence) : undefined);
+  }
+
+  protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
+    if (this.settled) return;
+    this.#settle(() => this.#reject(reason));
+    if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome, this.permits);
+  }
+
+  protected resolve(result: T): void {
+    this.#settle(() => this.#resolve(result));
+  }
+
+  #settle(settle: () => void): void {
+    this.settled = true;
+    this.#limits.end();
+    this.timer?.clear();
+    this.cleanUp(); // before the caller continues
+    settle();
+    this.#endPause?.();
+  }
+
+  /** Leaves its place or turn. */
+  protected abstract cleanUp(): void;
+
+  /** It has settled, and no command of it is in flight. */
+  protected ended(): void {}
+}
