@@ -6,11 +6,12 @@
  */
 import { TimeoutError } from "../../errors.ts";
 import type { WaitOptions } from "../../types.ts";
-import { type CancelLimits, type CancelOutcome, onCancel, pause, reasonOf } from "../../internal/cancellation.ts";
+import { onCancel, pause, reasonOf } from "../../internal/cancellation.ts";
 import { acquire, acquireOnce } from "./acquire_call.ts";
+import { RetryPolicy } from "./retry_policy.ts";
 import { timedOutError } from "./server_call.ts";
-import { backoff, now, ON_THE_WAY } from "../times.ts";
-import { explain, NoAnswerError, ReplicaError } from "../errors.ts";
+import { now } from "../times.ts";
+import { explain, ReplicaError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 
@@ -37,26 +38,27 @@ class ReplicatedCall {
   readonly #spec: ResourceSpec;
   readonly #signal: AbortSignal | undefined;
   readonly #timeout: number;
-  readonly #startedAt = now();
-  #failure: unknown;
-  #failingSince: number | undefined;
+  readonly #endsAt: number;
+  readonly #retry: RetryPolicy;
 
   constructor(spec: ResourceSpec, { signal, timeout = Infinity }: WaitOptions) {
     this.#spec = spec;
     this.#signal = signal;
     this.#timeout = timeout;
+    this.#endsAt = now() + timeout;
+    this.#retry = new RetryPolicy(spec.settings.ttl, this.#endsAt, timeout === Infinity && signal === undefined);
   }
 
   async acquire(): Promise<Lease> {
-    for (let attempt = 0;; attempt++) {
+    for (;;) {
       const lease = await this.#granted();
+      this.#retry.begin();
       try {
         await this.#cancellable(confirm(this.#spec, lease));
         return lease;
       } catch (error) {
         releaseUnconfirmed(lease);
-        this.#check(error);
-        await this.#pause(backoff(attempt));
+        await this.#pause(this.#againAt(error));
       }
     }
   }
@@ -66,35 +68,31 @@ class ReplicatedCall {
     try {
       return await acquire(this.#spec, { signal: this.#signal, timeout });
     } catch (error) {
-      throw error instanceof TimeoutError ? this.#timedOut(this.#failure ?? error.cause) : error;
+      throw error instanceof TimeoutError ? this.#timedOut(this.#retry.failure ?? error.cause) : error;
     }
   }
 
   /** Throws if there is no other attempt after this error. */
-  #check(error: unknown): void {
+  #againAt(error: unknown): number {
     if (this.#signal?.aborted) throw reasonOf(this.#signal);
     if (error instanceof TimeoutError) throw error;
     const { store } = this.#spec.client;
-    this.#failure = error;
-    this.#failingSince ??= now();
-    const forever = this.#timeout === Infinity && this.#signal === undefined;
-    const tooLong = forever && now() - this.#failingSince >= this.#spec.settings.ttl;
+    const againAt = this.#retry.failed(error);
     const mayPass = store.mayPass(error) || (error instanceof ReplicaError && !store.closed);
-    if (tooLong || !mayPass) throw explain(`acquire ${this.#spec.what}`, error);
+    if (againAt === undefined || !mayPass) throw explain(`acquire ${this.#spec.what}`, error);
     if (this.#timeout === 0) throw this.#timedOut(error);
+    return againAt;
   }
 
   /** With the time of the whole call. */
-  #timedOut(cause: unknown): TimeoutError {
+  #timedOut(cause = this.#retry.failure): TimeoutError {
     return timedOutError(this.#spec, this.#timeout, cause);
   }
 
-  /** Throws if the call ends meanwhile. */
-  async #pause(ms: number): Promise<void> {
-    const rest = this.#rest();
-    await pause(Math.min(ms, rest), this.#signal);
-    if (this.#signal?.aborted) throw reasonOf(this.#signal);
-    if (rest <= ms) throw this.#timedOut(this.#failure);
+  /** Ends early if the call does: the next attempt then rejects. */
+  async #pause(until: number): Promise<void> {
+    await pause(Math.max(0, Math.min(until, this.#endsAt) - now()), this.#signal);
+    if (until >= this.#endsAt && !this.#signal?.aborted) throw this.#timedOut();
   }
 
   /** Settles as `promise` does, or with the call's end. */
@@ -103,13 +101,16 @@ class ReplicatedCall {
     if (signal?.aborted) return Promise.reject(reasonOf(signal));
     // With a timeout of 0 only the replicas' own one ends the confirmation.
     const timeout = this.#timeout === 0 ? Infinity : this.#rest();
-    const errorOf = (outcome: CancelOutcome) =>
-      outcome === "aborted" ? reasonOf(signal!) : this.#timedOut(this.#failure);
-    return within(promise, { signal, timeout }, errorOf);
+    return new Promise((resolve, reject) => {
+      const limit = onCancel({ signal, timeout }, (outcome) => {
+        reject(outcome === "aborted" ? reasonOf(signal!) : this.#timedOut());
+      });
+      promise.finally(() => limit.end()).then(resolve, reject);
+    });
   }
 
   #rest(): number {
-    return Math.max(1, this.#timeout - (now() - this.#startedAt));
+    return Math.max(1, this.#endsAt - now());
   }
 }
 
@@ -122,9 +123,7 @@ async function confirm({ client, settings: { replicas } }: ResourceSpec, lease: 
   await lease.extend().catch((error) => {
     throw lease.held ? error : new ReplicaError(LOST, { cause: error });
   });
-  const limit = timeout + ON_THE_WAY;
-  const silent = () => new NoAnswerError(`Redis gave no answer within ${limit} ms`);
-  const reached = await within(client.store.wait!(count, timeout), { timeout: limit }, silent);
+  const reached = await client.store.wait!(count, timeout);
   if (!lease.held) throw new ReplicaError(LOST);
   if (reached < count) throw new ReplicaError(`${reached} of ${count} replicas had the grant after ${timeout} ms`);
 }
@@ -132,17 +131,5 @@ async function confirm({ client, settings: { replicas } }: ResourceSpec, lease: 
 function releaseUnconfirmed(lease: Lease): void {
   lease.release().catch(() => {
     // It ends with its time.
-  });
-}
-
-/** Settles as `promise` does, or rejects with the error of the limit that ends it first. A signal must not be aborted yet. */
-function within<T>(
-  promise: Promise<T>,
-  limits: CancelLimits,
-  errorOf: (outcome: CancelOutcome) => unknown,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const limit = onCancel(limits, (outcome) => reject(errorOf(outcome)));
-    promise.finally(() => limit.end()).then(resolve, reject);
   });
 }

@@ -32,7 +32,6 @@ export class MemoryStore implements Store {
   readonly cluster = false;
   readonly linger = 0;
   readonly holdListensAfter = 0;
-  readonly wait: undefined;
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
   readonly #names = new MemoryData<MemoryName>();

@@ -16,7 +16,7 @@ import { channelsOf, type Script } from "../scripts/script.ts";
 import { acquireMutex, acquireWeighted, releaseMutex, releaseWeighted } from "../scripts/state_machine.ts";
 import { releaseOwnMutex, releaseOwnWeighted } from "../scripts/release_own.ts";
 import { verify } from "../scripts/verify.ts";
-import { HOLD_LISTENS_AFTER, LINGER, SINGLE_COMMAND } from "../times.ts";
+import { HOLD_LISTENS_AFTER, LINGER, ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
 import { slotOf } from "./hash_slot.ts";
 import { rateArguments, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
 import { acquireAnswer, adoptAnswer, InspectedPages, numbersOf, pushOf, startAnswer, wasOf } from "./replies.ts";
@@ -86,8 +86,8 @@ export class RedisStore extends ScriptRunner implements Store {
     return this.backend.cluster === true;
   }
 
-  get wait(): Store["wait"] {
-    return this.backend.wait === undefined ? undefined : (count, timeout) => this.backend.wait!(count, timeout);
+  wait(replicas: number, timeout: number): Promise<number> {
+    return this.within(timeout + ON_THE_WAY, this.backend.wait!(replicas, timeout));
   }
 
   warnSlow(refused: string, effect = "waiters find out by heartbeats, and a hand-off takes longer"): void {

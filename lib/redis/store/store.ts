@@ -182,8 +182,8 @@ export interface Store {
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that fails no call. Default: everything takes longer. */
   warnSlow(refused: string, effect?: string): void;
-  /** Resolves to the number of replicas that have what was written so far. Missing where that cannot be known. */
-  readonly wait: ((replicas: number, timeout: number) => Promise<number>) | undefined;
+  /** Resolves to the number of replicas that have what was written so far. Missing where the option is refused. */
+  wait?(replicas: number, timeout: number): Promise<number>;
   /** Whether it is worth trying again after this error. */
   mayPass(error: unknown): boolean;
   /** The reason why a request has no answer after `ms`. */
