@@ -6,13 +6,13 @@
  * @module
  */
 import { publish, REVOKED } from "./announce.ts";
-import { clock, digits, lives, type Script, script } from "./script.ts";
+import { clock, digits, type HolderScripts, lives, type Script, script } from "./script.ts";
 
 /**
  * KEYS as of the state machine. ARGV: the new id, the id of the hold, ttl, retention, latest server time, owner, weight
  * that the hold must have (0: any), start of the channels. Returns 1 fence now weight end | 0 now (not held) | -2 now (too late).
  */
-function adopt(find: string, replace: string): Script {
+function adoptBy(find: string, replace: string): Script {
   return script(`${clock}${digits}${lives}
 if now > ARGV[5] + 0 then return { -2, now } end
 local me, id, ends, fence, weight = ARGV[1], ARGV[2], 0, 0, 1
@@ -29,7 +29,7 @@ return { 1, fence, now, weight, ends }
 `);
 }
 
-export const adoptMutex: Script = adopt(
+const adoptMutex = adoptBy(
   `
 local v = call('GET', KEYS[1])
 if v then
@@ -44,7 +44,7 @@ call('SET', KEYS[1], text, 'PX', math.max(life, call('PTTL', KEYS[1])))
 `,
 );
 
-export const adoptWeighted: Script = adopt(
+const adoptWeighted = adoptBy(
   `
 local hold = call('HGET', KEYS[1], 'h' .. id)
 if not hold then
@@ -66,3 +66,5 @@ if id ~= me then
 end
 `,
 );
+
+export const adopt: HolderScripts = { one: adoptMutex, weighted: adoptWeighted };

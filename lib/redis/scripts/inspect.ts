@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { clock, type Script, script } from "./script.ts";
+import { clock, type HolderScripts, type Script, script } from "./script.ts";
 
 /** Holders, and waiters, in one answer. */
 export const PAGE = 250;
@@ -18,7 +18,7 @@ export const MOST_WAITERS = 1000;
  * holders (id, end, fence, weight, since, owner, …), waiters (id, since, time until which it counts as alive, owner, …),
  * the number of all waiters, of them dead on this page, and 1 if there is another page.
  */
-function inspect(holding: string): Script {
+function inspectBy(holding: string): Script {
   return script(`${clock}
 local from, holders, waiters, fence, limit, more = ARGV[1] + 0, {}, {}, 0, 0, 0
 local function number(text)
@@ -52,7 +52,7 @@ return { now, call('PTTL', KEYS[1]), fence, limit, holders, waiters, waiting, de
 `);
 }
 
-export const inspectMutex: Script = inspect(`
+const inspectMutex = inspectBy(`
 local v = call('GET', KEYS[1])
 limit = 1
 if v then
@@ -62,7 +62,7 @@ if v then
 end
 `);
 
-export const inspectWeighted: Script = inspect(`
+const inspectWeighted = inspectBy(`
 local s = call('HMGET', KEYS[1], 'f', 'l')
 fence, limit = number(s[1] or '0'), number(s[2] or '0')
 local held = {}
@@ -80,3 +80,5 @@ if held[1] then
   if #held == ${PAGE} then more = 1 end
 end
 `);
+
+export const inspect: HolderScripts = { one: inspectMutex, weighted: inspectWeighted };

@@ -16,6 +16,12 @@ export interface Script {
   digest?: Promise<string>;
 }
 
+/** A script for each way in which holders are stored: one in a string, or several with their weights. */
+export interface HolderScripts {
+  readonly one: Script;
+  readonly weighted: Script;
+}
+
 export function script(source: string): Script {
   return { source, sha: undefined };
 }

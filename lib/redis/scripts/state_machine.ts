@@ -14,7 +14,7 @@
 import type { Holding } from "./holding.ts";
 import { mutex } from "./mutex.ts";
 import { askAt, join, notify, serve } from "./queue.ts";
-import { clock, digits, type Script, script } from "./script.ts";
+import { clock, digits, type HolderScripts, type Script, script } from "./script.ts";
 import { weighted } from "./weighted.ts";
 
 /**
@@ -25,7 +25,7 @@ import { weighted } from "./weighted.ts";
  * Returns 1 fence now | 0 now place askAt deaf more fence | -2 now (too late, or released already) | -3 limit now (the others
  * use another limit).
  */
-function acquire(holding: Holding): Script {
+function acquireFrom(holding: Holding): Script {
   const { readToAcquire, prolong, expire, mark, grant, save } = holding;
   const take = grant("me", "ttl", "weight", "owner");
   return script(`${clock}${digits}
@@ -66,7 +66,7 @@ ${askAt(holding)}
  * all holds, or "serve" to go on serving; the start of the channels; a fifth one in a cluster. Returns code now more (mute): code 1 was held, 2 waited, 0 neither; more 1: the same
  * command has to follow, 2: "serve"; mute 1: this user may not publish.
  */
-function release(holding: Holding): Script {
+function releaseFrom(holding: Holding): Script {
   const { readToRelease, expire, drop, evict, save } = holding;
   return script(`${clock}
 if #KEYS == 0 then return now end
@@ -101,7 +101,5 @@ return { code, now, more == 1 and 2 or 0, mute }
 `);
 }
 
-export const acquireMutex: Script = acquire(mutex);
-export const acquireWeighted: Script = acquire(weighted);
-export const releaseMutex: Script = release(mutex);
-export const releaseWeighted: Script = release(weighted);
+export const acquire: HolderScripts = { one: acquireFrom(mutex), weighted: acquireFrom(weighted) };
+export const release: HolderScripts = { one: releaseFrom(mutex), weighted: releaseFrom(weighted) };

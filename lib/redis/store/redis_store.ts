@@ -8,14 +8,13 @@ import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
 import { explain, RightsError, SlotMovingError, UselessAnswerError } from "../errors.ts";
 import type { Inspection } from "../inspect.ts";
-import { adoptMutex, adoptWeighted } from "../scripts/adopt.ts";
-import { inspectMutex, inspectWeighted, PAGE } from "../scripts/inspect.ts";
+import { adopt } from "../scripts/adopt.ts";
+import { inspect, PAGE } from "../scripts/inspect.ts";
 import { giveBack, start } from "../scripts/rate.ts";
 import { renew } from "../scripts/renew.ts";
 import { channelsOf, type Script } from "../scripts/script.ts";
-import { acquireMutex, acquireWeighted, releaseMutex, releaseWeighted } from "../scripts/state_machine.ts";
-import { releaseOwnMutex, releaseOwnWeighted } from "../scripts/release_own.ts";
-import { verify } from "../scripts/verify.ts";
+import { acquire, release } from "../scripts/state_machine.ts";
+import { releaseOwn, verify } from "../scripts/own_keys.ts";
 import { HOLD_LISTENS_AFTER, LINGER, ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
 import { slotOf } from "./hash_slot.ts";
 import { rateArguments, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
@@ -33,34 +32,8 @@ import type {
   Was,
 } from "./store.ts";
 
-/** The scripts that belong together. */
-export interface Family {
-  readonly code: "m" | "w";
-  readonly acquire: Script;
-  readonly release: Script;
-  readonly releaseOwn: Script;
-  readonly adopt: Script;
-  readonly inspect: Script;
-}
-
-export const families: Readonly<Record<StoredName["holders"], Family>> = {
-  one: {
-    code: "m",
-    acquire: acquireMutex,
-    release: releaseMutex,
-    releaseOwn: releaseOwnMutex,
-    adopt: adoptMutex,
-    inspect: inspectMutex,
-  },
-  weighted: {
-    code: "w",
-    acquire: acquireWeighted,
-    release: releaseWeighted,
-    releaseOwn: releaseOwnWeighted,
-    adopt: adoptWeighted,
-    inspect: inspectWeighted,
-  },
-};
+/** How holders are stored, as scripts for both kinds know it. */
+const CODES = { one: "m", weighted: "w" } as const;
 
 export class RedisStore extends ScriptRunner implements Store {
   readonly #clock = new ServerClock();
@@ -107,23 +80,23 @@ export class RedisStore extends ScriptRunner implements Store {
 
   isReady({ holders }: StoredName): boolean {
     // In a cluster a command without keys goes to any node: one that hangs, or whose time is another.
-    return this.cluster || this.#greeted.has(families[holders].release);
+    return this.cluster || this.#greeted.has(release[holders]);
   }
 
   /** Makes the server's time known, and the release script to the server, before there is anything to release. */
   async ready(spec: StoredName, limit: number): Promise<void> {
-    const { release } = families[spec.holders];
-    let greeting = this.#greetings.get(release);
+    const script = release[spec.holders];
+    let greeting = this.#greetings.get(script);
     if (greeting === undefined) {
-      greeting = this.#greet(spec, release).finally(() => this.#greetings.delete(release));
-      this.#greetings.set(release, greeting);
+      greeting = this.#greet(spec, script).finally(() => this.#greetings.delete(script));
+      this.#greetings.set(script, greeting);
     }
     await this.within(limit, greeting);
   }
 
-  async #greet({ clock }: StoredName, release: Script): Promise<void> {
-    clock.saw(Number(await this.run(release, [], [], SINGLE_COMMAND)));
-    this.#greeted.add(release);
+  async #greet({ clock }: StoredName, script: Script): Promise<void> {
+    clock.saw(Number(await this.run(script, [], [], SINGLE_COMMAND)));
+    this.#greeted.add(script);
   }
 
   acquire(request: AcquireRequest, limit: number, late: (answer: AcquireAnswer) => void): Promise<AcquireAnswer> {
@@ -134,7 +107,7 @@ export class RedisStore extends ScriptRunner implements Store {
     if (holders === "weighted") args.push(owner ?? "", String(weight), String(permits));
     else if (owner !== undefined) args.push(owner);
     const parse = (reply: unknown) => acquireAnswer(request, reply);
-    return this.run(families[holders].acquire, keys, args, limit, parse, late, request);
+    return this.run(acquire[holders], keys, args, limit, parse, late, request);
   }
 
   #adopt(
@@ -147,7 +120,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const { prefix, ttl, retention, owner = "" } = settings;
     const args = [id, from, String(ttl), String(retention), String(latest), owner, String(weight), channelsOf(prefix)];
     const parse = (reply: unknown) => adoptAnswer(request, reply);
-    return this.run(families[holders].adopt, keys, args, limit, parse, late, request);
+    return this.run(adopt[holders], keys, args, limit, parse, late, request);
   }
 
   async release(spec: StoredName, id: string, limit: number, again = false): Promise<Was> {
@@ -164,10 +137,9 @@ export class RedisStore extends ScriptRunner implements Store {
 
   /** Ends the hold of an id by its own keys alone. The queue is served as soon as the server lets it. */
   async #releaseOwn(spec: StoredName, id: string, limit: number): Promise<Was> {
-    const { settings, clock } = spec;
+    const { settings, clock, holders } = spec;
     const args = [id, String(Math.max(settings.retention, 1))];
-    const { releaseOwn } = families[spec.holders];
-    const run = async (keys: readonly string[]) => numbersOf(await this.run(releaseOwn, keys, args, limit));
+    const run = async (keys: readonly string[]) => numbersOf(await this.run(releaseOwn[holders], keys, args, limit));
     const keys = ownKeys(spec);
     const [code = NaN, time = NaN, more = 0] = await run(keys).catch(async (error) => {
       if (keys.length === 1 || !(error instanceof SlotMovingError)) throw error;
@@ -191,7 +163,7 @@ export class RedisStore extends ScriptRunner implements Store {
     for (;;) {
       const args = [id, String(Math.max(settings.retention, 1)), mode, channelsOf(settings.prefix)];
       if (this.cluster) args.push("c");
-      const reply = numbersOf(await this.run(families[holders].release, keys, args, limit));
+      const reply = numbersOf(await this.run(release[holders], keys, args, limit));
       const [code = NaN, time = NaN, more = 0, mute] = reply;
       clock.saw(time);
       if (mute === 1) this.warnSlow(`PUBLISH to its channels, ${channelsOf(settings.prefix)}*`);
@@ -210,7 +182,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const isOwn = this.cluster && own;
     const args = [String(latest), isOwn ? "own" : "all", channelsOf(holds[0]!.spec.settings.prefix)];
     for (const { id, ttl, spec: { holders, settings } } of holds) {
-      const { code } = families[holders];
+      const code = CODES[holders];
       args.push(exact ? code.toUpperCase() : code, id, String(ttl), String(settings.retention));
     }
     const { clock } = holds[0]!.spec;
@@ -227,7 +199,7 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async verify(spec: StoredName, id: string, limit: number): Promise<number> {
     const { clock, holders } = spec;
-    const reply = await this.run(verify, ownKeys(spec), [families[holders].code, id], limit);
+    const reply = await this.run(verify, ownKeys(spec), [CODES[holders], id], limit);
     const [time = NaN, rest = NaN] = numbersOf(reply);
     clock.saw(time);
     if (Number.isNaN(rest)) throw new UselessAnswerError("the answer shows no time");
@@ -256,7 +228,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const pages = new InspectedPages();
     try {
       for (let from = 0;; from += PAGE) {
-        const inspection = pages.add(await this.run(families[holders].inspect, keys, [String(from)], limit));
+        const inspection = pages.add(await this.run(inspect[holders], keys, [String(from)], limit));
         if (inspection !== undefined) return inspection;
       }
     } catch (error) {

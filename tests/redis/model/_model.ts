@@ -5,8 +5,7 @@
  * lossy failover do not count; a token belongs to one client and is larger than all before; no live waiter that can be
  * reached is passed over; the weight in use is that of the holders. After each sequence, a fair run without faults grants every live waiter.
  */
-import type { Family } from "../../../lib/redis/store/redis_store.ts";
-import { channelsOf, PROCESS_LENGTH } from "../../../lib/redis/scripts/script.ts";
+import { channelsOf, PROCESS_LENGTH, type Script } from "../../../lib/redis/scripts/script.ts";
 import { evaluate } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
@@ -16,7 +15,7 @@ const RETENTION = 1000;
 const PAUSE = 1600;
 const keysOfKind = (kind: string) =>
   ["", ":queue", ":waiters", ":leases"].map((end) => `interlock:${kind}:2:{a}${end}`);
-const KEYS = { m: keysOfKind("lock").slice(0, 3), w: keysOfKind("semaphore") };
+const KEYS = { one: keysOfKind("lock").slice(0, 3), weighted: keysOfKind("semaphore") };
 
 interface Client {
   readonly id: string;
@@ -30,6 +29,14 @@ interface Client {
   subscribed: boolean;
   /** Lossy failovers before its hold began. */
   epoch: number;
+}
+
+/** The scripts of one way in which holders are stored. */
+export interface Family {
+  readonly holders: "one" | "weighted";
+  readonly acquire: Script;
+  readonly release: Script;
+  readonly adopt: Script;
 }
 
 export interface Model {
@@ -83,7 +90,7 @@ class World {
   /** Runs a script, delivers or loses its messages, and checks what it did. */
   #run(script: "acquire" | "release", client: Client, args: string[], pushLost: boolean): number[] {
     const { family } = this.model;
-    const keys = KEYS[family.code];
+    const keys = KEYS[family.holders];
     const before = [...this.redis.members(keys[1]!)].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
     const records = new Map(this.redis.members(keys[2]!));
     if (this.model.failover) this.before = this.redis.clone();
@@ -107,7 +114,7 @@ class World {
 
   /** The weight in use is that of the holders. Without holders it counts for nothing. */
   #weighed(): void {
-    const [state, leases] = [this.redis.members(KEYS.w[0]!), this.redis.members(KEYS.w[3]!)];
+    const [state, leases] = [this.redis.members(KEYS.weighted[0]!), this.redis.members(KEYS.weighted[3]!)];
     if (leases.size === 0) return;
     const sum = [...leases.keys()].reduce((sum, id) => sum + parseInt(state.get(`h${id}`)?.slice(32) ?? "0"), 0);
     this.assert(Number(state.get("n")) === sum, `${state.get("n")} in use, of holders ${sum}`);
@@ -150,7 +157,7 @@ class World {
     const mode = client.subscribed ? "c" : "h";
     const { family, limit } = this.model;
     const args = [client.id, TTL, TTL + client.retention, 0, mode, client.place, CHANNELS, ""].map(String);
-    if (family.code === "w") args.push(String(client.weight), String(limit));
+    if (family.holders === "weighted") args.push(String(client.weight), String(limit));
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
     const [code, , place = 0, , unsubscribed] = twice ? this.#run("acquire", client, args, pushLost) : first;
@@ -183,7 +190,7 @@ class World {
     const known = from.until > this.redis.now && from.epoch === this.epoch;
     if (this.model.failover) this.before = this.redis.clone();
     for (let runs = twice ? 2 : 1; runs > 0; runs--) {
-      const [code, fence = 0] = evaluate(this.redis, family.adopt, KEYS[family.code], args);
+      const [code, fence = 0] = evaluate(this.redis, family.adopt, KEYS[family.holders], args);
       this.redis.published.splice(0);
       this.#weighed();
       this.assert(code === Number(known), `${client.id} adopts ${from.id}: ${code}`);

@@ -3,12 +3,14 @@
  * the fake clock of a test. Commands of a client may overtake each other, as they can over a new connection.
  */
 import { createHash } from "node:crypto";
-import { families } from "../../../lib/redis/store/redis_store.ts";
 import type { Backend } from "../../../lib/redis/mod.ts";
+import { adopt } from "../../../lib/redis/scripts/adopt.ts";
+import { inspect } from "../../../lib/redis/scripts/inspect.ts";
+import { releaseOwn, verify } from "../../../lib/redis/scripts/own_keys.ts";
+import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { giveBack, start } from "../../../lib/redis/scripts/rate.ts";
 import { renew } from "../../../lib/redis/scripts/renew.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
-import { verify } from "../../../lib/redis/scripts/verify.ts";
 import type { Random } from "../../_tools.ts";
 import { reply } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
@@ -19,11 +21,9 @@ const scripts = [
   verify,
   start,
   giveBack,
-  ...Object.values(families).flatMap((family) => Object.values(family) as unknown[]),
+  ...[acquire, release, releaseOwn, adopt, inspect].flatMap(({ one, weighted }) => [one, weighted]),
 ];
-for (const one of scripts as Partial<Script>[]) {
-  if (one.source !== undefined) one.sha = digest(one.source);
-}
+for (const one of scripts) one.sha = digest(one.source);
 
 function digest(source: string): string {
   return createHash("sha1").update(source).digest("hex");

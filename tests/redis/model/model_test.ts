@@ -1,9 +1,8 @@
 /** The scripts, explored: the quick version. `deno task explore:redis` goes deeper. */
 import assert from "node:assert/strict";
-import type { Family } from "../../../lib/redis/store/redis_store.ts";
 import { PROCESS_LENGTH, type Script, script } from "../../../lib/redis/scripts/script.ts";
 import { test } from "../../_test.ts";
-import { explore, type Model } from "./_model.ts";
+import { explore, type Family, type Model } from "./_model.ts";
 import { models } from "./_models.ts";
 
 for (const [name, deep] of Object.entries(models(4, 1))) {

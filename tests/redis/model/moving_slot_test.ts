@@ -10,8 +10,8 @@ import {
   RedisSemaphore,
 } from "../../../lib/redis/mod.ts";
 import { NONE } from "../../../lib/redis/scripts/mutex.ts";
-import { acquireMutex, releaseMutex } from "../../../lib/redis/scripts/state_machine.ts";
-import { releaseOwnMutex, releaseOwnWeighted } from "../../../lib/redis/scripts/release_own.ts";
+import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
+import { releaseOwn } from "../../../lib/redis/scripts/own_keys.ts";
 import { TimeoutError } from "../../../mod.ts";
 import { test } from "../../_test.ts";
 import { type FakeTime, flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
@@ -137,7 +137,7 @@ for (const name of ["lock", "semaphore"]) {
 
 test("open slot: a release whose answer is lost resolves to true: lock", () =>
   inSlot(async ({ slot, value }) => {
-    const client = new LosingClient(slot, releaseOwnMutex, "answer");
+    const client = new LosingClient(slot, releaseOwn.one, "answer");
     const lease = await value(new RedisLock(client, "a", { ttl }).acquire());
     slot.open();
     assert.equal(await value(lease.release(), ttl), true);
@@ -146,7 +146,7 @@ test("open slot: a release whose answer is lost resolves to true: lock", () =>
 
 test("open slot: a release whose answer is lost resolves to true: semaphore with another holder", () =>
   inSlot(async ({ slot, value }) => {
-    const client = new LosingClient(slot, releaseOwnWeighted, "answer");
+    const client = new LosingClient(slot, releaseOwn.weighted, "answer");
     const lease = await value(new RedisSemaphore(client, "a", 2, { ttl }).acquire());
     const other = await value(new RedisSemaphore(new NetworkClient(slot), "a", 2, { ttl }).acquire());
     slot.open();
@@ -181,7 +181,7 @@ for (const [name, Client] of Object.entries(clients)) {
       class Forgetful extends Client {
         override async evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
           const answer = await super.evalsha(sha, keys, args);
-          const isGrant = sha === acquireMutex.sha && (answer as number[])[0] === 1;
+          const isGrant = sha === acquire.one.sha && (answer as number[])[0] === 1;
           return isGrant ? await nothing : answer;
         }
       }
@@ -201,7 +201,7 @@ for (const [name, Client] of Object.entries(clients)) {
 test("cluster: a release that is sent again grants the next waiter at once", () =>
   inSlot(async ({ slot, pass, value }) => {
     const long = { ttl: 30_000 };
-    const client = new LosingClient(slot, releaseMutex, "command");
+    const client = new LosingClient(slot, release.one, "command");
     const lease = await value(new RedisLock(client, "a", long).acquire());
     const waiting = new RedisLock(new NetworkClient(slot), "a", long).acquire({ timeout: 60_000 });
     await pass(1000);
