@@ -1,6 +1,10 @@
 /**
- * Local time. Invariants: only the monotonic clock decides anything; it never stands still while timers fire. Test frameworks
- * replace `setTimeout` and not always `performance.now`: then a timer that has fired shows the time for which it was set.
+ * Local time, and that of a server. Invariants: of the local clocks only the monotonic one decides anything, and it never
+ * stands still while timers fire; an estimate of a server's time is never ahead of it, so that a request is only ever
+ * refused too early, by one round trip at most.
+ *
+ * Test frameworks replace `setTimeout` and not always `performance.now`: then a timer that has fired shows the time for
+ * which it was set.
  *
  * @module
  */
@@ -43,5 +47,25 @@ export class LocalTimer extends Timer {
 
   override set(at: number, time: number = now()): void {
     super.set(at, time);
+  }
+}
+
+/** The clock of one server, as its answers show it. */
+export class ServerClock {
+  /** Microseconds of server time at local time 0, at the earliest; undefined before the first answer. */
+  #zero: number | undefined;
+
+  get known(): boolean {
+    return this.#zero !== undefined;
+  }
+
+  /** Takes over the time from an answer that has just arrived. */
+  saw(microseconds: number): void {
+    if (Number.isFinite(microseconds)) this.#zero = microseconds - now() * 1000;
+  }
+
+  /** The server's time at a local moment, or a little less. */
+  at(local: number): number {
+    return Math.floor((this.#zero ?? 0) + local * 1000);
   }
 }

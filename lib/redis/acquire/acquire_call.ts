@@ -79,9 +79,8 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   // Asking.
 
   protected override prepare(): Promise<void> | undefined {
-    const { store } = this.spec.client;
     this.#position?.asking();
-    return store.isReady(this.spec) ? undefined : store.ready(this.spec, this.retry.begin());
+    return this.spec.client.store.ready(this.spec, this.retry.begin());
   }
 
   protected send(sent: Moment, limit: number): Promise<AcquireAnswer> {

@@ -20,7 +20,7 @@ export interface MemoryServer {
   nextFence(): number;
   /** Server time in microseconds at a local moment. */
   timeAt(local: number): number;
-  push(push: Push): void;
+  push(push: Push): Promise<void>;
 }
 
 interface Hold {
@@ -101,7 +101,7 @@ export class MemoryName {
     const rest = Math.max(hold.ends - now(), settings.ttl);
     this.#holders.delete(hold.id);
     this.#holders.set(id, { ...hold, id, settings, ends: now() + rest });
-    this.#server.push({ kind: "revoked", id: hold.id });
+    void this.#server.push({ kind: "revoked", id: hold.id });
     return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
   }
 
@@ -118,7 +118,7 @@ export class MemoryName {
     const ids = [...this.#holders.keys()];
     for (const id of ids) {
       this.#drop(id);
-      this.#server.push({ kind: "revoked", id });
+      void this.#server.push({ kind: "revoked", id });
     }
     this.#serve();
     return ids.length > 0;
@@ -189,7 +189,7 @@ export class MemoryName {
       this.#used += weight;
       this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
       if (id === asker) continue;
-      this.#server.push({ kind: "granted", id, fence: hold.fence, serverTime: this.#time() });
+      void this.#server.push({ kind: "granted", id, fence: hold.fence, serverTime: this.#time() });
       changed = true;
     }
     if (changed) this.#announce();
@@ -200,7 +200,7 @@ export class MemoryName {
     if (this.#firstEnd === Infinity) return;
     this.#firstWaiters().forEach(({ id }, rank) => {
       const at = this.#server.timeAt(this.#firstEnd + rank * ASKING_APART);
-      this.#server.push({ kind: "lease ends", id, at, serverTime: this.#time() });
+      void this.#server.push({ kind: "lease ends", id, at, serverTime: this.#time() });
     });
   }
 

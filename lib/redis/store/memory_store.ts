@@ -10,7 +10,7 @@ import { MemoryRate } from "./memory_rate.ts";
 import { MemoryName, type MemoryServer } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
 import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate.ts";
-import { ServerClock } from "./server_clock.ts";
+import { ServerClock } from "../clock.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -26,7 +26,7 @@ import type {
 /** Of fences, in µs (the year 2112): the clocks of tests may show any, and fences stay safe integers. */
 const LATEST_DATE = 2 ** 52;
 
-export class MemoryStore implements Store {
+export class MemoryStore implements Store, MemoryServer {
   readonly closed = false;
   readonly losses: undefined;
   readonly cluster = false;
@@ -51,11 +51,7 @@ export class MemoryStore implements Store {
     return this.#clock;
   }
 
-  isReady(): boolean {
-    return true;
-  }
-
-  async ready(): Promise<void> {}
+  ready(): undefined {}
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
@@ -117,22 +113,24 @@ export class MemoryStore implements Store {
   offClose(): void {}
 
   #nameOf({ keys: [key] }: StoredName): MemoryName {
-    return this.#names.of(key, () => new MemoryName(this.#server()));
+    return this.#names.of(key, () => new MemoryName(this));
   }
 
   #rateOf(rate: StoredRate): MemoryRate {
     return this.#rates.of(rate.keys[0], () => new MemoryRate(rate));
   }
 
-  #server(): MemoryServer {
-    return {
-      nextFence: () => this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE)),
-      timeAt: (local) => this.#clock.at(local),
-      push: (push) => void this.#push(push),
-    };
+  // For its names.
+
+  nextFence(): number {
+    return this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
   }
 
-  async #push(push: Push): Promise<void> {
+  timeAt(local: number): number {
+    return this.#clock.at(local);
+  }
+
+  async push(push: Push): Promise<void> {
     await undefined; // not by queueMicrotask, which clocks of tests replace
     for (const listener of this.#listeners) listener.receive(push);
   }

@@ -4,7 +4,7 @@
  * @module
  */
 import { RedisError } from "../errors.ts";
-import type { ServerClock } from "./server_clock.ts";
+import type { ServerClock } from "../clock.ts";
 
 /** One rate limit in a store. */
 export interface StoredRate {

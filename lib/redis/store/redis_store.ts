@@ -18,9 +18,9 @@ import { releaseOwn, verify } from "../scripts/own_keys.ts";
 import { HOLD_LISTENS_AFTER, LINGER, ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
 import { slotOf } from "./hash_slot.ts";
 import { rateArguments, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
-import { acquireAnswer, adoptAnswer, InspectedPages, numbersOf, pushOf, startAnswer, wasOf } from "./replies.ts";
+import { acquireAnswer, InspectedPages, numbersOf, pushOf, startAnswer, wasOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
-import { ServerClock } from "./server_clock.ts";
+import { ServerClock } from "../clock.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -36,8 +36,7 @@ import type {
 const CODES = { one: "m", weighted: "w" } as const;
 
 export class RedisStore extends ScriptRunner implements Store {
-  readonly #clock = new ServerClock();
-  /** Of a cluster, by hash slot: a slot is on one node at a time. */
+  /** Of a cluster, by hash slot, as a slot is on one node at a time; else one. */
   readonly #clocks = new Map<number, ServerClock>();
   #warned = false;
   readonly #greetings = new Map<Script, Promise<void>>();
@@ -71,27 +70,23 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   clockOf([state]: readonly [string, ...string[]]): ServerClock {
-    if (!this.cluster) return this.#clock;
-    const slot = slotOf(state);
+    const slot = this.cluster ? slotOf(state) : 0;
     const clock = this.#clocks.get(slot) ?? new ServerClock();
     this.#clocks.set(slot, clock);
     return clock;
   }
 
-  isReady({ holders }: StoredName): boolean {
-    // In a cluster a command without keys goes to any node: one that hangs, or whose time is another.
-    return this.cluster || this.#greeted.has(release[holders]);
-  }
-
   /** Makes the server's time known, and the release script to the server, before there is anything to release. */
-  async ready(spec: StoredName, limit: number): Promise<void> {
+  ready(spec: StoredName, limit: number): Promise<void> | undefined {
     const script = release[spec.holders];
+    // In a cluster a command without keys goes to any node: one that hangs, or whose time is another.
+    if (this.cluster || this.#greeted.has(script)) return undefined;
     let greeting = this.#greetings.get(script);
     if (greeting === undefined) {
       greeting = this.#greet(spec, script).finally(() => this.#greetings.delete(script));
       this.#greetings.set(script, greeting);
     }
-    await this.within(limit, greeting);
+    return this.within(limit, greeting);
   }
 
   async #greet({ clock }: StoredName, script: Script): Promise<void> {
@@ -100,27 +95,11 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   acquire(request: AcquireRequest, limit: number, late: (answer: AcquireAnswer) => void): Promise<AcquireAnswer> {
-    if (request.adopts !== undefined) return this.#adopt(request, request.adopts, limit, late);
-    const { id, mode, place, latest, spec } = request;
-    const { settings: { prefix, ttl, retention, owner }, weight, limit: permits, holders, keys } = spec;
-    const args = [id, String(ttl), String(ttl + retention), String(latest), mode, String(place), channelsOf(prefix)];
-    if (holders === "weighted") args.push(owner ?? "", String(weight), String(permits));
-    else if (owner !== undefined) args.push(owner);
+    const { adopts, spec: { holders, keys } } = request;
     const parse = (reply: unknown) => acquireAnswer(request, reply);
-    return this.run(acquire[holders], keys, args, limit, parse, late, request);
-  }
-
-  #adopt(
-    request: AcquireRequest,
-    from: string,
-    limit: number,
-    late: (answer: AcquireAnswer) => void,
-  ): Promise<AcquireAnswer> {
-    const { id, latest, spec: { settings, weight, holders, keys } } = request;
-    const { prefix, ttl, retention, owner = "" } = settings;
-    const args = [id, from, String(ttl), String(retention), String(latest), owner, String(weight), channelsOf(prefix)];
-    const parse = (reply: unknown) => adoptAnswer(request, reply);
-    return this.run(adopt[holders], keys, args, limit, parse, late, request);
+    return adopts === undefined
+      ? this.run(acquire[holders], keys, acquireArguments(request), limit, parse, late, request)
+      : this.run(adopt[holders], keys, adoptArguments(request, adopts), limit, parse, late, request);
   }
 
   async release(spec: StoredName, id: string, limit: number, again = false): Promise<Was> {
@@ -247,6 +226,19 @@ export class RedisStore extends ScriptRunner implements Store {
       (forGood = false) => listener.lost(forGood),
     );
   }
+}
+
+function acquireArguments({ id, mode, place, latest, spec }: AcquireRequest): string[] {
+  const { settings: { prefix, ttl, retention, owner }, weight, limit, holders } = spec;
+  const args = [id, String(ttl), String(ttl + retention), String(latest), mode, String(place), channelsOf(prefix)];
+  if (holders === "weighted") args.push(owner ?? "", String(weight), String(limit));
+  else if (owner !== undefined) args.push(owner);
+  return args;
+}
+
+function adoptArguments({ id, latest, spec: { settings, weight } }: AcquireRequest, from: string): string[] {
+  const { prefix, ttl, retention, owner = "" } = settings;
+  return [id, from, String(ttl), String(retention), String(latest), owner, String(weight), channelsOf(prefix)];
 }
 
 /** The keys that exist as long as a hold does: its state, and the ends of the leases where there are several. */

@@ -9,7 +9,15 @@ import { RedisError, UselessAnswerError } from "../errors.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
 import { rateError, type StartAnswer, type StartRequest } from "./rate.ts";
-import { type AcquireAnswer, type AcquireRequest, NotifyMode, type Push, type StoredName, type Was } from "./store.ts";
+import {
+  type AcquireAnswer,
+  type AcquireRequest,
+  type Granted,
+  NotifyMode,
+  type Push,
+  type StoredName,
+  type Was,
+} from "./store.ts";
 
 /** A reply that is a list of numbers. */
 export function numbersOf(reply: unknown): number[] {
@@ -31,18 +39,21 @@ export function limitError({ what, limit }: StoredName, elsewhere: number): Redi
   return new RedisError(`Cannot acquire ${what}: it is in use with ${elsewhere} permits elsewhere, ${here}`);
 }
 
-/** 1 fence now | 0 now place askAt deaf more fence | -2 now | -3 limit now */
-export function acquireAnswer({ spec, mode }: AcquireRequest, reply: unknown): AcquireAnswer {
-  const [code = NaN, first = NaN, second = 0, askAt = 0, deaf, more, fence = 0] = numbersOf(reply);
+/** 1 fence now, and weight end of a hold that is taken over | 0 now place askAt deaf more fence | -2 now | -3 limit now */
+export function acquireAnswer({ spec, mode, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
+  const [code = NaN, first = NaN, second = 0, third = 0, fourth, more, fence = 0] = numbersOf(reply);
   if (code === -3) throw limitError(spec, first);
   checkGrant(code, first, second);
   spec.clock.saw(code === 1 ? second : first);
   if (code === -2) return { kind: "refused" };
-  if (code === 1) return { kind: "granted", fence: first };
+  if (code === 1) {
+    return adopts === undefined ? { kind: "granted", fence: first } : adopted(first, second, third, fourth);
+  }
   if (mode !== NotifyMode.none && first !== 0 && second === 0 && more !== 1) {
     throw new UselessAnswerError("the answer names no place in the queue");
   }
-  return { kind: "waiting", serverTime: first, place: second, fence, askAt, deaf: deaf === 1, more: more === 1 };
+  const [deaf, again] = [fourth === 1, more === 1];
+  return { kind: "waiting", serverTime: first, place: second, fence, askAt: third, deaf, more: again };
 }
 
 /** Throws for a code of something else, and for a grant without a token or the server's time. */
@@ -53,17 +64,10 @@ function checkGrant(code: number, fence: number, time: number): void {
   if (!(Number.isSafeInteger(time) && time > 0)) throw new UselessAnswerError(`the answer has no time but ${time}`);
 }
 
-/** 1 fence now weight end | 0 now | -2 now */
-export function adoptAnswer({ spec }: AcquireRequest, reply: unknown): AcquireAnswer {
-  const [code = NaN, first = NaN, second = NaN, weight = NaN, end = NaN] = numbersOf(reply);
-  checkGrant(code, first, second);
-  spec.clock.saw(code === 1 ? second : first);
-  if (code === 1) {
-    if (!(weight > 0 && end > second)) throw new UselessAnswerError("the answer has no weight or no end");
-    return { kind: "granted", fence: first, weight, rest: (end - second) / 1000 };
-  }
-  if (code === -2) return { kind: "refused" };
-  return { kind: "waiting", serverTime: first, place: 0, fence: 0, askAt: 0, deaf: false, more: false };
+/** A hold that was taken over, with its weight and its end. */
+function adopted(fence: number, time: number, weight: number, end = NaN): Granted {
+  if (!(weight > 0 && end > time)) throw new UselessAnswerError("the answer has no weight or no end");
+  return { kind: "granted", fence, weight, rest: (end - time) / 1000 };
 }
 
 /** 1 now wait number start | 0 now wait | -2 now | -3 limit interval | -4 now */

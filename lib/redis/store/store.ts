@@ -12,7 +12,7 @@ import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { Member } from "./members.ts";
 import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate.ts";
-import type { ServerClock } from "./server_clock.ts";
+import type { ServerClock } from "../clock.ts";
 
 /** One name in a store, as one class uses it. Immutable, so that a lease carries all that its renewal and release need. */
 export interface StoredName {
@@ -141,10 +141,11 @@ export interface Store {
   newId(): string;
   /** The clock of the server that has these keys. */
   clockOf(keys: readonly [string, ...string[]]): ServerClock;
-  /** Whether requests about this name can be sent: their server's time has to be known. */
-  isReady(spec: StoredName): boolean;
-  /** Makes it ready: one short command in the life of a process. */
-  ready(spec: StoredName, limit: number): Promise<void>;
+  /**
+   * Makes the server of this name ready for requests, as its time has to be known: one short command in the life of a
+   * process. Returns undefined if it is ready.
+   */
+  ready(spec: StoredName, limit: number): Promise<void> | undefined;
   /**
    * Grants, or puts in the queue, or shows that a waiter still waits.
    *
