@@ -16,8 +16,8 @@ interface Message {
 
 export class QueuePosition {
   readonly #ttl: number;
-  /** Microseconds; 0 before the first answer. */
-  #place = 0;
+  /** Microseconds; 0 before the first answer. Set in here alone. */
+  place = 0;
   #sentAt = 0;
   #serverTime = 0;
   /** The last token when the server answered: that of a grant is larger. */
@@ -30,10 +30,6 @@ export class QueuePosition {
 
   constructor(ttl: number) {
     this.#ttl = ttl;
-  }
-
-  get place(): number {
-    return this.#place;
   }
 
   /** Local time of the next question. */
@@ -54,7 +50,7 @@ export class QueuePosition {
    */
   queued(answer: Waiting, sentAt: number, mode: NotifyMode, spread: boolean, time: number): void {
     const { serverTime, askAt } = answer;
-    this.#place = answer.place;
+    this.place = answer.place;
     this.#sentAt = sentAt;
     this.#serverTime = serverTime;
     this.#fence = answer.fence;
@@ -71,7 +67,7 @@ export class QueuePosition {
   /** The server has pushed when a lease ahead of the caller ends. */
   leaseEnds(at: number, serverTime: number, time: number): void {
     this.#leaseEnd = { value: at, serverTime };
-    if (this.#place !== 0) this.#applyLeaseEnd(time);
+    if (this.place !== 0) this.#applyLeaseEnd(time);
   }
 
   #applyLeaseEnd(time: number): void {
@@ -86,7 +82,7 @@ export class QueuePosition {
 
   /** The pushed grant, if the place is known and the lease has not ended since. */
   takeGrant(time: number): { fence: number; deadline: number } | undefined {
-    if (this.#granted === undefined || this.#place === 0) return undefined;
+    if (this.#granted === undefined || this.place === 0) return undefined;
     const { value: fence, serverTime } = this.#granted;
     if (fence <= this.#fence) return undefined;
     // The lease began with the hand-off: as long after the last command as the server's clock says, and before now.

@@ -5,6 +5,7 @@
  * @module
  */
 import { isClockReadable } from "../../internal/cancellation.ts";
+import type { Settings } from "../options.ts";
 import { clocksMoved, clockTolerance, now, renewAgainAfter, trusted } from "../times.ts";
 
 /** A moment on both local clocks. */
@@ -20,64 +21,52 @@ export function moment(): Moment {
   return { at, gap: Date.now() - at };
 }
 
+/** A hold as the server has granted it. */
+export interface Grant {
+  readonly id: string;
+  readonly fence: number;
+  /** Local time of its end, drift taken off. */
+  readonly deadline: number;
+  /** The clocks' difference when the command was sent from which `deadline` is derived; see {@linkcode Moment}. */
+  readonly gap: number;
+  /** Server time until which a command of this id, whose answer never came, may still run. */
+  readonly inFlightUntil: number;
+  /** Milliseconds for which the server may keep it beyond the deadline. */
+  readonly keptFor: number;
+  /** The acquisition, as the hook knows it. */
+  readonly call: object;
+}
+
 export class LeaseDeadline {
-  readonly #renews: boolean;
-  #ttl: number;
-  #at = 0;
-  #keptUntil = 0;
-  #setBy = -Infinity;
-  #renewAt = Infinity;
-  /** The clocks' difference when the last confirmed command was sent. */
-  #gap = 0;
-  #doubted = false;
-  /** The shortest time of an `extend()` without an answer, and the server time until which it may still be set. */
-  #unansweredTtl = Infinity;
-  #unansweredUntil = 0;
-
-  /**
-   * @param at Local time of the end that the server has set, drift taken off.
-   * @param keptFor Milliseconds for which the server may keep the hold beyond `at`.
-   * @param gap See {@linkcode Moment}.
-   */
-  constructor(ttl: number, renews: boolean, at: number, keptFor: number, gap: number) {
-    this.#ttl = ttl;
-    this.#renews = renews;
-    this.#keptUntil = at + keptFor;
-    this.#gap = gap;
-    this.#set(at, ttl);
-  }
-
-  get ttl(): number {
-    return this.#ttl;
-  }
-
+  // All are set in here alone.
+  ttl: number;
   /** Local time from which the lease is not trusted. */
-  get at(): number {
-    return this.#at;
-  }
-
+  at = 0;
   /** Local time until which the server may keep the hold: later than `at` after a shorter time was asked for. */
-  get keptUntil(): number {
-    return this.#keptUntil;
-  }
-
+  keptUntil: number;
   /** Local time at which the last command was sent that has set or limited `at`. */
-  get setBy(): number {
-    return this.#setBy;
+  setBy = -Infinity;
+  /** Local time of the next renewal. */
+  renewAt = Infinity;
+  /** The shortest time of an `extend()` without an answer, and the server time until which it may still be set. */
+  unansweredTtl = Infinity;
+  #unansweredUntil = 0;
+  readonly #renews: boolean;
+  /** The clocks' difference when the last confirmed command was sent. */
+  #gap: number;
+  #doubted = false;
+
+  constructor({ ttl, renew }: Settings, { deadline, keptFor, gap }: Grant) {
+    this.ttl = ttl;
+    this.#renews = renew;
+    this.keptUntil = deadline + keptFor;
+    this.#gap = gap;
+    this.#set(deadline, ttl);
   }
 
   /** `at` on the wall clock. */
   get expiresAt(): number {
-    return Math.round(this.#at + this.#gap);
-  }
-
-  /** Local time of the next renewal. */
-  get renewAt(): number {
-    return this.#renewAt;
-  }
-
-  get unansweredTtl(): number {
-    return this.#unansweredTtl;
+    return Math.round(this.at + this.#gap);
   }
 
   /**
@@ -87,8 +76,8 @@ export class LeaseDeadline {
   checkClocks(): boolean {
     if (!isClockReadable()) return true; // there is nothing to compare
     const apart = Math.abs(moment().gap - this.#gap);
-    const doubt = apart > clockTolerance(this.#ttl);
-    if (doubt && !this.#doubted && this.#renews) this.#renewAt = now();
+    const doubt = apart > clockTolerance(this.ttl);
+    if (doubt && !this.#doubted && this.#renews) this.renewAt = now();
     this.#doubted = doubt;
     return !doubt;
   }
@@ -101,13 +90,13 @@ export class LeaseDeadline {
    * @returns Whether the end will stay so.
    */
   confirm(sent: Moment, serverTime: number, set?: number): boolean {
-    const ttl = this.#ttl = set ?? this.#ttl;
+    const ttl = this.ttl = set ?? this.ttl;
     // A command sent before can run after this one, but not once it is too late for it.
-    if (serverTime > this.#unansweredUntil) this.#unansweredTtl = Infinity;
-    const least = Math.min(ttl, this.#unansweredTtl);
-    this.#setBy = sent.at;
+    if (serverTime > this.#unansweredUntil) this.unansweredTtl = Infinity;
+    const least = Math.min(ttl, this.unansweredTtl);
+    this.setBy = sent.at;
     this.#trustClocksOf(sent);
-    this.#keptUntil = Math.max(sent.at + trusted(ttl), set === undefined ? this.#keptUntil : 0);
+    this.keptUntil = Math.max(sent.at + trusted(ttl), set === undefined ? this.keptUntil : 0);
     this.#set(sent.at + trusted(least), least);
     return least === ttl;
   }
@@ -115,8 +104,8 @@ export class LeaseDeadline {
   /** The server has said at `sent`, or later, that it keeps the hold for `rest` milliseconds more. */
   verify(sent: Moment, rest: number): void {
     this.#trustClocksOf(sent);
-    const end = sent.at + rest - (this.#ttl - trusted(this.#ttl));
-    if (end < this.#at) this.#set(end, this.#ttl);
+    const end = sent.at + rest - (this.ttl - trusted(this.ttl));
+    if (end < this.at) this.#set(end, this.ttl);
   }
 
   /**
@@ -126,28 +115,28 @@ export class LeaseDeadline {
    * @returns Whether the deadline is earlier now.
    */
   limit(sentAt: number, ttl: number, answerWithin: number): boolean {
-    this.#keptUntil = Math.max(this.#keptUntil, sentAt + answerWithin + ttl);
-    this.#setBy = sentAt;
+    this.keptUntil = Math.max(this.keptUntil, sentAt + answerWithin + ttl);
+    this.setBy = sentAt;
     const at = sentAt + trusted(ttl);
-    if (at >= this.#at) return false;
+    if (at >= this.at) return false;
     this.#set(at, ttl);
     return true;
   }
 
   /** A command that asked for `ttl` has no answer, and may run until that server time. */
   unanswered(ttl: number, until: number): void {
-    this.#unansweredTtl = Math.min(this.#unansweredTtl, ttl);
+    this.unansweredTtl = Math.min(this.unansweredTtl, ttl);
     this.#unansweredUntil = Math.max(this.#unansweredUntil, until);
   }
 
   /** A renewal has failed: tries again soon. */
   retry(): void {
-    this.#renewAt = now() + renewAgainAfter(this.#ttl);
+    this.renewAt = now() + renewAgainAfter(this.ttl);
   }
 
   /** Makes a renewal due. Returns false if there are none. */
   renewNow(): boolean {
-    if (this.#renews) this.#renewAt = now();
+    if (this.#renews) this.renewAt = now();
     return this.#renews;
   }
 
@@ -157,7 +146,7 @@ export class LeaseDeadline {
   }
 
   #set(at: number, ttl: number): void {
-    this.#at = at;
-    this.#renewAt = this.#renews ? at - ttl * 2 / 3 : Infinity;
+    this.at = at;
+    this.renewAt = this.#renews ? at - ttl * 2 / 3 : Infinity;
   }
 }

@@ -11,8 +11,8 @@ import { explain } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import { extend } from "./lease_extension.ts";
-import { type Grant, LeaseHold } from "./lease_hold.ts";
+import type { Grant } from "./lease_deadline.ts";
+import { LeaseHold } from "./lease_hold.ts";
 import { LeaseRelease } from "./lease_release.ts";
 
 export class LeaseHandle implements Lease {
@@ -62,7 +62,7 @@ export class LeaseHandle implements Lease {
   extend(ttl: number = this.ttl): Promise<void> {
     return promised(() => {
       checkTtl(ttl);
-      return extend(this.#hold, ttl);
+      return this.#hold.extend(ttl);
     });
   }
 
@@ -88,6 +88,6 @@ export class LeaseHandle implements Lease {
     if (!this.#hold.isHeld()) return false;
     this.#hold.release();
     await this.#hold.whenIdle();
-    return await new LeaseRelease(this.#hold.spec, this.id, this.#hold.releaseOptions).result;
+    return await new LeaseRelease(this.#hold).result;
   }
 }

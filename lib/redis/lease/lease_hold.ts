@@ -6,31 +6,17 @@
  * @module
  */
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
+import { pause } from "../../internal/cancellation.ts";
 import { hook } from "../../internal/hook.ts";
+import { explain } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
 import { releaseInBackground, type ReleaseOptions } from "./background_release.ts";
-import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
+import { type Grant, LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 
-/** A hold as the server has granted it. */
-export interface Grant {
-  readonly id: string;
-  readonly fence: number;
-  /** Local time of its end, drift taken off. */
-  readonly deadline: number;
-  /** The clocks' difference when the command was sent from which `deadline` is derived; see {@linkcode Moment}. */
-  readonly gap: number;
-  /** Server time until which a command of this id, whose answer never came, may still run. */
-  readonly inFlightUntil: number;
-  /** Milliseconds for which the server may keep it beyond the deadline. */
-  readonly keptFor: number;
-  /** The acquisition, as the hook knows it. */
-  readonly call: object;
-}
-
 /** How long one command that sets the end may take. */
-export function limitOf(ttl: number): number {
+function limitOf(ttl: number): number {
   return commandLimit(ttl, LEAST_LIMIT.renew);
 }
 
@@ -40,7 +26,7 @@ export class LeaseHold implements RenewableLease {
   readonly deadline: LeaseDeadline;
   index: number = -1;
   /** The failure of the last command that sets the end; undefined after a success. */
-  failure: unknown;
+  #failure: unknown;
   #released = false;
   #lostError: LeaseLostError | undefined;
   #controller: AbortController | undefined;
@@ -49,10 +35,9 @@ export class LeaseHold implements RenewableLease {
   #becomeIdle: () => void = () => {};
 
   constructor(spec: ResourceSpec, grant: Grant) {
-    const { ttl, renew } = spec.settings;
     this.spec = spec;
     this.grant = grant;
-    this.deadline = new LeaseDeadline(ttl, renew, grant.deadline, grant.keptFor, grant.gap);
+    this.deadline = new LeaseDeadline(spec.settings, grant);
     spec.client.renewer.add(this);
   }
 
@@ -81,7 +66,7 @@ export class LeaseHold implements RenewableLease {
   }
 
   /** Throws if it cannot be extended, because it is not held. */
-  check(): void {
+  #check(): void {
     this.expire(now());
     const act = `Cannot extend ${this.spec.what}`;
     if (this.#lostError) throw new LeaseLostError(`${act}: the lease is lost`, { cause: this.#lostError });
@@ -139,12 +124,6 @@ export class LeaseHold implements RenewableLease {
     this.#idle = new Promise((resolve) => this.#becomeIdle = resolve);
   }
 
-  /** Begins one as soon as none is in flight, in the same step: the next `await` would let another one begin as well. */
-  async beginWhenIdle(): Promise<void> {
-    while (this.#idle !== undefined) await this.#idle;
-    this.begin();
-  }
-
   end(): void {
     this.#idle = undefined;
     this.#becomeIdle();
@@ -153,6 +132,52 @@ export class LeaseHold implements RenewableLease {
   /** Resolves once none is in flight; one that has waited as well may have begun by then. */
   async whenIdle(): Promise<void> {
     while (this.#idle !== undefined) await this.#idle;
+  }
+
+  /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more. */
+  async extend(ttl: number): Promise<void> {
+    const { deadline } = this;
+    this.#check();
+    while (this.#idle !== undefined) await this.#idle;
+    this.begin(); // in the same step: the next `await` would let another one begin as well
+    try {
+      // The first one notifies the waiters of the end, which may be earlier now.
+      for (let own = false; !await this.#tryExtend(ttl, own); own = true) {
+        await pause(Math.min(ttl / 20, deadline.ttl / 20, deadline.unansweredTtl / 20, 1000));
+      }
+    } finally {
+      this.end();
+      this.reschedule();
+    }
+  }
+
+  /**
+   * From its command on, the local deadline is no later than the new ttl allows.
+   *
+   * @returns Whether the new ttl is set, and stays so.
+   */
+  async #tryExtend(ttl: number, own: boolean): Promise<boolean> {
+    this.#check();
+    const { deadline, id, spec, spec: { client: { store }, clock, what } } = this;
+    const sent = moment();
+    // Trusts no more than the new ttl leaves.
+    const least = Math.min(this.renewalLimit, limitOf(ttl));
+    if (deadline.limit(sent.at, ttl, least)) this.reschedule();
+    const limit = Math.min(least, Math.max(1, deadline.at - sent.at));
+    const latest = clock.at(sent.at + limit);
+    try {
+      const known = await store.renew({ holds: [{ id, spec, ttl }], exact: true, own, latest }, limit);
+      if (known === undefined) return false; // too late by the server's clock
+      if (!known[0]) this.loseUnknown();
+    } catch (error) {
+      this.#failure = error;
+      deadline.unanswered(ttl, latest);
+      if (store.mayPass(error)) return false;
+      throw explain(`extend ${what}`, error);
+    }
+    this.#check();
+    this.#failure = undefined;
+    return deadline.confirm(sent, clock.at(sent.at), ttl);
   }
 
   /** Lets the renewer look at it again, after the time of its next look has changed. */
@@ -182,19 +207,19 @@ export class LeaseHold implements RenewableLease {
     if (this.#isOver() || time < at) return this.#lostError !== undefined;
     const { renew } = this.spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
-    this.lose(renew || this.failure !== undefined ? "it could not be renewed in time" : expired, this.failure);
+    this.lose(renew || this.#failure !== undefined ? "it could not be renewed in time" : expired, this.#failure);
     if (keptUntil > time) void releaseInBackground(this.spec, this.id, this.releaseOptions);
     return true;
   }
 
   renewed(sent: Moment): void {
     if (sent.at < this.deadline.setBy) return; // late, and a later command counts
-    this.failure = undefined;
+    this.#failure = undefined;
     if (!this.#isOver()) this.deadline.confirm(sent, this.spec.clock.at(sent.at));
   }
 
   retryRenewal(error: unknown): void {
-    this.failure = error;
+    this.#failure = error;
     this.deadline.retry();
   }
 

@@ -5,19 +5,17 @@
  * @module
  */
 import { codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
-import { releaseInBackground, type ReleaseOptions } from "./background_release.ts";
-import type { ResourceSpec } from "../resource_spec.ts";
+import { releaseInBackground } from "./background_release.ts";
 import type { Closable, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
+import type { LeaseHold } from "./lease_hold.ts";
 
 /** Gives back a hold that was trusted until now. */
 export class LeaseRelease implements Closable {
   index: number = -1;
   readonly result: Promise<boolean>;
-  readonly #spec: ResourceSpec;
-  readonly #id: string;
-  readonly #options: ReleaseOptions;
+  readonly #hold: LeaseHold;
   readonly #until: number;
   readonly #next = new LocalTimer(() => this.#attempt(), true);
   readonly #end = new LocalTimer(() => this.#giveUp(), true);
@@ -32,17 +30,15 @@ export class LeaseRelease implements Closable {
   #resolve!: (released: boolean) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(spec: ResourceSpec, id: string, options: ReleaseOptions) {
-    this.#spec = spec;
-    this.#id = id;
-    this.#options = options;
+  constructor(hold: LeaseHold) {
+    this.#hold = hold;
     const time = now();
-    this.#until = Math.max(options.until, time + LEAST_RELEASING);
+    this.#until = Math.max(hold.releaseOptions.until, time + LEAST_RELEASING);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    spec.client.store.onClose(this);
+    hold.spec.client.store.onClose(this);
     this.#attempt(time); // first, as its time ends sooner: moving a timer takes time
     this.#end.set(this.#until, time);
   }
@@ -54,12 +50,12 @@ export class LeaseRelease implements Closable {
 
   #attempt(time = now()): void {
     const attempt = this.#attempts++;
-    const { client: { store }, settings: { ttl } } = this.#spec;
+    const { client: { store }, settings: { ttl } } = this.#hold.spec;
     const { losses } = store;
     this.#inFlight++;
     // The answer counts however late it comes; without one by then, the command is sent again.
     this.#next.set(time + commandLimit(ttl, LEAST_LIMIT.release), time);
-    store.release(this.#spec, this.#id, this.#until - time, attempt > 0).then(
+    store.release(this.#hold.spec, this.#hold.id, this.#until - time, attempt > 0).then(
       (was) => this.#answered(was, store.losses !== losses),
       (error) => this.#failed(error, attempt),
     );
@@ -84,8 +80,8 @@ export class LeaseRelease implements Closable {
     if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
-    if (!this.#spec.client.store.mayPass(error)) {
-      return this.#settle(() => this.#reject(explain(`release ${this.#spec.what}`, error)));
+    if (!this.#hold.spec.client.store.mayPass(error)) {
+      return this.#settle(() => this.#reject(explain(`release ${this.#hold.spec.what}`, error)));
     }
     if (this.#inFlight === 0) this.#next.set(now() + backoff(attempt));
   }
@@ -103,7 +99,7 @@ export class LeaseRelease implements Closable {
     if (this.#settled) return;
     if (this.#inFlight + this.#unanswered === 0) return this.#settle(() => this.#resolve(false)); // refused to the end
     const cause = this.#failure ?? new NoAnswerError("Redis gave no answer in time");
-    this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${this.#spec.what}`, cause)));
+    this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${this.#hold.spec.what}`, cause)));
   }
 
   #settle(settle: () => void): void {
@@ -111,11 +107,12 @@ export class LeaseRelease implements Closable {
     this.#settled = true;
     this.#next.clear();
     this.#end.clear();
-    this.#spec.client.store.offClose(this);
+    this.#hold.spec.client.store.offClose(this);
     // An acquire of this id without an answer may still run, and would be granted.
-    const { inFlightUntil } = this.#options;
-    const mayRun = inFlightUntil !== 0 && inFlightUntil > this.#spec.clock.at(now());
-    if (mayRun) void releaseInBackground(this.#spec, this.#id, this.#options);
+    const { id, spec, releaseOptions } = this.#hold;
+    const { inFlightUntil } = releaseOptions;
+    const mayRun = inFlightUntil !== 0 && inFlightUntil > spec.clock.at(now());
+    if (mayRun) void releaseInBackground(spec, id, releaseOptions);
     settle();
   }
 }
