@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
+import { checkName, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquireLease, forceRelease, inspect, runHolding, SpecLock, tryAcquireLease } from "./body.ts";
+import { forceRelease, inspect, runHolding, SpecLock, tryAcquireLease } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -70,10 +70,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
-    return promised(() => {
-      const spec = this.#spec(key);
-      return acquireLease(spec, readWaitOptions(options));
-    });
+    return promised(() => this.at(key).acquire(options));
   }
 
   /**

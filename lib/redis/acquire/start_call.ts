@@ -1,26 +1,35 @@
 /**
- * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command, unless it
- * fails or comes too late by the server's clock; a turn that the call does not use, because it gave up, is given back.
+ * One call that starts within a rate limit, from its command to its turn or its end, and the starts of a limit in this
+ * process: an answer takes its time, and timers fire late, so a start that is late and a next one that is not would be
+ * closer together than their turns.
+ *
+ * Invariants: one command, unless it fails or comes too late by the server's clock; a turn that the call does not use,
+ * because it gave up, is given back; the starts of this process keep to the limit by its own clock, too, and to the order
+ * of their turns.
  *
  * @module
  */
 import { hook } from "../../internal/hook.ts";
 import { onceFor } from "../../internal/once.ts";
+import { StartLog } from "../../internal/start_log.ts";
 import type { WaitOptions } from "../../types.ts";
 import type { Client } from "../client.ts";
+import { LocalTimer, SteadyClock } from "../clock.ts";
 import { explain, UselessAnswerError } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { MemoryData } from "../store/memory_data.ts";
 import type { StartAnswer, StartRequest, StoredRate, Turn } from "../store/rate.ts";
-import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
-import { type LocalStart, LocalStarts } from "./local_starts.ts";
+import { now, SINGLE_COMMAND, STARTS_KEPT, TRYING } from "../times.ts";
 import { ServerCall, timedOutError } from "./server_call.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {
   /** Set with the first start of the object. */
   local?: LocalStarts;
 }
+
+/** More than lie between the end of a call in here and its caller. */
+const MICROTASKS = 8;
 
 /** Of one client, as many objects may stand for one limit: `limiter.at(key)` makes a new one with each call. */
 const startsOf = onceFor((_: Client) => new MemoryData<LocalStarts>());
@@ -51,10 +60,12 @@ export async function waitOf(spec: RateSpec, permits: number): Promise<number> {
   }
 }
 
-class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest, LocalStart {
+class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest {
   readonly rate: RateSpec;
   within = 0;
+  /** Of its turn: the order of the calls, modulo 2^32. */
   place = 0;
+  /** Its turn has come. */
   isDue = false;
   /** Whether a call without a turn rejects, or resolves to false. */
   readonly #rejects: boolean;
@@ -111,10 +122,12 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     this.awaitTurn();
   }
 
+  /** Its turn is to come, and no timer says when: its clock is gone. */
   get isStuck(): boolean {
     return !this.settled && !this.isDue && (this.timer?.at ?? Infinity) === Infinity;
   }
 
+  /** Sets its timer. */
   awaitTurn(): void {
     this.askAt(now() + this.#turn!.wait);
   }
@@ -159,5 +172,77 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   /** No caller waits for it; without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
     this.rate.client.store.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
+  }
+}
+
+/** A call that has its turn from the server. */
+type LocalStart = Pick<StartCall, "permits" | "place" | "isDue" | "isStuck" | "settled" | "start" | "awaitTurn">;
+
+/** The starts of one limit in this process. */
+export class LocalStarts {
+  readonly #log: StartLog;
+  /** By turn. Those that have given up go when they are the first. */
+  readonly #calls: LocalStart[] = [];
+  readonly #clock = new SteadyClock();
+  /** For which #timer was set last. */
+  #readyAt = 0;
+  readonly #timer = new LocalTimer(() => this.serve(this.#readyAt), true);
+
+  constructor({ limit, interval }: { readonly limit: number; readonly interval: number }) {
+    this.#log = new StartLog(limit, interval);
+  }
+
+  /** Whether it says little about later starts, and can go unless an object keeps it. */
+  get isOver(): boolean {
+    const { granted, end, interval } = this.#log;
+    const kept = end - interval + Math.min(interval, STARTS_KEPT);
+    return this.#calls.length + granted === 0 && kept <= this.#clock.now();
+  }
+
+  /** Milliseconds until a call can start, at the earliest. */
+  waitFor(permits: number): number {
+    return this.#log.readyAt(permits) - this.#clock.now();
+  }
+
+  add(call: LocalStart): void {
+    this.#clock.now(); // a step back since the last call is none of the time that this one waits
+    this.#wakeStuck();
+    let index = this.#calls.length;
+    // The answers come in the order of the turns.
+    while (index > 0 && (this.#calls[index - 1]!.place - call.place | 0) > 0) index--;
+    this.#calls.splice(index, 0, call);
+  }
+
+  /** Starts the first calls whose turns have come, at that time or now. */
+  serve(reached?: number): void {
+    for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
+      if (!first.settled) {
+        if (!first.isDue) return this.#wakeStuck();
+        const time = this.#clock.now(reached);
+        if (!this.#log.tryAdd(first.permits, time)) return this.#wait(this.#log.readyAt(first.permits), time);
+        if (this.#log.granted === 0) void this.#goOn();
+        this.#log.grant(first.permits, time);
+      }
+      this.#calls.shift();
+      if (!first.settled) first.start();
+    }
+    this.#timer.clear();
+  }
+
+  /** Where the first one is stuck, others may be: all wait for their turns side by side, from now on. */
+  #wakeStuck(): void {
+    if (!this.#calls[0]?.isStuck) return;
+    for (const call of this.#calls) if (call.isStuck) call.awaitTurn();
+  }
+
+  #wait(readyAt: number, time: number): void {
+    this.#readyAt = readyAt;
+    this.#timer.set(now() + readyAt - time);
+  }
+
+  /** The callers go on a few microtasks later, and that is their start. */
+  async #goOn(): Promise<void> {
+    await this.#log.settled(MICROTASKS + 1); // no clock of a test takes it along
+    this.#log.goOn(this.#clock.now());
   }
 }
