@@ -9,95 +9,64 @@
 interface Recognized {
   /** The client's library, after "got". */
   readonly is: string;
-  /** The remedy. */
   readonly remedy: string;
 }
 
-interface Library extends Recognized {
-  readonly matches: (has: (member: string) => boolean, client: Record<string, unknown>) => boolean;
-}
+/** The members of a client of node-redis 4: the next version brought `destroy`. */
+const NODE_REDIS_4 = "evalSha disconnect !destroy";
 
-/** The most specific shapes first. */
-const libraries: readonly Library[] = [
-  {
-    is: "a promise",
-    remedy: "await it first",
-    matches: (has) => has("then") && has("catch"),
-  },
-  {
-    is: "the module of a client",
-    remedy: "pass the client that it makes, such as createClient() or new Redis()",
-    matches: (has) => has("createClient") || (has("Redis") && has("Cluster")),
-  },
-  {
-    is: "a backend, as adapters return it",
-    remedy: "pass it to the constructor as it is",
-    matches: (has) => has("evalsha") && has("eval") && has("onClose"),
-  },
-  {
-    is: "a pipeline or transaction of a client",
-    remedy: "pass the client itself",
-    matches: (has) => has("isPipeline") || has("execAsPipeline"),
-  },
-  {
-    is: "a client of npm:redis 4",
-    remedy: "install redis 5 or newer",
-    matches: isNodeRedis4,
-  },
-  { is: "a client of npm:redis", remedy: "use nodeRedis(client)", matches: (has) => has("evalSha") && has("isOpen") },
-  {
-    is: "a client of npm:ioredis",
-    remedy: "use ioRedis(client)",
-    matches: (has, { status }) => has("evalsha") && has("duplicate") && typeof status === "string",
-  },
-  {
-    is: "a client of npm:redis 3 or older",
-    remedy: "install redis 5 or newer and use nodeRedis(client)",
-    matches: (has) => has("send_command"),
-  },
-  {
-    is: "a RedisClient of Bun",
-    remedy: "use bunRedis(client)",
-    matches: (has) => has("send") && has("duplicate") && has("onclose"),
-  },
-  {
-    is: "a client of jsr:@db/redis",
-    remedy: "use denoRedis(client)",
-    matches: (has, { isClosed }) => has("evalsha") && has("sendCommand") && typeof isClosed === "boolean",
-  },
-  {
-    is: "a client of Valkey GLIDE, for which there is no adapter",
-    remedy: "write a Backend for it",
-    matches: (has) => has("customCommand") && has("invokeScript"),
-  },
-  {
-    is: "a client of @upstash/redis, which has no connection",
-    remedy: "use another client, or write a Backend for it",
-    matches: (has) => has("evalsha") && has("createScript") && has("autoPipelineExecutor"),
-  },
-  {
-    is: "a function or class",
-    remedy: "pass what it makes, such as createClient(), new RedisClient(url) or memoryBackend()",
-    matches: (_, client) => typeof client === "function",
-  },
+/** The members that a value has, or has not ("!"), what it is, and the remedy. The most specific shapes first. */
+const libraries: readonly (readonly [members: string, is: string, remedy: string])[] = [
+  ["then catch", "a promise", "await it first"],
+  ["createClient", "the module of a client", "pass the client that it makes, such as createClient() or new Redis()"],
+  ["Redis Cluster", "the module of a client", "pass the client that it makes, such as createClient() or new Redis()"],
+  ["evalsha eval onClose", "a backend, as adapters return it", "pass it to the constructor as it is"],
+  ["isPipeline", "a pipeline or transaction of a client", "pass the client itself"],
+  ["execAsPipeline", "a pipeline or transaction of a client", "pass the client itself"],
+  [NODE_REDIS_4, "a client of npm:redis 4", "install redis 5 or newer"],
+  ["evalSha isOpen", "a client of npm:redis", "use nodeRedis(client)"],
+  ["evalsha duplicate status", "a client of npm:ioredis", "use ioRedis(client)"],
+  ["send_command", "a client of npm:redis 3 or older", "install redis 5 or newer and use nodeRedis(client)"],
+  ["send duplicate onclose", "a RedisClient of Bun", "use bunRedis(client)"],
+  ["evalsha sendCommand isClosed", "a client of jsr:@db/redis", "use denoRedis(client)"],
+  [
+    "customCommand invokeScript",
+    "a client of Valkey GLIDE, for which there is no adapter",
+    "write a Backend for it",
+  ],
+  [
+    "evalsha createScript autoPipelineExecutor",
+    "a client of @upstash/redis, which has no connection",
+    "use another client, or write a Backend for it",
+  ],
 ];
+
+const A_FUNCTION: Recognized = {
+  is: "a function or class",
+  remedy: "pass what it makes, such as createClient(), new RedisClient(url) or memoryBackend()",
+};
 
 /** Not quoted in an error: it may contain a password. */
 const SERVER_URL: Recognized = { is: "the URL of a server", remedy: "pass a client that connects to it" };
 
-/** Whether it is a client of node-redis 4: the next version brought `destroy`. */
-export function isNodeRedis4(has: (member: string) => boolean): boolean {
-  return has("evalSha") && has("disconnect") && !has("destroy");
+/** Whether it is a client of node-redis 4. */
+export function isNodeRedis4(client: object): boolean {
+  return hasMembers(client, NODE_REDIS_4);
 }
 
 /** The value passed in place of a client, with the remedy; undefined if it is nothing known. */
 export function recognize(client: unknown): Recognized | undefined {
   if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
-  const has = (member: string) => member in client;
   try {
-    return libraries.find(({ matches }) => matches(has, client as Record<string, unknown>));
+    const known = libraries.find(([members]) => hasMembers(client, members));
+    if (known !== undefined) return { is: known[1], remedy: known[2] };
   } catch {
     return undefined; // a proxy
   }
+  return typeof client === "function" ? A_FUNCTION : undefined;
+}
+
+function hasMembers(client: object, members: string): boolean {
+  return members.split(" ").every((member) => member.startsWith("!") ? !(member.slice(1) in client) : member in client);
 }

@@ -63,7 +63,7 @@ const LIBRARY = "npm:redis";
 
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
-  if (isNodeRedis4((member) => member in client)) refuse(client, LIBRARY);
+  if (isNodeRedis4(client)) refuse(client, LIBRARY);
   const kind = kindOf(client);
   checkSentinel(client, push && kind === "sentinel");
   checkPush(client, push, ["subscribe"]);
