@@ -14,7 +14,7 @@ export class RedisError extends SyncError {
 }
 
 /** Why a command failed, without its call, which {@linkcode explain} puts in front. Internal; users see a RedisError. */
-class StateError extends RedisError {}
+export class StateError extends RedisError {}
 
 /** The user has not the right to it. */
 export class RightsError extends StateError {}
@@ -27,13 +27,6 @@ export class SlotMovingError extends StateError {}
 
 /** Too few replicas have a grant, or none of it is left to have. */
 export class ReplicaError extends StateError {}
-
-/** The client was never connected, so that nothing was sent. */
-export class NotConnectedError extends StateError {
-  constructor() {
-    super("the client is not connected; call `await client.connect()` first");
-  }
-}
 
 /** Nothing came back within the time that one command gets: it may or may not have run. */
 export class NoAnswerError extends StateError {

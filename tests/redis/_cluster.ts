@@ -2,7 +2,7 @@
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { type Backend, ioRedis, nodeRedis } from "../../lib/redis/mod.ts";
-import { slotOf } from "../../lib/redis/store/hash_slot.ts";
+import { slotOf } from "../../lib/redis/options.ts";
 import { closeIo, until } from "./_clients.ts";
 import { freePort, Server } from "./_server.ts";
 

@@ -38,15 +38,13 @@ class ReplicatedCall {
   readonly #spec: ResourceSpec;
   readonly #signal: AbortSignal | undefined;
   readonly #timeout: number;
-  readonly #endsAt: number;
   readonly #retry: RetryPolicy;
 
-  constructor(spec: ResourceSpec, { signal, timeout = Infinity }: WaitOptions) {
+  constructor(spec: ResourceSpec, limits: WaitOptions) {
     this.#spec = spec;
-    this.#signal = signal;
-    this.#timeout = timeout;
-    this.#endsAt = now() + timeout;
-    this.#retry = new RetryPolicy(spec.settings.ttl, this.#endsAt, timeout === Infinity && signal === undefined);
+    this.#signal = limits.signal;
+    this.#timeout = limits.timeout ?? Infinity;
+    this.#retry = new RetryPolicy(spec.settings.ttl, limits);
   }
 
   async acquire(): Promise<Lease> {
@@ -91,8 +89,8 @@ class ReplicatedCall {
 
   /** Ends early if the call does: the next attempt then rejects. */
   async #pause(until: number): Promise<void> {
-    await pause(Math.max(0, Math.min(until, this.#endsAt) - now()), this.#signal);
-    if (until >= this.#endsAt && !this.#signal?.aborted) throw this.#timedOut();
+    await pause(Math.max(0, Math.min(until, this.#retry.endsAt) - now()), this.#signal);
+    if (until >= this.#retry.endsAt && !this.#signal?.aborted) throw this.#timedOut();
   }
 
   /** Settles as `promise` does, or with the call's end. */
@@ -110,7 +108,7 @@ class ReplicatedCall {
   }
 
   #rest(): number {
-    return Math.max(1, this.#endsAt - now());
+    return Math.max(1, this.#retry.endsAt - now());
   }
 }
 

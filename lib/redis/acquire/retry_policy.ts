@@ -5,15 +5,23 @@
  *
  * @module
  */
+import type { WaitOptions } from "../../types.ts";
 import { NoAnswerError, UselessAnswerError } from "../errors.ts";
-import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now } from "../times.ts";
+import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
 
 /** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
 const REFUSALS = 3;
 
+/** The milliseconds that a call has: the round trip to the server is not waiting, but is bounded as well. */
+export function boundOf(timeout: number): number {
+  return timeout === 0 ? ONE_ATTEMPT : timeout;
+}
+
 export class RetryPolicy {
+  /** Local time at which the call ends in any case. */
+  readonly endsAt: number;
   readonly #ttl: number;
-  readonly #endsAt: number;
+  /** Neither a timeout nor a signal ends it. */
   readonly #endless: boolean;
   #failures = 0;
   #refusals = 0;
@@ -21,14 +29,11 @@ export class RetryPolicy {
   #failingSince: number | undefined;
   #failure: unknown;
 
-  /**
-   * @param endsAt Local time at which the call ends in any case.
-   * @param endless Whether neither a timeout nor a signal ends it.
-   */
-  constructor(ttl: number, endsAt: number, endless: boolean) {
+  /** @param ttl Milliseconds for which a call that nothing else ends tries. */
+  constructor(ttl: number, { signal, timeout = Infinity }: WaitOptions) {
     this.#ttl = ttl;
-    this.#endsAt = endsAt;
-    this.#endless = endless;
+    this.endsAt = now() + boundOf(timeout);
+    this.#endless = timeout === Infinity && signal === undefined;
   }
 
   /** The reason why the last commands failed; undefined after an answer. */
@@ -46,7 +51,7 @@ export class RetryPolicy {
   begin(): number {
     this.#sentAt = now();
     const usual = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
-    return Math.max(1, Math.min(usual, Math.min(this.#endsAt, this.#failsAt()) - this.#sentAt));
+    return Math.max(1, Math.min(usual, Math.min(this.endsAt, this.#failsAt()) - this.#sentAt));
   }
 
   /** A command came too late by the server's clock. Returns whether to ask again at once. */

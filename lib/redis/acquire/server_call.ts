@@ -19,8 +19,7 @@ import { LocalTimer } from "../clock.ts";
 import { explain } from "../errors.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import { now, ONE_ATTEMPT } from "../times.ts";
-import { RetryPolicy } from "./retry_policy.ts";
+import { boundOf, RetryPolicy } from "./retry_policy.ts";
 
 /**
  * @param cause The failure of the connection, if that was the obstacle.
@@ -35,11 +34,6 @@ export function timedOutError(
   return timedOut(`acquire ${what}`, timeout, more, cause === undefined ? undefined : { cause });
 }
 
-/** The milliseconds that a call has: the round trip to the server is not waiting, but is bounded as well. */
-function boundOf(timeout: number): number {
-  return timeout === 0 ? ONE_ATTEMPT : timeout;
-}
-
 /** The object itself is the `call` by which the hook knows it. */
 export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration> {
   readonly result: Promise<T>;
@@ -48,8 +42,6 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
   latest = 0;
   settled = false;
   protected readonly timeout: number;
-  /** Local time at which it ends in any case. */
-  protected readonly endsAt: number;
   protected readonly retry: RetryPolicy;
   /** Of the end of the pause. */
   protected timer: LocalTimer | undefined;
@@ -63,12 +55,11 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
   #skip = false;
 
   /** @param tries Milliseconds for which a call that nothing else ends tries. */
-  constructor(spec: CallSpec, permits: number, { signal, timeout = Infinity }: WaitOptions, tries: number) {
+  constructor(spec: CallSpec, permits: number, limits: WaitOptions, tries: number) {
     this.#spec = spec;
     this.permits = permits;
-    this.timeout = timeout;
-    this.endsAt = now() + boundOf(timeout);
-    this.retry = new RetryPolicy(tries, this.endsAt, timeout === Infinity && signal === undefined);
+    this.timeout = limits.timeout ?? Infinity;
+    this.retry = new RetryPolicy(tries, limits);
     this.#limits = new CancelRegistration(this);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;

@@ -82,7 +82,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   protected send(sent: Moment, limit: number): Promise<StartAnswer> {
     const { client: { store }, clock } = this.rate;
-    this.within = this.timeout === 0 ? 0 : this.endsAt - sent.at;
+    this.within = this.timeout === 0 ? 0 : this.retry.endsAt - sent.at;
     this.latest = clock.known ? clock.at(sent.at + limit) : 0;
     return store.start(this, limit, (answer) => {
       if (answer.kind === "turn") this.#giveBack(answer.turn); // another command may have brought one since
@@ -110,7 +110,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   #wait(turn: Turn): void {
     const local = this.rate.local ??= localStartsOf(this.rate);
     const localWait = local.waitFor(this.permits);
-    if (localWait > 0 && now() + localWait > this.endsAt) { // a server that has lost the starts of this process
+    if (localWait > 0 && now() + localWait > this.retry.endsAt) { // a server that has lost the starts of this process
       this.#giveBack(turn);
       return this.#refuse(localWait);
     }

@@ -5,7 +5,7 @@
  * @module
  */
 import { must } from "../../internal/check.ts";
-import { NotConnectedError } from "../errors.ts";
+import { StateError } from "../errors.ts";
 import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse, waitOver } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
 import { Portions } from "./portions.ts";
@@ -61,6 +61,9 @@ export function nodeRedis(client: NodeRedisClient, options?: ClientOptions): Bac
 
 const LIBRARY = "npm:redis";
 
+/** The client was never connected, so that nothing was sent. */
+const NOT_CONNECTED = "the client is not connected; call `await client.connect()` first";
+
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
   if (isNodeRedis4(client)) refuse(client, LIBRARY);
@@ -74,7 +77,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   let wasOpen = client.isOpen;
   const send = (command: () => Promise<unknown>) => {
     wasOpen ||= client.isOpen;
-    return wasOpen ? portions.send(command) : Promise.reject(new NotConnectedError());
+    return wasOpen ? portions.send(command) : Promise.reject(new StateError(NOT_CONNECTED));
   };
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
