@@ -17,9 +17,9 @@ import { LeaseHandle } from "../lease/lease_handle.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { type AcquireAnswer, type AcquireRequest, type Granted, NotifyMode, type Waiting } from "../store/store.ts";
 import { livenessOf, now, SILENCE, trusted } from "../times.ts";
-import type { Listener } from "./listeners.ts";
 import { QueuePosition } from "./queue_position.ts";
 import { ServerCall, timedOutError } from "./server_call.ts";
+import type { Listener } from "./subscription.ts";
 
 /** Waits in the queue. */
 export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {

@@ -1,15 +1,40 @@
 /**
- * The one subscription of a client and prefix, from its start to its end. Invariants: no waiter is registered as
- * reachable by push before the server has confirmed the subscription, or while its connection is known to be down; the
- * subscription ends a while after the last waiter has gone and no hold needs it.
+ * The one subscription of a client and prefix, from its start to its end, and the waiters of the process that the server
+ * can notify by it. Invariants: no waiter is registered as reachable by push before the server has confirmed the
+ * subscription, or while its connection is known to be down; the subscription ends a while after the last waiter has gone
+ * and no hold needs it.
+ *
+ * Of the waiters of one queue only the first by their places can have been granted without a message. Their answers may
+ * come in another order: a script that the server does not know is sent again.
  *
  * @module
  */
 import { codeOf, messageOf } from "../errors.ts";
-import { NotifyMode, type PushListener, type Store, type Unsubscribe } from "../store/store.ts";
+import { NotifyMode, type Push, type PushListener, type Store, type Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { now, SUBSCRIPTIONS_APART } from "../times.ts";
-import { type Listener, Listeners } from "./listeners.ts";
+import { GAP_SPREAD, now, SUBSCRIPTIONS_APART } from "../times.ts";
+
+/** A waiter, to be notified. */
+export interface Listener {
+  /** The waiter's queue: the first waiters of each are the only ones that can have been granted. */
+  readonly queue: string;
+  /** Its place there, smaller the earlier it joined; 0 before the first answer. */
+  readonly place: number;
+  /** Granted at this server time. */
+  granted(fence: number, serverTime: number): void;
+  /** A lease ahead of it ends at `at` by the server's clock. */
+  leaseEnds(at: number, serverTime: number): void;
+  /** A message may have been missed: ask, at a random moment within `ms`, or at once. */
+  ask(ms?: number): void;
+}
+
+/** Waiters of one queue that ask at once when messages may have been missed; the others follow, so that there is no storm. */
+const FIRST = 3;
+
+/** Those without an answer come last: their commands are in flight, and find out. */
+function rank({ place }: Listener): number {
+  return place || Number.MAX_VALUE;
+}
 
 /** The holds of the process, which are notified when they are revoked. */
 export interface Holds {
@@ -29,7 +54,8 @@ interface Attempt {
 export class Subscription {
   readonly #store: Store;
   readonly #prefix: string;
-  readonly #listeners = new Listeners();
+  /** The waiters by their ids. */
+  readonly #listeners = new Map<string, Listener>();
   readonly #holds: Holds;
   #forHolds = false;
   /** The server or the client does not allow any. */
@@ -64,12 +90,13 @@ export class Subscription {
   /** Also after each answer that a waiter still waits: a subscription that has ended begins again here. */
   add(id: string, listener: Listener): void {
     this.#linger.clear();
-    this.#listeners.add(id, listener);
+    this.#listeners.set(id, listener);
     this.#begin();
   }
 
   delete(id: string): void {
-    if (this.#listeners.delete(id)) this.#endIfUnused();
+    // Finding out that a fresh id is not there takes time, too.
+    if (this.#listeners.size > 0 && this.#listeners.delete(id)) this.#endIfUnused();
   }
 
   /** Listens for holds as well, while `on`; called again from time to time, as one that has ended begins again here. */
@@ -99,15 +126,39 @@ export class Subscription {
     else this.#linger.set(now() + linger);
   }
 
-  /** Whether the first waiter of a queue may have been granted, without a message, since a command sent at `sentAt`. */
+  // Waiters that are to ask, as a message may have been missed.
+
+  /** Whether this waiter may have been granted, without a message, since a command sent at `sentAt`: only the first of its queue. */
   mayHaveMissed(listener: Listener, sentAt: number): boolean {
-    return this.#confirmedAt > sentAt && this.#listeners.isFirst(listener);
+    if (this.#confirmedAt <= sentAt) return false;
+    // Seldom a long search: most answers come in order, so one before it is found soon.
+    for (const other of this.#listeners.values()) {
+      if (other.queue === listener.queue && rank(other) < rank(listener)) return false;
+    }
+    return true;
   }
 
   /** Asks for the first waiter of a queue: one before it was granted, and the message was missed. */
   askNext(queue: string): void {
-    this.#listeners.firstOf(queue)?.ask();
+    let first: Listener | undefined;
+    for (const one of this.#listeners.values()) {
+      if (one.queue === queue && (first === undefined || rank(one) < rank(first))) first = one;
+    }
+    first?.ask();
   }
+
+  /** The first `count` waiters of each queue ask at once, and the others within `restWithin` ms, if it is set. */
+  #askFirst(count: number, restWithin?: number): void {
+    const asked = new Map<string, number>();
+    for (const listener of [...this.#listeners.values()].sort((a, b) => rank(a) - rank(b))) {
+      const before = asked.get(listener.queue) ?? 0;
+      asked.set(listener.queue, before + 1);
+      if (before < count) listener.ask();
+      else if (restWithin !== undefined) listener.ask(restWithin);
+    }
+  }
+
+  // From its start to its end.
 
   /** The server does not know this subscription, which then sits on another server: begins again. */
   restart(): void {
@@ -121,7 +172,7 @@ export class Subscription {
     this.#linger.clear();
     this.#again.clear();
     this.#current = undefined;
-    this.#listeners.askFirst(Infinity);
+    this.#askFirst(Infinity);
   }
 
   #start(): void {
@@ -129,7 +180,7 @@ export class Subscription {
     const mine: Attempt = this.#current = { confirmed: false, lost: false, stop: undefined };
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
     const listener: PushListener = {
-      receive: (push) => push.kind === "revoked" ? this.#holds.revoked(push.id) : this.#listeners.receive(push),
+      receive: (push) => this.#receive(push),
       resumed: () => this.#resumed(mine),
       lost: (forGood) => this.#lost(mine, forGood),
     };
@@ -144,7 +195,7 @@ export class Subscription {
     this.#stopBefore();
     this.#confirmedAt = now();
     // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.
-    this.#listeners.askFirst(1);
+    this.#askFirst(1);
     if (this.#forHolds) this.#holds.missed();
     this.#endIfUnused();
   }
@@ -156,11 +207,17 @@ export class Subscription {
     if (this.#never && !this.#store.closed) this.#store.warnSlow(`SUBSCRIBE (${messageOf(error)})`);
   }
 
+  #receive(push: Push): void {
+    if (push.kind === "revoked") this.#holds.revoked(push.id);
+    else if (push.kind === "granted") this.#listeners.get(push.id)?.granted(push.fence, push.serverTime);
+    else this.#listeners.get(push.id)?.leaseEnds(push.at, push.serverTime);
+  }
+
   /** Messages come again. */
   #resumed(mine: Attempt): void {
     if (mine !== this.#current) return;
     mine.lost = false;
-    this.#listeners.askAll();
+    this.#askFirst(FIRST, GAP_SPREAD);
     if (this.#forHolds) this.#holds.missed();
   }
 
@@ -175,7 +232,7 @@ export class Subscription {
       if (this.#isUnused()) this.#end();
       else if (this.#listeners.size === 0) this.#begin();
     }
-    this.#listeners.askAll(); // which begins the next one, once the server has answered
+    this.#askFirst(FIRST, GAP_SPREAD); // which begins the next one, once the server has answered
   }
 
   /** Nothing needs it any more. It has not failed, so the next one may begin at once. */
