@@ -36,11 +36,10 @@ else
 end
 `;
 
-/**
- * The transitions of a lock without waiters, before anything else is read: the same as those of the state machine, but
- * with few numbers, as these are what takes time.
- */
-const quick = {
+/** The parts of the state machine that know where the holder is stored. */
+export const mutex: Holding = {
+  // First the transitions of a lock without waiters, before anything else is read: the same as those of the state machine,
+  // but with few numbers, as these are what takes time.
   readToAcquire: `
 local v = call('GET', KEYS[1])
 if v and sub(v, 17, 33) == '${FREE}' and sub(v, 55, 75) ~= ARGV[1] then
@@ -58,11 +57,6 @@ if v and sub(v, 33, 54) == '-' .. ARGV[1] and tonumber(sub(v, 17, 32)) > now and
   if not redis.pcall('SET', KEYS[1], text, 'PX', ARGV[2]).err then return { 1, now, 0 } end -- else maxmemory: see save
 end
 ${digits}${read}`,
-};
-
-/** The parts of the state machine that know where the holder is stored. */
-export const mutex: Holding = {
-  ...quick,
   // the caller's own lease, which then lasts at least its ttl from now
   prolong: `
 if used == 1 and id == me then
