@@ -1,6 +1,6 @@
 /** Batching the writes of one turn: order is kept, and no write stays buffered. */
 import assert from "node:assert/strict";
-import { Cork } from "../../../lib/redis/clients/io_cork.ts";
+import { Cork } from "../../../lib/redis/clients/io_redis.ts";
 import { ioRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";

@@ -1,6 +1,6 @@
 /** Handing commands over in portions: order is kept, and none stays behind. */
 import assert from "node:assert/strict";
-import { Portions } from "../../../lib/redis/clients/portions.ts";
+import { Portions } from "../../../lib/redis/clients/node_redis.ts";
 import { test } from "../../_test.ts";
 import { watch } from "../../_tools.ts";
 import { sinon, under } from "../../internal/_fake_clocks.ts";
