@@ -12,7 +12,7 @@
 import { codeOf, messageOf } from "../errors.ts";
 import { NotifyMode, type Push, type PushListener, type Store, type Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { GAP_SPREAD, now, SUBSCRIPTIONS_APART } from "../times.ts";
+import { GAP_SPREAD, LINGER, now, SUBSCRIPTIONS_APART } from "../times.ts";
 
 /** A waiter, to be notified. */
 export interface Listener {
@@ -121,9 +121,8 @@ export class Subscription {
     if (!this.#isUnused()) return;
     this.#again.clear();
     if (!(this.#current?.confirmed || this.#endBefore)) return;
-    const { linger } = this.#store;
-    if (linger === 0) this.#retire();
-    else this.#linger.set(now() + linger);
+    if (this.#store.subscribesFreely) this.#retire();
+    else this.#linger.set(now() + LINGER);
   }
 
   // Waiters that are to ask, as a message may have been missed.

@@ -8,7 +8,7 @@ import { codeOf, DataError, NoAnswerError } from "../errors.ts";
 import { type Member, Members } from "../store/members.ts";
 import type { Renewal, Store } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { now } from "../times.ts";
+import { HOLD_LISTENS_AFTER, now } from "../times.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
 /** Leases in one command: large enough that 10,000 cost 100 commands a third of their ttl, small enough not to block. */
@@ -63,12 +63,12 @@ export class LeaseRenewer {
   }
 
   add(lease: RenewableLease): void {
-    const { subscribe, holdListensAfter } = this.#store;
+    const { subscribe, subscribesFreely } = this.#store;
     const isFirst = this.#leases.size === 0;
     this.#leases.add(lease);
     if (isFirst && subscribe !== undefined) {
-      this.#listensAt = holdListensAfter === 0 ? Infinity : now() + holdListensAfter;
-      if (holdListensAfter === 0) this.#subscription.listenForHolds(true);
+      this.#listensAt = subscribesFreely ? Infinity : now() + HOLD_LISTENS_AFTER;
+      if (subscribesFreely) this.#subscription.listenForHolds(true);
     }
     this.#timer.advance(Math.min(lease.nextLook, this.#listensAt));
   }

@@ -30,8 +30,7 @@ export class MemoryStore implements Store, MemoryServer {
   readonly closed = false;
   readonly losses: undefined;
   readonly cluster = false;
-  readonly linger = 0;
-  readonly holdListensAfter = 0;
+  readonly subscribesFreely = true;
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
   readonly #names = new MemoryData<MemoryName>();

@@ -16,7 +16,7 @@ import { channelsOf, type Script } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { releaseOwn, verify } from "../scripts/own_keys.ts";
 import { slotOf } from "../options.ts";
-import { HOLD_LISTENS_AFTER, LINGER, ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
+import { ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
 import { rateArguments, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
 import { acquireAnswer, InspectedPages, numbersOf, pushOf, startAnswer, wasOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
@@ -41,8 +41,7 @@ export class RedisStore extends ScriptRunner implements Store {
   #warned = false;
   readonly #greetings = new Map<Script, Promise<void>>();
   readonly #greeted = new WeakSet<Script>();
-  readonly linger = LINGER;
-  readonly holdListensAfter = HOLD_LISTENS_AFTER;
+  readonly subscribesFreely = false;
   readonly subscribe: Store["subscribe"];
 
   constructor(backend: Backend) {

@@ -175,10 +175,8 @@ export interface Store {
   start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
   giveBack(rate: StoredRate, permits: number, turn: Turn, limit: number): Promise<void>;
-  /** Milliseconds for which a subscription outlives its last listener. */
-  readonly linger: number;
-  /** Milliseconds after which a hold listens for its revocation. */
-  readonly holdListensAfter: number;
+  /** Whether a subscription costs nothing: it then begins with each listener or hold, and ends with the last one. */
+  readonly subscribesFreely: boolean;
   /** Listens for the messages to this process about names of a prefix. Missing where there are none: waiters find out by heartbeats. */
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that fails no call. Default: everything takes longer. */
