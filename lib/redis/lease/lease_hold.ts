@@ -115,11 +115,7 @@ export class LeaseHold implements RenewableLease {
 
   // Commands that set the end.
 
-  get busy(): boolean {
-    return this.#idle !== undefined;
-  }
-
-  /** Not while `busy`. */
+  /** Not while one is in flight. */
   begin(): void {
     this.#idle = new Promise((resolve) => this.#becomeIdle = resolve);
   }
@@ -189,7 +185,7 @@ export class LeaseHold implements RenewableLease {
 
   get nextLook(): number {
     const { at, renewAt } = this.deadline;
-    return this.busy ? at : Math.min(renewAt, at);
+    return this.#idle === undefined ? Math.min(renewAt, at) : at;
   }
 
   get renewalLimit(): number {
@@ -199,7 +195,7 @@ export class LeaseHold implements RenewableLease {
   isDue(time: number): boolean {
     this.deadline.checkClocks();
     // A little early as well, so that leases of about the same age are renewed by one command.
-    return !this.busy && time >= this.deadline.renewAt - this.ttl / 12;
+    return this.#idle === undefined && time >= this.deadline.renewAt - this.ttl / 12;
   }
 
   expire(time: number): boolean {

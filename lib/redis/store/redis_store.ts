@@ -216,7 +216,7 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async #listen(listener: PushListener, prefix: string): Promise<Unsubscribe | undefined> {
     return await this.backend.subscribe!(
-      channelsOf(prefix) + this.process,
+      channelsOf(prefix) + this.ids.process,
       (message) => {
         const push = pushOf(message);
         if (push !== undefined) listener.receive(push);

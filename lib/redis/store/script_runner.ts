@@ -16,7 +16,8 @@ import type { Closable } from "./store.ts";
 
 export class ScriptRunner {
   readonly backend: Backend;
-  readonly #ids = new Ids();
+  /** Name this client towards Redis: by the beginning of its ids, and the end of its channels' names. */
+  protected readonly ids = new Ids();
   readonly #closing = new Members<Closable>();
 
   constructor(backend: Backend) {
@@ -41,14 +42,9 @@ export class ScriptRunner {
     this.#closing.delete(closable);
   }
 
-  /** Names this client towards Redis: the beginning of its ids, and the end of its channels' names. */
-  get process(): string {
-    return this.#ids.process;
-  }
-
   /** A fresh id of 21 characters without separators. */
   newId(): string {
-    return this.#ids.next();
+    return this.ids.next();
   }
 
   /**
