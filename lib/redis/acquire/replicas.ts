@@ -52,7 +52,7 @@ class ReplicatedCall {
       const lease = await this.#granted();
       this.#retry.begin();
       try {
-        await this.#cancellable(confirm(this.#spec, lease));
+        await this.#cancellable(() => confirm(this.#spec, lease));
         return lease;
       } catch (error) {
         releaseUnconfirmed(lease);
@@ -93,8 +93,8 @@ class ReplicatedCall {
     if (until >= this.#retry.endsAt && !this.#signal?.aborted) throw this.#timedOut();
   }
 
-  /** Settles as `promise` does, or with the call's end. */
-  #cancellable(promise: Promise<void>): Promise<void> {
+  /** Settles as the promise of `begin` does, or with the call's end; begins nothing if that was before. */
+  #cancellable(begin: () => Promise<void>): Promise<void> {
     const signal = this.#signal;
     if (signal?.aborted) return Promise.reject(reasonOf(signal));
     // With a timeout of 0 only the replicas' own one ends the confirmation.
@@ -103,7 +103,7 @@ class ReplicatedCall {
       const limit = onCancel({ signal, timeout }, (outcome) => {
         reject(outcome === "aborted" ? reasonOf(signal!) : this.#timedOut());
       });
-      promise.finally(() => limit.end()).then(resolve, reject);
+      begin().finally(() => limit.end()).then(resolve, reject);
     });
   }
 

@@ -143,6 +143,21 @@ test("Acquisition: a signal without a reason ends the wait for replicas with an 
   }
 });
 
+test("Acquisition: a signal that aborts between a grant and its confirmation leaves no rejection unhandled", async () => {
+  for (let microtasks = 0; microtasks < 20; microtasks++) {
+    const controller = new AbortController();
+    const abort = async () => {
+      for (let i = 0; i < microtasks; i++) await undefined;
+      controller.abort("given up");
+    };
+    const backend = scripted((command) => void (command === "acquire" && abort()));
+    const lock = new RedisLock({ ...backend, wait: () => Promise.resolve(1) }, "a", { replicas: { count: 1 } });
+    const call = lock.acquire({ signal: controller.signal });
+    await call.then((lease) => lease.release(), (reason) => assert.equal(reason, "given up"));
+    await nextTurn();
+  }
+});
+
 test("Acquisition: a grant that no replica confirms is an error that names the call", async () => {
   const backend = { ...scripted(() => undefined), wait: () => Promise.resolve(0) };
   const lock = new RedisLock(backend, "a", { replicas: { count: 2, timeout: 1 } });
