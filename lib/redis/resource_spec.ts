@@ -21,7 +21,7 @@ export function setupOf(backend: Backend, options: RedisOptions | undefined): Se
   return { client: clientOf(backend, settings.prefix), settings };
 }
 
-/** What a call needs to know of a resource, whatever it asks for. */
+/** The part of a resource that every call needs, for a lease or a start. */
 export interface CallSpec {
   readonly client: Client;
   /** As the hook knows it. */

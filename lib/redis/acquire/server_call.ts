@@ -23,7 +23,7 @@ import { boundOf, RetryPolicy } from "./retry_policy.ts";
 
 /**
  * @param cause The failure of the connection, if that was the obstacle.
- * @param more Follows the time. Default: what the diagnostics know about the holder.
+ * @param more Follows the time. Default: the holder, if the diagnostics know it.
  */
 export function timedOutError(
   { what, resource }: CallSpec,

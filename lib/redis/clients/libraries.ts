@@ -15,7 +15,7 @@ interface Recognized {
 /** The members of a client of node-redis 4: the next version brought `destroy`. */
 const NODE_REDIS_4 = "evalSha disconnect !destroy";
 
-/** The members that a value has, or has not ("!"), what it is, and the remedy. The most specific shapes first. */
+/** Members that a value has, or has not ("!"), its description, and the remedy. The most specific shapes first. */
 const libraries: readonly (readonly [members: string, is: string, remedy: string])[] = [
   ["then catch", "a promise", "await it first"],
   ["createClient", "the module of a client", "pass the client that it makes, such as createClient() or new Redis()"],
