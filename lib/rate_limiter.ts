@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isClockReadable, onCancel } from "./internal/cancellation.ts";
+import { isClockReadable, isClockReplaced, onCancel } from "./internal/cancellation.ts";
 import {
   admit,
   checkFunction,
@@ -345,10 +345,10 @@ export class RateLimiter {
   }
 
   #onDue(due: number): void {
+    if (isClockReplaced()) this.#starts.endTurn();
     const next = this.#queue.peek();
     // On a clock that cannot be read the timer is right, also about starts that were postponed since.
     const isRight = next !== undefined && !isClockReadable();
-    if (isRight) this.#starts.goOn(this.#latest); // a replaced clock may move on within the turn that granted
     const ready = isRight ? this.#starts.readyAt(permitsOf(next)) : due;
     this.#latest = Math.max(this.#latest, ready < Infinity ? ready : due); // it may want more than a lowered limit
     this.#serve();

@@ -25,7 +25,7 @@ import { throwUncaught } from "./platform.ts";
 import { type Clock, type Timed, TimerRegistry } from "./timers.ts";
 
 export { reasonOf } from "./check.ts";
-export { isClockReadable } from "./timers.ts";
+export { isClockReadable, isClockReplaced } from "./timers.ts";
 
 /** How a wait was cancelled. */
 export type CancelOutcome = "timeout" | "aborted";

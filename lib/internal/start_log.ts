@@ -115,6 +115,11 @@ export class StartLog {
     this.#granted = 0;
   }
 
+  /** The turn that granted is over by a timer of a replaced clock: its starts were at their grants. */
+  endTurn(): void {
+    this.#granted = 0;
+  }
+
   #postpone(now: number): void {
     this.#grantedAt = now;
     for (let index = Math.max(0, this.#size - this.#granted); index < this.#size; index++) {

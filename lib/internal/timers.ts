@@ -52,8 +52,16 @@ function areMarkedFake(): boolean {
 
 /** Whether `performance.now` shows the time of the timers that are set now. */
 export function isClockReadable(): boolean {
-  const isReal = setTimeout === firstSetTimeout && !areMarkedFake();
-  return isReal ? !isCoarse() : performance.now !== firstNow;
+  return areTimersReal() ? !isCoarse() : performance.now !== firstNow;
+}
+
+/** Whether timers may fire at any moment, as those of tests do, also in the turn of the event loop that has set them. */
+export function isClockReplaced(): boolean {
+  return !areTimersReal() || performance.now !== firstNow;
+}
+
+function areTimersReal(): boolean {
+  return setTimeout === firstSetTimeout && !areMarkedFake();
 }
 
 /** The function that was judged last, and whether it is too coarse to time a call. */

@@ -202,3 +202,15 @@ test("queueMicrotask replaced: a store in memory hands over, and a start of then
   });
   for (let i = 0; i < 4; i++) await limiter.acquire({ timeout: 1000 });
 });
+
+for (const [name, make] of Object.entries(fakes)) {
+  test(`${name}: turns of a rate limit that come within one turn of the event loop are all taken`, () =>
+    under(make, async (fake) => {
+      const limiter = new RedisRateLimiter(memoryBackend(), `turns, ${name}`, 1, 1000);
+      const starts = Array.from({ length: 4 }, () => watch(limiter.acquire()));
+      await flushMicrotasks();
+      for (let i = 0; i < 3; i++) fake.advance(1001);
+      for (let i = 0; i < 4; i++) await flushMicrotasks();
+      assert.deepEqual(starts.map(({ state }) => state), Array(4).fill("fulfilled"));
+    }));
+}

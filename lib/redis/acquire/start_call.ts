@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { isClockReplaced } from "../../internal/cancellation.ts";
 import { hook } from "../../internal/hook.ts";
 import { onceFor } from "../../internal/once.ts";
 import { StartLog } from "../../internal/start_log.ts";
@@ -133,8 +134,9 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected override onTime(): void {
-    if (this.#turn === undefined) super.onTime();
-    else this.#due();
+    if (this.#turn === undefined) return super.onTime();
+    this.rate.local!.endTurn();
+    this.#due();
   }
 
   #due(): void {
@@ -186,7 +188,10 @@ export class LocalStarts {
   readonly #clock = new SteadyClock();
   /** For which #timer was set last. */
   #readyAt = 0;
-  readonly #timer = new LocalTimer(() => this.serve(this.#readyAt), true);
+  readonly #timer = new LocalTimer(() => {
+    this.endTurn();
+    this.serve(this.#readyAt);
+  }, true);
 
   constructor({ limit, interval }: { readonly limit: number; readonly interval: number }) {
     this.#log = new StartLog(limit, interval);
@@ -211,6 +216,11 @@ export class LocalStarts {
     // The answers come in the order of the turns.
     while (index > 0 && (this.#calls[index - 1]!.place - call.place | 0) > 0) index--;
     this.#calls.splice(index, 0, call);
+  }
+
+  /** A timer has fired: unless the clock is replaced, all callers that were granted before have gone on. */
+  endTurn(): void {
+    if (isClockReplaced()) this.#log.endTurn();
   }
 
   /** Starts the first calls whose turns have come, at that time or now. */
