@@ -7,7 +7,7 @@ import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } fro
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
+import { drain, WaitQueue } from "./internal/wait_queue.ts";
 import { describe, grant, reject, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
@@ -137,7 +137,7 @@ export class Barrier {
   }
 
   #rejectAll(state: string): void {
-    this.#queue.drainWith((party) => reject(party, this.#brokenBy(state)));
+    for (const party of drain(this.#queue)) reject(party, this.#brokenBy(state));
   }
 
   #checkWhole(): void {

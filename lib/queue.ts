@@ -6,7 +6,7 @@
 import { checkCount, readName, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
+import { cancelQueues, drain, WaitQueue } from "./internal/wait_queue.ts";
 import {
   describe,
   giveUp,
@@ -199,11 +199,11 @@ export class Queue<T> implements AsyncIterable<T> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#putters.drainWith((putter) => reject(putter, closedError(this.#putting)));
-    this.#getters.drainWith((getter) => {
+    for (const putter of drain(this.#putters)) reject(putter, closedError(this.#putting));
+    for (const getter of drain(this.#getters)) {
       if (this.#isLoop(getter)) giveUp(getter, done());
       else reject(getter, closedError(this.#getting));
-    });
+    }
   }
 
   /**

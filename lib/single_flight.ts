@@ -7,7 +7,7 @@ import { admit, checkFunction, named, promised, quote, readName, type WaitLimits
 import { hook } from "./internal/hook.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
-import { type QueueOwner, WaitQueue } from "./internal/wait_queue.ts";
+import { drain, type QueueOwner, WaitQueue } from "./internal/wait_queue.ts";
 import { grant, reject, type Resolve, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import { timedOutError } from "./internal/waiter_registration.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
@@ -203,9 +203,7 @@ class Flight implements WaitedFor, QueueOwner {
   /** Ends it. Returns the callers in the queue, all of which have left it before one is settled. */
   #land(): Waiter<unknown>[] {
     this.#end();
-    if (this.#callers.size === 0) return [];
-    this.#callers.cancelAborted();
-    return this.#callers.takeAll();
+    return this.#callers.size === 0 ? [] : drain(this.#callers);
   }
 
   #end(): void {

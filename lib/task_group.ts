@@ -22,7 +22,7 @@ import { Permits } from "./internal/permits.ts";
 import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
-import { WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
+import { drain, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { describe, reject, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
@@ -172,7 +172,7 @@ export class TaskGroup implements AsyncDisposable {
     this.#link?.end(); // the first reason stays
     this.#controller!.abort(reason);
     const cause: unknown = signal.reason; // never undefined
-    this.#places.queue.drainWith((hold) => reject(hold, cause));
+    for (const hold of drain(this.#places.queue)) reject(hold, cause);
   }
 
   /**

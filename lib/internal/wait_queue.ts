@@ -188,12 +188,6 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
     endRegistration(first);
   }
 
-  /** Removes all present waiters; `settle` settles each of them, in order, once all have left. */
-  drainWith(settle: (waiter: W) => void): void {
-    this.cancelAborted();
-    for (const waiter of this.takeAll()) settle(waiter);
-  }
-
   /** Cancels the waiters whose signals are aborted and have not notified their listeners yet. */
   cancelAborted(): void {
     const registrations: CancelRegistration[] = [];
@@ -277,6 +271,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
       waiter = next;
     }
   }
+}
+
+/** Removes all present waiters but those whose signals are aborted. The caller settles them, in order, in the same step. */
+export function drain<T, W extends Waiter<T>>(queue: WaitQueue<T, W>): W[] {
+  queue.cancelAborted();
+  return queue.takeAll();
 }
 
 /**

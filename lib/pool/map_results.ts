@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { WaitQueue, wakeFirst } from "../internal/wait_queue.ts";
+import { drain, WaitQueue, wakeFirst } from "../internal/wait_queue.ts";
 import { describe, grant, reject, Waiter } from "../internal/waiter.ts";
 
 /** The outcome of one read. */
@@ -88,11 +88,11 @@ export class Results<R> {
   /** No more results come: waiting reads end, the first of them with the error, if any. Returns whether one got it. */
   end(end: { readonly error: unknown } | undefined): boolean {
     let pending = end;
-    this.#readers.drainWith((reader) => {
-      if (pending === undefined) return grant(reader, { value: undefined, done: true });
-      reject(reader, pending.error);
+    for (const reader of drain(this.#readers)) {
+      if (pending === undefined) grant(reader, { value: undefined, done: true });
+      else reject(reader, pending.error);
       pending = undefined;
-    });
+    }
     return pending !== end;
   }
 

@@ -7,7 +7,7 @@ import { callIn } from "../internal/call_in.ts";
 import { type CancelRegistration, onCancel, reasonOf } from "../internal/cancellation.ts";
 import { named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { WaitQueue } from "../internal/wait_queue.ts";
+import { drain, WaitQueue } from "../internal/wait_queue.ts";
 import { describe, grant, registrationOf, setRegistration, type WaitedFor, Waiter } from "../internal/waiter.ts";
 import { ClosedError } from "../errors.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
@@ -180,7 +180,7 @@ export class PoolState {
     if (this.#joiners.size === 0 || !this.#isIdle()) return;
     // Taken by the first call that is served: one whose signal has aborted takes none along.
     let failures: TakenFailures | undefined;
-    this.#joiners.drainWith((joiner) => grant(joiner, failures ??= this.failures.take()));
+    for (const joiner of drain(this.#joiners)) grant(joiner, failures ??= this.failures.take());
   }
 }
 

@@ -1,6 +1,6 @@
 /** The queue by itself: order, and bounded room for cancelled waiters. */
 import assert from "node:assert/strict";
-import { WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
+import { drain, WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
 import { describe, isWaiting, nextOf, setResolve, Waiter } from "../../lib/internal/waiter.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
@@ -35,7 +35,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
         queue.remove(gone!);
       } else if (act === 7 && random.below(50) === 0) {
         const out: Numbered[] = [];
-        queue.drainWith((one) => out.push(one));
+        out.push(...drain(queue));
         assert.deepEqual(out.map((one) => one.id), model.map((one) => one.id));
         model = [];
       } else if (act === 6) {
@@ -72,7 +72,7 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
     const waiters = Array.from({ length: 5000 }, (_, i) => join(queue, i));
     if (round === 0) { while (queue.size > 0) wakeFirst(queue, 3, undefined); }
     else if (round === 1) wakeFirst(queue, Infinity, undefined);
-    else queue.drainWith((waiter) => setResolve(waiter, undefined));
+    else for (const waiter of drain(queue)) setResolve(waiter, undefined);
     assert.deepEqual([queue.size, queue.peek(), queue.take()], [0, undefined, undefined]);
     assert.ok(waiters.every((one) => nextOf(one) === undefined), "no waiter keeps another one alive");
   }
