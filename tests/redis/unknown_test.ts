@@ -50,6 +50,19 @@ redisTest("a reply lost after the command ran: the same hold is found again by i
   }
 });
 
+redisTest("a first command that is never answered does not end the tries of an acquire", async ({ backend }) => {
+  let commands = 0;
+  let end = (_: Error) => {};
+  const lock = new RedisLock(
+    altered(backend, (run) => commands++ === 0 ? new Promise((_, reject) => end = reject) : run()),
+    "a",
+    { ttl: 900 },
+  );
+  const lease = await lock.acquire({ timeout: 4000 }); // of which a command gets 1000
+  assert.equal(await lease.release(), true);
+  end(new Error("closed")); // ends the command's timer
+});
+
 redisTest("every command runs twice: nothing changes", async ({ backend }) => {
   const lock = new RedisLock(
     altered(backend, async (run) => {

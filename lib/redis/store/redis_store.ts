@@ -85,7 +85,10 @@ export class RedisStore extends ScriptRunner implements Store {
       greeting = this.#greet(spec, script).finally(() => this.#greetings.delete(script));
       this.#greetings.set(script, greeting);
     }
-    return this.within(limit, greeting);
+    return this.within<void>(limit, greeting).catch((error) => {
+      this.#greetings.delete(script); // it may never be answered: the next attempt sends its own
+      throw error;
+    });
   }
 
   async #greet({ clock }: StoredName, script: Script): Promise<void> {
