@@ -12,7 +12,7 @@
 import { codeOf, messageOf } from "../errors.ts";
 import { NotifyMode, type Push, type PushListener, type Store, type Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { GAP_SPREAD, LINGER, now, SUBSCRIPTIONS_APART } from "../times.ts";
+import { GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
 /** A waiter, to be notified. */
 export interface Listener {
@@ -46,6 +46,8 @@ export interface Holds {
 /** One subscription, from its request to its end. */
 interface Attempt {
   confirmed: boolean;
+  /** Until then an answer of the server may come before the confirmation; later, its connection is taken for half-open. */
+  readonly until: number;
   /** Its connection is down, and may come back. */
   lost: boolean;
   stop: Unsubscribe | undefined;
@@ -91,6 +93,7 @@ export class Subscription {
   add(id: string, listener: Listener): void {
     this.#linger.clear();
     this.#listeners.set(id, listener);
+    if (this.#isOverdue()) this.#current = undefined;
     this.#begin();
   }
 
@@ -105,6 +108,12 @@ export class Subscription {
     if (!on) return this.#endIfUnused();
     this.#linger.clear();
     this.#begin();
+  }
+
+  /** Whether the server answers and never confirms. In a cluster both would be on one connection. */
+  #isOverdue(): boolean {
+    const { confirmed, until } = this.#current ?? { confirmed: true, until: 0 };
+    return !confirmed && now() > until && !this.#store.cluster;
   }
 
   #isUnused(): boolean {
@@ -176,7 +185,12 @@ export class Subscription {
 
   #start(): void {
     this.#again.clear();
-    const mine: Attempt = this.#current = { confirmed: false, lost: false, stop: undefined };
+    const mine: Attempt = this.#current = {
+      confirmed: false,
+      until: now() + SINGLE_COMMAND,
+      lost: false,
+      stop: undefined,
+    };
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
     const listener: PushListener = {
       receive: (push) => this.#receive(push),

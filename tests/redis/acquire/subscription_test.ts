@@ -115,6 +115,23 @@ pushTest("a connection that is lost before it is confirmed is lost", async (push
   assert.equal(waiter.asked.at(-1), "c");
 });
 
+pushTest(
+  "a subscription that is never confirmed is begun again, once the server answers",
+  async (push, paper, advance) => {
+    const waiter = new Waiter(push);
+    advance(5000);
+    waiter.ask(); // a heartbeat
+    assert.equal(paper.subscriptions.length, 1);
+    advance(1);
+    waiter.ask();
+    const [first, second] = paper.subscriptions as [Attempt, Attempt];
+    await second.confirm();
+    assert.equal(push.mode, "c");
+    await first.confirm(); // too late
+    assert.deepEqual([first.stopped, second.stopped, push.mode], [true, false, "c"]);
+  },
+);
+
 pushTest("a subscription that has ended is begun again while there are waiters", async (push, paper, advance) => {
   const waiter = new Waiter(push);
   const [first] = paper.subscriptions as [Attempt];
