@@ -14,6 +14,7 @@ import {
 import { keysOf } from "../../lib/redis/options.ts";
 import { Redis } from "ioredis";
 import { createClient, createClientPool } from "redis";
+import { createSentinel as createSentinel5 } from "redis5";
 import { redisTest } from "./_clients.ts";
 import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
@@ -120,10 +121,12 @@ test("a URL in place of a client is refused with the remedy, and its password is
 
 test("clients that cannot subscribe are rejected unless push is switched off", async () => {
   const pool = createClientPool();
+  const sentinel = createSentinel5({ name: "a", sentinelRootNodes: [{ host: "127.0.0.1", port: 1 }] });
   const refusal = /^TypeError: client must be one that can subscribe, which a pool cannot: .*\{ push: false \}/;
-  assert.throws(() => nodeRedis(pool as never), (error) => refusal.test(String(error)));
-  const backend = nodeRedis(pool as never, { push: false });
-  assert.equal(nodeRedis(pool as never, { push: false }), backend);
+  assert.throws(() => nodeRedis(pool), (error) => refusal.test(String(error)));
+  const backend = nodeRedis(pool, { push: false });
+  assert.equal(nodeRedis(pool, { push: false }), backend);
+  assert.equal(nodeRedis(sentinel, { push: false }).subscribe, undefined);
   assert.deepEqual([backend.subscribe, backend.wait], [undefined, undefined]); // it has many connections
   const client = createClient();
   assert.notEqual(nodeRedis(client, { push: false }), nodeRedis(client));

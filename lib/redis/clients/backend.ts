@@ -103,6 +103,33 @@ export function waitOver(
   };
 }
 
+type Subscribe = NonNullable<Backend["subscribe"]>;
+
+/**
+ * The same function, which adds listeners to the client's events: Node warns of a leak above a limit, by default 10, and each
+ * prefix has a subscription of its own.
+ */
+export function listening(client: object, subscribe: Subscribe): Subscribe {
+  const emitter = client as { getMaxListeners?(): number; setMaxListeners?(limit: number): unknown };
+  const raise = (by: number) => {
+    const limit = emitter.getMaxListeners?.() ?? 0; // 0 means none
+    if (limit > 0) emitter.setMaxListeners?.(limit + by);
+  };
+  return async (...args) => {
+    raise(1);
+    try {
+      const stop = await subscribe(...args);
+      return async () => {
+        raise(-1);
+        await stop();
+      };
+    } catch (error) {
+      raise(-1);
+      throw error;
+    }
+  };
+}
+
 /** Throws unless the client has these methods: a client of another library would only fail once it is used. */
 export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
   if (!hasMethods(client, methods)) refuse(client, library, name);

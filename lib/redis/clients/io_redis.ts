@@ -4,7 +4,16 @@
  * @module
  */
 import { withoutArguments } from "../errors.ts";
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse, waitOver } from "./backend.ts";
+import {
+  adapter,
+  type Backend,
+  checkClient,
+  checkPush,
+  type ClientOptions,
+  listening,
+  refuse,
+  waitOver,
+} from "./backend.ts";
 
 /** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {
@@ -74,7 +83,8 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
-    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection) },
+    ...push &&
+      { subscribe: listening(connection, cluster ? clusterSubscriber(connection) : subscriber(client, connection)) },
     // ioredis sends a command in flight again over the next connection.
     ...!cluster && { wait: waitOver((...args) => connection.call("WAIT", ...args), () => connection.stream) },
     library: "npm:ioredis",

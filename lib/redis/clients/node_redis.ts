@@ -6,7 +6,16 @@
  */
 import { must, promised } from "../../internal/check.ts";
 import { StateError } from "../errors.ts";
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions, refuse, waitOver } from "./backend.ts";
+import {
+  adapter,
+  type Backend,
+  checkClient,
+  checkPush,
+  type ClientOptions,
+  listening,
+  refuse,
+  waitOver,
+} from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
 
 /** The members of a client that `nodeRedis` uses. */
@@ -15,8 +24,8 @@ export interface NodeRedisClient {
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  /** A second connection with the same settings. */
-  duplicate(): object;
+  /** A second connection with the same settings, for push. */
+  duplicate?(): object;
   /** Whether it was connected, and not closed since. */
   readonly isOpen: boolean;
 }
@@ -76,14 +85,19 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   let wasOpen = client.isOpen;
   const send = (command: () => Promise<unknown>) => {
     wasOpen ||= client.isOpen;
-    return wasOpen ? portions.send(command) : Promise.reject(new StateError(NOT_CONNECTED));
+    if (!wasOpen) return Promise.reject(new StateError(NOT_CONNECTED));
+    const answer = portions.send(command);
+    // Clusters, pools and Sentinel's clients of version 5 have no event that shows that they are connected again.
+    if (backend.failure !== undefined) answer.then(() => backend.failure = undefined, () => {});
+    return answer;
   };
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
       send(() => target().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => target().eval(script, { keys, arguments: args })),
-    ...push && { subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events) },
+    ...push &&
+      { subscribe: listening(events, kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events)) },
     ...kind === "client" && { wait: waiter(events) },
     library: nameOf(client, kind),
     cluster: kind === "cluster",
@@ -164,7 +178,7 @@ function clusterSubscriber(cluster: Client): NonNullable<Backend["subscribe"]> {
 
 function subscriber(client: NodeRedisClient, main: Client): NonNullable<Backend["subscribe"]> {
   return async (channel, onMessage, onGap, onLost) => {
-    const own = client.duplicate() as Client;
+    const own = client.duplicate!() as Client;
     // The main connection may have gone to another server, and this one has stayed.
     const moved = () => onLost?.(true);
     const end = () => {

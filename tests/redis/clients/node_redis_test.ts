@@ -1,9 +1,10 @@
 /** The adapter for node-redis, beyond the tests of all clients. */
 import assert from "node:assert/strict";
-import { createClient, createCluster } from "redis";
-import { nodeRedis } from "../../../lib/redis/mod.ts";
+import { createClient, createClientPool, createCluster } from "redis";
+import { nodeRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { type Client, redisTest, useNode } from "../_clients.ts";
+import { type Client, redisTest, until, useNode } from "../_clients.ts";
+import { Server } from "../_server.ts";
 
 test("nodeRedis: the same client gives the same backend; a cluster is recognized", () => {
   const client = createClient();
@@ -37,3 +38,21 @@ for (const [timeout, made] of [[undefined, 0], [4000, 1]] as const) {
     { client },
   );
 }
+
+test("nodeRedis: a connection that failed and is back is no cause of later errors, also of a pool", async () => {
+  await using server = await Server.start();
+  const pool = createClientPool({ url: server.url, socket: { reconnectStrategy: 20 } });
+  let failures = 0;
+  pool.on("error", () => failures++);
+  await pool.connect();
+  const backend = nodeRedis(pool, { push: false });
+  const lock = new RedisLock(backend, "orders", { ttl: 900 });
+  await lock.run(() => {});
+  await server.kill();
+  await until(() => failures > 0);
+  assert.notEqual(backend.failure, undefined);
+  await server.start();
+  await until(() => lock.run(() => true).catch(() => false));
+  assert.equal(backend.failure, undefined);
+  pool.destroy();
+});
