@@ -66,7 +66,7 @@ function call(listener: Listener, [name, event, acquisition]: Change): void {
   });
 }
 
-/** What `step` throws becomes an uncaught error. */
+/** Calls `step`; an error that it throws becomes an uncaught error. */
 export function guard<T>(step: () => T): T | undefined {
   try {
     return step();

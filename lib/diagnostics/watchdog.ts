@@ -54,7 +54,8 @@ export interface Watchdog extends Disposable {
  *
  * A deadlock is recognized between calls of `run` only; with `acquire` its parts are found as long waits and holds. A
  * `run` that starts a call for its own lock and goes on without awaiting it looks like a deadlock: set `self` to more
- * than such a `run` takes, and not to "reject". One watchdog in a process is enough; it costs a stack trace for each wait and each hold.
+ * than such a `run` takes, and not to "reject". One watchdog in a process is enough; it costs a stack trace for each wait
+ * and each hold.
  *
  * @param options Limits in ms, and where to report to.
  * @throws {TypeError} for options of a wrong type.

@@ -46,11 +46,10 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Makes a handle of the mutex of that name; nothing is sent to Redis yet.
+   * Makes a handle of all keys under a `prefix`; nothing is sent to Redis yet.
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
-   * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix`
-   * share their keys.
+   * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix` share their keys.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   constructor(backend: Backend, options?: RedisOptions) {

@@ -49,10 +49,10 @@ export type { WebSocketLike } from "./work.ts";
  *
  * Limits of the platforms. Deno.serve (2.9) breaks uploads in progress when it stops listening, so there the listener
  * is closed as soon as the uploads that have begun are in, or answered if they are read as a stream; while uploads keep
- * overlapping it stays open. Deno.serve and Bun.serve close idle connections
- * themselves, at once, and with them requests that they have not read yet. Requests that a client sends without waiting
- * for the answers (pipelining) are all answered by node:http, and as far as the platform does so by Deno.serve and
- * Bun.serve. node:http on Bun forgets silent connections instead of closing them.
+ * overlapping it stays open. Deno.serve and Bun.serve close idle connections themselves, at once, and with them requests
+ * that they have not read yet. Requests that a client sends without waiting for the answers (pipelining) are all answered
+ * by node:http, and as far as the platform does so by Deno.serve and Bun.serve. node:http on Bun forgets silent
+ * connections instead of closing them.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -152,8 +152,8 @@ export class GracefulShutdown implements AsyncDisposable {
   /**
    * Counts `work` as in flight until it settles. Also works while draining: the work in flight may need it.
    *
-   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller. That of a promise which
-   * nobody else looks at is not reported: pass a function for that.
+   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller. The rejection of
+   * a promise that has no other handler is not reported: pass a function for that.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The same promise, or one for the function's result.
    * @throws {ClosedError} (as a rejection) when the drain is over.
@@ -201,8 +201,8 @@ export class GracefulShutdown implements AsyncDisposable {
    * Ties a server to the shutdown, which closes its listener first and its connections after their last answers.
    *
    * With node:http(s) and node:http2 everything is counted that begins from here on: requests and streams until their answer
-   * was sent, upgraded connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With Deno.serve and Bun.serve the handler
-   * counts.
+   * was sent, upgraded connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With Deno.serve and
+   * Bun.serve the handler counts.
    *
    * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Give Deno.serve `signal: shutdown.forced`
    * as well: its server has no other way to be closed by force. A server that is attached already is left as it is; one
@@ -240,8 +240,9 @@ export class GracefulShutdown implements AsyncDisposable {
   /**
    * Registers a callback for the moment at which the listeners are closed, after `delay`: the place for what ends WebSockets
    * (`io.close()`). A framework's close that also ends what handlers use (NestJS, Apollo Server, hapi) belongs into
-   * {@linkcode GracefulShutdown.defer}. All callbacks run side by side and are in flight until
-   * they end. If one rejects, its error is in the report, unless it says only that `forced` cancelled it. After that moment a callback is called immediately.
+   * {@linkcode GracefulShutdown.defer}. All callbacks run side by side and are in flight until they end. If one rejects, its
+   * error is in the report, unless it only reports that `forced` cancelled it. After that moment a callback is called
+   * immediately.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
@@ -257,7 +258,7 @@ export class GracefulShutdown implements AsyncDisposable {
   /**
    * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, last one
    * first, one after the other, each bounded by the rest of the grace time; one that fails keeps no other from running, and
-   * its error is in the report, unless it says only that `forced` cancelled it.
+   * its error is in the report, unless it only reports that `forced` cancelled it.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the error if it does not end in time. Default: the function's name.

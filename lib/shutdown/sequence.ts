@@ -91,7 +91,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
     // It is forced: nothing else rejects.
   }
   over.abort();
-  state.phase = "closed"; // in the same step as the last look: what comes now is refused, for nobody waits for it
+  state.phase = "closed"; // in the same step as the last look: later work would not be awaited, so it is refused
   return forced.aborted ? cut(state) : state.labels(state.cut);
 }
 

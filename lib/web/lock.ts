@@ -38,8 +38,8 @@ export class WebLock implements Acquirable<WebGuard> {
   }
 
   /**
-   * Makes a handle of the lock of that name; nothing is requested yet. The same name means the same lock in the whole origin, also for
-   * {@linkcode WebRwLock} and code that calls `navigator.locks` itself.
+   * Makes a handle of the lock of that name; nothing is requested yet. The same name means the same lock in the whole
+   * origin, also for {@linkcode WebRwLock} and code that calls `navigator.locks` itself.
    *
    * @param name Any text but the empty one, without a hyphen at its beginning.
    * @param options The mode, and the lock manager in place of `navigator.locks`.

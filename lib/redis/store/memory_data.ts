@@ -1,6 +1,6 @@
 /**
- * What is kept in this process for each key, for as long as it matters: the data of a server in memory, and the starts
- * that a process has made within a rate limit.
+ * Data kept in this process for each key, for as long as it matters: that of a server in memory, and the starts that a
+ * process has made within a rate limit.
  *
  * @module
  */
