@@ -189,9 +189,9 @@ function conditions(suites: readonly Suite[]): string {
   const peers = new Map(suites.flatMap(({ sessions }) => Object.entries(sessions[0]!.peers)));
   return `## Conditions
 
-- ${machine}, a small shared machine; last measured ${date}. The starts within a rate
-  limit over Redis were measured with the code of this version; the ten rows but for the last, pool, Queue, the cost of attach
-  and 50 keys over Redis shortly before; the other rows without its last changes.
+- ${machine}, a small shared machine; last measured ${date}. The ten rows but for
+  the last, pool, Queue, the cost of attach, 50 keys and the rate limit over Redis are of the code of that day, the other rows
+  of days before; later changes are not in the figures.
 - ${versions(suites[0]!).join(", ")}; ${
     Array.from(peers, ([name, version]) => `${name} ${version.replace(/^v/, "")}`).join(", ")
   }.
