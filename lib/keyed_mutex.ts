@@ -166,7 +166,7 @@ export class KeyedMutex<K = unknown> {
 export function assertSoundKeyedMutex(keyedMutex: KeyedMutex<unknown>): void {
   for (const entry of entriesOf(keyedMutex).values()) {
     assertSoundMutex(entry);
-    if (entry.holder === undefined) throw new Error("unsound keyed mutex: an entry that nobody holds");
+    if (entry.holder === undefined) throw new Error("unsound keyed mutex: an entry without a holder");
   }
 }
 

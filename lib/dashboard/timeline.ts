@@ -6,7 +6,7 @@
 import { attribute, escape } from "./escape.ts";
 
 /** The states of a row. */
-export type State = "waits" | "holds" | "shares";
+type State = "waits" | "holds" | "shares";
 
 /** One stretch of a row; without an end, it is still going on. */
 export interface Span {
@@ -16,7 +16,7 @@ export interface Span {
 }
 
 /** A moment of a row that is worth a sign. */
-export interface Mark {
+interface Mark {
   readonly sign: "✓" | "✕" | "●";
   readonly at: number;
   readonly text: string;
@@ -31,7 +31,7 @@ export interface Row {
 
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
 
-/** What has a colour, and it on a bright and on a dark page. No CSS variables: not every viewer of SVG files has them. */
+/** Each selector and property with its colour, on a bright and on a dark page. No CSS variables: not every viewer of SVG files has them. */
 const COLOURS = [
   [".tl text{fill", "#1d2733", "#e6ebf1"],
   [".tl .soft{fill", "#5b6875", "#9aa7b4"],
@@ -141,7 +141,7 @@ function drawLegend(lanes: readonly Row[], y: number): string {
 }
 
 /** The picture in words, for screen readers. */
-export function summary(title: string, lanes: readonly Row[]): string {
+function summary(title: string, lanes: readonly Row[]): string {
   const names = (some: readonly Row[]) => some.map(({ label }) => label).join(", ");
   const those = (state: State) =>
     names(lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state));

@@ -14,7 +14,7 @@ import type {
 import { Histogram } from "./histogram.ts";
 
 /** A wait or hold that has ended. Times in ms on the clock of `performance.now()`. */
-export interface Past {
+interface Past {
   readonly what: "wait" | "hold";
   readonly from: number;
   readonly to: number;

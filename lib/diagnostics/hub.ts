@@ -67,7 +67,8 @@ class Hub implements Hook {
 
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
     const acquisition = outcome === "full" ? this.#add(resource, call, permits) : this.registry.acquisitionOf(call);
-    if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return; // it began to wait before anything was observed
+    // It began to wait before anything was observed.
+    if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
     this.#listeners.notify("giveUp", { ...about(acquisition), waited, outcome }, acquisition);
   }

@@ -67,6 +67,8 @@ export function takeFree(mutex: Mutex, hold: Hold): Hold {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundMutex({ holder, queue }: Mutex): void {
   assertSoundWaitQueue(queue);
-  if (queue.size > 0 && holder === undefined) throw new Error(`unsound mutex: ${queue.size} wait, nobody holds`);
+  if (queue.size > 0 && holder === undefined) {
+    throw new Error(`unsound mutex: ${queue.size} wait, and there is no holder`);
+  }
   if (holder !== undefined && !holder.held) throw new Error("unsound mutex: its holder does not hold");
 }

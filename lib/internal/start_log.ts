@@ -51,8 +51,8 @@ export class StartLog {
   readyBehind(queued: readonly number[], now: number): number {
     if (this.#granted > 0) this.#postpone(now); // they happen no earlier than this
     let count = this.#size; // of all starts so far
-    const later: (readonly [count: number, start: number])[] = []; // the starts of each call, and those up to it
-    let first = 0; // of `later` that is not over: each call waits for a later start than the one before it
+    const later: (readonly [count: number, start: number])[] = []; // of each call: all starts up to its own, and its time
+    let first = 0; // index in `later`: `expiring` only grows
     let ready = now;
     for (const permits of queued) {
       if (permits > this.#limit) return Infinity;

@@ -180,9 +180,9 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   #finish(): void {
     this.#puller.phase = "over";
     this.#link?.end();
-    const isTold = this.#results.end(this.#earlyEnd);
-    if (isTold) this.#earlyEnd = undefined;
-    if (isTold || this.#isEndAwaited) this.#pool.failures.observe(this);
+    const isReported = this.#results.end(this.#earlyEnd);
+    if (isReported) this.#earlyEnd = undefined;
+    if (isReported || this.#isEndAwaited) this.#pool.failures.observe(this);
     this.#pool.endMap(this);
   }
 

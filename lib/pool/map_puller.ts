@@ -28,7 +28,7 @@ export interface PulledMap {
  * pulled. "over": no function runs, and the
  * source has ended or is being closed.
  */
-export type MapPhase = "unread" | "pulling" | "ending" | "over";
+type MapPhase = "unread" | "pulling" | "ending" | "over";
 
 export class Puller<T, R> {
   // The phase only moves on. #running > 0 implies "pulling" or "ending".

@@ -9,15 +9,12 @@ import { Task } from "./in_flight.ts";
 import { type CancelRegistration, onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import { report, type ShutdownReport } from "./report.ts";
-import type { AttachedServer, ShutdownState, Step } from "./shutdown_state.ts";
+import { type AttachedServer, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
 import { warnIfItStays, warnIfNotTied, whenPrinted } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
 
 /** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
 const POLL = 10;
-
-/** ms within which the run-time's next turn comes. */
-const TURN = 1;
 
 /** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {

@@ -158,6 +158,9 @@ export class ShutdownState {
 /** ms that a client has to finish an exchange that is no longer waited for, so that it can read its answer. */
 export const LINGER = 1000;
 
+/** ms within which the run-time's next turn comes: it accepts connections, reads requests, and sends answers. */
+export const TURN = 1;
+
 /** The text of a 503. */
 export const REFUSAL = "The server is shutting down.\n";
 

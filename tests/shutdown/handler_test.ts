@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { GracefulShutdown } from "../../mod.ts";
+import { BunAnswers, type BunInfo } from "../../lib/shutdown/fetch/bun.ts";
+import type { Call } from "../../lib/shutdown/fetch/calls.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 
@@ -353,4 +355,26 @@ test("handler: a busy server stops listening after the answers that let their co
   sending = false;
   assert.equal((await shutdown.finished).ok, true);
   assert.equal(sendingAtStop, false);
+});
+
+test("handler: answers of a server of Bun's that is never quiet are swept, also beside one that is", () => {
+  const answers = new BunAnswers();
+  const server = (pendingRequests: number): BunInfo => ({
+    pendingRequests,
+    hostname: "localhost",
+    requestIP: () => null,
+  });
+  const [busy, quiet] = [server(2), server(1)];
+  let sending = 0;
+  const call = () => {
+    sending++;
+    return { request: new Request(URL_), end: () => void sending-- } as unknown as Call;
+  };
+  let most = 0;
+  for (let i = 0; i < 2000; i++) {
+    answers.add(call(), busy);
+    answers.add(call(), quiet);
+    most = Math.max(most, sending);
+  }
+  assert.ok(most < 200, `${most} at once`);
 });

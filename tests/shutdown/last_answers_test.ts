@@ -57,7 +57,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
 
   test(`shutdown: node:${name} sends all of a large answer to a slow reader, ${runtime}`, async () => {
     const shutdown = quiet();
-    const size = 8_000_000;
+    const size = 24_000_000; // more than fits into buffers before the reader pauses
     const server = shutdown.attach(create((_request, response) => void response.end("x".repeat(size))));
     const slow = new Client(connect(await listen(server)));
     slow.send("/large");
@@ -323,3 +323,16 @@ if (runtime === "deno" || runtime === "node") {
     await shutdown.finished;
   });
 }
+
+test(`shutdown: a refused upload that never ends counts for a second, ${runtime}`, async () => {
+  const shutdown = quiet({ late: "refuse", grace: 1_950 });
+  const server = shutdown.attach(createServer((_, response) => response.end("done")));
+  const client = new Client(schemes.http!.connect(await listen(server)));
+  client.send("/");
+  await client.gets(/done/);
+  shutdown.request();
+  client.write("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nx");
+  await client.gets(/503/);
+  assert.equal((await shutdown.finished).drained, true);
+  client.destroy();
+});

@@ -258,6 +258,21 @@ if (runtime === "deno") {
     await wire.closed;
   });
 
+  test("serve: a large body that is cut breaks off, also if the server has no signal, deno", async () => {
+    const shutdown = quiet({ grace: 50 });
+    const handler = shutdown.handler(() => Promise.resolve(new Response("x".repeat(12_000_000))));
+    const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
+    const wire = new Wire(port, "GET / HTTP/1.1");
+    await wire.until(/200 OK/);
+    wire.socket.pause();
+    for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
+    shutdown.request();
+    assert.deepEqual((await shutdown.finished).remaining, ["GET /"]);
+    wire.socket.resume();
+    await wire.closed;
+    assert.ok(wire.text.length < 12_000_000);
+  });
+
   test("serve: when forced, no listener of the process sees an exception of the server's, deno", async () => {
     const uncaught: unknown[] = [];
     const listener = (error: unknown) => void uncaught.push(error);

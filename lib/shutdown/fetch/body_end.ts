@@ -50,21 +50,28 @@ export function withCut(response: Response, call: Call): Response {
 
 /**
  * The same answer, whose body, known as a whole, is sent in pieces, so that Deno does not report the end of it while most of
- * it is still on its way.
+ * it is still on its way. It breaks off when `call` is cut.
  */
-export function inPieces(response: Response, whole: string | Uint8Array): Response {
+export function inPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
   headers.set("content-length", String(bytes.length));
   let at = 0;
   const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      call.onCut = () => controller.error(cutReason());
+    },
     pull(controller) {
       controller.enqueue(bytes.subarray(at, at += PIECE));
       if (at >= bytes.length) controller.close();
     },
   }, { highWaterMark: 0 });
   return new Response(body, { status, statusText, headers });
+}
+
+function cutReason(): DOMException {
+  return new DOMException("Cannot send answer: shutdown was forced", "AbortError");
 }
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
@@ -103,7 +110,7 @@ function passedThrough(
   return new ReadableStream({
     start(controller) {
       call.onCut = () => {
-        const reason = new DOMException("Cannot send answer: shutdown was forced", "AbortError");
+        const reason = cutReason();
         controller.error(reason);
         reader.cancel(reason).catch(() => {});
       };

@@ -25,7 +25,7 @@ export function bunAbilities(server: BunServerLike): Abilities {
 }
 
 /** The second argument of a Bun.serve handler. */
-interface BunInfo {
+export interface BunInfo {
   readonly pendingRequests: number;
   /** undefined for a Unix socket. Its `port` is so as well, but takes half a microsecond to read. */
   readonly hostname: string | undefined;
@@ -51,7 +51,7 @@ export class BunAnswers {
     if (this.#sending.size >= this.#sweepAt) this.sweep();
   }
 
-  /** Ends the calls whose answers Bun has sent in the meantime; or all of one server, which has no other request pending. */
+  /** Ends the calls whose answers are sent: those of `quiet`, which has no other request pending; else Bun is asked. */
   sweep(quiet?: BunInfo): void {
     for (const [call, server] of this.#sending) {
       const isSent = quiet === undefined ? server.requestIP(call.request) === null : server === quiet;
@@ -59,6 +59,6 @@ export class BunAnswers {
       this.#sending.delete(call);
       call.end();
     }
-    this.#sweepAt = 2 * this.#sending.size + 64;
+    if (quiet === undefined) this.#sweepAt = 2 * this.#sending.size + 64;
   }
 }

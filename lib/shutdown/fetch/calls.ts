@@ -63,6 +63,8 @@ export class FetchCalls {
   readonly uploads: SetEvent<Request> = new SetEvent();
   /** Whether an upload was answered before it was read: the rest of it may still be coming in. */
   unread = false;
+  /** Whether there was an answer whose end shows in the closing of the server alone. */
+  untold = false;
   /** Whether answers count as sent while the run-time still has them: it hands them to the system in its next turn. */
   lagging = false;
   /** Whether a handler was wrapped. */
@@ -79,7 +81,7 @@ export class FetchCalls {
   }
 }
 
-/** The abilities of an attached server with such a handler; deno.ts and bun.ts state those of theirs. */
+/** The abilities of an attached server with a fetch-style handler; deno.ts and bun.ts state those of theirs. */
 export interface Abilities {
   /** Stops listening; closes every connection if `force` is set. */
   stop(force: boolean): Promise<void> | void;

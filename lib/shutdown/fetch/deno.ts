@@ -12,6 +12,9 @@ export interface DenoServerLike {
   shutdown(): Promise<void>;
 }
 
+/** In bytes. Above it, answers of attached servers are sent in pieces, too, which takes three times the CPU time. */
+const LARGE = 16 * PIECE;
+
 /** How a server of Deno.serve behaves. */
 export function denoAbilities(server: DenoServerLike): Abilities {
   // Its connections cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
@@ -20,7 +23,7 @@ export function denoAbilities(server: DenoServerLike): Abilities {
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
-  /** A turn early, and earlier for a large body that is no stream: most of it may still be on its way. Closing the server waits for that. */
+  /** A turn early; for a large body that is no stream, long before it is sent: closing the server waits for that. */
   readonly completed: Promise<void>;
 }
 
@@ -39,14 +42,15 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
   calls.lagging = !calls.isAttached;
-  if (isWhole && body.length <= PIECE) {
+  if (isWhole && body.length <= (calls.isAttached ? LARGE : PIECE)) {
+    calls.untold ||= body.length > PIECE;
     call.end();
     return answer;
   }
   const ended = () => call.end();
   info.completed.then(ended, ended);
   if (!(answer instanceof Response) || call.request.method === "HEAD") return answer;
-  if (isWhole) return inPieces(answer, body);
+  if (isWhole) return inPieces(answer, body, call);
   return body === undefined || body.locked ? answer : withCut(answer, call);
 }
 

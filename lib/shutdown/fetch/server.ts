@@ -6,10 +6,7 @@
  */
 import { acceptQueueEmpty } from "../accept_queue.ts";
 import type { Abilities } from "./calls.ts";
-import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
-
-/** ms within which the run-time accepts the connections that are there, reads their requests and calls the handler. */
-const TURN = 1;
+import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
@@ -43,7 +40,8 @@ export class FetchServer implements AttachedServer {
     // The connections that are left have sent no request, or not the whole of one.
     if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
     // Deno waits for uploads to the end, also for those that were answered; nothing else is being sent.
-    if (!this.#state.calls.unread) await closed;
+    const { unread, untold } = this.#state.calls;
+    if (!unread || untold) await closed;
   }
 
   cut(): string[] {

@@ -90,8 +90,8 @@ export class Http2Sessions {
   }
 
   /**
-   * Notifies the clients, except those whose first stream is probably on its way. From the end of the idle time on, each session
-   * closes once it has no stream.
+   * Notifies the clients, except those whose first stream is probably on its way. From the end of the idle time on, each
+   * session closes once it has no stream.
    */
   sayGoodbye(): void {
     const closeAt = performance.now() + this.#state.settings.idle;

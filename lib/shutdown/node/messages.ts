@@ -85,18 +85,17 @@ function closeAfterUpload(request: Incoming): void {
   };
 }
 
-/** Sends 503. The connection ends after the request's body, which the client may still be sending. */
+/**
+ * Sends 503. As announceClose() has prepared it, the connection ends after the request's body, which the client may still be
+ * sending.
+ */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
   response.writeHead(503, {
     "retry-after": retryAfter,
     "content-type": "text/plain",
     "content-length": REFUSAL.length,
   });
-  const body = request.method === "HEAD" ? "" : REFUSAL;
-  if (!uploads(request)) return void response.end(body);
-  response.write(body);
-  afterUpload(request, () => void response.end());
-  request.resume();
+  response.end(request.method === "HEAD" ? "" : REFUSAL);
 }
 
 /** The same for a connection that was to be upgraded. No listener is given it: its data and errors are discarded. */
