@@ -115,7 +115,7 @@ export class StartLog {
     this.#granted = 0;
   }
 
-  /** The turn that granted is over by a timer of a replaced clock: its starts were at their grants. */
+  /** Ends the turn that granted, at a timer of a replaced clock: its starts count from their grants. */
   endTurn(): void {
     this.#granted = 0;
   }

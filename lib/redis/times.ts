@@ -76,6 +76,15 @@ export function backoff(failures: number): number {
 /** An acquire without a limit of its own tries for this long at least: shorter would not outlive one lost connection. */
 export const LEAST_TRYING = 250;
 
+/** A call that nothing else ends tries for this long, where there is no ttl: the default one. */
+export const TRYING = 30_000;
+
+/**
+ * For which a process remembers its starts within a rate limit for other objects of that name and key: these can be many,
+ * and being late by milliseconds is little next to a longer interval.
+ */
+export const STARTS_KEPT = 1000;
+
 /** The answer to a release is waited for this long at least, also when the lease ends sooner: two commands' time. */
 export const LEAST_RELEASING = 2000;
 
@@ -92,15 +101,6 @@ export const SUBSCRIPTIONS_APART = 500;
 
 /** A hold that lasts longer than this listens for its revocation; most end sooner and need no second connection. */
 export const HOLD_LISTENS_AFTER = 100;
-
-/** A call that nothing else ends tries for this long, where there is no ttl: the default one. */
-export const TRYING = 30_000;
-
-/**
- * For which a process remembers its starts within a rate limit for other objects of that name and key: these can be many,
- * and being late by milliseconds is little next to a longer interval.
- */
-export const STARTS_KEPT = 1000;
 
 // Leases.
 

@@ -214,3 +214,15 @@ for (const [name, make] of Object.entries(fakes)) {
       assert.deepEqual(starts.map(({ state }) => state), Array(4).fill("fulfilled"));
     }));
 }
+
+test("a waiter does not ask without end once a replaced clock that was ahead is gone", async () => {
+  const lock = new RedisLock(memoryBackend(), "a");
+  let lease!: Lease;
+  await under(fakes["hand-made, with performance"]!, async (fake) => {
+    await pass(fake, 60_000);
+    lease = await lock.acquire();
+    await flushMicrotasks();
+  });
+  await assert.rejects(lock.acquire({ timeout: 50 }), { name: "TimeoutError" });
+  await lease.release();
+});

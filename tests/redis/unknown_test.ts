@@ -9,9 +9,9 @@ import {
   TimeoutError,
 } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch, withFakeTime } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
-import { scripted } from "./_scripted.ts";
+import { nothing, scripted } from "./_scripted.ts";
 
 /** The same backend with a callback before each command. */
 function altered(
@@ -61,6 +61,22 @@ redisTest("a first command that is never answered does not end the tries of an a
   const lease = await lock.acquire({ timeout: 4000 }); // of which a command gets 1000
   assert.equal(await lease.release(), true);
   end(new Error("closed")); // ends the command's timer
+});
+
+test("a silent server gets few first commands, however many calls begin one after the other", async () => {
+  await new RedisLock(scripted(() => undefined), "a").run(() => {}); // the digests of the scripts are made in the background
+  await withFakeTime(async (time) => {
+    let commands = 0;
+    const lock = new RedisLock(scripted(() => (commands++, nothing)), "a", { ttl: 3000 });
+    const calls: Promise<unknown>[] = [];
+    for (let i = 0; i < 100; i++) {
+      calls.push(lock.acquire({ timeout: 30_000 }).catch(() => {}));
+      await time.pass(20);
+    }
+    await time.pass(40_000);
+    await Promise.all(calls);
+    assert.ok(commands < 50, `${commands} commands`);
+  });
 });
 
 redisTest("every command runs twice: nothing changes", async ({ backend }) => {

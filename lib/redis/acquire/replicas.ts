@@ -11,7 +11,7 @@ import { acquire, acquireOnce } from "./acquire_call.ts";
 import { RetryPolicy } from "./retry_policy.ts";
 import { timedOutError } from "./server_call.ts";
 import { now } from "../times.ts";
-import { explain, ReplicaError } from "../errors.ts";
+import { explain, NoAnswerError, ReplicaError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 
@@ -121,9 +121,12 @@ async function confirm({ client, settings: { replicas } }: ResourceSpec, lease: 
   await lease.extend().catch((error) => {
     throw lease.held ? error : new ReplicaError(LOST, { cause: error });
   });
-  const reached = await client.store.wait!(count, timeout);
+  const reached = await client.store.wait!(count, timeout).catch((error) => {
+    // No silence of the server: it answers the commands of the other attempts.
+    throw error instanceof NoAnswerError ? new ReplicaError(error.message, { cause: error }) : error;
+  });
   if (!lease.held) throw new ReplicaError(LOST);
-  if (reached < count) throw new ReplicaError(`${reached} of ${count} replicas had the grant after ${timeout} ms`);
+  if (!(reached >= count)) throw new ReplicaError(`${reached} of ${count} replicas had the grant after ${timeout} ms`);
 }
 
 function releaseUnconfirmed(lease: Lease): void {

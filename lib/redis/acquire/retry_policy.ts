@@ -29,7 +29,7 @@ export class RetryPolicy {
   #failingSince: number | undefined;
   #failure: unknown;
 
-  /** @param ttl Milliseconds for which a call that nothing else ends tries. */
+  /** @param ttl Milliseconds for which a call that nothing else ends tries; a command gets a third of it, within limits. */
   constructor(ttl: number, { signal, timeout = Infinity }: WaitOptions) {
     this.#ttl = ttl;
     this.endsAt = now() + boundOf(timeout);

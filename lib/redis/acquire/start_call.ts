@@ -120,7 +120,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     local.add(this);
     if (turn.wait === 0) return this.#due();
     if (hook !== undefined) hook.wait(this.rate.resource, this, this.permits);
-    this.awaitTurn();
+    if (!this.settled) this.awaitTurn(); // else an observer has cancelled it
   }
 
   /** Its turn is to come, and no timer says when: its clock is gone. */
@@ -218,7 +218,7 @@ export class LocalStarts {
     this.#calls.splice(index, 0, call);
   }
 
-  /** A timer has fired: unless the clock is replaced, all callers that were granted before have gone on. */
+  /** Ends the turn when a timer of a replaced clock fires, which may be within it. On a real clock it is over by then. */
   endTurn(): void {
     if (isClockReplaced()) this.#log.endTurn();
   }

@@ -63,6 +63,8 @@ export class Subscription {
   /** The server or the client does not allow any. */
   #never: boolean;
   #current: Attempt | undefined;
+  /** Attempts in a row that were not confirmed in their time; each may keep a connection, so each gets twice the time. */
+  #unconfirmed = 0;
   /** Ends the one before, which is kept until the current one is confirmed, as it may still work. */
   #endBefore: Unsubscribe | undefined;
   #notBefore = -Infinity;
@@ -93,7 +95,10 @@ export class Subscription {
   add(id: string, listener: Listener): void {
     this.#linger.clear();
     this.#listeners.set(id, listener);
-    if (this.#isOverdue()) this.#current = undefined;
+    if (this.#isOverdue()) {
+      this.#current = undefined;
+      this.#unconfirmed++;
+    }
     this.#begin();
   }
 
@@ -110,10 +115,13 @@ export class Subscription {
     this.#begin();
   }
 
-  /** Whether the server answers and never confirms. In a cluster both would be on one connection. */
+  /**
+   * Whether it was not confirmed in its time. Asked after an answer of the server, so its own connection is the obstacle; in
+   * a cluster both are on one.
+   */
   #isOverdue(): boolean {
-    const { confirmed, until } = this.#current ?? { confirmed: true, until: 0 };
-    return !confirmed && now() > until && !this.#store.cluster;
+    const current = this.#current;
+    return current !== undefined && !current.confirmed && now() > current.until && !this.#store.cluster;
   }
 
   #isUnused(): boolean {
@@ -138,6 +146,7 @@ export class Subscription {
 
   /** Whether this waiter may have been granted, without a message, since a command sent at `sentAt`: only the first of its queue. */
   mayHaveMissed(listener: Listener, sentAt: number): boolean {
+    this.#confirmedAt = Math.min(this.#confirmedAt, now()); // else, when a replaced clock that was ahead is gone, without end
     if (this.#confirmedAt <= sentAt) return false;
     // Seldom a long search: most answers come in order, so one before it is found soon.
     for (const other of this.#listeners.values()) {
@@ -187,7 +196,7 @@ export class Subscription {
     this.#again.clear();
     const mine: Attempt = this.#current = {
       confirmed: false,
-      until: now() + SINGLE_COMMAND,
+      until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed,
       lost: false,
       stop: undefined,
     };
@@ -205,6 +214,7 @@ export class Subscription {
     if (mine !== this.#current) return void ignoreErrors(stop);
     mine.stop = stop;
     mine.confirmed = true;
+    this.#unconfirmed = 0;
     this.#stopBefore();
     this.#confirmedAt = now();
     // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.

@@ -20,7 +20,8 @@ export interface Backend {
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
   /**
    * Listens on a channel, over a connection of its own where the client needs that. Resolves once the server has
-   * confirmed, to a function that ends it. Without this member waiters find out by heartbeats alone.
+   * confirmed, to a function that ends it. It may be called again for a channel before an earlier call has resolved; the
+   * end of the earlier one must not end the later one. Without this member waiters find out by heartbeats alone.
    *
    * @param onMessage Called with every message.
    * @param onGap Called whenever messages may have been missed and listening goes on again.
@@ -103,7 +104,7 @@ export function waitOver(
   };
 }
 
-type Subscribe = NonNullable<Backend["subscribe"]>;
+export type Subscribe = NonNullable<Backend["subscribe"]>;
 
 /**
  * The same function, which adds listeners to the client's events: Node warns of a leak above a limit, by default 10, and each

@@ -62,8 +62,9 @@ export class Subscriptions {
       this.#subscriber.removeEventListener?.("connect", onGap);
       this.#subscriber.removeEventListener?.("close", down);
       this.#remove(channel, receiver);
-      // A later receiver may be subscribed to the channel again.
-      if (await this.#subscription === subscription) await subscription.unsubscribe(channel);
+      // A later receiver may be subscribed to the channel again, also over the same connection.
+      if (await this.#subscription !== subscription || this.#channels.has(channel)) return;
+      await subscription.unsubscribe(channel);
     };
   }
 

@@ -12,6 +12,7 @@ import {
   type ClientOptions,
   listening,
   refuse,
+  type Subscribe,
   waitOver,
 } from "./backend.ts";
 
@@ -47,7 +48,6 @@ interface Connection {
   disconnect(): void;
 }
 
-type Subscribe = NonNullable<Backend["subscribe"]>;
 type Stop = Awaited<ReturnType<Subscribe>>;
 
 /**

@@ -14,6 +14,7 @@ import {
   type ClientOptions,
   listening,
   refuse,
+  type Subscribe,
   waitOver,
 } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
@@ -165,7 +166,7 @@ function waiter(client: Client): NonNullable<Backend["wait"]> {
  * A cluster client opens a connection for subscriptions by itself, and closes it. It has no event for its loss, and
  * needs none: in a cluster no waiter is skipped for being unreachable.
  */
-function clusterSubscriber(cluster: Client): NonNullable<Backend["subscribe"]> {
+function clusterSubscriber(cluster: Client): Subscribe {
   return async (channel, onMessage, onGap) => {
     await cluster.subscribe(channel, onMessage);
     cluster.on("node-ready", onGap);
@@ -176,7 +177,7 @@ function clusterSubscriber(cluster: Client): NonNullable<Backend["subscribe"]> {
   };
 }
 
-function subscriber(client: NodeRedisClient, main: Client): NonNullable<Backend["subscribe"]> {
+function subscriber(client: NodeRedisClient, main: Client): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate!() as Client;
     // The main connection may have gone to another server, and this one has stayed.

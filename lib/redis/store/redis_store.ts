@@ -82,11 +82,12 @@ export class RedisStore extends ScriptRunner implements Store {
     if (this.cluster || this.#greeted.has(script)) return undefined;
     let greeting = this.#greetings.get(script);
     if (greeting === undefined) {
-      greeting = this.#greet(spec, script).finally(() => this.#greetings.delete(script));
+      greeting = this.#greet(spec, script);
       this.#greetings.set(script, greeting);
     }
     return this.within<void>(limit, greeting).catch((error) => {
-      this.#greetings.delete(script); // it may never be answered: the next attempt sends its own
+      // It may never be answered: the next attempt sends its own, unless another call has by now.
+      if (this.#greetings.get(script) === greeting) this.#greetings.delete(script);
       throw error;
     });
   }

@@ -1,5 +1,5 @@
 /**
- * How scripts are run through one client: ids, the server's clock, limits. Invariant: every call settles by its own
+ * How scripts are run through one client: ids, limits, late answers. Invariant: every call settles by its own
  * limit, also if the client never does; after that it counts as "may have run", never as "did not run".
  *
  * @module

@@ -166,6 +166,27 @@ test("Acquisition: a grant that no replica confirms is an error that names the c
   await assert.rejects(lock.adopt("id"), { name: "RedisError", message });
 });
 
+test("Acquisition: an answer to WAIT that is no number confirms nothing", async () => {
+  const backend = { ...scripted(() => undefined), wait: () => Promise.resolve("x" as never) };
+  const lock = new RedisLock(backend, "a", { replicas: { count: 1, timeout: 1 } });
+  await assert.rejects(lock.tryAcquire(), { name: "RedisError" });
+});
+
+test("Acquisition: a WAIT without an answer is no silence of a server that answers everything else", async () => {
+  await new RedisLock(scripted(() => undefined), "a").run(() => {}); // the digests of the scripts are made in the background
+  await withFakeTime(async (time) => {
+    let acquires = 0;
+    const reply = (command: Command) => command === "acquire" && ++acquires > 1 ? queuedReply() : undefined;
+    const lock = new RedisLock({ ...scripted(reply), wait: () => nothing }, "a", {
+      ttl: 3000,
+      replicas: { count: 1, timeout: 50 },
+    });
+    const call = lock.acquire({ timeout: 4000 }).catch((error) => error);
+    await time.pass(4100);
+    assert.match(String((await call).cause), /: Redis gave no answer within 1050 ms$/);
+  });
+});
+
 test("Acquisition: a refusal of WAIT that will not pass ends the call at once", async () => {
   const refused = new Error("NOPERM this user has no permissions to run the 'wait' command");
   let released = 0;

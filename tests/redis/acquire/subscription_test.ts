@@ -132,6 +132,19 @@ pushTest(
   },
 );
 
+pushTest(
+  "subscriptions that are never confirmed, each of which may keep a connection, stay few",
+  async (push, paper, advance) => {
+    const waiter = new Waiter(push);
+    for (let second = 0; second < 3600; second++) {
+      advance(1000);
+      waiter.ask();
+    }
+    assert.ok(paper.subscriptions.length <= 10, `${paper.subscriptions.length} in an hour`);
+    for (const one of paper.subscriptions) await one.confirm();
+  },
+);
+
 pushTest("a subscription that has ended is begun again while there are waiters", async (push, paper, advance) => {
   const waiter = new Waiter(push);
   const [first] = paper.subscriptions as [Attempt];

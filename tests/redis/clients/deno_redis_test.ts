@@ -8,7 +8,7 @@ import {
   type DenoRedisSubscription,
 } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { nextTurn } from "../../_tools.ts";
+import { flushMicrotasks, nextTurn, watch } from "../../_tools.ts";
 
 type RedisValue = string | number | Uint8Array;
 type Raw = string | number | null | undefined | boolean | Uint8Array | Raw[];
@@ -165,4 +165,34 @@ test("when the subscribed connection of @db/redis is lost, all are notified, and
   paper.events.dispatchEvent(new Event("connect"));
   await paper.end();
   assert.deepEqual(told(), []);
+});
+
+test("denoRedis: the end of a subscription leaves a later one to its channel alone", async () => {
+  const wire: string[] = [];
+  const held: (() => void)[] = [];
+  const reply = (command: string) => {
+    wire.push(command);
+    return new Promise<void>((resolve) => held.push(resolve));
+  };
+  const subscription: DenoRedisSubscription = {
+    receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
+    subscribe: (channel) => reply(`SUBSCRIBE ${channel}`),
+    unsubscribe: (channel) => reply(`UNSUBSCRIBE ${channel}`),
+  };
+  const subscriber: DenoRedisSubscriber = {
+    subscribe: (channel) => reply(`SUBSCRIBE ${channel}`).then(() => subscription),
+  };
+  const call = () => Promise.reject(new Error("called"));
+  const backend = denoRedis({ isClosed: false, evalsha: call, eval: call } as unknown as DenoRedisClient, subscriber);
+  const answered = async <T>(promise: Promise<T>) => {
+    const watched = watch(promise);
+    for (; watched.state === "pending"; await flushMicrotasks()) held.shift()?.();
+    return watched.value!;
+  };
+  const [first, second] = [1, 2].map(() => backend.subscribe!("c", () => {}, () => {}));
+  const ends = [await answered(first!), await answered(second!)];
+  await answered(Promise.resolve(ends[0]!()));
+  assert.ok(!wire.includes("UNSUBSCRIBE c"));
+  await answered(Promise.resolve(ends[1]!()));
+  assert.equal(wire.at(-1), "UNSUBSCRIBE c");
 });
