@@ -129,13 +129,13 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** The number of requests, tasks and WebSockets in flight. */
   get active(): number {
-    this.#state.bunAnswers.sweep();
+    this.#state.calls.sweep();
     return this.#state.inFlight.size;
   }
 
   /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
-    this.#state.bunAnswers.sweep();
+    this.#state.calls.sweep();
     return this.#state.labels();
   }
 

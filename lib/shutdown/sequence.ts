@@ -24,7 +24,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     { timeout: grace },
     () => state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`)),
   );
-  state.bunAnswers.sweep(); // which answers are complete decides how servers stop listening
+  state.calls.sweep(); // which answers are complete decides how servers stop listening
 
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
@@ -94,7 +94,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
 
 async function poll(state: ShutdownState, over: AbortSignal): Promise<void> {
   for (; !over.aborted; await pause(POLL, over)) {
-    state.bunAnswers.sweep();
+    state.calls.sweep();
     for (const server of state.servers) state.attempt(() => server.sweep?.());
   }
 }

@@ -6,7 +6,6 @@
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { runtime, sharedController } from "../internal/platform.ts";
-import { BunAnswers } from "./fetch/bun.ts";
 import { FetchCalls } from "./fetch/calls.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
@@ -51,9 +50,8 @@ export class ShutdownState {
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
   readonly inFlight: WorkInFlight = new WorkInFlight();
+  /** Those of fetch-style handlers, which are part of it. */
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
-  /** Calls that Bun is sending answers to, which it reports when asked: sweep() comes before every look at inFlight. */
-  readonly bunAnswers: BunAnswers = new BunAnswers();
   readonly servers: AttachedServer[] = [];
   /** The request that one of them counts, and is passing to its listeners at this moment. */
   dispatching: InFlight | undefined = undefined;
@@ -115,7 +113,7 @@ export class ShutdownState {
   /** Aborts {@linkcode forced}; all work in flight is to be cut, also if it ends by itself at once. */
   force(reason: unknown): void {
     if (this.forced.aborted) return;
-    this.bunAnswers.sweep();
+    this.calls.sweep();
     for (const entry of this.inFlight) this.cut.add(entry);
     const restore = runtime() === "deno" ? dropErrorsOfClosedServers() : undefined;
     this.#forcing!.abort(reason);

@@ -4,8 +4,6 @@
  *
  * @module
  */
-import type { Abilities, Call } from "./calls.ts";
-
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
   /** Stops listening, and closes every connection if asked to; resolves when the last connection is closed. */
@@ -17,7 +15,9 @@ export interface BunServerLike {
 }
 
 /** How a server of Bun.serve behaves. */
-export function bunAbilities(server: BunServerLike): Abilities {
+export function bunAbilities(
+  server: BunServerLike,
+): { stop(force: boolean): Promise<void> | void; isQuiet(): boolean } {
   return {
     stop: (force) => server.stop(force),
     isQuiet: () => server.pendingRequests === 0 && server.pendingWebSockets === 0,
@@ -38,13 +38,20 @@ export function isBunInfo(info: unknown): info is BunInfo {
   return typeof (info as Partial<BunInfo> | null | undefined)?.requestIP === "function";
 }
 
+/** A request that was answered. */
+interface Answered {
+  readonly request: Request;
+  /** Called when its answer is sent. */
+  end(): void;
+}
+
 /** Calls that were answered, until Bun says that their answers are sent. */
 export class BunAnswers {
-  readonly #sending = new Map<Call, BunInfo>();
+  readonly #sending = new Map<Answered, BunInfo>();
   // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
   #sweepAt = 64;
 
-  add(call: Call, server: BunInfo): void {
+  add(call: Answered, server: BunInfo): void {
     // This one is pending itself: if it is alone, all before it are sent, and none has to be asked for.
     if (server.pendingRequests <= 1) this.sweep(server);
     this.#sending.set(call, server);

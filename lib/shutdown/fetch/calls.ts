@@ -5,6 +5,7 @@
  * @module
  */
 import { Arrivals } from "../accept_queue.ts";
+import { BunAnswers } from "./bun.ts";
 import { InFlight, requestLabel, type WorkInFlight } from "../in_flight.ts";
 import { SetEvent } from "../../set_event.ts";
 
@@ -67,6 +68,8 @@ export class FetchCalls {
   untold = false;
   /** Whether answers count as sent while the run-time still has them: it hands them to the system in its next turn. */
   lagging = false;
+  /** Those that Bun is sending answers to. */
+  readonly bun: BunAnswers = new BunAnswers();
   /** Whether a handler was wrapped. */
   wrapped = false;
   /** Whether a server of this kind was attached, and will be closed. */
@@ -78,6 +81,11 @@ export class FetchCalls {
 
   constructor(inFlight: WorkInFlight) {
     this.inFlight = inFlight;
+  }
+
+  /** Ends the calls whose answers were sent in the meantime: comes before every look at the work in flight. */
+  sweep(): void {
+    this.bun.sweep();
   }
 }
 

@@ -59,7 +59,7 @@ export function countingHandler<A extends unknown[], R>(
       if (!isThenable(answer)) return Promise.resolve(send(state, call, answer, calls.arrivals.last));
       return sendLater(state, call, answer);
     } catch (error) {
-      if (call !== undefined) sent(state, call, undefined);
+      if (call !== undefined) sent(call, undefined);
       return Promise.reject(error);
     }
   } as (request: Request, ...rest: unknown[]) => Promise<R | Response>;
@@ -67,9 +67,9 @@ export function countingHandler<A extends unknown[], R>(
 
 /** Returns what to send for an answer that was given at this time. */
 function send<R>(state: ShutdownState, call: Call, answer: R, at: number): R | Response | Promise<R | Response> {
-  if (state.phase !== "serving") return sent<R | Response>(state, call, closing(answer));
+  if (state.phase !== "serving") return sent<R | Response>(call, closing(answer));
   call.keepAlive(at);
-  return sent(state, call, answer);
+  return sent(call, answer);
 }
 
 /** The same for an answer that is still to come; a refusal if it is cut before. */
@@ -82,7 +82,7 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
     };
     const fail = (error: unknown) => {
       call.onCut = undefined;
-      if (!isCut) sent(state, call, undefined);
+      if (!isCut) sent(call, undefined);
       reject(error);
     };
     follow(answer, (answer) => {
@@ -98,10 +98,10 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
 }
 
 /** Ends the call when this answer has been sent; returns the answer to send. It is undefined if there is none. */
-function sent<R>(state: ShutdownState, call: Call, answer: R): R | Promise<R> {
+function sent<R>(call: Call, answer: R): R | Promise<R> {
   const { info } = call;
   if (isDenoInfo(info)) return sendByDeno(call, info, answer) as R;
-  if (isBunInfo(info) && info.hostname !== undefined) state.bunAnswers.add(call, info);
+  if (isBunInfo(info) && info.hostname !== undefined) call.calls.bun.add(call, info);
   else if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
     return withBodyEnd(answer, call, () => call.end()) as Promise<R>;
   } else call.end();
