@@ -6,7 +6,7 @@
 import { attribute, escape } from "./escape.ts";
 
 /** The states of a row. */
-type State = "waits" | "holds" | "shares";
+export type State = "waits" | "holds" | "shares";
 
 /** One stretch of a row; without an end, it is still going on. */
 export interface Span {
@@ -16,7 +16,7 @@ export interface Span {
 }
 
 /** A moment of a row that is worth a sign. */
-interface Mark {
+export interface Mark {
   readonly sign: "✓" | "✕" | "●";
   readonly at: number;
   readonly text: string;
@@ -141,7 +141,7 @@ function drawLegend(lanes: readonly Row[], y: number): string {
 }
 
 /** The picture in words, for screen readers. */
-function summary(title: string, lanes: readonly Row[]): string {
+export function summary(title: string, lanes: readonly Row[]): string {
   const names = (some: readonly Row[]) => some.map(({ label }) => label).join(", ");
   const those = (state: State) =>
     names(lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state));
