@@ -5,7 +5,7 @@ import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
 import { LocalStarts } from "../../lib/redis/acquire/start_call.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
 
 /** The most starts in any window: of `limit` + 1 in a row, the last is one interval after the first. */
@@ -293,4 +293,16 @@ test("RedisRateLimiter: a process forgets the starts of objects that are gone, a
     assert.equal(starts.isOver, false);
     time.advance(2); // not 1: the clock may have a fraction, left by another test of the process, and be rounded
     assert.equal(starts.isOver, true);
+  }));
+
+test("RedisRateLimiter in memory: a call that an observer of its wait aborts leaves no timer", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 60_000);
+    await limiter.acquire();
+    await flushMicrotasks();
+    const before = time.timers;
+    const controller = new AbortController();
+    using _ = observe({ wait: () => controller.abort("given up") });
+    await rejectsWith(limiter.acquire({ signal: controller.signal }), "given up");
+    assert.equal(time.timers, before);
   }));

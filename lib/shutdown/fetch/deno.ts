@@ -12,7 +12,7 @@ export interface DenoServerLike {
   shutdown(): Promise<void>;
 }
 
-/** In bytes. Above it, answers of attached servers are sent in pieces, too, which takes three times the CPU time. */
+/** In bytes. Above it, answers of attached servers are sent in pieces, too, which takes more CPU time. */
 const LARGE = 16 * PIECE;
 
 /** How a server of Deno.serve behaves. */
