@@ -14,6 +14,8 @@ const timeout = 60_000;
 
 /** Callers that take turns with a lock until they are stopped. */
 class Load {
+  /** Set when one of them fails. */
+  failure: Error | undefined;
   entries = 0;
   #inside = 0;
   #last = 0;
@@ -21,7 +23,9 @@ class Load {
   readonly #tasks: Promise<void>[];
 
   constructor(backends: readonly Backend[], name: string) {
-    this.#tasks = [...backends, ...backends].map((backend) => this.#loop(name, new RedisLock(backend, name, options)));
+    this.#tasks = [...backends, ...backends].map((backend) =>
+      this.#loop(name, new RedisLock(backend, name, options)).catch((error) => void (this.failure ??= error))
+    );
   }
 
   async #loop(name: string, lock: RedisLock): Promise<void> {
@@ -37,26 +41,37 @@ class Load {
     }
   }
 
+  /** Whether there were this many turns. Throws the failure, if there is one. */
+  has(entries: number): boolean {
+    if (this.failure) throw this.failure;
+    return this.entries >= entries;
+  }
+
   async stop(): Promise<void> {
     this.#over = true;
     await Promise.all(this.#tasks);
   }
 }
 
+/** Sends a command until it succeeds: on a slow machine a node may not be ready for it at first. */
+async function insist(node: Server, ...parts: (string | number)[]): Promise<void> {
+  let failure: unknown;
+  const sent = () => node.send(...parts).then(() => true, (error) => (failure = error, false));
+  await until(sent, 20_000).catch((cause) => assert.fail(`${parts.join(" ")}: ${failure} (${cause})`));
+}
+
 /** Moves a slot with its keys, as `redis-cli --cluster reshard` does, key by key. */
-async function move(slot: number, source: Server, target: Server, masters: readonly Server[]): Promise<void> {
+async function move(slot: number, source: Server, target: Server): Promise<void> {
   const [from, to] = [String(await source.send("CLUSTER", "MYID")), String(await target.send("CLUSTER", "MYID"))];
   await target.send("CLUSTER", "SETSLOT", slot, "IMPORTING", from);
   await source.send("CLUSTER", "SETSLOT", slot, "MIGRATING", to);
   for (let empty = 0; empty < 3;) {
     const keys = await source.send("CLUSTER", "GETKEYSINSLOT", slot, 1) as string[];
     if (keys.length === 0) empty++;
-    else await source.send("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", ...keys);
+    else await insist(source, "MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", ...keys);
     await sleep(150); // calls come while keys of one name are on both nodes
   }
-  for (const node of [target, source, ...masters]) {
-    await node.send("CLUSTER", "SETSLOT", slot, "NODE", to).catch(() => {}); // one has just become a replica
-  }
+  for (const node of [target, source]) await insist(node, "CLUSTER", "SETSLOT", slot, "NODE", to);
 }
 
 async function failOver(node: Server, replica: Server): Promise<void> {
@@ -82,19 +97,20 @@ test("a slot moves under load while another node fails over: no two holders, and
       const limiters = names.map((name) => new RedisRateLimiter(backends[1]!, name, 1000, 60_000));
       const progress = async () => {
         const before = loads.map(({ entries }) => entries);
-        await until(() => loads.every(({ entries }, i) => entries >= before[i]! + 10));
+        await until(() => loads.every((load, i) => load.has(before[i]! + 10)));
       };
       try {
         await progress();
         await Promise.all([
-          move(slotOf(`{${first}}`), nodes[0]!, nodes[2]!, nodes),
+          move(slotOf(`{${first}}`), nodes[0]!, nodes[2]!),
           failOver(nodes[1]!, replicas[1]!),
         ]);
         await progress();
         await Promise.all(limiters.map((limiter) => limiter.acquire({ timeout })));
       } finally {
-        await Promise.all(loads.map((load) => load.stop()));
+        await Promise.all(loads.map((load) => load.stop())); // a failure of theirs does not hide the one that came first
       }
+      assert.deepEqual(loads.map(({ failure }) => failure), [undefined, undefined, undefined]);
       assert.ok(Number(await nodes[2]!.send("CLUSTER", "COUNTKEYSINSLOT", slotOf(`{${first}}`))) > 0, "nothing moved");
       assert.deepEqual(kept.map((lease) => lease.held), [true, true, true]);
       assert.deepEqual(await Promise.all(kept.map((lease) => lease.release())), [true, true, true]);

@@ -19,7 +19,7 @@ async function startNode(): Promise<Server> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = 10_000 + Math.floor(Math.random() * 12_000); // both stay below the ports that the system hands out
     const free = await Promise.all([freePort(port), freePort(port + 10_000)]).then(() => true, () => false);
-    if (free) return await Server.startAt(port, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000");
+    if (free) return await Server.startAt(port, "--cluster-enabled", "yes");
   }
   throw new Error("no two free ports that are 10,000 apart");
 }
