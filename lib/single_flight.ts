@@ -4,8 +4,7 @@
  * @module
  */
 import { admit, checkFunction, named, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
-import { hook } from "./internal/hook.ts";
-import { timersEndWithRequest } from "./internal/platform.ts";
+import { isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { drain, type QueueOwner, WaitQueue } from "./internal/wait_queue.ts";
 import { grant, reject, type Resolve, type WaitedFor, Waiter } from "./internal/waiter.ts";
@@ -160,7 +159,7 @@ class Flight implements WaitedFor, QueueOwner {
 
   join(limits: WaitLimits | undefined): Promise<unknown> {
     if (limits === undefined) {
-      if (hook !== undefined || timersEndWithRequest) return this.#shared = this.#callers.wait(new Waiter(this));
+      if (!isPlain) return this.#shared = this.#callers.wait(new Waiter(this));
       return this.#shared ??= this.#share();
     }
     this.#shared = undefined; // calls behind this one resume behind it

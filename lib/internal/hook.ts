@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { timersEndWithRequest } from "./platform.ts";
 
 /**
  * A thing with a queue: a lock, one key of a keyed mutex, a pool, … It states the facts about itself; nothing is derived
@@ -70,7 +71,11 @@ export interface Hook {
 /** The hook, while an observer is on. */
 export let hook: Hook | undefined;
 
+/** Whether a wait needs its promise alone: no observer is on, and the platform lets requests wait for each other. */
+export let isPlain: boolean = !timersEndWithRequest;
+
 /** For lib/diagnostics alone. */
 export function setHook(next: Hook | undefined): void {
   hook = next;
+  isPlain = next === undefined && !timersEndWithRequest;
 }

@@ -18,7 +18,7 @@ import {
   type CancelRegistration,
   onCancel,
 } from "./cancellation.ts";
-import { hook } from "./hook.ts";
+import { hook, isPlain } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import {
   deadlockOf,
@@ -124,9 +124,9 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> implements Cancellabl
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
     if (limits?.timeout === 0) return Promise.reject(timedOutError(waiter, 0));
     if (this.#size >= this.#most) return refuse(waiter, this.#size);
-    const deadlock = hook && deadlockOf(waiter);
-    if (deadlock !== undefined) return Promise.reject(deadlock);
-    if (limits !== undefined || hook !== undefined || timersEndWithRequest) {
+    if (limits !== undefined || !isPlain) {
+      const deadlock = hook && deadlockOf(waiter);
+      if (deadlock !== undefined) return Promise.reject(deadlock);
       return new Promise((resolve, reject) => this.join(waiter, resolve, reject, limits));
     }
     // The function given to the promise calls nothing: engines need not make a `reject` for it, and inline it.
