@@ -264,11 +264,8 @@ export class RateLimiter {
 
   #join(onTurn: (isStart: boolean) => void): (() => void) | undefined {
     const waiter = new Waiter<void>(this.#self);
-    const settle = (rejection: unknown) => {
-      if (rejection !== undefined) (rejection as Promise<void>).catch(() => {}); // the pool asks again, and hears of it
-      onTurn(rejection === undefined);
-    };
-    this.#queue.join(waiter, settle, () => {});
+    // The pool asks again after a rejection, and hears of it.
+    this.#queue.join(waiter, (rejection) => onTurn(rejection === undefined), () => {});
     this.#setTimer();
     if (!isWaiting(waiter)) return undefined;
     return () => {

@@ -129,8 +129,9 @@ class Flight implements WaitedFor, QueueOwner {
   readonly #callers = new WaitQueue<unknown>(this);
   /** The promise of the last caller, if nothing can cancel it: those right behind it share it. */
   #shared: Promise<unknown> | undefined;
-  /** Settles it where it is in no queue: it came first. */
+  /** Settle it where it is in no queue: it came first. */
   #resolve: Resolve<unknown> | undefined;
+  #reject: ((reason: unknown) => void) | undefined;
   /** The reason of the last caller that has left. */
   #reason: unknown;
   #controller: AbortController | undefined;
@@ -172,7 +173,10 @@ class Flight implements WaitedFor, QueueOwner {
   /** Outside of the queue, which is quicker, unless other callers come first. */
   #share(): Promise<unknown> {
     if (this.#callers.size > 0 || this.#resolve !== undefined) return this.#callers.wait(new Waiter(this));
-    return new Promise((resolve) => this.#resolve = resolve);
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
   }
 
   /** Abandons the run when all callers have gone. */
@@ -194,7 +198,7 @@ class Flight implements WaitedFor, QueueOwner {
       for (const caller of queued) grant(caller, value);
     } catch (error) {
       const queued = this.#land();
-      this.#resolve?.(Promise.reject(error));
+      this.#reject?.(error);
       for (const caller of queued) reject(caller, error);
     }
   }

@@ -144,7 +144,11 @@ export function grant<T>(waiter: Waiter<T>, value: T | PromiseLike<T>): void {
 
 /** Rejects a dequeued waiter. */
 export function reject<T>(waiter: Waiter<T>, error: unknown): void {
-  giveUp(waiter, Promise.reject(error));
+  const rejected = Promise.reject(error);
+  // The waiter's promise adds its handler a turn later. Until then Deno would keep this one in a list, which it searches for
+  // each such handler: many at once would take the square of their number.
+  rejected.catch(() => {});
+  giveUp(waiter, rejected);
 }
 
 /** Resolves a dequeued waiter that was not granted what it waited for. */
