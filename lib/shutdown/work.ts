@@ -44,9 +44,9 @@ export interface WebSocketLike {
   close(code?: number, reason?: string): unknown;
   /** Closes without a closing handshake, if there is such a method. */
   terminate?(): unknown;
-  /** Notifies of the end, if there are events. */
+  /** Notifies of the end, and of the beginning, if there are events. */
   // A method's parameters are compared loosely, which lets every run-time's own listener types through.
-  addEventListener?(type: "close", listener: () => void, options?: { once?: boolean }): unknown;
+  addEventListener?(type: "close" | "open", listener: () => void, options?: { once?: boolean }): unknown;
 }
 
 /** Checks the argument of webSocket(). */
@@ -59,7 +59,11 @@ export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
 /** Counts it. Returns a function that ends the counting, for sockets without events. */
 export function countWebSocket(state: ShutdownState, socket: WebSocketLike, label: string): () => void {
   warnIfSilent(socket, label);
-  const close = () => closeGoingAway(socket);
+  const close = () => {
+    // Deno's server (2.9.6) forgets a close() before its socket is open.
+    if (socket.readyState === 0) socket.addEventListener?.("open", () => state.attempt(close), { once: true });
+    closeGoingAway(socket);
+  };
   const cut = () => void (socket.terminate === undefined ? close() : socket.terminate());
   const entry = new Task(label, cut, close);
   const closed = () => void state.inFlight.delete(entry);

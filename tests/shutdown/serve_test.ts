@@ -17,7 +17,7 @@ import {
 } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { isFree } from "./client.ts";
+import { gate, isFree } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 interface DenoGlobal {
@@ -296,6 +296,24 @@ if (runtime === "deno") {
       return Promise.resolve(response);
     });
     await closedWith1001(port, shutdown);
+  });
+
+  test("serve: a WebSocket that opens after the signal is closed with 1001 at once, deno", async () => {
+    const shutdown = quiet();
+    const handler = shutdown.handler((request) => {
+      const { socket, response } = Deno.upgradeWebSocket(request);
+      shutdown.webSocket(socket); // it is still opening
+      return response;
+    });
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler); // not attached: it goes on
+    const work = gate();
+    shutdown.track(work.promise);
+    shutdown.request();
+    const client = new WebSocket(`ws://127.0.0.1:${server.addr.port}`);
+    assert.equal(await new Promise((resolve) => client.onclose = ({ code }) => resolve(code)), 1001);
+    work.open();
+    assert.equal((await shutdown.finished).drained, true);
+    await server.shutdown();
   });
 }
 
