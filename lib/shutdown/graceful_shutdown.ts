@@ -258,10 +258,10 @@ export class GracefulShutdown implements AsyncDisposable {
   /**
    * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, last one
    * first, one after the other, each bounded by the rest of the grace time; one that fails keeps no other from running, and
-   * its error is in the report, unless it only reports that `forced` cancelled it.
+   * its error is in the report. If it only reports that `forced` cancelled it, its label is in `remaining` instead.
    *
    * @param fn Gets `forced`.
-   * @param label Names it in the error if it does not end in time. Default: the function's name.
+   * @param label Names it in the report if it does not end in time. Default: the function's name.
    * @throws {TypeError} when `fn` is not a function.
    * @throws {ClosedError} when the drain is over.
    */

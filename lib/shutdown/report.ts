@@ -11,9 +11,9 @@ import type { ShutdownState } from "./shutdown_state.ts";
 export interface ShutdownReport {
   /** The argument of `request`, or an AbortError that names the OS signal. */
   readonly reason: unknown;
-  /** Whether all work in flight ended without being cut. */
+  /** Whether all work ended without being cut. */
   readonly drained: boolean;
-  /** The labels of the work that was cut. */
+  /** The labels of the work that was cut, and of clean-up steps that `forced` cancelled. */
   readonly remaining: readonly string[];
   /** ms from the first signal to the end. */
   readonly elapsed: number;

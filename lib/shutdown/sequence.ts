@@ -42,7 +42,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   for (const callback of state.callbacks) startCallback(state, callback);
 
   const remaining = await drain(state);
-  await cleanUp(state);
+  remaining.push(...await cleanUp(state));
   limit.end();
   await whenPrinted();
   warnIfItStays();
@@ -117,13 +117,16 @@ function cut(state: ShutdownState): string[] {
 
 /**
  * Runs the clean-up steps in reverse order, one after the other, each until it ends or the time is over. A step that fails
- * keeps none of the others from running.
+ * keeps none of the others from running. Returns the labels of those that were cancelled because the shutdown is forced:
+ * they have not failed, but what they clean up is not clean.
  */
-async function cleanUp(state: ShutdownState): Promise<void> {
+async function cleanUp(state: ShutdownState): Promise<string[]> {
+  const cancelled: string[] = [];
   for (const step of [...state.steps].reverse()) {
     state.step = step.label;
-    await state.attemptLater(() => bounded(step, state.forced));
+    if (await state.attemptLater(() => bounded(step, state.forced))) cancelled.push(step.label);
   }
+  return cancelled;
 }
 
 /** A step that begins after the time is over still has one turn of the event loop. */

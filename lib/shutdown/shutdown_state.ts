@@ -129,13 +129,15 @@ export class ShutdownState {
     }
   }
 
-  /** The same for a function that returns a promise. Returns a promise that never rejects. */
-  async attemptLater(fn: () => unknown): Promise<void> {
+  /** The same for a function that returns a promise. Never rejects; resolves to whether `forced` cancelled it. */
+  async attemptLater(fn: () => unknown): Promise<boolean> {
     try {
       await fn();
     } catch (error) {
-      if (!isCancellation(error, this.forced)) this.errors.push(error);
+      if (isCancellation(error, this.forced)) return true;
+      this.errors.push(error);
     }
+    return false;
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */

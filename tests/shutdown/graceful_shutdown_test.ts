@@ -297,6 +297,21 @@ test("GracefulShutdown: a callback or a step that is cancelled by force has not 
   }
 });
 
+test("GracefulShutdown: a clean-up step that is cancelled by force was cut", async () => {
+  const shutdown = quiet({ grace: 20 });
+  const cancelled = (signal: AbortSignal) =>
+    new Promise((_, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      else signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  shutdown.defer(cancelled, "begins too late");
+  shutdown.defer(() => {}, "ends at once");
+  shutdown.defer(cancelled, "flush");
+  shutdown.request();
+  const { ok, drained, remaining, errors } = await shutdown.finished;
+  assert.deepEqual([ok, drained, remaining, errors], [false, false, ["flush", "begins too late"], []]);
+});
+
 test("GracefulShutdown: what is in flight when it is forced was cut, also if it ends by itself at that moment", async () => {
   const untilForced = (forced: AbortSignal, steps: number) =>
     new Promise<void>((resolve) => {
