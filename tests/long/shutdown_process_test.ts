@@ -191,4 +191,14 @@ for (const on of ["deno", "node", "node20", "bun"] as const) {
     stays.child.kill("SIGKILL");
     await stays.ended;
   });
+
+  test(`shutdown: a process with several of them says so once, and not while one of them goes on, ${on}`, async () => {
+    const [both, serves] = await Promise.all([
+      start(on, "tests/shutdown/stays_alive.ts", ["both"]),
+      start(on, "tests/shutdown/stays_alive.ts", ["serves"]),
+    ]);
+    await Promise.all([both.ended, serves.ended]);
+    assert.equal(both.output.text.match(/INTERLOCK_STILL_ALIVE/g)?.length, 1);
+    assert.equal(serves.output.text, "finished true\n");
+  });
 }
