@@ -44,7 +44,7 @@ export class Arrivals {
 }
 
 /**
- * Resolves when the accept queue is empty, or after 250 ms.
+ * Resolves when the accept queue is empty, after 250 ms, or when the shutdown is forced.
  *
  * @param accepted Returns the number of connections that were accepted so far; NaN counts as a new one.
  * @param nextTurn Resolves in the next turn of the event loop. Default: by setImmediate, for run-times with node:http.
@@ -52,12 +52,13 @@ export class Arrivals {
  */
 export async function acceptQueueEmpty(
   accepted: () => number,
+  forced: AbortSignal,
   nextTurn: () => Promise<void> = immediate,
   brief = BRIEF,
 ): Promise<void> {
   await nextTurn(); // the rest of this one accepts nothing any more
   const began = performance.now();
-  for (let now = began, calm = false; !calm && now < began + LONGEST;) {
+  for (let now = began, calm = false; !calm && now < began + LONGEST && !forced.aborted;) {
     const [before, turnBegan] = [accepted(), now];
     await nextTurn();
     now = performance.now();

@@ -35,7 +35,8 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   state.attempt(() => warnIfNotTied(state));
   if (!atOnce) {
     await state.pause(delay);
-    if (isBusy(state)) await acceptQueueEmpty(() => state.servers.reduce((sum, { accepted = 0 }) => sum + accepted, 0));
+    const accepted = () => state.servers.reduce((sum, { accepted = 0 }) => sum + accepted, 0);
+    if (isBusy(state)) await acceptQueueEmpty(accepted, state.forced);
     stopListening(state);
   }
   state.callbacksStarted = true;

@@ -60,7 +60,7 @@ export class FetchServer implements AttachedServer {
     if (since < idle) await this.#state.pause(idle - since);
     // Stopping also closes the connection of each answer that is being sent, right behind it.
     const calm = () => uploads.size > 0 || calls.keepingAlive > 0 ? NaN : arrivals.count;
-    if (arrivals.isBusy()) await acceptQueueEmpty(calm, () => this.#state.pause(TURN), 3 * TURN);
+    if (arrivals.isBusy()) await acceptQueueEmpty(calm, forced, () => this.#state.pause(TURN), 3 * TURN);
     while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forced });
     await this.#server.stop(false);
   }
