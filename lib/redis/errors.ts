@@ -68,9 +68,12 @@ export function codeOf(error: unknown): string {
   return /^E[A-Z]{4,}$/.test(code) && code !== "EXECABORT" ? "" : code;
 }
 
+/** A server that does not know a command quotes its arguments up to the end of the line: of an AUTH, the password. */
+const QUOTED = /,? with args beginning with: .*/;
+
 /** The message of an error, or of any other thrown value. */
 export function messageOf(error: unknown): string {
-  return String((error as { message?: unknown } | null | undefined)?.message ?? error);
+  return String((error as { message?: unknown } | null | undefined)?.message ?? error).replace(QUOTED, "");
 }
 
 const explanations: Readonly<Record<string, string>> = {
@@ -97,20 +100,26 @@ export function isPassing(error: unknown): boolean {
   return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));
 }
 
-/** The members of an error of ioredis that hold other things than words. */
+/** The members of a client's error that can hold arguments; `command` and `lastNodeError` are those of ioredis. */
 interface CommandError {
+  message?: string;
+  stack?: string | undefined;
   command?: { readonly name?: unknown } | undefined;
   readonly lastNodeError?: unknown;
 }
 
 /**
- * The same error without the arguments of its command, which ioredis adds: of an AUTH that failed, they are the password,
- * and an error is printed with its members and those of its `cause`.
+ * The same error without the arguments of its command, which ioredis adds and a server quotes: of an AUTH that failed,
+ * they are the password, and an error is printed with its members and those of its `cause`.
  */
 export function withoutArguments(error: unknown): unknown {
-  const { command, lastNodeError } = Object(error) as CommandError;
+  const { message, stack, command, lastNodeError } = Object(error) as CommandError;
   if (typeof command === "object" && "args" in command) (error as CommandError).command = { name: command.name };
   if (lastNodeError !== undefined) withoutArguments(lastNodeError);
+  if (typeof message === "string" && QUOTED.test(message)) {
+    (error as CommandError).message = messageOf(error);
+    (error as CommandError).stack = stack?.replace(QUOTED, "");
+  }
   return error;
 }
 

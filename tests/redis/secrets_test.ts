@@ -1,5 +1,6 @@
 /** No password, and no argument of a client's command, in what is printed or thrown. */
 import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
@@ -79,6 +80,43 @@ for (const [version, create] of node) {
       if (client.isOpen) client.destroy();
     });
     for (const secret of [WRONG, RIGHT]) assert.ok(!out.includes(secret), out);
+  });
+}
+
+/** Answers as Redis does to a command that it does not know, such as AUTH for an old Sentinel. */
+async function startUnknowing(): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      for (const [, command] of String(data).matchAll(/\*\d+\r\n((?:\$\d+\r\n.*\r\n)+)/g)) {
+        const [name, ...args] = [...command!.matchAll(/\$\d+\r\n(.*)\r\n/g)].map(([, part]) => `'${part}'`);
+        socket.write(`-ERR unknown command ${name}, with args beginning with: ${args.join(" ")} \r\n`);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  return { port: (server.address() as AddressInfo).port, close };
+}
+
+for (const [version, create] of io) {
+  test(`ioredis ${version}: a password that the server quotes in its answer is in no log and no error`, async () => {
+    const server = await startUnknowing();
+    const out = await printed(async () => {
+      const client = create(server.port);
+      const errors = await errorsOf(ioRedis(client));
+      assert.match(errors, /unknown command/);
+      console.log(errors);
+      await closeIo(client);
+    });
+    await server.close();
+    assert.match(out, /Unhandled error event/, "the application has no listener");
+    assert.ok(!out.includes(WRONG), out);
   });
 }
 

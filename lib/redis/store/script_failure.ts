@@ -16,8 +16,10 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   }
   const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
   const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
-  const which = commands.length === 0 ? "a command of its scripts" : commands.join(" or ");
-  if (/Unknown Redis command called/.test(message)) {
+  // The server names the command itself where it refuses EVALSHA or EVAL, of which no line of the script tells.
+  const named = /(?:permissions to run the|unknown command) ['`]([\w|]+)/.exec(message)?.[1]?.toUpperCase();
+  const which = named ?? (commands.length === 0 ? "a command of its scripts" : commands.join(" or "));
+  if (/unknown (Redis )?command/i.test(message)) {
     const words = `this Redis does not know ${which}, which may have been renamed or disabled (${message})`;
     return new RightsError(words, options);
   }
@@ -39,8 +41,8 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   const isWrong = code === "WRONGTYPE";
   if (keys.length === 0 || (!isWrong && (code !== "ERR" || line === ""))) return error;
   const numbers = new Set([...line.matchAll(/KEYS\[(\d)\]/g)].map(([, number]) => Number(number)));
-  const named = numbers.size === 1 ? keys[[...numbers][0]! - 1] : undefined;
-  const key = named === undefined ? `a key that begins with ${quote(keys[0])}` : `the key ${quote(named)}`;
+  const only = numbers.size === 1 ? keys[[...numbers][0]! - 1] : undefined;
+  const key = only === undefined ? `a key that begins with ${quote(keys[0])}` : `the key ${quote(only)}`;
   const words = isWrong ? `something else uses ${key} in Redis` : `the data of ${key} is not what this module writes`;
   return new DataError(`${words} (${message})`, options);
 }

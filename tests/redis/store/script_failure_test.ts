@@ -50,6 +50,26 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
     RightsError,
     /^this Redis does not know SET, /,
   ],
+  [ // the script itself
+    "NOPERM this user has no permissions to run the 'evalsha' command", // 7.0
+    RightsError,
+    /^this Redis user may not run EVALSHA, /,
+  ],
+  [
+    "NOPERM this user has no permissions to run the 'eval' command or its subcommand", // 6.2
+    RightsError,
+    /^this Redis user may not run EVAL, /,
+  ],
+  [
+    "ERR unknown command 'evalsha', with args beginning with: 'f1' '1' 'interlock:lock:2:{a}' ",
+    RightsError,
+    /^this Redis does not know EVALSHA, which may have been renamed or disabled \(ERR unknown command 'evalsha'\)$/,
+  ],
+  [
+    "-ERR unknown command `EVALSHA`, with args beginning with: `f1`, `1`, `interlock:lock:2:{a}`, ", // 6.2
+    RightsError,
+    /^this Redis does not know EVALSHA, which may have been renamed or disabled \(-ERR unknown command `EVALSHA`\)$/,
+  ],
   [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:2:\{a\}"/],
   ["WRONGTYPE Operation against a key holding the wrong kind of value", DataError, /something else uses/],
   ["TRYAGAIN Multiple keys request during rehashing of slot", SlotMovingError, /is being moved/],
