@@ -138,6 +138,25 @@ for (const open of [false, true]) {
     }));
 }
 
+test("the error of a call that ends while its slot is open names the move", () =>
+  inCluster(async (backends, nodes) => {
+    for (const [i, backend] of backends.entries()) {
+      const lock = new RedisLock(backend, `moving${i}`, { ttl });
+      const lease = await lock.acquire({ timeout });
+      const slot = slotOf(`{moving${i}}`);
+      const [source, target] = [nodes[nodeOf(slot)]!, nodes[(nodeOf(slot) + 1) % 3]!];
+      await target.send("CLUSTER", "SETSLOT", slot, "IMPORTING", String(await source.send("CLUSTER", "MYID")));
+      await source.send("CLUSTER", "SETSLOT", slot, "MIGRATING", String(await target.send("CLUSTER", "MYID")));
+      await assert.rejects(lock.acquire({ timeout: 1000 }), ({ name, cause }: Error) => {
+        assert.equal(name, "TimeoutError");
+        assert.match((cause as Error).message, /the slot of (a|this) name is being moved/);
+        return true;
+      });
+      for (const node of [source, target]) await node.send("CLUSTER", "SETSLOT", slot, "STABLE");
+      assert.equal(await lease.release(), true);
+    }
+  }));
+
 test("a node that does not answer keeps nobody from the names of the others", () =>
   inCluster(async (backends) => {
     for (const backend of backends) {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withoutArguments } from "../errors.ts";
+import { NoAnswerError, withoutArguments } from "../errors.ts";
 import {
   adapter,
   type Backend,
@@ -37,6 +37,8 @@ interface Stream {
 /** The members that the adapter uses beyond that, of clients and their duplicates. */
 interface Connection {
   readonly isCluster?: boolean;
+  /** The commands of a cluster client that wait to be tried again. */
+  readonly delayQueue?: { readonly queues?: { readonly tryagain?: unknown } };
   readonly status: string;
   readonly stream?: Stream & { unref?(): void };
   on(event: string, listener: (...args: string[]) => void): unknown;
@@ -96,10 +98,21 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     },
     onClose: (listener: () => void) => void connection.on("end", listener),
   };
-  if (cluster) connection.on("-node", () => backend.losses++);
-  else noteFailures(connection, backend);
+  if (cluster) {
+    connection.on("-node", () => backend.losses++);
+    Object.defineProperty(backend, "failure", { get: () => heldBack(connection) });
+  } else noteFailures(connection, backend);
   return backend;
 });
+
+/**
+ * A cluster client of ioredis (5 and 6) sends a command that met TRYAGAIN 16 times, 100 ms apart, before it says so: a
+ * call that ends sooner would take the server for silent. The command may still run.
+ */
+function heldBack({ delayQueue }: Connection): NoAnswerError | undefined {
+  if (!delayQueue?.queues?.tryagain) return undefined;
+  return new NoAnswerError("the slot of a name is being moved (ioredis tries again after TRYAGAIN)");
+}
 
 function noteFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
   let up = connection.status === "ready";
