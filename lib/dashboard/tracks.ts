@@ -3,14 +3,7 @@
  *
  * @module
  */
-import type {
-  GiveUpEvent,
-  GrantEvent,
-  ObservedCall,
-  ObservedThing,
-  Observer,
-  ReleaseEvent,
-} from "../diagnostics/mod.ts";
+import type { GiveUpEvent, GrantEvent, ObservedCall, Observer, ReleaseEvent } from "../diagnostics/mod.ts";
 import { Histogram } from "./histogram.ts";
 
 /** A wait or hold that has ended. Times in ms on the clock of `performance.now()`. */
@@ -69,7 +62,6 @@ export class Track {
 
 export class Tracks implements Observer {
   readonly #byLabel = new Map<string, Track>();
-  readonly #byThing = new WeakMap<ObservedThing, Track>();
   /** The number of events since #measuredAt. */
   #events = 0;
   #measuredAt = performance.now();
@@ -123,12 +115,9 @@ export class Tracks implements Observer {
   }
 
   /** The record of the thing that an event is about. */
-  #of({ thing }: ObservedCall): Track {
+  #of({ thing: { label } }: ObservedCall): Track {
     this.#events++;
-    const known = this.#byThing.get(thing);
-    const { label } = thing;
     const track = this.#byLabel.get(label) ?? new Track(label);
-    if (track !== known) this.#byThing.set(thing, track);
     if (this.#byLabel.size > MOST_TRACKS / 2) this.#byLabel.delete(label); // from now on, the latest used is the last
     this.#byLabel.set(label, track);
     if (this.#byLabel.size > MOST_TRACKS) this.#forgetOne();
