@@ -1,13 +1,14 @@
 /**
  * The holders and the queue of one name, in memory: the state machine of `scripts/state_machine.ts`, without what only
- * distance brings. No call can die apart from its store here, so waiters need no sign of life, and no answer is lost.
- * Invariants: the weights of the holders never exceed the limit; the head is granted before any waiter behind it; every
- * grant has a larger token than all before.
+ * distance brings. No call can die apart from its store here, so waiters need no sign of life, no answer is lost, and a
+ * timer ends leases, so that no waiter has to ask for it. Invariants: the weights of the holders never exceed the limit;
+ * the head is granted before any waiter behind it; every grant has a larger token than all before.
  *
  * Times are local, in milliseconds on the monotonic clock.
  *
  * @module
  */
+import { LocalTimer } from "../clock.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import type { Settings } from "../options.ts";
 import { livenessOf, now } from "../times.ts";
@@ -18,8 +19,8 @@ import { type AcquireAnswer, type AcquireRequest, NotifyMode, type Push, type Re
 /** The part of its store that a name uses. */
 export interface MemoryServer {
   nextFence(): number;
-  /** Server time in microseconds at a local moment. */
-  timeAt(local: number): number;
+  /** Server time in microseconds. */
+  time(): number;
   push(push: Push): Promise<void>;
 }
 
@@ -42,10 +43,6 @@ interface Waiting {
   askedAt: number;
 }
 
-/** Waiters that are to ask when a lease ends, and the milliseconds from one to the next: as few as in Redis. */
-const ASKING = 3;
-const ASKING_APART = 50;
-
 export class MemoryName {
   readonly #server: MemoryServer;
   readonly #holders = new Map<string, Hold>();
@@ -55,6 +52,8 @@ export class MemoryName {
   #used = 0;
   /** No lease ends before this. */
   #firstEnd = Infinity;
+  /** Set to that while there are waiters. */
+  readonly #timer = new LocalTimer((time) => this.#expire(time));
   #fence = 0;
   #places = 0;
   /** Until then it is kept without holders. */
@@ -87,8 +86,10 @@ export class MemoryName {
     this.#serve(id);
     const granted = this.#holders.get(id);
     if (granted !== undefined) return { kind: "granted", fence: granted.fence };
-    if (mode === NotifyMode.none) this.#queue.delete(id);
-    return this.#waits(waiting, mode === NotifyMode.none ? 0 : waiting.place);
+    if (mode !== NotifyMode.none) return this.#waits(waiting.place);
+    this.#queue.delete(id);
+    this.#serve(); // which looks whether the timer is still needed
+    return this.#waits(0);
   }
 
   /** The hold goes on under the id of the request; `spec.weight` is 0 where it may have any. */
@@ -96,7 +97,7 @@ export class MemoryName {
     this.#expire();
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
     if (hold === undefined || (weight !== 0 && weight !== hold.weight)) {
-      return { kind: "waiting", serverTime: this.#time(), place: 0, fence: 0, askAt: 0, deaf: false, more: false };
+      return this.#waits(0);
     }
     const rest = Math.max(hold.ends - now(), settings.ttl);
     this.#holders.delete(hold.id);
@@ -132,7 +133,7 @@ export class MemoryName {
     const ends = now() + ttl;
     hold.ends = exact ? ends : Math.max(hold.ends, ends);
     this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
-    if (exact) this.#announce();
+    this.#serve();
     return true;
   }
 
@@ -159,27 +160,14 @@ export class MemoryName {
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl };
   }
 
-  #time(): number {
-    return this.#server.timeAt(now());
+  /** @param place 0 for a caller that has none. */
+  #waits(place: number): AcquireAnswer {
+    const serverTime = this.#server.time();
+    return { kind: "waiting", serverTime, place, fence: this.#fence, askAt: 0, deaf: false, more: false };
   }
 
-  #waits({ id }: Waiting, place: number): AcquireAnswer {
-    const rank = this.#firstWaiters().findIndex((waiter) => waiter.id === id);
-    const askAt = rank < 0 || place === 0 ? 0 : this.#server.timeAt(this.#firstEnd + rank * ASKING_APART);
-    return { kind: "waiting", serverTime: this.#time(), place, fence: this.#fence, askAt, deaf: false, more: false };
-  }
-
-  #firstWaiters(): Waiting[] {
-    const first: Waiting[] = [];
-    for (const waiter of this.#queue.values()) {
-      if (first.push(waiter) === ASKING) break;
-    }
-    return first;
-  }
-
-  /** Grants from the head while it fits. */
+  /** Grants from the head while it fits; notifies all but the asker, which gets an answer. */
   #serve(asker?: string): void {
-    let changed = asker === undefined;
     for (const { id, weight, settings } of this.#queue.values()) {
       if (this.#used + weight > this.#limit) break; // letting small ones pass would starve this one
       this.#queue.delete(id);
@@ -188,24 +176,12 @@ export class MemoryName {
       this.#holders.set(id, hold);
       this.#used += weight;
       this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
-      if (id === asker) continue;
-      void this.#server.push({ kind: "granted", id, fence: hold.fence, serverTime: this.#time() });
-      changed = true;
+      if (id !== asker) void this.#server.push({ kind: "granted", id, fence, serverTime: this.#server.time() });
     }
-    if (changed) this.#announce();
+    this.#timer.set(this.#queue.size === 0 ? Infinity : this.#firstEnd);
   }
 
-  /** The first waiters ask when a lease ends, should it not be released. */
-  #announce(): void {
-    if (this.#firstEnd === Infinity) return;
-    this.#firstWaiters().forEach(({ id }, rank) => {
-      const at = this.#server.timeAt(this.#firstEnd + rank * ASKING_APART);
-      void this.#server.push({ kind: "lease ends", id, at, serverTime: this.#time() });
-    });
-  }
-
-  #expire(): void {
-    const time = now();
+  #expire(time = now()): void {
     if (time < this.#firstEnd) return;
     this.#firstEnd = Infinity;
     for (const { id, ends } of this.#holders.values()) {

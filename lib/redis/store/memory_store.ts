@@ -10,7 +10,7 @@ import { MemoryRate } from "./memory_rate.ts";
 import { MemoryName, type MemoryServer } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
 import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate.ts";
-import { ServerClock } from "../clock.ts";
+import { now, ServerClock } from "../clock.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -125,8 +125,8 @@ export class MemoryStore implements Store, MemoryServer {
     return this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
   }
 
-  timeAt(local: number): number {
-    return this.#clock.at(local);
+  time(): number {
+    return this.#clock.at(now());
   }
 
   async push(push: Push): Promise<void> {
