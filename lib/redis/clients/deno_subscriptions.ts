@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 /** The members of the subscribing connection that `denoRedis` uses. */
 export interface DenoRedisSubscriber {
   /** Subscribes to a channel. */

@@ -14,7 +14,10 @@
 import { NONE, ZERO } from "./mutex.ts";
 import { clock, type HolderScripts, type Script, script } from "./script.ts";
 
-/** KEYS: state, and leases where there are some. ARGV: m or w, id. Returns now and the microseconds that are left of the hold; 0 or less: not held. */
+/**
+ * KEYS: state, and leases where there are some. ARGV: m or w, id. Returns now and the microseconds that are left of the
+ * hold; 0 or less: not held.
+ */
 export const verify: Script = script(`${clock}
 local ends = 0
 if ARGV[1] == 'm' then

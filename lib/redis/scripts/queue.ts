@@ -1,7 +1,6 @@
 /**
  * The queue of one name, in Lua. KEYS[2] is a sorted set of ids by arrival (µs, which is also `since`), KEYS[3] a hash
- * of id to: time until which the waiter counts as alive (16 digits), how it is notified (c or h; p before ids had a secret part), ttl in ms, weight,
- * owner.
+ * of id to: time until which the waiter counts as alive (16 digits), how it is notified (c or h), ttl in ms, weight, owner.
  *
  * Invariants:
  * - Alive is decided in one place. A waiter is dead when it has not asked for its ttl, or {@linkcode LIVENESS} if that

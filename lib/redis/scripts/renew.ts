@@ -17,9 +17,9 @@ import { clock, digits, lives, type Script, script } from "./script.ts";
  * and the leases: a name without waiters has no others, and in a cluster a command that names a key which does not exist
  * is refused while its slot is being moved. Then no waiter is notified of the end.
  *
- * ARGV: latest server time, "all" or "own", start of the channels, then for each: m or w (M or W: set the end, even to an earlier one), id, ttl,
- * retention. Returns now, then 1 or 0 for each; or -2 now. A hold whose time is over is lost, also when there has been no
- * other holder since.
+ * ARGV: latest server time, "all" or "own", start of the channels, then for each: m or w (M or W: set the end, even to an
+ * earlier one), id, ttl, retention. Returns now, then 1 or 0 for each; or -2 now. A hold whose time is over is lost, also
+ * when there has been no other holder since.
  */
 export const renew: Script = script(`${clock}${digits}${lives}
 if now > tonumber(ARGV[1]) then return { -2, now } end

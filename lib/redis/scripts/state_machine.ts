@@ -61,10 +61,12 @@ ${askAt(holding)}
 }
 
 /**
- * KEYS as above; none: returns now, so that a process knows the server's time, and the server this script, before there
- * is anything to release. ARGV: id, retention (1 or more), and "" to release a hold or leave the queue, "force" to end
- * all holds, or "serve" to go on serving; the start of the channels; a fifth one in a cluster. Returns code now more (mute): code 1 was held, 2 waited, 0 neither; more 1: the same
- * command has to follow, 2: "serve"; mute 1: this user may not publish.
+ * KEYS as above; none: returns now, so that a process knows the server's time, and the server this script, before there is
+ * anything to release. ARGV: id, retention (1 or more), and "" to release a hold or leave the queue, "force" to end all
+ * holds, or "serve" to go on serving; the start of the channels; a fifth one in a cluster.
+ *
+ * Returns code now more (mute): code 1 was held, 2 waited, 0 neither; more 1: the same command has to follow, 2: "serve";
+ * mute 1: this user may not publish.
  */
 function releaseFrom(holding: Holding): Script {
   const { readToRelease, expire, drop, evict, save } = holding;

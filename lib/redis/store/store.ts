@@ -177,7 +177,10 @@ export interface Store {
   giveBack(rate: StoredRate, permits: number, turn: Turn, limit: number): Promise<void>;
   /** Whether a subscription costs nothing: it then begins with each listener or hold, and ends with the last one. */
   readonly subscribesFreely: boolean;
-  /** Listens for the messages to this process about names of a prefix. Missing where there are none: waiters find out by heartbeats. */
+  /**
+   * Listens for the messages to this process about names of a prefix. Missing where there are none: waiters find out by
+   * heartbeats.
+   */
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that fails no call. Default: everything takes longer. */
   warnSlow(refused: string, effect?: string): void;

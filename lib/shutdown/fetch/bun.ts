@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
   /** Stops listening, and closes every connection if asked to; resolves when the last connection is closed. */

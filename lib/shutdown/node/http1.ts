@@ -1,7 +1,7 @@
 /**
  * HTTP/1 in GracefulShutdown. Invariant: a request is in flight from its head until its answer is sent and its body is in,
- * for which it counts a second at most, or until its connection is closed. From the signal on, the last answer of each connection announces that it closes, and a
- * request behind such an announcement counts as not received.
+ * for which it counts a second at most, or until its connection is closed. From the signal on, the last answer of each
+ * connection announces that it closes, and a request behind such an announcement counts as not received.
  *
  * @module
  */
