@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkFunction, named, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
+import { admit, checkFunction, forKey, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { drain, type QueueOwner, WaitQueue } from "./internal/wait_queue.ts";
@@ -145,7 +145,7 @@ class Flight implements WaitedFor, QueueOwner {
   }
 
   get operation(): string {
-    return `${named("run single flight", this.name)} for key ${quote(this.key)}`;
+    return forKey("run single flight", this.name, this.key);
   }
 
   get isSound(): boolean {
