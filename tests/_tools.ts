@@ -22,6 +22,20 @@ export async function until(condition: () => boolean | Promise<boolean>, ms = 60
   }
 }
 
+/** How much longer `fn(20 * count)` takes than `fn(count)`, each at its quickest: 20 or so, or 400 for a square. */
+export async function growth(count: number, fn: (count: number) => Promise<unknown>): Promise<number> {
+  const quickest = async (count: number) => {
+    let least = Infinity;
+    for (let i = 0; i < 3; i++) {
+      const start = performance.now();
+      await fn(count);
+      least = Math.min(least, performance.now() - start);
+    }
+    return least;
+  };
+  return await quickest(20 * count) / await quickest(count);
+}
+
 /** A promise, and the functions that settle it. */
 export function deferred<T = void>(): {
   readonly promise: Promise<T>;
