@@ -345,5 +345,5 @@ test("single flight: runs that fail together end in a time that grows with their
     const flights = new SingleFlight<number>();
     return Promise.all(Array.from({ length: count }, (_, key) => flights.run(key, fail).catch(() => {})));
   };
-  assert.ok(await growth(1000, failed) < 100); // as in closing_test.ts
+  assert.ok(await growth(2000, failed) < 150); // as in closing_test.ts
 });

@@ -60,7 +60,7 @@ async function insist(node: Server, ...parts: (string | number)[]): Promise<void
   await until(sent, 20_000).catch((cause) => assert.fail(`${parts.join(" ")}: ${failure} (${cause})`));
 }
 
-/** Moves a slot with its keys, as `redis-cli --cluster reshard` does, key by key. */
+/** Moves a slot with its keys, as `redis-cli --cluster reshard` does, key by key; the other nodes hear of it from these two. */
 async function move(slot: number, source: Server, target: Server): Promise<void> {
   const [from, to] = [String(await source.send("CLUSTER", "MYID")), String(await target.send("CLUSTER", "MYID"))];
   await target.send("CLUSTER", "SETSLOT", slot, "IMPORTING", from);
