@@ -115,6 +115,20 @@ for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha",
   });
 }
 
+for (const missing of ["zadd", "hset", "pexpire"]) {
+  redisTest(
+    `a grant refused for want of +${missing} leaves the name usable for others`,
+    async ({ server, backend }) => {
+      const app = await connectAs(server, rights.filter((right) => right !== `+${missing}`));
+      const options = { ttl: 100 };
+      await assert.rejects(new RedisSemaphore(app.backend, "a", 1, options).acquire(), RegExp(missing, "i"));
+      await app.close();
+      const lease = await new RedisSemaphore(backend, "a", 1, options).acquire({ timeout: 5000 });
+      await lease.release();
+    },
+  );
+}
+
 redisTest("without the right +lrem, a warning says once that starts are not returned", async ({ server }) => {
   const { emitWarning } = process;
   const warnings: unknown[][] = [];

@@ -55,8 +55,9 @@ if used > 0 and not ended[1] and call('EXISTS', KEYS[4]) == 0 then used = 0 end 
   mark: "",
   grant: (id, ms, weight, owner) => `
 fence, used, dirty = ${after("fence")}, used + ${weight}, true
-call('HSET', KEYS[1], 'h' .. ${id}, n16(fence) .. stamp .. format('%.0f', ${weight}) .. ' ' .. ${owner})
+-- ZADD first: if the user may not run it, a hold alone in KEYS[1] would be no state
 call('ZADD', KEYS[4], now + ${ms} * 1000, ${id})
+call('HSET', KEYS[1], 'h' .. ${id}, n16(fence) .. stamp .. format('%.0f', ${weight}) .. ' ' .. ${owner})
 life = math.max(life, ${ms})
 `,
   save: () => `
