@@ -35,6 +35,9 @@ export class NoAnswerError extends StateError {
   }
 }
 
+/** The client has not sent the command yet, or sends it again, and says why. Internal. */
+export class HeldBackError extends NoAnswerError {}
+
 /** An answer that came and cannot be used: it has another shape than expected, or is too late. Internal. */
 export class UselessAnswerError extends NoAnswerError {}
 

@@ -6,7 +6,7 @@
  * @module
  */
 import type { WaitOptions } from "../../types.ts";
-import { NoAnswerError, UselessAnswerError } from "../errors.ts";
+import { NoAnswerError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
 
 /** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
@@ -38,7 +38,7 @@ export class RetryPolicy {
 
   /** The reason why the last commands failed; undefined after an answer. */
   get failure(): unknown {
-    if (!(this.#failure instanceof NoAnswerError) || this.#failure instanceof UselessAnswerError) return this.#failure;
+    if (Object(this.#failure).constructor !== NoAnswerError) return this.#failure; // the others say more
     return new NoAnswerError(`Redis has not answered for ${Math.round(now() - (this.#failingSince ?? 0))} ms`);
   }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { NoAnswerError, withoutArguments } from "../errors.ts";
+import { HeldBackError, withoutArguments } from "../errors.ts";
 import {
   adapter,
   type Backend,
@@ -109,9 +109,9 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
  * A cluster client of ioredis (5 and 6) sends a command that met TRYAGAIN 16 times, 100 ms apart, before it says so: a
  * call that ends sooner would take the server for silent. The command may still run.
  */
-function heldBack({ delayQueue }: Connection): NoAnswerError | undefined {
+function heldBack({ delayQueue }: Connection): HeldBackError | undefined {
   if (!delayQueue?.queues?.tryagain) return undefined;
-  return new NoAnswerError("the slot of a name is being moved (ioredis tries again after TRYAGAIN)");
+  return new HeldBackError("the slot of a name is being moved (ioredis tries again after TRYAGAIN)");
 }
 
 function noteFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { Redis } from "ioredis";
 import { Redis as IoRedis5 } from "ioredis5";
-import { ioRedis } from "../../../lib/redis/mod.ts";
+import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
@@ -27,6 +27,18 @@ test("ioRedis: a cluster that cannot subscribe keeps no listener of the adapter"
   const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
   await assert.rejects(ioRedis(client).subscribe!("channel", () => {}, () => {}), /no connection/);
   assert.deepEqual(client.eventNames(), ["-node"]); // the adapter's own, not that of a subscription
+});
+
+test("ioRedis: a call that ends while a cluster client holds its command back says that the slot is being moved", async () => {
+  const held: (() => void)[] = [];
+  const call = () => new Promise((_, reject) => void held.push(() => reject(new Error("closed"))));
+  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
+  const client = Object.assign(cluster, { duplicate: () => cluster, delayQueue: { queues: { tryagain: {} } } });
+  const lock = new RedisLock(ioRedis(client, { push: false }), "a", { ttl: 100 });
+  await assert.rejects(lock.acquire(), { message: /^Cannot acquire lock "a": the slot of a name is being moved/ });
+  await until(() => held.length === 2); // the second one gives its place back
+  client.status = "end";
+  for (const close of held) close();
 });
 
 test("ioRedis: the adapter subscribes again after a reconnection, so no error of that is uncaught", async () => {
