@@ -70,13 +70,20 @@ export function countWebSocket(state: ShutdownState, socket: WebSocketLike, labe
   if (socket.readyState === 3) return closed; // its event is over
   socket.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.add(entry);
-  if (state.phase !== "serving") state.attempt(close);
+  if (state.phase === "serving") return closed;
+  // Its callback comes within close(), where the caller needs what is returned here.
+  if (callsBack(socket)) void Promise.resolve().then(() => state.attempt(close));
+  else state.attempt(close);
   return closed;
 }
 
 /** Bun's ServerWebSocket has a state, and a callback in place of events. */
-function warnIfSilent({ addEventListener, readyState }: WebSocketLike, label: string): void {
-  if (addEventListener !== undefined || readyState !== undefined) return;
+function callsBack({ addEventListener, readyState }: WebSocketLike): boolean {
+  return addEventListener === undefined && readyState !== undefined;
+}
+
+function warnIfSilent(socket: WebSocketLike, label: string): void {
+  if (socket.addEventListener !== undefined || callsBack(socket)) return;
   const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
   warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
 }

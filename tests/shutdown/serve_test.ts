@@ -344,13 +344,13 @@ if (runtime === "bun") {
     });
   }
 
-  test("serve: WebSockets are closed with 1001 and waited for, bun", async () => {
-    const shutdown = quiet();
+  /** Starts a server of WebSockets. Returns its port. */
+  const chat = (shutdown: GracefulShutdown): number => {
     interface Upgrading {
       upgrade(request: Request, options: { data: object }): boolean;
     }
     type Socket = WebSocketLike & { data: { closed?: () => void } };
-    const server = shutdown.attach(Bun.serve({
+    return shutdown.attach(Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
       fetch: shutdown.handler((request, server: Upgrading) => {
@@ -361,8 +361,21 @@ if (runtime === "bun") {
         close: (socket: Socket) => socket.data.closed?.(),
         message: () => {},
       },
-    }));
-    await closedWith1001(server.port, shutdown);
+    })).port;
+  };
+
+  test("serve: WebSockets are closed with 1001 and waited for, bun", async () => {
+    const shutdown = quiet();
+    await closedWith1001(chat(shutdown), shutdown);
+  });
+
+  test("serve: a WebSocket that opens in the delay is closed with 1001 at once and not waited for, bun", async () => {
+    const shutdown = quiet({ delay: 1_000, grace: 8_000 });
+    const port = chat(shutdown);
+    shutdown.request();
+    const client = new WebSocket(`ws://127.0.0.1:${port}`);
+    assert.equal(await new Promise((resolve) => client.onclose = ({ code }) => resolve(code)), 1001);
+    assert.deepEqual((await shutdown.finished).remaining, []);
   });
 }
 
