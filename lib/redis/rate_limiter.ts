@@ -18,7 +18,7 @@ import {
 } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { type RateSpec, startWithin, tryStart, waitOf } from "./acquire/start_call.ts";
+import { type RateSpec, startWithin, tryStart, waitOf } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { clientOf } from "./client.ts";
 import { prefixOf, rateKeysOf } from "./options.ts";

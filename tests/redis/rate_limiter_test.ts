@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
-import { LocalStarts } from "../../lib/redis/acquire/start_call.ts";
+import { LocalStarts } from "../../lib/redis/rate/start_call.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";

@@ -6,10 +6,9 @@
  */
 import type { Inspection } from "../inspect.ts";
 import { MemoryData } from "./memory_data.ts";
-import { MemoryRate } from "./memory_rate.ts";
 import { MemoryName, type MemoryServer } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
-import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate.ts";
+import { MemoryRates } from "../rate/memory_rates.ts";
 import { now, ServerClock } from "../clock.ts";
 import type {
   AcquireAnswer,
@@ -34,7 +33,7 @@ export class MemoryStore implements Store, MemoryServer {
   readonly #ids = new Ids();
   readonly #clock = new ServerClock();
   readonly #names = new MemoryData<MemoryName>();
-  readonly #rates = new MemoryData<MemoryRate>();
+  readonly rates = new MemoryRates();
   readonly #listeners = new Set<PushListener>();
   #fence = 0;
 
@@ -83,16 +82,6 @@ export class MemoryStore implements Store, MemoryServer {
     return this.#nameOf(spec).inspect();
   }
 
-  // deno-lint-ignore require-await
-  async start(request: StartRequest): Promise<StartAnswer> {
-    return this.#rateOf(request.rate).start(request);
-  }
-
-  // deno-lint-ignore require-await
-  async giveBack(rate: StoredRate, _permits: number, turn: Turn): Promise<void> {
-    this.#rateOf(rate).giveBack(turn);
-  }
-
   readonly subscribe = (listener: PushListener): Promise<Unsubscribe> => {
     this.#listeners.add(listener);
     return Promise.resolve(() => void this.#listeners.delete(listener));
@@ -113,10 +102,6 @@ export class MemoryStore implements Store, MemoryServer {
 
   #nameOf({ keys: [key] }: StoredName): MemoryName {
     return this.#names.of(key, () => new MemoryName(this));
-  }
-
-  #rateOf(rate: StoredRate): MemoryRate {
-    return this.#rates.of(rate.keys[0], () => new MemoryRate(rate));
   }
 
   // For its names.

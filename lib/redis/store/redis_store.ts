@@ -6,19 +6,18 @@
  */
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
-import { explain, RightsError, SlotMovingError, UselessAnswerError } from "../errors.ts";
+import { explain, SlotMovingError, UselessAnswerError } from "../errors.ts";
 import type { Inspection } from "../inspect.ts";
 import { adopt } from "../scripts/adopt.ts";
 import { inspect, PAGE } from "../scripts/inspect.ts";
-import { giveBack, start } from "../scripts/rate.ts";
 import { renew } from "../scripts/renew.ts";
 import { channelsOf, type Script } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { releaseOwn, verify } from "../scripts/own_keys.ts";
 import { slotOf } from "../options.ts";
 import { ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
-import { rateArguments, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
-import { acquireAnswer, InspectedPages, numbersOf, pushOf, startAnswer, wasOf } from "./replies.ts";
+import { RedisRates } from "../rate/redis_rates.ts";
+import { acquireAnswer, InspectedPages, numbersOf, pushOf, wasOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import { ServerClock } from "../clock.ts";
 import type {
@@ -39,6 +38,7 @@ export class RedisStore extends ScriptRunner implements Store {
   /** Of a cluster, by hash slot, as a slot is on one node at a time; else one. */
   readonly #clocks = new Map<number, ServerClock>();
   #warned = false;
+  readonly rates = new RedisRates(this);
   readonly #greetings = new Map<Script, Promise<void>>();
   readonly #greeted = new WeakSet<Script>();
   readonly subscribesFreely = false;
@@ -186,24 +186,6 @@ export class RedisStore extends ScriptRunner implements Store {
     clock.saw(time);
     if (Number.isNaN(rest)) throw new UselessAnswerError("the answer shows no time");
     return rest / 1000;
-  }
-
-  start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer> {
-    const { rate, permits, within, latest } = request;
-    const longest = within === Infinity ? "" : String(Math.floor(within * 1000));
-    const args = [...rateArguments(rate), String(permits), String(permits - rate.limit - 1), longest, String(latest)];
-    return this.run(start, rate.keys, args, limit, (reply) => startAnswer(request, reply), late, request);
-  }
-
-  async giveBack(rate: StoredRate, permits: number, { number, start }: Turn, limit: number): Promise<void> {
-    const args = [...rateArguments(rate), ...[permits, number, start].map(String)];
-    try {
-      await this.run(giveBack, rate.keys, args, limit);
-    } catch (error) {
-      // No caller sees it, and all other scripts run.
-      if (error instanceof RightsError) this.warnSlow("run LREM", "the start of a call that gives up counts as made");
-      throw error;
-    }
   }
 
   async inspect({ holders, keys, what }: StoredName, limit: number): Promise<Inspection> {

@@ -8,7 +8,6 @@ import { quote } from "../../internal/check.ts";
 import { RedisError, UselessAnswerError } from "../errors.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
-import { rateError, type StartAnswer, type StartRequest } from "./rate.ts";
 import {
   type AcquireAnswer,
   type AcquireRequest,
@@ -68,21 +67,6 @@ function checkGrant(code: number, fence: number, time: number): void {
 function adopted(fence: number, time: number, weight: number, end = NaN): Granted {
   if (!(weight > 0 && end > time)) throw new UselessAnswerError("the answer has no weight or no end");
   return { kind: "granted", fence, weight, rest: (end - time) / 1000 };
-}
-
-/** 1 now wait number start | 0 now wait | -2 now | -3 limit interval | -4 now */
-export function startAnswer({ rate }: StartRequest, reply: unknown): StartAnswer {
-  const [code = NaN, first = NaN, wait = NaN, number = NaN, start = NaN] = numbersOf(reply);
-  if (code === -3) throw rateError(rate, first, wait / 1000);
-  rate.clock.saw(first);
-  if (code === -2) return { kind: "refused" };
-  if (code === -4) throw new RedisError(`Cannot acquire ${rate.what}: the queue is longer than 2,000 intervals`);
-  const isTurn = code === 1 && Number.isSafeInteger(number) && Number.isSafeInteger(start);
-  if (!(wait >= 0 && Number.isFinite(first)) || !(isTurn || code === 0)) {
-    throw new UselessAnswerError(`the answer has another shape: ${String(reply)}`);
-  }
-  if (code === 0) return { kind: "later", wait: wait / 1000 };
-  return { kind: "turn", turn: { wait: wait / 1000, number, start } };
 }
 
 /** The code of a release. */

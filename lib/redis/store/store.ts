@@ -11,7 +11,7 @@
 import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { Member } from "./members.ts";
-import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate.ts";
+import type { RateStore } from "../rate/rate_store.ts";
 import type { ServerClock } from "../clock.ts";
 
 /** One name in a store, as one class uses it. Immutable, so that a lease carries all that its renewal and release need. */
@@ -171,10 +171,8 @@ export interface Store {
   verify(spec: StoredName, id: string, limit: number): Promise<number>;
   /** Resolves to the holders and the waiters of a name. */
   inspect(spec: StoredName, limit: number): Promise<Inspection>;
-  /** Gives a call its turn in a rate limit; see {@linkcode StartRequest}. */
-  start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer>;
-  /** Takes back a turn that its caller does not use. */
-  giveBack(rate: StoredRate, permits: number, turn: Turn, limit: number): Promise<void>;
+  /** Its rate limits. */
+  readonly rates: RateStore;
   /** Whether a subscription costs nothing: it then begins with each listener or hold, and ends with the last one. */
   readonly subscribesFreely: boolean;
   /**

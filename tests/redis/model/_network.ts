@@ -8,7 +8,7 @@ import { adopt } from "../../../lib/redis/scripts/adopt.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
 import { releaseOwn, verify } from "../../../lib/redis/scripts/own_keys.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
-import { giveBack, start } from "../../../lib/redis/scripts/rate.ts";
+import { giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { renew } from "../../../lib/redis/scripts/renew.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import type { Random } from "../../_tools.ts";

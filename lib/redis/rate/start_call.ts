@@ -20,9 +20,9 @@ import { explain, UselessAnswerError } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { MemoryData } from "../store/memory_data.ts";
-import type { StartAnswer, StartRequest, StoredRate, Turn } from "../store/rate.ts";
+import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 import { now, SINGLE_COMMAND, STARTS_KEPT, TRYING } from "../times.ts";
-import { ServerCall, timedOutError } from "./server_call.ts";
+import { ServerCall, timedOutError } from "../acquire/server_call.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {
   /** Set with the first start of the object. */
@@ -54,7 +54,7 @@ export function tryStart(spec: RateSpec, permits: number): Promise<boolean> {
 export async function waitOf(spec: RateSpec, permits: number): Promise<number> {
   const request = { rate: spec, permits, within: -1, latest: 0, settled: false };
   try {
-    const answer = await spec.client.store.start(request, SINGLE_COMMAND);
+    const answer = await spec.client.store.rates.start(request, SINGLE_COMMAND);
     return answer.kind === "later" ? Math.ceil(answer.wait) : 0;
   } catch (error) {
     throw explain(`look at ${spec.what}`, error);
@@ -85,7 +85,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     const { client: { store }, clock } = this.rate;
     this.within = this.timeout === 0 ? 0 : this.retry.endsAt - sent.at;
     this.latest = clock.known ? clock.at(sent.at + limit) : 0;
-    return store.start(this, limit, (answer) => {
+    return store.rates.start(this, limit, (answer) => {
       if (answer.kind === "turn") this.#giveBack(answer.turn); // another command may have brought one since
     });
   }
@@ -173,7 +173,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   /** No caller waits for it; without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
-    this.rate.client.store.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
+    this.rate.client.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
   }
 }
 

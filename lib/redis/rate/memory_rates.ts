@@ -5,14 +5,41 @@
  * @module
  */
 import { SteadyClock } from "../clock.ts";
-import { rateError, type StartAnswer, type StartRequest, type StoredRate, type Turn } from "./rate.ts";
+import { MemoryData } from "../store/memory_data.ts";
+import {
+  rateError,
+  type RateStore,
+  type StartAnswer,
+  type StartRequest,
+  type StoredRate,
+  type Turn,
+} from "./rate_store.ts";
 
 interface Start {
   readonly at: number;
   readonly number: number;
 }
 
-export class MemoryRate {
+/** All rate limits of a store in memory. */
+export class MemoryRates implements RateStore {
+  readonly #rates = new MemoryData<MemoryRate>();
+
+  // deno-lint-ignore require-await
+  async start(request: StartRequest): Promise<StartAnswer> {
+    return this.#rateOf(request.rate).start(request);
+  }
+
+  // deno-lint-ignore require-await
+  async giveBack(rate: StoredRate, _permits: number, turn: Turn): Promise<void> {
+    this.#rateOf(rate).giveBack(turn);
+  }
+
+  #rateOf(rate: StoredRate): MemoryRate {
+    return this.#rates.of(rate.keys[0], () => new MemoryRate(rate));
+  }
+}
+
+class MemoryRate {
   readonly #limit: number;
   readonly #interval: number;
   #starts: Start[] = [];

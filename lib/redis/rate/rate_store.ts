@@ -44,6 +44,14 @@ export type StartAnswer =
   /** It came too late by the server's clock. */
   | { readonly kind: "refused" };
 
+/** The rate limits of a store. As with every request to a store, each may run twice, or later than its caller waits. */
+export interface RateStore {
+  /** Gives a call its turn; see {@linkcode StartRequest}. */
+  start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer>;
+  /** Takes back a turn that its caller does not use. */
+  giveBack(rate: StoredRate, permits: number, turn: Turn, limit: number): Promise<void>;
+}
+
 /** A part of the interval in which starts are counted, small enough that rounding costs nothing that could be measured. */
 const UNITS = 2 ** 20;
 

@@ -15,7 +15,7 @@
  *
  * @module
  */
-import { clock, digits, type Script, script } from "./script.ts";
+import { clock, digits, type Script, script } from "../scripts/script.ts";
 
 /** Numbers of calls that are remembered, so that a command that runs twice gives back once. */
 const REMEMBERED = 32;
