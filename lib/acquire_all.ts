@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { isThenable, must, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
+import {
+  checkNotPromise,
+  isThenable,
+  must,
+  readWaitOptions,
+  throwIfAborted,
+  type WaitLimits,
+} from "./internal/check.ts";
 import { type CancelRegistration, isClockReadable, onCancel, reasonOf, timedOut } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { LockOrder } from "./internal/lock_order.ts";
@@ -90,6 +97,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   list: L,
   options?: WaitOptions,
 ): Promise<GuardGroup<GuardsOf<L>>> {
+  checkNotPromise(list, "list");
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
   let limits = readWaitOptions(options);

@@ -24,6 +24,7 @@ import { timersEndWithRequest } from "./internal/platform.ts";
 import { assertSoundWaitQueue } from "./internal/sound.ts";
 import { cancelQueues, keepRequest, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { describe, reportGiveUp, setResolve, type WaitedFor } from "./internal/waiter.ts";
+import { wrapped } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
 import { type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
@@ -135,6 +136,18 @@ export class Condition implements Acquirable<Guard> {
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
+  }
+
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode Condition.run}: `fn`
+   * gets the arguments of the call and nothing else.
+   *
+   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 
   /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit } from "./internal/check.ts";
+import { admit, checkKey, promised } from "./internal/check.ts";
 import { Entries } from "./internal/entries.ts";
 import { Key } from "./internal/key.ts";
 import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
@@ -23,6 +23,10 @@ export interface KeyedLock extends Acquirable<Guard> {
   readonly waiting: number;
   /** Returns the guard if the key is free, else undefined. */
   tryAcquire(): Guard | undefined;
+  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
 /** The entries, for {@linkcode assertSoundKeyedMutex}, which bundlers drop because it is no method. */
@@ -38,7 +42,7 @@ let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
  * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
  * own.
  *
- * @typeParam K The keys.
+ * @typeParam K The keys. Objects need a type argument that says so: they count by identity.
  * @example
  * ```ts
  * import { KeyedMutex } from "@interlock/interlock";
@@ -50,7 +54,7 @@ let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
  * console.log(users.size); // 0
  * ```
  */
-export class KeyedMutex<K = unknown> {
+export class KeyedMutex<K = string | number | bigint | symbol> {
   // The key of every entry is held
   readonly #entries: Locks<K>;
 
@@ -87,11 +91,13 @@ export class KeyedMutex<K = unknown> {
 
   /** Whether `key` is held. */
   locked(key: K): boolean {
+    checkKey(key);
     return this.#entries.has(key);
   }
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
+    checkKey(key);
     return this.#entries.waiting(key);
   }
 
@@ -108,11 +114,12 @@ export class KeyedMutex<K = unknown> {
    * @throws {TimeoutError} when the time is over.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
    * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for options of a wrong type.
+   * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
     try { // quicker than a function for `promised`
+      checkKey(key);
       // All of this before there is an entry, which would never be removed.
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       return this.#entries.of(key).acquire(limits);
@@ -127,6 +134,7 @@ export class KeyedMutex<K = unknown> {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(key: K): Guard | undefined {
+    checkKey(key);
     return this.#entries.of(key).tryAcquire();
   }
 
@@ -135,10 +143,10 @@ export class KeyedMutex<K = unknown> {
    *
    * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}; once `fn` runs, the options have no effect.
    *
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedMutex.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as {@linkcode KeyedMutex.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(this.at(key), fn, options);
+    return promised(() => runHolding(this.at(key), fn, options));
   }
 
   /**
@@ -148,6 +156,7 @@ export class KeyedMutex<K = unknown> {
    * @param key The key.
    */
   at(key: K): KeyedLock {
+    checkKey(key);
     return new Key(this, key);
   }
 

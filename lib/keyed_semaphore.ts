@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkInteger, option } from "./internal/check.ts";
+import { admit, checkInteger, checkKey, option, promised } from "./internal/check.ts";
 import { Entries } from "./internal/entries.ts";
 import { Hold, runHolding } from "./internal/hold.ts";
 import { Key } from "./internal/key.ts";
@@ -26,6 +26,10 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
   readonly waiting: number;
   /** The guard if that number of permits is free and the queue is empty, else undefined. Default: 1. */
   tryAcquire(permits?: number): Guard | undefined;
+  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
 /** The entries, for {@linkcode assertSoundKeyedSemaphore}, which bundlers drop because it is no method. */
@@ -40,7 +44,7 @@ let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown,
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
- * @typeParam K The keys.
+ * @typeParam K The keys. Objects need a type argument that says so: they count by identity.
  * @example
  * ```ts
  * import { KeyedSemaphore } from "@interlock/interlock";
@@ -50,7 +54,7 @@ let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown,
  * console.log(hosts.size); // 0
  * ```
  */
-export class KeyedSemaphore<K = unknown> {
+export class KeyedSemaphore<K = string | number | bigint | symbol> {
   // Permits of every entry are held
   readonly #entries: Semaphores<K>;
 
@@ -90,16 +94,19 @@ export class KeyedSemaphore<K = unknown> {
 
   /** The number of free permits of `key`. */
   value(key: K): number {
+    checkKey(key);
     return this.#entries.get(key)?.value ?? this.#entries.permits;
   }
 
   /** Whether a newcomer for `key` would have to wait. */
   locked(key: K): boolean {
+    checkKey(key);
     return this.#entries.get(key)?.fit(1) === false;
   }
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
+    checkKey(key);
     return this.#entries.waiting(key);
   }
 
@@ -116,12 +123,13 @@ export class KeyedSemaphore<K = unknown> {
    * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TimeoutError} when the time is over.
-   * @throws {TypeError} for options of a wrong type.
+   * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
    * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout` that
    *   is NaN or negative.
    */
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
     try {
+      checkKey(key);
       // All of this before there is an entry, which would never be removed.
       const permits = this.#check(option(options, "permits", 1));
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
@@ -138,10 +146,11 @@ export class KeyedSemaphore<K = unknown> {
    * @param key The key to hold.
    * @param permits How many permits to take at once. Default: 1.
    * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is not a number, or the key is undefined or a function.
    * @throws {RangeError} when it is not a whole number from 1 to the permits of a key.
    */
   tryAcquire(key: K, permits: number = 1): Guard | undefined {
+    checkKey(key);
     this.#check(permits);
     const entry = this.#entries.of(key);
     return entry.fit(permits) ? entry.take(new Hold(entry, permits)) : undefined;
@@ -152,10 +161,10 @@ export class KeyedSemaphore<K = unknown> {
    *
    * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}; once `fn` runs, the options have no effect.
    *
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedSemaphore.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as {@linkcode KeyedSemaphore.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
-    return runHolding(this.at(key), fn, options);
+    return promised(() => runHolding(this.at(key), fn, options));
   }
 
   /**
@@ -165,6 +174,7 @@ export class KeyedSemaphore<K = unknown> {
    * @param key The key.
    */
   at(key: K): KeyedPermits {
+    checkKey(key);
     return new PermitsKey(this, key);
   }
 

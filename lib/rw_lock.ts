@@ -13,6 +13,7 @@ import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
 import { cancelQueues } from "./internal/wait_queue.ts";
 import { reportGrant, setTarget } from "./internal/waiter.ts";
+import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;
@@ -25,6 +26,10 @@ export interface RwLockSide extends Acquirable<Guard> {
   readonly waiting: number;
   /** Returns the guard if neither the other side nor a writer holds and the queue is empty, else undefined. */
   tryAcquire(): Guard | undefined;
+  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
 /** The guard of a {@linkcode RwLockWriter}. */
@@ -47,6 +52,10 @@ export interface RwLockWriter extends Acquirable<WriterGuard> {
   readonly waiting: number;
   /** Returns the guard if neither side is held and the queue is empty, else undefined. */
   tryAcquire(): WriterGuard | undefined;
+  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
 /** The permits, for {@linkcode assertSoundRwLock}, which bundlers drop because it is no method. */
@@ -205,6 +214,10 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
 
   run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
+  }
+
+  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+    return wrapped(fn, (call) => this.run(call));
   }
 
   onRelease(hold: Hold): void {

@@ -9,6 +9,7 @@ import { Hold, runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
 import { cancelQueues } from "./internal/wait_queue.ts";
+import { wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode Semaphore.acquire} and {@linkcode Semaphore.run}. */
@@ -139,6 +140,18 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
     return runHolding(this, fn, options);
+  }
+
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode Semaphore.run}: `fn`
+   * gets the arguments of the call and nothing else.
+   *
+   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 
   /**

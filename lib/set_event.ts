@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, isThenable, must, promised, readName } from "./internal/check.ts";
+import { admit, checkNotPromise, isThenable, must, promised, readName } from "./internal/check.ts";
 import { follow } from "./internal/follow.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
@@ -54,6 +54,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @throws {TypeError} when `members` is not iterable, or the name is not a string.
    */
   constructor(members?: Iterable<T>, options?: NameOptions) {
+    checkNotPromise(members, "members");
     const iterate = members === undefined || (members as Iterable<T> | null)?.[Symbol.iterator];
     must(iterate === true || typeof iterate === "function", "members", "be iterable", members);
     this.#self = describe("set-event", "wait for empty set", readName(options));

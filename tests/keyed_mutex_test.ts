@@ -43,7 +43,7 @@ test("KeyedMutex: locked and waiting report the state of each key", async () => 
 test("KeyedMutex: keys are compared as in a Map", async () => {
   const keys = new KeyedMutex<unknown>();
   const object = {}, symbol = Symbol("key");
-  const all = [NaN, object, symbol, undefined, null, 0, "0", "", 10n, {}, Symbol("key"), () => {}];
+  const all = [NaN, object, symbol, null, 0, "0", "", 10n, {}, Symbol("key")];
   const guards = await Promise.all(all.map((key) => keys.acquire(key, { timeout: 0 })));
   assert.equal(keys.size, all.length);
   for (const key of [...all, -0]) assert.equal(keys.tryAcquire(key), undefined);

@@ -156,7 +156,7 @@ test("names: KeyedMutex quotes the key and cuts it at 60 characters", async () =
     ["42", '"42"'],
     [42, "42"],
     [42n, "42n"],
-    [undefined, "undefined"],
+    [null, "null"],
     [Symbol("s"), "Symbol(s)"],
     ["x".repeat(60), `"${"x".repeat(60)}"`],
     [long, `"${"x".repeat(60)}…"`],
@@ -165,7 +165,7 @@ test("names: KeyedMutex quotes the key and cuts it at 60 characters", async () =
     [{}, "an object (Object)"],
   ];
   for (const [key, text] of keys) {
-    const mutex = new KeyedMutex({ name: "users" });
+    const mutex = new KeyedMutex<unknown>({ name: "users" });
     await mutex.acquire(key);
     const message = await failing(() => mutex.acquire(key, { timeout: 0 }));
     assert.equal(message, `TimeoutError: Cannot acquire lock "users" for key ${text}: timed out after 0 ms`);

@@ -15,6 +15,7 @@ import {
   promised,
   quote,
 } from "../internal/check.ts";
+import { alike } from "../internal/wrap.ts";
 
 /** An argument that can be part of a key. */
 export type KeyPart = string | number | bigint | boolean | null | undefined;
@@ -74,9 +75,7 @@ export function onArguments<A extends readonly unknown[]>(
         return call(key, () => fn.apply(this, args) as Awaited<R>, { timeout });
       });
     };
-    Object.defineProperty(wrapped, "name", { value: fn.name, configurable: true });
-    Object.defineProperty(wrapped, "length", { value: fn.length, configurable: true });
-    return wrapped;
+    return alike(fn, wrapped);
   };
 }
 
@@ -88,8 +87,6 @@ function checkDecorated(decorator: string, fn: unknown, context: unknown): void 
   const isStandard = context === undefined || (typeof context === "object" && context !== null);
   must(isStandard, decorator, "be applied as a standard decorator (switch experimentalDecorators off)", context);
   checkFunction(fn, "fn");
-  const isGenerator = /Generator/.test(Object.prototype.toString.call(fn));
-  must(!isGenerator, "fn", "not be a generator function: calling it runs nothing yet", fn);
   const kind = (context as Partial<DecoratorContext> | undefined)?.kind ?? "method";
   must(kind === "method", decorator, "decorate a method", kind);
 }

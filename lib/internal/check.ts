@@ -101,10 +101,24 @@ export function checkNumber(value: unknown, name: string): asserts value is numb
   must(typeof value === "number", name, "be a number", value);
 }
 
-/** Something that can be called. */
+/** Something that does its work when it is called. */
 export function checkFunction(value: unknown, name: string): void {
-  if (typeof value === "function") return;
-  must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
+  if (typeof value === "function") {
+    const tag = (value as { readonly [Symbol.toStringTag]?: string })[Symbol.toStringTag]; // only these have one
+    if (tag === undefined || tag === "AsyncFunction") return;
+    must(!/Generator/.test(tag), name, "not be a generator function: calling it runs nothing yet", value);
+  } else must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
+}
+
+/** A key. Without one, the argument behind it, such as a function, takes its place. */
+export function checkKey(value: unknown): void {
+  const isKey = value !== undefined && typeof value !== "function";
+  must(isKey, "key", "be neither undefined nor a function: the key comes first", value);
+}
+
+/** A list or source that is there already. */
+export function checkNotPromise(value: unknown, name: string): void {
+  must(!isThenable(value), name, "not be a promise: await it first", value);
 }
 
 /** Text that may be empty. */

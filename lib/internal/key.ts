@@ -6,6 +6,7 @@
 import { runHolding } from "./hold.ts";
 import { setPlace } from "./place.ts";
 import { show } from "./show.ts";
+import { type Wrapped, wrapped } from "./wrap.ts";
 import type { Acquirable, Guard, WaitOptions } from "../types.ts";
 
 /** Something that hands out holds by key. */
@@ -63,5 +64,9 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
 
   run<R>(fn: (guard: Guard) => R | PromiseLike<R>, options?: O): Promise<R> {
     return runHolding(this, fn, options);
+  }
+
+  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+    return wrapped(fn, (call) => this.run(call));
   }
 }

@@ -118,6 +118,7 @@ function checkDistinct(entries: readonly Entry<unknown>[]): void {
     const [before, entry] = [entries[i - 1]!, entries[i]!];
     if (compare(before, entry) !== 0) continue;
     const [first, second] = [before.index, entry.index].sort((a, b) => a - b);
-    throw new TypeError(`list[${second}] must not be the same as list[${first}]: one call cannot hold it twice`);
+    const rule = "one call cannot hold it twice, remove the duplicate";
+    throw new TypeError(`list[${second}] must not be the same as list[${first}]: ${rule}`);
   }
 }

@@ -5,6 +5,7 @@
  */
 import { checkOptions, option } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
+import { wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
 import { checkMode, checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions } from "./options.ts";
@@ -95,5 +96,17 @@ export class WebLock implements Acquirable<WebGuard> {
    */
   run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
+  }
+
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode WebLock.run}: `fn`
+   * gets the arguments of the call and nothing else.
+   *
+   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 }

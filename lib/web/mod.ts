@@ -9,4 +9,4 @@ export type { Acquirable, Guard, WaitOptions } from "../types.ts";
 export type { WebGuard } from "./guard.ts";
 export { WebLock } from "./lock.ts";
 export type { WebLockManager, WebLockMode, WebLockOptions, WebRwLockOptions } from "./options.ts";
-export { WebRwLock } from "./rw_lock.ts";
+export { WebRwLock, type WebRwLockSide } from "./rw_lock.ts";

@@ -4,10 +4,19 @@
  * @module
  */
 import { show } from "../internal/show.ts";
+import { type Wrapped, wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockSpec, type WebRwLockOptions } from "./options.ts";
 import { acquire, runHolding, tryAcquire } from "./request.ts";
+
+/** One side of a {@linkcode WebRwLock}. */
+export interface WebRwLockSide extends Acquirable<WebGuard> {
+  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
+}
 
 /**
  * Many readers or one writer, among all tabs and workers of an origin. The writer's side is the same as a
@@ -31,9 +40,9 @@ import { acquire, runHolding, tryAcquire } from "./request.ts";
  */
 export class WebRwLock {
   /** The shared side: any number of holders, while there is no writer. */
-  readonly reader: Acquirable<WebGuard>;
+  readonly reader: WebRwLockSide;
   /** The exclusive side: one holder, while there are no readers. */
-  readonly writer: Acquirable<WebGuard>;
+  readonly writer: WebRwLockSide;
   readonly #name: string;
 
   static {
@@ -62,7 +71,7 @@ export class WebRwLock {
   }
 }
 
-class Side implements Acquirable<WebGuard> {
+class Side implements WebRwLockSide {
   readonly #spec: WebLockSpec;
 
   static {
@@ -83,5 +92,9 @@ class Side implements Acquirable<WebGuard> {
 
   run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
+  }
+
+  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+    return wrapped(fn, (call) => this.run(call));
   }
 }

@@ -10,7 +10,7 @@ const LAYERS = [
   ["internal/class_name", "internal/dispose", "internal/once", "internal/start_log"],
   ["internal/check", "internal/is_cancellation", "internal/place", "internal/platform", "internal/rows"],
   ["internal/hook", "internal/show"],
-  ["internal/call_in", "internal/timers"],
+  ["internal/call_in", "internal/timers", "internal/wrap"],
   ["internal/cancellation"],
   ["internal/timer"],
   ["internal/waiter"],

@@ -1,0 +1,28 @@
+/**
+ * Functions each call of which is a `run`.
+ *
+ * @module
+ */
+import { checkFunction } from "./check.ts";
+
+/** A function with the parameters, `this` and name of the wrapped one. */
+export type Wrapped<This, A extends unknown[], R> = (this: This, ...args: A) => Promise<Awaited<R>>;
+
+/** @param run Calls its argument once, when it is allowed to, and passes on its result. */
+export function wrapped<This, A extends unknown[], R>(
+  fn: (this: This, ...args: A) => R,
+  run: (call: () => Awaited<R>) => Promise<Awaited<R>>,
+): Wrapped<This, A, R> {
+  checkFunction(fn, "fn");
+  return alike(fn, function (this: This, ...args: A) {
+    return run(() => Reflect.apply(fn, this, args) as Awaited<R>);
+  });
+}
+
+/** Gives a wrapper the name and the number of parameters of its function. */
+export function alike<F extends object>({ name, length }: { name: string; length: number }, wrapper: F): F {
+  return Object.defineProperties(wrapper, {
+    name: { value: name, configurable: true },
+    length: { value: length, configurable: true },
+  });
+}
