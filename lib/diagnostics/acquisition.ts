@@ -13,12 +13,15 @@ import { callerIn, type CallSite } from "./call_site.ts";
 export class Origin {
   /** The `run` that the call was made in, while a listener asks for frames. */
   readonly frame: Frame | undefined;
+  /** When the call was made, where it is reported in a later turn: it has waited from then on. */
+  readonly began: number | undefined;
   /** Captured while a listener asks for call sites, or the origin that has captured it; read late or never. */
   #stack: Error | Origin | undefined;
   #site: CallSite | undefined;
 
-  constructor(frame: Frame | undefined, stack: Error | Origin | undefined) {
+  constructor(frame: Frame | undefined, stack: Error | Origin | undefined, began?: number) {
     this.frame = frame;
+    this.began = began;
     this.#stack = stack;
   }
 

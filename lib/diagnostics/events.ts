@@ -23,11 +23,14 @@ export interface DiagnosticEvent {
   readonly key: unknown;
   /** The number of permits asked for; 1 where there are none. */
   readonly permits: number;
-  /** When it happened, in ms on the clock of `performance.now()`. */
+  /** When it happened, in ms on the clock of `performance.now()`; of a wait, when the call was made. */
   readonly at: number;
 }
 
-/** A call has joined a queue. */
+/**
+ * A call has joined a queue. Over Redis: or its first command has failed, or has had no answer for 100 ms; it has waited
+ * from that command on.
+ */
 export interface WaitEvent extends DiagnosticEvent {}
 
 /** A call has been granted. A free acquire has a grant without a wait. */

@@ -48,13 +48,14 @@ class Hub implements Hook {
   }
 
   begin(call: object, like?: object): void {
-    this.#origins.set(call, this.#origin(like && this.#origins.get(like)));
+    this.#origins.set(call, this.#origin(like && this.#origins.get(like), performance.now()));
   }
 
   wait(resource: Resource, call: object, permits: number): void {
     this.release(resource, call); // a Condition that an observer of its wait cancels comes back before it reports this
+    const isBack = this.registry.acquisitionOf(call) !== undefined; // to take a hold back
     const acquisition = this.#add(resource, call, permits);
-    this.registry.move(acquisition, "waits");
+    this.registry.move(acquisition, "waits", isBack ? undefined : acquisition.origin.began);
     this.#listeners.notify("wait", about(acquisition), acquisition);
   }
 
@@ -123,8 +124,9 @@ class Hub implements Hook {
     return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
   }
 
-  #origin(like?: Origin): Origin {
-    return new Origin(this.#frames ? currentFrame() : undefined, this.#sites ? like ?? captureStack() : undefined);
+  #origin(like?: Origin, began?: number): Origin {
+    const stack = this.#sites ? like ?? captureStack() : undefined;
+    return new Origin(this.#frames ? currentFrame() : undefined, stack, began);
   }
 }
 

@@ -65,10 +65,9 @@ export class Registry {
     return acquisition;
   }
 
-  /** Ends the acquisition's present state and begins the next; returns how long the former lasted, in ms. */
-  move(acquisition: Acquisition, state: Acquisition["state"]): number {
+  /** Ends the acquisition's present state and begins the next, now or then; returns how long the former lasted, in ms. */
+  move(acquisition: Acquisition, state: Acquisition["state"], now: number = performance.now()): number {
     const { group, since } = acquisition;
-    const now = performance.now();
     const lasted = acquisition.state === "ended" ? 0 : Math.max(0, now - since);
     if (acquisition.state !== "ended") setOf(acquisition).delete(acquisition);
     acquisition.state = state;

@@ -65,7 +65,10 @@ export const SINGLE_COMMAND = LONGEST_COMMAND;
 /** The only round trip of a call with `timeout: 0` may take as long as the shortest limit of an acquire. */
 export const ONE_ATTEMPT = 1000;
 
-/** A command without an answer for less than this, which is the least limit of all, says nothing about the connection. */
+/**
+ * A command without an answer for less than this, which is the least limit of all, says nothing about the connection; the
+ * call of one that takes longer is waiting, as observers see it.
+ */
 export const SILENCE = 100;
 
 /** Before the attempt after this number of failures: from 25, which is a restarted connection, to a heartbeat's pace. */

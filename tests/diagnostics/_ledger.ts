@@ -29,6 +29,8 @@ export class Ledger implements Observer, Disposable {
   }
 
   wait(event: DiagnosticEvent): void {
+    // The wait of a remote call begins with the call, and is reported after its first command.
+    if (/^(redis|web)-/.test(event.kind)) this.#lastAt = Math.min(this.#lastAt, event.at);
     this.#begin("wait", event);
     this.#open.set(event.id, { state: "waits", since: event.at, first: event });
   }

@@ -122,9 +122,9 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   }
 
   #queued(answer: Waiting, sentAt: number): void {
-    const { client: { subscription }, settings, resource, weight, what } = this.spec;
+    const { client: { subscription }, settings, resource, what } = this.spec;
     if (this.place === 0 && !this.settled && hook !== undefined) {
-      hook.wait(resource, this, weight);
+      this.reportWait();
       const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
       if (deadlock !== undefined) this.cancel(deadlock, "error");
     }
@@ -201,7 +201,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   /** The call does not wait, and the resource is not free. */
   #refuse(): void {
     this.#known = false;
-    this.resolve(undefined);
+    this.refuse(undefined);
   }
 
   /** @param deadline Local time of the lease's end, drift taken off. */

@@ -9,6 +9,9 @@
  * asking → settled, or pausing; pausing → asking when its time has come; both → settled by the signal or the time-out.
  * Invariant: no command is sent to ask once it has settled.
  *
+ * To observers it waits, from its first command on, once that has failed, has not granted, or has taken {@linkcode SILENCE}
+ * ms; and each call that ends without a grant has waited, but for a try that found the resource taken.
+ *
  * @module
  */
 import type { TimeoutError } from "../../errors.ts";
@@ -19,6 +22,7 @@ import { LocalTimer } from "../clock.ts";
 import { explain } from "../errors.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
+import { now, SILENCE } from "../times.ts";
 import { boundOf, RetryPolicy } from "./retry_policy.ts";
 
 /**
@@ -53,6 +57,9 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
   #endPause: (() => void) | undefined;
   /** Asked to skip the pause after the command in flight. */
   #skip = false;
+  /** Set while it is observed and not reported: until its first command takes long. */
+  #slow: LocalTimer | undefined;
+  #isReported = false;
 
   /** @param tries Milliseconds for which a call that nothing else ends tries. */
   constructor(spec: CallSpec, permits: number, limits: WaitOptions, tries: number) {
@@ -69,7 +76,11 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
 
   /** To be called at the end of the constructor. */
   protected begin(signal: AbortSignal | undefined): void {
-    if (hook !== undefined) hook.begin(this);
+    if (hook !== undefined) {
+      hook.begin(this);
+      this.#slow = new LocalTimer(() => this.reportWait());
+      this.#slow.set(now() + SILENCE);
+    }
     this.#limits.begin({ signal, timeout: boundOf(this.timeout) });
     void this.#run();
   }
@@ -86,6 +97,7 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
         const sent = moment();
         this.take(await this.send(sent, this.retry.begin()), sent);
       } catch (error) {
+        if (!this.settled) this.reportWait();
         this.failed(error);
       }
       if (!this.settled && !this.#skip) await this.#pause();
@@ -183,17 +195,37 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
     if (this.settled) return;
     this.#settle(() => this.#reject(reason));
-    if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome, this.permits);
+    this.reportWait();
+    this.#reportGiveUp(outcome);
+  }
+
+  /** Ends a try that found the resource taken. */
+  protected refuse(result: T): void {
+    this.resolve(result);
+    if (this.#isReported) this.#reportGiveUp("timeout");
   }
 
   protected resolve(result: T): void {
     this.#settle(() => this.#resolve(result));
   }
 
+  /** Reports, once, that it waits, from its first command on. An observer may cancel it. */
+  protected reportWait(): void {
+    this.#slow?.clear();
+    if (this.#isReported || hook === undefined) return;
+    this.#isReported = true;
+    hook.wait(this.#spec.resource, this, this.permits);
+  }
+
+  #reportGiveUp(outcome: GiveUpOutcome): void {
+    if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome, this.permits);
+  }
+
   #settle(settle: () => void): void {
     this.settled = true;
     this.#limits.end();
     this.timer?.clear();
+    this.#slow?.clear();
     this.cleanUp(); // before the caller continues
     settle();
     this.#endPause?.();

@@ -119,7 +119,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     this.place = turn.start;
     local.add(this);
     if (turn.wait === 0) return this.#due();
-    if (hook !== undefined) hook.wait(this.rate.resource, this, this.permits);
+    this.reportWait();
     if (!this.settled) this.awaitTurn(); // else an observer has cancelled it
   }
 
@@ -153,13 +153,13 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   #refuse(wait: number): void {
-    if (!this.#rejects) return this.resolve(false);
+    if (!this.#rejects) return this.refuse(false);
     const more = `; its turn would come after ${Math.ceil(wait)} ms`;
     this.cancel(timedOutError(this.rate, this.timeout, undefined, more), "timeout");
   }
 
   protected timeOut(): void {
-    if (!this.#rejects && this.#turn !== undefined) return this.resolve(false);
+    if (!this.#rejects && this.#turn !== undefined) return this.refuse(false);
     const cause = this.obstacle(this.#turn === undefined);
     if (this.#rejects) this.cancel(timedOutError(this.rate, this.timeout, cause), "timeout");
     else this.cancel(this.explained(cause), "error");
