@@ -10,7 +10,6 @@ import { type Place, setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
-import { acquireOnceReplicated, acquireReplicated } from "./acquire/replicas.ts";
 import { explain, UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
@@ -18,19 +17,11 @@ import { LeaseHandle } from "./lease/lease_handle.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { SINGLE_COMMAND } from "./times.ts";
 
-export function acquireLease(spec: ResourceSpec, options?: WaitOptions): Promise<Lease> {
-  return spec.settings.replicas === undefined ? acquire(spec, options) : acquireReplicated(spec, options);
-}
-
-export function tryAcquireLease(spec: ResourceSpec, adopts?: string): Promise<Lease | undefined> {
-  return spec.settings.replicas === undefined ? acquireOnce(spec, adopts) : acquireOnceReplicated(spec, adopts);
-}
-
 /** Takes over the hold with this id. */
 export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
   return promised(() => {
     checkName(id, "id");
-    return tryAcquireLease(spec, id);
+    return acquireOnce(spec, id);
   });
 }
 
@@ -91,11 +82,11 @@ export class SpecLock implements RedisAcquirable {
   }
 
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquireLease(this.#spec, readWaitOptions(options)));
+    return promised(() => acquire(this.#spec, readWaitOptions(options)));
   }
 
   tryAcquire(): Promise<Lease | undefined> {
-    return tryAcquireLease(this.#spec);
+    return acquireOnce(this.#spec);
   }
 
   adopt(id: string): Promise<Lease | undefined> {

@@ -21,11 +21,8 @@ export class Client {
 
   constructor(store: Store, prefix: string) {
     this.store = store;
-    this.subscription = new Subscription(store, prefix, {
-      revoked: (id) => this.renewer.revoked(id),
-      missed: () => this.renewer.missed(),
-    });
-    this.renewer = new LeaseRenewer(store, this.subscription);
+    this.subscription = new Subscription(store, prefix);
+    this.renewer = new LeaseRenewer(store);
   }
 
   /** The same for everything that shares its state in the store, for the diagnostics. */

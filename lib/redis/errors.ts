@@ -25,9 +25,6 @@ export class DataError extends StateError {}
 /** The keys of a name are on their way from one node of a cluster to another: it did not run, and may soon. */
 export class SlotMovingError extends StateError {}
 
-/** Too few replicas have a grant, or none of it is left to have. */
-export class ReplicaError extends StateError {}
-
 /** Nothing came back within the time that one command gets: it may or may not have run. */
 export class NoAnswerError extends StateError {
   static {

@@ -1,13 +1,14 @@
 /**
  * One lock for each key, across machines. Invariant: keys never wait for each other, and an unused key is
- * dropped by Redis after the retention.
+ * dropped by Redis after a minute.
  *
  * @module
  */
 import { checkName, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { forceRelease, inspect, runHolding, SpecLock, tryAcquireLease } from "./body.ts";
+import { acquireOnce } from "./acquire/acquire_call.ts";
+import { forceRelease, inspect, runHolding, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -81,7 +82,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
-    return promised(() => tryAcquireLease(this.#spec(key)));
+    return promised(() => acquireOnce(this.#spec(key)));
   }
 
   /**

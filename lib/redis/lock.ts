@@ -8,7 +8,8 @@ import { checkName, promised, quote, readWaitOptions } from "../internal/check.t
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
+import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
+import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -77,7 +78,7 @@ export class RedisLock implements RedisAcquirable {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquireLease(this.#spec, readWaitOptions(options)));
+    return promised(() => acquire(this.#spec, readWaitOptions(options)));
   }
 
   /**
@@ -88,7 +89,7 @@ export class RedisLock implements RedisAcquirable {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(): Promise<Lease | undefined> {
-    return tryAcquireLease(this.#spec);
+    return acquireOnce(this.#spec);
   }
 
   /**

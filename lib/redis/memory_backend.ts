@@ -16,7 +16,7 @@ const REFUSED = "Cannot run a script: this backend is in memory; pass it as it i
  * makes a server of its own, which two objects share only if they share the backend.
  *
  * It excludes nothing outside of this process: two processes, or two workers, each have their own. Not for production, and
- * not for tests of what a connection can do to a lease. The option `replicas` is refused.
+ * not for tests of what a connection can do to a lease.
  *
  * @returns The backend, for the constructors of the classes over Redis.
  *

@@ -17,7 +17,7 @@ export { memoryBackend } from "./memory_backend.ts";
 export type { Lease, RedisAcquirable } from "./lease.ts";
 export { RedisLock } from "./lock.ts";
 export { nodeRedis, type NodeRedisClient } from "./clients/node_redis.ts";
-export type { RedisOptions, ReplicaOptions } from "./options.ts";
+export type { RedisOptions } from "./options.ts";
 export type { Backend, ClientOptions } from "./clients/backend.ts";
 export { RedisRateLimiter, type RedisRateLimiterOptions, type RedisRateLimiterWaitOptions } from "./rate_limiter.ts";
 export { RedisRwLock } from "./rw_lock.ts";

@@ -5,15 +5,6 @@
  * @module
  */
 import { checkBoolean, checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
-import type { Backend } from "./clients/backend.ts";
-
-/** Replicas that a grant waits for. */
-export interface ReplicaOptions {
-  /** How many replicas must have a grant before it counts, 1 or more. */
-  readonly count: number;
-  /** Milliseconds that one grant waits for them, 1 or more. Default: 1,000. */
-  readonly timeout?: number | undefined;
-}
 
 /** Options of every class over Redis. They are read once, by the constructor. */
 export interface RedisOptions {
@@ -26,16 +17,8 @@ export interface RedisOptions {
   readonly renew?: boolean | undefined;
   /** The beginning of all keys in Redis; no braces, no lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
-  /** Milliseconds that the keys of a name are kept after the last hold ended. Default: 60,000. */
-  readonly retention?: number | undefined;
   /** Labels this process in `inspect()`, 1 to 100 characters. Default: none. */
   readonly owner?: string | undefined;
-  /**
-   * Makes every grant wait (WAIT) until this number of replicas has it; a grant that they do not confirm is given back
-   * and tried again within the call's time. A failover to a replica that missed the grant is then less likely, not
-   * impossible. WAIT blocks the client's connection, so use a client of its own. Default: none.
-   */
-  readonly replicas?: ReplicaOptions | undefined;
 }
 
 /** The kinds of keys. None is the end of another, so that no prefix can make two of them the same. */
@@ -46,9 +29,7 @@ export interface Settings {
   readonly ttl: number;
   readonly renew: boolean;
   readonly prefix: string;
-  readonly retention: number;
   readonly owner: string | undefined;
-  readonly replicas: { readonly count: number; readonly timeout: number } | undefined;
 }
 
 /** The longest time that a timer can hold. */
@@ -69,39 +50,21 @@ export function prefixOf(options: { readonly prefix?: string | undefined } | und
 }
 
 /** Checks the options and copies them. */
-export function settingsOf(options: RedisOptions | undefined, backend: Backend): Settings {
+export function settingsOf(options: RedisOptions | undefined): Settings {
   checkOptions(options);
   const ttl = option(options, "ttl", 30_000);
   const renew = option(options, "renew", true);
-  const retention = option(options, "retention", 60_000);
   const owner = option(options, "owner");
-  const replicas = option(options, "replicas");
   checkTtl(ttl);
-  checkInteger(retention, "retention", 0, MAX_MS);
   checkBoolean(renew, "renew");
   const prefix = prefixOf(options);
   if (owner !== undefined) checkOwner(owner);
-  return { ttl, renew, prefix, retention, owner, replicas: replicasOf(replicas, backend) };
+  return { ttl, renew, prefix, owner };
 }
 
 function checkOwner(owner: unknown): void {
   checkName(owner, "owner");
   must(owner.length <= 100, "owner", "have at most 100 characters", owner, RangeError);
-}
-
-function replicasOf(replicas: ReplicaOptions | undefined, backend: Backend): Settings["replicas"] {
-  if (replicas === undefined) return undefined;
-  must(typeof replicas === "object" && replicas !== null, "replicas", "be an object", replicas);
-  const count = option(replicas, "count");
-  const timeout = option(replicas, "timeout", 1000);
-  checkInteger(count, "replicas.count", 1, 1000);
-  checkInteger(timeout, "replicas.timeout", 1, MAX_MS);
-  const able = typeof backend.wait === "function";
-  const { library = "this client" } = backend;
-  const remedy = "pass a single client, such as createClient() of npm:redis or new Redis() of npm:ioredis";
-  const rule = `be left out with ${library}, which cannot send WAIT on the connection of a grant: ${remedy}`;
-  must(able, "replicas", rule, replicas);
-  return { count, timeout };
 }
 
 export function checkTtl(ttl: unknown): asserts ttl is number {

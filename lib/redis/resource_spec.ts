@@ -17,7 +17,7 @@ export interface Setup {
 
 /** Checks the options, too. */
 export function setupOf(backend: Backend, options: RedisOptions | undefined): Setup {
-  const settings = settingsOf(options, backend);
+  const settings = settingsOf(options);
   return { client: clientOf(backend, settings.prefix), settings };
 }
 

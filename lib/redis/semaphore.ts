@@ -8,7 +8,8 @@ import { checkInteger, checkName, must, option, promised, quote, readWaitOptions
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquireLease, adoptLease, forceRelease, inspect, placeOf, runHolding, tryAcquireLease } from "./body.ts";
+import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
+import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -101,7 +102,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      return acquireLease(this.#weighing(option(options, "permits")), limits);
+      return acquire(this.#weighing(option(options, "permits")), limits);
     });
   }
 
@@ -115,7 +116,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
-    return promised(() => tryAcquireLease(this.#weighing(permits)));
+    return promised(() => acquireOnce(this.#weighing(permits)));
   }
 
   /**

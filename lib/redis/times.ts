@@ -91,8 +91,10 @@ export const STARTS_KEPT = 1000;
 /** The answer to a release is waited for this long at least, also when the lease ends sooner: two commands' time. */
 export const LEAST_RELEASING = 2000;
 
-/** The answer about replicas may take this longer than the time that they have. */
-export const ON_THE_WAY = 1000;
+// Keys.
+
+/** The keys of a name are kept for this long after its last hold has ended. */
+export const IDLE_KEPT = 60_000;
 
 // Subscriptions.
 
@@ -101,9 +103,6 @@ export const LINGER = 1000;
 
 /** One that ends as soon as it has begun is begun again no sooner than this. */
 export const SUBSCRIPTIONS_APART = 500;
-
-/** A hold that lasts longer than this listens for its revocation; most end sooner and need no second connection. */
-export const HOLD_LISTENS_AFTER = 100;
 
 // Leases.
 

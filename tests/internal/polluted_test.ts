@@ -51,7 +51,6 @@ test("the same over Redis, in tabs, for a shutdown and for wrapped functions", (
     {
       ttl: 0,
       owner: 5,
-      replicas: {},
       prefix: "{",
       permits: 7,
       locks: 5,

@@ -320,7 +320,7 @@ redisTest("50 first-time waiters cost two commands each", async ({ server, backe
 
 redisTest("mixed settings never shorten the life of the queue, or of a position in it", async ({ server, backend }) => {
   const long = new RedisLock(backend, "a", { ttl: 30_000 });
-  const short = new RedisLock(backend, "a", { ttl: 1000, retention: 0 });
+  const short = new RedisLock(backend, "a", { ttl: 1000 });
   const first = await long.acquire();
   const waiters = [long.acquire(), short.acquire()];
   await until(async () => (await long.inspect()).waiters.length === 2);

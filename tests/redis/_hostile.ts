@@ -45,7 +45,7 @@ export interface HostileBody {
   make(backend: Backend, name: string): Subject;
 }
 
-const OPTIONS = { ttl: 20_000, renew: false, retention: 1000 };
+const OPTIONS = { ttl: 20_000, renew: false };
 
 /** A body with leases: one that takes all, and another one that competes with it. */
 function leased(

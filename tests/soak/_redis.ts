@@ -3,7 +3,7 @@ import { type Backend, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore }
 import type { Random } from "../_tools.ts";
 import type { RandomLimits, Visit } from "./_local.ts";
 
-const OPTIONS = { ttl: 2000, retention: 500 };
+const OPTIONS = { ttl: 2000 };
 
 export function redisVisits(backends: readonly Backend[], random: Random, limits: RandomLimits): Visit[] {
   const work = () => new Promise<void>((resolve) => setTimeout(resolve, random.below(3)));

@@ -1,8 +1,7 @@
 /**
  * The one subscription of a client and prefix, from its start to its end, and the waiters of the process that the server
  * can notify by it. Invariants: no waiter is registered as reachable by push before the server has confirmed the
- * subscription, or while its connection is known to be down; the subscription ends a while after the last waiter has gone
- * and no hold needs it.
+ * subscription, or while its connection is known to be down; the subscription ends a while after the last waiter has gone.
  *
  * Of the waiters of one queue only the first by their places can have been granted without a message. Their answers may
  * come in another order: a script that the server does not know is sent again.
@@ -36,13 +35,6 @@ function rank({ place }: Listener): number {
   return place || Number.MAX_VALUE;
 }
 
-/** The holds of the process, which are notified when they are revoked. */
-export interface Holds {
-  revoked(id: string): void;
-  /** A message may have been missed. */
-  missed(): void;
-}
-
 /** One subscription, from its request to its end. */
 interface Attempt {
   confirmed: boolean;
@@ -58,8 +50,6 @@ export class Subscription {
   readonly #prefix: string;
   /** The waiters by their ids. */
   readonly #listeners = new Map<string, Listener>();
-  readonly #holds: Holds;
-  #forHolds = false;
   /** The server or the client does not allow any. */
   #never: boolean;
   #current: Attempt | undefined;
@@ -73,10 +63,9 @@ export class Subscription {
   /** Set while a beginning has to be put off until `#notBefore`: the next heartbeat can be far away. */
   readonly #again = new LocalTimer((time) => this.#begin(time));
 
-  constructor(store: Store, prefix: string, holds: Holds) {
+  constructor(store: Store, prefix: string) {
     this.#store = store;
     this.#prefix = prefix;
-    this.#holds = holds;
     this.#never = store.subscribe === undefined;
     store.onClose({ index: -1, close: () => this.#close() });
   }
@@ -107,14 +96,6 @@ export class Subscription {
     if (this.#listeners.size > 0 && this.#listeners.delete(id)) this.#endIfUnused();
   }
 
-  /** Listens for holds as well, while `on`; called again from time to time, as one that has ended begins again here. */
-  listenForHolds(on: boolean): void {
-    this.#forHolds = on;
-    if (!on) return this.#endIfUnused();
-    this.#linger.clear();
-    this.#begin();
-  }
-
   /**
    * Whether it was not confirmed in its time. Asked after an answer of the server, so its own connection is the obstacle; in
    * a cluster both are on one.
@@ -124,10 +105,6 @@ export class Subscription {
     return current !== undefined && !current.confirmed && now() > current.until && !this.#store.cluster;
   }
 
-  #isUnused(): boolean {
-    return this.#listeners.size === 0 && !this.#forHolds;
-  }
-
   #begin(time = now()): void {
     if (this.#current !== undefined || this.#never) return;
     if (time >= this.#notBefore) this.#start();
@@ -135,7 +112,7 @@ export class Subscription {
   }
 
   #endIfUnused(): void {
-    if (!this.#isUnused()) return;
+    if (this.#listeners.size > 0) return;
     this.#again.clear();
     if (!(this.#current?.confirmed || this.#endBefore)) return;
     if (this.#store.subscribesFreely) this.#retire();
@@ -219,7 +196,6 @@ export class Subscription {
     this.#confirmedAt = now();
     // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.
     this.#askFirst(1);
-    if (this.#forHolds) this.#holds.missed();
     this.#endIfUnused();
   }
 
@@ -231,8 +207,7 @@ export class Subscription {
   }
 
   #receive(push: Push): void {
-    if (push.kind === "revoked") this.#holds.revoked(push.id);
-    else if (push.kind === "granted") this.#listeners.get(push.id)?.granted(push.fence, push.serverTime);
+    if (push.kind === "granted") this.#listeners.get(push.id)?.granted(push.fence, push.serverTime);
     else this.#listeners.get(push.id)?.leaseEnds(push.at, push.serverTime);
   }
 
@@ -241,7 +216,6 @@ export class Subscription {
     if (mine !== this.#current) return;
     mine.lost = false;
     this.#askFirst(FIRST, GAP_SPREAD);
-    if (this.#forHolds) this.#holds.missed();
   }
 
   /** Waiters that cannot be notified are skipped as dead: they have to be registered as asking by heartbeats. */
@@ -252,8 +226,7 @@ export class Subscription {
       this.#stopBefore();
       this.#endBefore = mine.stop;
       this.#current = undefined;
-      if (this.#isUnused()) this.#end();
-      else if (this.#listeners.size === 0) this.#begin();
+      if (this.#listeners.size === 0) this.#end();
     }
     this.#askFirst(FIRST, GAP_SPREAD); // which begins the next one, once the server has answered
   }

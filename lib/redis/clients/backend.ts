@@ -36,14 +36,6 @@ export interface Backend {
   ): Promise<() => void | Promise<void>>;
   /** The name of the client's library, for errors and warnings: "npm:ioredis". */
   readonly library?: string;
-  /**
-   * Sends WAIT on the connection of the commands sent before, and resolves to the number of replicas that have their
-   * writes. Rejects if that connection has been replaced since, as the number would mean nothing then. Without this
-   * member the option `replicas` is refused.
-   *
-   * @param timeout Milliseconds after which the server answers with the number reached by then.
-   */
-  wait?(replicas: number, timeout: number): Promise<number>;
   /** The error of the connection while there is none, such as ECONNREFUSED: for the `cause` of errors. */
   readonly failure?: unknown;
   /**
@@ -85,22 +77,6 @@ export function adapter<C extends object>(
     const push = option(options, "push", true);
     checkBoolean(push, "push");
     return push ? withPush(client) : withoutPush(client);
-  };
-}
-
-/**
- * Makes `wait` of a backend. A client may send the command over its next connection, on which the answer would mean
- * nothing: by `connectionOf` they are distinguished, and it returns undefined where there is none.
- */
-export function waitOver(
-  send: (replicas: string, timeout: string) => Promise<unknown>,
-  connectionOf: () => unknown,
-): NonNullable<Backend["wait"]> {
-  return async (replicas, timeout) => {
-    const before = connectionOf();
-    const reached = Number(await send(String(replicas), String(timeout)));
-    if (before === undefined || connectionOf() !== before) throw new Error("the connection was replaced");
-    return reached;
   };
 }
 

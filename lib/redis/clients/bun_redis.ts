@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions, waitOver } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
 
 /** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {
@@ -51,16 +51,13 @@ class Events {
   readonly close = new Set<() => void>();
   /** Bun has no event for a connection that is down, so it is looked at with each command, hence each heartbeat. */
   readonly command = new Set<() => void>();
-  connections = 0;
   closed = false;
 
   constructor(client: BunRedisClient) {
     const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
     const { connect, close } = this;
-    const connected = () => this.connections++;
     const closed = () => this.closed = true;
     client.onconnect = function (this: BunRedisClient) {
-      connected();
       for (const listener of [...connect]) listener();
       onconnect?.call(this);
     };
@@ -85,7 +82,6 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
     ...push && { subscribe: subscriber(client, events) },
-    wait: waitOver((...args) => client.send("WAIT", args), () => events.connections),
     library: "Bun (RedisClient)",
     get closed() {
       return events.closed && !client.connected;

@@ -6,7 +6,7 @@
  */
 import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
-import { type Backend, checkClient, refuse, waitOver } from "./backend.ts";
+import { type Backend, checkClient, refuse } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
 /** The members of a client that `denoRedis` uses. */
@@ -15,8 +15,6 @@ export interface DenoRedisClient {
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
-  /** Runs any command; the option `replicas` needs it. */
-  sendCommand?(command: string, args: string[]): Promise<unknown>;
   /** Whether it was closed. */
   readonly isClosed?: boolean;
   /** Adds a listener for its connections. */
@@ -71,12 +69,10 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     client.addEventListener?.("end", closed);
   };
   // The client sends a command again over its next connection.
-  const wait = waitOver((...args) => client.sendCommand!("WAIT", args), () => connections);
   return {
     evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
     eval: (script, keys, args) => client.eval(script, keys, args),
     ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
-    ...client.sendCommand && client.addEventListener && { wait },
     library: "jsr:@db/redis",
     get losses() {
       return connections;

@@ -13,7 +13,6 @@ import {
   listening,
   refuse,
   type Subscribe,
-  waitOver,
 } from "./backend.ts";
 
 /** The members of a client that `ioRedis` uses. */
@@ -44,7 +43,6 @@ interface Connection {
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
   listenerCount?(event: string): number;
-  call(command: string, ...args: string[]): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
   disconnect(): void;
@@ -87,8 +85,6 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
     ...push &&
       { subscribe: listening(connection, cluster ? clusterSubscriber(connection) : subscriber(client, connection)) },
-    // ioredis sends a command in flight again over the next connection.
-    ...!cluster && { wait: waitOver((...args) => connection.call("WAIT", ...args), () => connection.stream) },
     library: "npm:ioredis",
     cluster,
     failure: undefined as unknown,

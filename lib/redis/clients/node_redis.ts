@@ -15,7 +15,6 @@ import {
   listening,
   refuse,
   type Subscribe,
-  waitOver,
 } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
 
@@ -99,7 +98,6 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
       send(() => target().eval(script, { keys, arguments: args })),
     ...push &&
       { subscribe: listening(events, kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events)) },
-    ...kind === "client" && { wait: waiter(events) },
     library: nameOf(client, kind),
     cluster: kind === "cluster",
     failure: undefined as unknown,
@@ -153,13 +151,6 @@ function withoutTimeouts(client: Client): NodeRedisClient {
   const options = client.options?.commandOptions;
   const found = options?.timeout === undefined && client.withCommandOptions?.({ ...options, timeout: undefined });
   return (found || client) as unknown as NodeRedisClient;
-}
-
-/** Commands in flight are rejected when their connection ends; one that was not sent yet would go over the next one. */
-function waiter(client: Client): NonNullable<Backend["wait"]> {
-  let connections = 0;
-  client.on("ready", () => connections++);
-  return waitOver((...args) => client.sendCommand(["WAIT", ...args]), () => connections);
 }
 
 /**

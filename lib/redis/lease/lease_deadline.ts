@@ -134,12 +134,6 @@ export class LeaseDeadline {
     this.renewAt = now() + renewAgainAfter(this.ttl);
   }
 
-  /** Makes a renewal due. Returns false if there are none. */
-  renewNow(): boolean {
-    if (this.#renews) this.renewAt = now();
-    return this.#renews;
-  }
-
   #trustClocksOf({ gap }: Moment): void {
     if (clocksMoved(gap - this.#gap)) this.#gap = gap;
     this.#doubted = false;

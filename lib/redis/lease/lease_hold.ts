@@ -218,11 +218,4 @@ export class LeaseHold implements RenewableLease {
     this.#failure = error;
     this.deadline.retry();
   }
-
-  /** It may have been revoked: finds out now, by a command that is sent after this. */
-  async confirm(): Promise<void> {
-    await this.whenIdle();
-    if (this.deadline.renewNow()) this.reschedule();
-    else this.verify().catch(() => {}); // or at its end
-  }
 }

@@ -8,7 +8,6 @@ import { codeOf, DataError, NoAnswerError } from "../errors.ts";
 import { type Member, Members } from "../store/members.ts";
 import type { Renewal, Store } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { HOLD_LISTENS_AFTER, now } from "../times.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
 /** Leases in one command: large enough that 10,000 cost 100 commands a third of their ttl, small enough not to block. */
@@ -36,14 +35,6 @@ export interface RenewableLease extends Member, Renewal {
   lose(state: string): void;
   /** The server does not know the hold. */
   loseUnknown(): void;
-  /** It may have been revoked: finds out now. Never rejects. */
-  confirm(): Promise<void>;
-}
-
-/** Its client's subscription, as far as holds need it. */
-export interface HoldListener {
-  /** Listens while `on`: begins if it does not yet. */
-  listenForHolds(on: boolean): void;
 }
 
 export class LeaseRenewer {
@@ -52,41 +43,19 @@ export class LeaseRenewer {
   readonly #timer = new LocalTimer((time) => this.#look(time));
   /** Set by the server's refusal if the client does not know: keys of two names never fit into one command. */
   #single = false;
-  readonly #subscription: HoldListener;
-  /** When the present holds last long enough to listen for their revocation. */
-  #listensAt = Infinity;
 
-  constructor(store: Store, subscription: HoldListener) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#subscription = subscription;
     store.onClose({ index: -1, close: () => this.#close() });
   }
 
   add(lease: RenewableLease): void {
-    const { subscribe, subscribesFreely } = this.#store;
-    const isFirst = this.#leases.size === 0;
     this.#leases.add(lease);
-    if (isFirst && subscribe !== undefined) {
-      this.#listensAt = subscribesFreely ? Infinity : now() + HOLD_LISTENS_AFTER;
-      if (subscribesFreely) this.#subscription.listenForHolds(true);
-    }
-    this.#timer.advance(Math.min(lease.nextLook, this.#listensAt));
+    this.#timer.advance(lease.nextLook);
   }
 
   delete(lease: RenewableLease): void {
-    if (!this.#leases.delete(lease) || this.#leases.size > 0) return;
-    this.#timer.clear();
-    if (this.#listensAt === Infinity) this.#subscription.listenForHolds(false);
-  }
-
-  /** The server has said that this hold was revoked. It is a hint: only the hold's own question decides. */
-  revoked(id: string): void {
-    void this.#leases.all().find((lease) => lease.id === id)?.confirm();
-  }
-
-  /** Revocations may have been missed. */
-  missed(): void {
-    for (const lease of this.#leases.all()) void lease.confirm();
+    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.clear();
   }
 
   /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
@@ -95,8 +64,6 @@ export class LeaseRenewer {
   }
 
   #look(time: number): void {
-    if (time >= this.#listensAt) this.#listensAt = Infinity;
-    if (this.#listensAt === Infinity) this.#subscription.listenForHolds(true); // again, if it has ended since
     const due: RenewableLease[] = [];
     let next = Infinity;
     for (const lease of this.#leases.all()) {
@@ -107,7 +74,7 @@ export class LeaseRenewer {
       }
       next = Math.min(next, lease.nextLook); // its deadline, while the renewal is in flight
     }
-    if (this.#leases.size > 0) this.#timer.advance(Math.min(next, this.#listensAt));
+    if (this.#leases.size > 0) this.#timer.advance(next);
     if (due.length > 0) void this.#renewAll(due);
   }
 

@@ -5,12 +5,11 @@
  *
  * @module
  */
-import { publish, REVOKED } from "./announce.ts";
 import { clock, digits, type HolderScripts, lives, type Script, script } from "./script.ts";
 
 /**
  * KEYS as of the state machine. ARGV: the new id, the id of the hold, ttl, retention, latest server time, owner, weight
- * that the hold must have (0: any), start of the channels. Returns 1 fence now weight end | 0 now (not held) | -2 now (too late).
+ * that the hold must have (0: any). Returns 1 fence now weight end | 0 now (not held) | -2 now (too late).
  */
 function adoptBy(find: string, replace: string): Script {
   return script(`${clock}${digits}${lives}
@@ -21,10 +20,6 @@ if ends <= now or (ARGV[7] ~= '0' and weight ~= ARGV[7] + 0) then return { 0, no
 ends = math.max(ends, now + ARGV[3] * 1000)
 local life = math.ceil((ends - now) / 1000) + ARGV[4]
 ${replace}
-if id ~= me then
-  local channels = ARGV[8]
-  ${publish("id", REVOKED)}
-end
 return { 1, fence, now, weight, ends }
 `);
 }

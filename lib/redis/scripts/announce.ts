@@ -20,9 +20,6 @@ if at == math.huge then at = 0 end
 export const publish = (id: string, text: string): string =>
   `redis.pcall('PUBLISH', channels .. ${processOf(id)}, ${id} .. ' ' .. ${text})`;
 
-/** The text for an id whose hold was ended by force or handed over. */
-export const REVOKED = "'- ' .. stamp";
-
 /**
  * Notifies the first three of `ids` from `from` of the end of a lease, unless they ask before it anyway. With several
  * holders a waiter also waits for those ahead of it.

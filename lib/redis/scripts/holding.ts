@@ -46,6 +46,6 @@ export interface Holding {
   readonly save: (releasing?: boolean) => string;
   /** Sets `code` if `me` is a holder. */
   readonly drop: string;
-  /** Ends all holds, a bounded number, and notifies their holders. Sets `code`, and `more` if there are others. */
+  /** Ends all holds, a bounded number. Sets `code`, and `more` if there are others. */
   readonly evict: string;
 }

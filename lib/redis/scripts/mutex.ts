@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { publish, REVOKED } from "./announce.ts";
 import type { Holding } from "./holding.ts";
 import { after, digits, lives } from "./script.ts";
 
@@ -89,7 +88,6 @@ end
   // the end of all holds; their releases are to report that they no longer held
   evict: `
 if not v and not queued then return { 0, now, 0 } end
-if used == 1 then ${publish("id", REVOKED)} end
 code, id, last, first, used, tail, dirty = used, NONE, NONE, 0, 0, ZERO, true
 `,
 };

@@ -6,7 +6,6 @@
  *
  * @module
  */
-import { publish, REVOKED } from "./announce.ts";
 import type { Holding } from "./holding.ts";
 import { LOOK } from "./queue.ts";
 import { after, digits, lives } from "./script.ts";
@@ -84,7 +83,6 @@ end
   evict: `
 local ids, latest = call('ZRANGE', KEYS[4], 0, ${LOOK - 1}), call('ZRANGE', KEYS[4], '-1', '-1', 'WITHSCORES')[2]
 if ids[1] then remove(ids) end
-for _, id in ipairs(ids) do ${publish("id", REVOKED)} end
 code, more = (latest or 0) + 0 > now and 1 or 0, #ids == ${LOOK} and 1 or 0
 `,
 };

@@ -11,7 +11,7 @@
 import { LocalTimer } from "../clock.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import type { Settings } from "../options.ts";
-import { livenessOf, now } from "../times.ts";
+import { IDLE_KEPT, livenessOf, now } from "../times.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
 import { limitError } from "./replies.ts";
 import { type AcquireAnswer, type AcquireRequest, NotifyMode, type Push, type Renewal, type Was } from "./store.ts";
@@ -102,7 +102,6 @@ export class MemoryName {
     const rest = Math.max(hold.ends - now(), settings.ttl);
     this.#holders.delete(hold.id);
     this.#holders.set(id, { ...hold, id, settings, ends: now() + rest });
-    void this.#server.push({ kind: "revoked", id: hold.id });
     return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
   }
 
@@ -117,10 +116,7 @@ export class MemoryName {
   releaseAll(): boolean {
     this.#expire();
     const ids = [...this.#holders.keys()];
-    for (const id of ids) {
-      this.#drop(id);
-      void this.#server.push({ kind: "revoked", id });
-    }
+    for (const id of ids) this.#drop(id);
     this.#serve();
     return ids.length > 0;
   }
@@ -155,7 +151,7 @@ export class MemoryName {
       callerOf(call, askedAt + livenessOf(call.settings.ttl) - now())
     );
     let keptUntil = this.#keptUntil;
-    for (const { ends, settings } of holds) keptUntil = Math.max(keptUntil, ends + settings.retention);
+    for (const { ends } of holds) keptUntil = Math.max(keptUntil, ends + IDLE_KEPT);
     const ttl = Math.max(0, keptUntil - now());
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl };
   }
@@ -196,7 +192,7 @@ export class MemoryName {
     if (hold === undefined) return false;
     this.#holders.delete(id);
     this.#used -= hold.weight;
-    this.#keptUntil = Math.min(hold.ends, now()) + hold.settings.retention;
+    this.#keptUntil = Math.min(hold.ends, now()) + IDLE_KEPT;
     if (this.#holders.size === 0) this.#firstEnd = Infinity;
     return true;
   }

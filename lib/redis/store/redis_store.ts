@@ -15,7 +15,7 @@ import { channelsOf, type Script } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { releaseOwn, verify } from "../scripts/own_keys.ts";
 import { slotOf } from "../options.ts";
-import { ON_THE_WAY, SINGLE_COMMAND } from "../times.ts";
+import { IDLE_KEPT, SINGLE_COMMAND } from "../times.ts";
 import { RedisRates } from "../rate/redis_rates.ts";
 import { acquireAnswer, InspectedPages, numbersOf, pushOf, wasOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
@@ -55,10 +55,6 @@ export class RedisStore extends ScriptRunner implements Store {
 
   get cluster(): boolean {
     return this.backend.cluster === true;
-  }
-
-  wait(replicas: number, timeout: number): Promise<number> {
-    return this.within(timeout + ON_THE_WAY, this.backend.wait!(replicas, timeout));
   }
 
   warnSlow(refused: string, effect = "waiters find out by heartbeats, and a hand-off takes longer"): void {
@@ -119,8 +115,8 @@ export class RedisStore extends ScriptRunner implements Store {
 
   /** Ends the hold of an id by its own keys alone. The queue is served as soon as the server lets it. */
   async #releaseOwn(spec: StoredName, id: string, limit: number): Promise<Was> {
-    const { settings, clock, holders } = spec;
-    const args = [id, String(Math.max(settings.retention, 1))];
+    const { clock, holders } = spec;
+    const args = [id, String(IDLE_KEPT)];
     const run = async (keys: readonly string[]) => numbersOf(await this.run(releaseOwn[holders], keys, args, limit));
     const keys = ownKeys(spec);
     const [code = NaN, time = NaN, more = 0] = await run(keys).catch(async (error) => {
@@ -143,7 +139,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const { clock, holders, keys, settings } = spec;
     let was: Was | undefined;
     for (;;) {
-      const args = [id, String(Math.max(settings.retention, 1)), mode, channelsOf(settings.prefix)];
+      const args = [id, String(IDLE_KEPT), mode, channelsOf(settings.prefix)];
       if (this.cluster) args.push("c");
       const reply = numbersOf(await this.run(release[holders], keys, args, limit));
       const [code = NaN, time = NaN, more = 0, mute] = reply;
@@ -163,9 +159,9 @@ export class RedisStore extends ScriptRunner implements Store {
   ): Promise<boolean[] | undefined> {
     const isOwn = this.cluster && own;
     const args = [String(latest), isOwn ? "own" : "all", channelsOf(holds[0]!.spec.settings.prefix)];
-    for (const { id, ttl, spec: { holders, settings } } of holds) {
+    for (const { id, ttl, spec: { holders } } of holds) {
       const code = CODES[holders];
-      args.push(exact ? code.toUpperCase() : code, id, String(ttl), String(settings.retention));
+      args.push(exact ? code.toUpperCase() : code, id, String(ttl), String(IDLE_KEPT));
     }
     const { clock } = holds[0]!.spec;
     const parse = (reply: unknown) => {
@@ -214,16 +210,16 @@ export class RedisStore extends ScriptRunner implements Store {
 }
 
 function acquireArguments({ id, mode, place, latest, spec }: AcquireRequest): string[] {
-  const { settings: { prefix, ttl, retention, owner }, weight, limit, holders } = spec;
-  const args = [id, String(ttl), String(ttl + retention), String(latest), mode, String(place), channelsOf(prefix)];
+  const { settings: { prefix, ttl, owner }, weight, limit, holders } = spec;
+  const args = [id, String(ttl), String(ttl + IDLE_KEPT), String(latest), mode, String(place), channelsOf(prefix)];
   if (holders === "weighted") args.push(owner ?? "", String(weight), String(limit));
   else if (owner !== undefined) args.push(owner);
   return args;
 }
 
 function adoptArguments({ id, latest, spec: { settings, weight } }: AcquireRequest, from: string): string[] {
-  const { prefix, ttl, retention, owner = "" } = settings;
-  return [id, from, String(ttl), String(retention), String(latest), owner, String(weight), channelsOf(prefix)];
+  const { ttl, owner = "" } = settings;
+  return [id, from, String(ttl), String(IDLE_KEPT), String(latest), owner, String(weight)];
 }
 
 /** The keys that exist as long as a hold does: its state, and the ends of the leases where there are several. */

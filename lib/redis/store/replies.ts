@@ -78,7 +78,6 @@ export function wasOf(code: number): Was {
 /** A message on the channel of this process; undefined for one of another shape. */
 export function pushOf(message: string): Push | undefined {
   const [id = "", fence, time, at] = message.split(" ");
-  if (fence === "-") return { kind: "revoked", id };
   const [token, serverTime, end] = [Number(fence), Number(time), Number(at ?? 0)];
   if (![token, serverTime, end].every(Number.isSafeInteger)) return undefined;
   return at === undefined

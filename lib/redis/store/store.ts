@@ -105,13 +105,11 @@ export interface RenewRequest {
   readonly latest: number;
 }
 
-/** A message from the server to the call or the hold with this id. */
+/** A message from the server to the call with this id. */
 export type Push =
   | { readonly kind: "granted"; readonly id: string; readonly fence: number; readonly serverTime: number }
   /** A lease ahead of a waiter ends at `at`. */
-  | { readonly kind: "lease ends"; readonly id: string; readonly at: number; readonly serverTime: number }
-  /** Its hold was ended by force or handed over. */
-  | { readonly kind: "revoked"; readonly id: string };
+  | { readonly kind: "lease ends"; readonly id: string; readonly at: number; readonly serverTime: number };
 
 /** The other end of a subscription. */
 export interface PushListener {
@@ -173,7 +171,7 @@ export interface Store {
   inspect(spec: StoredName, limit: number): Promise<Inspection>;
   /** Its rate limits. */
   readonly rates: RateStore;
-  /** Whether a subscription costs nothing: it then begins with each listener or hold, and ends with the last one. */
+  /** Whether a subscription costs nothing: it then begins with each listener, and ends with the last one. */
   readonly subscribesFreely: boolean;
   /**
    * Listens for the messages to this process about names of a prefix. Missing where there are none: waiters find out by
@@ -182,8 +180,6 @@ export interface Store {
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that fails no call. Default: everything takes longer. */
   warnSlow(refused: string, effect?: string): void;
-  /** Resolves to the number of replicas that have what was written so far. Missing where the option is refused. */
-  wait?(replicas: number, timeout: number): Promise<number>;
   /** Whether it is worth trying again after this error. */
   mayPass(error: unknown): boolean;
   /** The reason why a request has no answer after `ms`. */

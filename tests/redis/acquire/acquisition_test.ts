@@ -1,10 +1,10 @@
 /** One waiting call: the moments at which it asks, and its reading of the answers. */
 import assert from "node:assert/strict";
-import { type Backend, type Lease, RedisError, RedisLock } from "../../../lib/redis/mod.ts";
+import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { CountingController, deferred, flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { type Command, nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
+import { nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 1000]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
@@ -114,92 +114,6 @@ test("Acquisition: who gives up while Redis refuses leaves its place as soon as 
     refuses = false;
     await until(() => released === 1);
   }
-});
-
-test("Acquisition: a call that ends between two attempts for replicas leaves no timer", async () => {
-  const backend = { ...scripted(() => undefined), wait: () => Promise.resolve(0) };
-  const lock = new RedisLock(backend, "a", { replicas: { count: 1, timeout: 1 } });
-  const controllers = [1, 2, 3].map(() => new AbortController());
-  await assert.rejects(lock.acquire({ timeout: 120 }), { name: "TimeoutError" }); // within a pause that would take longer
-  const calls = controllers.map(({ signal }) => lock.acquire({ signal }));
-  for (const at of [1, 0, 2]) {
-    controllers[at]!.abort(at);
-    await assert.rejects(calls[at]!, (reason) => reason === at);
-  }
-});
-
-test("Acquisition: a signal without a reason ends the wait for replicas with an AbortError", async () => {
-  const confirm: ((count: number) => void)[] = [];
-  const wait = () => new Promise<number>((resolve) => confirm.push(resolve));
-  const lock = new RedisLock({ ...scripted(() => undefined), wait }, "a", { replicas: { count: 1 } });
-  const signals = [1, 2, 3].map(() => Object.assign(new EventTarget(), { aborted: false }));
-  const calls = signals.map((signal) => lock.acquire({ signal: signal as EventTarget as AbortSignal }));
-  await until(() => confirm.length === 3);
-  for (const at of [1, 0, 2]) {
-    signals[at]!.aborted = true;
-    signals[at]!.dispatchEvent(new Event("abort"));
-    await assert.rejects(calls[at]!, { name: "AbortError" });
-    confirm[at]!(1);
-  }
-});
-
-test("Acquisition: a signal that aborts between a grant and its confirmation leaves no rejection unhandled", async () => {
-  for (let microtasks = 0; microtasks < 20; microtasks++) {
-    const controller = new AbortController();
-    const abort = async () => {
-      for (let i = 0; i < microtasks; i++) await undefined;
-      controller.abort("given up");
-    };
-    const backend = scripted((command) => void (command === "acquire" && abort()));
-    const lock = new RedisLock({ ...backend, wait: () => Promise.resolve(1) }, "a", { replicas: { count: 1 } });
-    const call = lock.acquire({ signal: controller.signal });
-    await call.then((lease) => lease.release(), (reason) => assert.equal(reason, "given up"));
-    await nextTurn();
-  }
-});
-
-test("Acquisition: a grant that no replica confirms is an error that names the call", async () => {
-  const backend = { ...scripted(() => undefined), wait: () => Promise.resolve(0) };
-  const lock = new RedisLock(backend, "a", { replicas: { count: 2, timeout: 1 } });
-  const message = 'Cannot acquire lock "a": 0 of 2 replicas had the grant after 1 ms';
-  await assert.rejects(lock.tryAcquire(), { name: "RedisError", message });
-  await assert.rejects(lock.adopt("id"), { name: "RedisError", message });
-});
-
-test("Acquisition: an answer to WAIT that is no number confirms nothing", async () => {
-  const backend = { ...scripted(() => undefined), wait: () => Promise.resolve("x" as never) };
-  const lock = new RedisLock(backend, "a", { replicas: { count: 1, timeout: 1 } });
-  await assert.rejects(lock.tryAcquire(), { name: "RedisError" });
-});
-
-test("Acquisition: a WAIT without an answer is no silence of a server that answers everything else", async () => {
-  await new RedisLock(scripted(() => undefined), "a").run(() => {}); // the digests of the scripts are made in the background
-  await withFakeTime(async (time) => {
-    let acquires = 0;
-    const reply = (command: Command) => command === "acquire" && ++acquires > 1 ? queuedReply() : undefined;
-    const lock = new RedisLock({ ...scripted(reply), wait: () => nothing }, "a", {
-      ttl: 3000,
-      replicas: { count: 1, timeout: 50 },
-    });
-    const call = lock.acquire({ timeout: 4000 }).catch((error) => error);
-    await time.pass(4100);
-    assert.match(String((await call).cause), /: Redis gave no answer within 1050 ms$/);
-  });
-});
-
-test("Acquisition: a refusal of WAIT that will not pass ends the call at once", async () => {
-  const refused = new Error("NOPERM this user has no permissions to run the 'wait' command");
-  let released = 0;
-  const count = (command: Command) => void (command === "release" && released++);
-  const backend = { ...scripted(count), wait: () => Promise.reject(refused) };
-  const lock = new RedisLock(backend, "a", { replicas: { count: 2, timeout: 1 } });
-  for (const options of [{ timeout: 60_000 }, { signal: new AbortController().signal }, undefined]) {
-    await assert.rejects(lock.acquire(options), (error: Error) => {
-      assert.match(error.message, /^Cannot acquire lock "a": this Redis user may not do that \(NOPERM /);
-      return error instanceof RedisError && error.cause === refused;
-    });
-  }
-  assert.equal(released, 3);
 });
 
 test("Acquisition: what may pass is waited for, also where Redis calls it an error", async () => {

@@ -200,17 +200,6 @@ pushTest(
   },
 );
 
-pushTest("a subscription that has ended is begun again while holds listen", async (push, paper, advance) => {
-  push.listenForHolds(true);
-  await (paper.subscriptions as [Attempt])[0].confirm();
-  advance(5000);
-  paper.subscriptions[0]!.onLost(true);
-  assert.equal(paper.subscriptions.length, 2);
-  await paper.subscriptions[1]!.confirm();
-  assert.equal(paper.subscriptions[0]!.stopped, true);
-  push.listenForHolds(false);
-});
-
 pushTest("a lost subscription ends when there are no waiters", async (push, paper, advance) => {
   const waiter = new Waiter(push);
   const [line] = paper.subscriptions as [Attempt];

@@ -48,7 +48,6 @@ export type Kind = "lock" | "semaphore" | "keyed" | "reader" | "writer" | "plant
 
 const orders = JSON.parse(process.argv[2]!) as Orders;
 const { ttl, hold, timeout, worker } = orders;
-const RETENTION = 300;
 
 const wallClock = Date.now;
 Date.now = () => wallClock() + orders.skew;
@@ -68,7 +67,7 @@ const { backend: real, close } = await connectNode(orders.url);
 const turns = new Turns();
 const timed = orders.clock ? byClock(real) : real;
 const backend = orders.kind === "starter" ? turns.watch(timed) : timed;
-const options = { ttl, retention: RETENTION };
+const options = { ttl };
 const keyed = new RedisKeyedMutex(backend, options);
 const rw = new RedisRwLock(backend, "shared", options);
 const lock = new RedisLock(backend, "shared", options);

@@ -91,7 +91,7 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
 
 async function manyHolders(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
-  const semaphore = new RedisSemaphore(backend, "a", HOLDERS, { ttl: 3000, retention: 1000 });
+  const semaphore = new RedisSemaphore(backend, "a", HOLDERS, { ttl: 3000 });
   let leases: Lease[] = [];
   await bounded(harness, "acquire", async () => {
     leases = await Promise.all(Array.from({ length: HOLDERS }, () => semaphore.acquire({ timeout: 60_000 })));
@@ -108,7 +108,7 @@ async function manyHolders(harness: Harness): Promise<void> {
     await Promise.all(waiting);
   });
   const crashed = await connectNode(harness.server.url);
-  const last = new RedisSemaphore(crashed.backend, "a", HOLDERS, { ttl: 1000, retention: 1000 });
+  const last = new RedisSemaphore(crashed.backend, "a", HOLDERS, { ttl: 1000 });
   await Promise.all(Array.from({ length: 1000 }, () => last.acquire({ timeout: 60_000 })));
   await crashed.close();
   const end = await serverTime(harness) + 1000;
@@ -123,7 +123,7 @@ async function serverTime({ server }: Harness): Promise<number> {
   return Number(seconds) * 1000 + Number(microseconds) / 1000;
 }
 
-const OPTIONS = { ttl: 60_000, retention: 1000 };
+const OPTIONS = { ttl: 60_000 };
 
 export const manyWaiters: readonly Scenario[] = [
   {

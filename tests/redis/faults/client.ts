@@ -31,7 +31,7 @@ async function killing(harness: Harness, hold: number): Promise<void> {
 /** Kills a process with fifty waiters; the waiters before and behind them are granted in order, soon. */
 async function fiftyKilled(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "many", { ttl: TTL, retention: 1000 });
+  const lock = new RedisLock(backend, "many", { ttl: TTL });
   const holder = await lock.acquire();
   const order: string[] = [];
   const waiting = async (count: number) => await until(async () => (await lock.inspect()).waiters.length >= count);
@@ -44,7 +44,7 @@ async function fiftyKilled(harness: Harness): Promise<void> {
   const living = [join("first")];
   await waiting(1);
   const dying = await harness.connect();
-  const theirs = new RedisLock(dying.backend, "many", { ttl: TTL, retention: 1000 });
+  const theirs = new RedisLock(dying.backend, "many", { ttl: TTL });
   const lost = Array.from({ length: 50 }, () => theirs.acquire({ timeout: 15_000 }).catch(() => {}));
   await waiting(51);
   for (const name of ["second", "third"]) {

@@ -24,7 +24,7 @@ import { FaultProxy } from "./_proxy.ts";
 import type { Kind } from "./_worker.ts";
 import { Wire } from "../_wire.ts";
 
-const OPTIONS = { ttl: 3 * TTL, retention: 1000 };
+const OPTIONS = { ttl: 3 * TTL };
 
 const bodies: Readonly<Record<string, (backend: Backend) => Acquirable<Lease>>> = {
   lock: (backend) => new RedisLock(backend, "failover", OPTIONS),
@@ -135,7 +135,7 @@ async function bySentinel(harness: Harness): Promise<void> {
       const history = new History(harness, Infinity); // the last writes may be missing: only tokens are judged
       let over = false;
       const visits = clients.map(async (client, i) => {
-        const lock = new RedisLock(ioRedis(client), "sentinel", { ttl: TTL, retention: 1000 });
+        const lock = new RedisLock(ioRedis(client), "sentinel", { ttl: TTL });
         while (!over) await history.visit(`client ${i}`, lock, { timeout: 20_000 }).catch(() => sleep(20));
       });
       await harness.entries(50);

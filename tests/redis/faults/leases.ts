@@ -12,7 +12,7 @@ import {
 } from "../../../lib/redis/mod.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
-const OPTIONS = { ttl: 5 * TTL, retention: 1000 };
+const OPTIONS = { ttl: 5 * TTL };
 
 function bodies(backend: Backend): readonly Acquirable<Lease>[] {
   return [
@@ -67,10 +67,10 @@ async function lostReleases(harness: Harness): Promise<void> {
 async function suspended(harness: Harness): Promise<void> {
   const [mine, theirs] = [(await harness.connect()).backend, (await harness.connect()).backend];
   for (let round = 0; round < 3; round++) {
-    const lease = await new RedisLock(mine, "a", { ttl: TTL, renew: false, retention: 1000 }).acquire({
+    const lease = await new RedisLock(mine, "a", { ttl: TTL, renew: false }).acquire({
       timeout: 10_000,
     });
-    const other = new RedisLock(theirs, "a", { ttl: 30_000, retention: 1000 });
+    const other = new RedisLock(theirs, "a", { ttl: 30_000 });
     const { now } = performance;
     const stopped = now.call(performance);
     let next: Lease | undefined;
@@ -106,8 +106,8 @@ async function lostBatch(harness: Harness): Promise<void> {
       return answer;
     },
   };
-  const short = await new RedisLock(lossy, "short", { ttl: 1500, retention: 1000 }).acquire();
-  const long = await new RedisLock(lossy, "long", { ttl: 4500, retention: 1000 }).acquire();
+  const short = await new RedisLock(lossy, "short", { ttl: 1500 }).acquire();
+  const long = await new RedisLock(lossy, "long", { ttl: 4500 }).acquire();
   for (const end = performance.now() + 12_000; performance.now() < end && lost < 3;) {
     await sleep(1000);
     await long.extend(1500).then(() => long.extend(4500)); // due together with the short lease again
@@ -126,7 +126,7 @@ async function evicting(harness: Harness, policy: string): Promise<void> {
   await harness.server.send("CONFIG", "SET", "maxmemory-policy", policy);
   const locks = Array.from(
     { length: 20 },
-    (_, i) => new RedisLock(backend, `lock ${i}`, { ttl: TTL, retention: 1000 }),
+    (_, i) => new RedisLock(backend, `lock ${i}`, { ttl: TTL }),
   );
   const last = new Map<number, number>();
   for (let round = 0; round < 3; round++) {

@@ -9,7 +9,7 @@ const ROUNDS = 150;
 /** Of three waiters the middle one is cancelled about when it is granted: it gets the lease or its reason. */
 async function abortWithGrant(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "race", { ttl: TTL, retention: 1000 });
+  const lock = new RedisLock(backend, "race", { ttl: TTL });
   let [granted, gaveUp] = [0, 0];
   for (let round = 0; round < ROUNDS; round++) {
     const holder = await lock.acquire();
@@ -31,7 +31,7 @@ async function abortWithGrant(harness: Harness): Promise<void> {
 /** Commands arrive after their calls were cancelled: they are granted nothing, and leave nothing behind. */
 async function lateCommands(harness: Harness): Promise<void> {
   const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "late", { ttl: TTL, retention: 1000 });
+  const lock = new RedisLock(backend, "late", { ttl: TTL });
   harness.proxy.latency = 30;
   for (let round = 0; round < 20; round++) {
     const all = Array.from({ length: 5 }, () => lock.acquire({ timeout: harness.random.below(60) }));
@@ -63,7 +63,7 @@ async function releaseWithRenewal(harness: Harness): Promise<void> {
       return answer;
     },
   };
-  const lock = new RedisLock(telling, "renewal", { ttl: 300, retention: 1000 });
+  const lock = new RedisLock(telling, "renewal", { ttl: 300 });
   Object.assign(harness.proxy, { latency: 1, jitter: 5 });
   for (let round = 0; round < 60; round++) {
     const renewed = new Promise<void>((sent) => renewing = sent);

@@ -83,7 +83,7 @@ export const KINDS: number = kinds.length;
 async function probe(harness: Harness, over: () => boolean): Promise<void> {
   const { backend, close } = await connectNode(harness.server.url);
   // Alive through every fault of the round.
-  const lock = new RedisLock(backend, "shared", { ttl: 30_000, retention: 300 });
+  const lock = new RedisLock(backend, "shared", { ttl: 30_000 });
   const order: number[] = [];
   const calls: Promise<unknown>[] = [];
   for (let arrival = 0; !over(); arrival++) {

@@ -84,10 +84,10 @@ async function deadWaiter(
 ): Promise<void> {
   const ttl = 2000;
   const living = (await harness.connect()).backend;
-  const ours = make(living, { ttl: 30_000, retention: 1000 });
+  const ours = make(living, { ttl: 30_000 });
   for (const place of [0, 1, 2]) {
     const dying = await victim(harness);
-    const theirs = make(dying.backend, { ttl, retention: 1000 });
+    const theirs = make(dying.backend, { ttl });
     const holder = await ours.holder.acquire({ timeout: 10_000 });
     // At each position of the queue: alone, behind a live waiter that does not fit, and between two of them.
     const before = place === 0 ? undefined : ours.large.acquire({ timeout: 30_000 });
@@ -133,8 +133,8 @@ async function crashedHolder(
   const prefix = `interlock:${name}:${holds}:${waits}:${arrives}:`;
   const crashing = await connectNode(harness.server.url);
   const client = await connectNode(harness.server.url);
-  const holder = make(crashing.backend, { ttl: holds, retention: 1000, prefix, renew: false });
-  const waiter = make(client.backend, { ttl: waits, retention: 1000, prefix });
+  const holder = make(crashing.backend, { ttl: holds, prefix, renew: false });
+  const waiter = make(client.backend, { ttl: waits, prefix });
   const start = performance.now();
   await holder.acquire();
   await crashing.close();
@@ -158,10 +158,10 @@ async function mixedSettings(
   make: (backend: Backend, options: RedisOptions) => Acquirable<Lease>,
 ): Promise<void> {
   const clients = await Promise.all([1, 2, 3, 4].map(() => harness.connect()));
-  const long = make(clients[0]!.backend, { ttl: 60_000, retention: 60_000 });
-  const second = make(clients[1]!.backend, { ttl: 60_000, retention: 60_000 });
-  const short = make(clients[2]!.backend, { ttl: 1000, retention: 0 });
-  const newcomer = make(clients[3]!.backend, { ttl: 30_000, retention: 10 });
+  const long = make(clients[0]!.backend, { ttl: 60_000 });
+  const second = make(clients[1]!.backend, { ttl: 60_000 });
+  const short = make(clients[2]!.backend, { ttl: 1000 });
+  const newcomer = make(clients[3]!.backend, { ttl: 30_000 });
   const history = new History(harness);
   const holder = await history.enter("holder", long);
   const waiting = [history.visit("long", second)];
@@ -189,7 +189,7 @@ async function subscribersKilled(harness: Harness): Promise<void> {
   const COUNT = 10_000;
   const BEAT = 3000;
   const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "a", { ttl: 3 * BEAT, retention: 1000 });
+  const lock = new RedisLock(backend, "a", { ttl: 3 * BEAT });
   const controller = new AbortController();
   const holder = await lock.acquire();
   const calls = Array.from({ length: COUNT }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
