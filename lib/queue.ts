@@ -3,10 +3,19 @@
  *
  * @module
  */
-import { checkCount, readName, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
+import {
+  admit,
+  checkCount,
+  named,
+  readName,
+  readWaitOptions,
+  throwIfAborted,
+  type WaitLimits,
+} from "./internal/check.ts";
 import { hook } from "./internal/hook.ts";
+import { Ring } from "./internal/ring.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues, drain, WaitQueue } from "./internal/wait_queue.ts";
+import { cancelQueues, drain, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import {
   describe,
   giveUp,
@@ -24,11 +33,9 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Of every put that need not wait: a promise for each of them would be garbage at once. */
 const DONE = Promise.resolve();
-/** The fewest slots of a ring. */
-const SMALLEST = 16;
 
-/** Whether it was cancelled, for {@linkcode assertSoundQueue}, which bundlers drop because it is no method. */
-let isCancelled: (queue: Queue<unknown>) => boolean;
+/** The private state, for {@linkcode assertSoundQueue}, which bundlers drop because it is no method. */
+let stateOf: (queue: Queue<unknown>) => readonly [isCancelled: boolean, unfinished: number, joiners: number];
 
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
@@ -57,7 +64,7 @@ let isCancelled: (queue: Queue<unknown>) => boolean;
 export class Queue<T> implements AsyncIterable<T> {
   // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity.
   // #closed implies that nothing waits, apart from the moment in which it is closed. #getters.closed, which says that it
-  // was cancelled, implies #closed and #items.size === 0.
+  // was cancelled, implies #closed and #items.size === 0. #joiners.size > 0 implies #unfinished > 0.
   readonly #items = new Ring<T>();
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
@@ -67,10 +74,14 @@ export class Queue<T> implements AsyncIterable<T> {
   /** For waits of iterations, which get results of an iterator. */
   readonly #iterating: WaitedFor;
   readonly #putting: WaitedFor;
+  readonly #joining: WaitedFor;
+  readonly #joiners = new WaitQueue<void>();
+  /** How many items were put in for which `taskDone` was not called. */
+  #unfinished = 0;
   #closed = false;
 
   static {
-    isCancelled = (queue) => queue.#getters.closed;
+    stateOf = (queue) => [queue.#getters.closed, queue.#unfinished, queue.#joiners.size];
     show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
   }
 
@@ -89,6 +100,7 @@ export class Queue<T> implements AsyncIterable<T> {
     this.#getting = { ...describe("queue", "get from queue", name), group: this };
     this.#iterating = { ...this.#getting };
     this.#putting = { ...describe("queue", "put into queue", name), group: this };
+    this.#joining = describe(undefined, "join queue", name);
   }
 
   /** Its name, which error messages and diagnostics show. */
@@ -214,8 +226,58 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   cancel(reason?: unknown): void {
     this.#closed = true;
+    const dropped = this.#items.size;
     this.#items.clear();
     cancelQueues([this.#putters, this.#getters], reason);
+    this.#finish(Math.min(dropped, this.#unfinished));
+  }
+
+  /**
+   * States that an item that was got is done with: a consumer that {@linkcode Queue.join} should wait for calls it once for
+   * each item, as for Python's `task_done`.
+   *
+   * @throws {RangeError} when it was called for each item already.
+   */
+  taskDone(): void {
+    if (this.#unfinished === 0) {
+      throw new RangeError(`Cannot finish item of ${named("queue", this.name)}: taskDone() was called for each item`);
+    }
+    this.#finish(1);
+  }
+
+  /**
+   * Waits until {@linkcode Queue.taskDone} was called once for each item that was put in; at once if there is none. Items
+   * that {@linkcode Queue.cancel} drops count as done. It goes on after `close` and `cancel`, for the items that were got.
+   *
+   * **Fairness**: all waiting calls end at once.
+   *
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1).
+   *
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   *
+   * @example
+   * ```ts
+   * import { Queue } from "@interlock/interlock";
+   *
+   * const jobs = new Queue<string>();
+   * const work = async () => {
+   *   for await (const job of jobs) {
+   *     console.log(job); // one, then two
+   *     jobs.taskDone();
+   *   }
+   * };
+   * work();
+   * for (const job of ["one", "two"]) await jobs.put(job);
+   * await jobs.join(); // both are done
+   * jobs.close();
+   * ```
+   */
+  async join(options?: WaitOptions): Promise<void> {
+    const limits = admit(options);
+    if (this.#unfinished > 0) await this.#joiners.wait(new Waiter(this.#joining), limits);
   }
 
   /**
@@ -251,6 +313,11 @@ export class Queue<T> implements AsyncIterable<T> {
     };
   }
 
+  #finish(count: number): void {
+    this.#unfinished -= count;
+    if (this.#unfinished === 0) wakeFirst(this.#joiners, Infinity, undefined);
+  }
+
   #isLoop(getter: Waiter<unknown>): boolean {
     return waitsFor(getter) === this.#iterating;
   }
@@ -281,10 +348,13 @@ export class Queue<T> implements AsyncIterable<T> {
   /** Hands the item to the first getter, or puts it in if there is room. */
   #offer(item: T): boolean {
     const getter = this.#getters.size > 0 && !this.#closed ? this.#getters.take() : undefined;
+    if (getter === undefined) {
+      if (this.#closed) throw closedError(this.#putting);
+      if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
+      this.#items.push(item);
+    }
+    this.#unfinished++;
     if (getter !== undefined) this.#hand(getter, item);
-    else if (this.#closed) throw closedError(this.#putting);
-    else if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
-    else this.#items.push(item);
     if (hook !== undefined) reportGrant(new Putter(this.#putting, item));
     return true;
   }
@@ -297,6 +367,7 @@ export class Queue<T> implements AsyncIterable<T> {
       // Asking a foreign signal whether it has aborted runs its code, which may have filled the place.
       if (putter === undefined || this.#items.size >= this.#capacity) break;
       this.#items.push(putter.item as T);
+      this.#unfinished++;
       this.#putters.shift(putter);
       grant(putter, undefined);
       this.#feed();
@@ -324,8 +395,9 @@ export class Queue<T> implements AsyncIterable<T> {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundQueue(queue: Queue<unknown>): void {
   const { size, capacity, getting, putting, closed } = queue;
+  const [isCancelled, unfinished, joiners] = stateOf(queue);
   const isSound = size <= capacity && (getting === 0 || size === 0) && (putting === 0 || size === capacity) &&
-    (!closed || getting + putting === 0) && (!isCancelled(queue) || closed && size === 0);
+    (!closed || getting + putting === 0) && (!isCancelled || closed && size === 0) && (joiners === 0 || unfinished > 0);
   if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
 }
 
@@ -336,42 +408,6 @@ class Putter extends Waiter<unknown> {
   constructor(waitsFor: WaitedFor, item: unknown) {
     super(waitsFor);
     this.item = item;
-  }
-}
-
-/** The items in an array that doubles when it is full, and halves when three quarters of it are free. */
-class Ring<T> {
-  // #slots.length is a power of two; the items are the `size` slots from #first on, round the end.
-  #slots: (T | undefined)[] = new Array(SMALLEST);
-  #first = 0;
-  size = 0;
-
-  push(item: T): void {
-    const { length } = this.#slots;
-    if (this.size === length) this.#resize(2 * length);
-    this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = item;
-  }
-
-  /** Only if there is one. */
-  shift(): T {
-    const { length } = this.#slots;
-    const item = this.#slots[this.#first] as T;
-    this.#slots[this.#first] = undefined;
-    this.#first = (this.#first + 1) & (length - 1);
-    if (--this.size < length / 4 && length > SMALLEST) this.#resize(length / 2);
-    return item;
-  }
-
-  clear(): void {
-    this.size = 0;
-    this.#resize(SMALLEST);
-  }
-
-  #resize(length: number): void {
-    const slots = new Array<T | undefined>(length);
-    for (let i = 0; i < this.size; i++) slots[i] = this.#slots[(this.#first + i) & (this.#slots.length - 1)];
-    this.#slots = slots;
-    this.#first = 0;
   }
 }
 

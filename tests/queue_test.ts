@@ -363,6 +363,63 @@ test("queue: a call whose signal has aborted and has not yet notified it gets no
   assert.deepEqual([...seen, ...drain(queue)], [false, 2, 4], "no newcomer overtakes the second put");
 });
 
+test("queue: join ends when taskDone was called for each item; the middle one of three joins is aborted", async () => {
+  for (const isBefore of [true, false]) {
+    const queue = new Queue<number>(2, { name: "jobs" });
+    await queue.join();
+    const puts = [1, 2, 3].map((item) => queue.put(item)); // the third one waits
+    const controller = new CountingController();
+    const joins = [queue.join(), queue.join({ signal: controller.signal }), queue.join()].map(watch);
+    for (let i = 0; i < 3; i++) await queue.get();
+    await Promise.all(puts);
+    for (let i = 0; i < 2; i++) queue.taskDone();
+    assert.equal(await states(joins), "pending pending pending");
+    if (isBefore) controller.abort("enough");
+    queue.taskDone();
+    controller.abort("enough");
+    assert.equal(await states(joins), `fulfilled ${isBefore ? "rejected" : "fulfilled"} fulfilled`);
+    assert.equal(controller.listeners, 0);
+    assert.throws(
+      () => queue.taskDone(),
+      /^RangeError: Cannot finish item of queue "jobs": taskDone\(\) was called for each item$/,
+    );
+    assertSoundQueue(queue);
+  }
+});
+
+test("queue: join waits for items that were handed over directly, and checks its options", () =>
+  withFakeTime(async (time) => {
+    const queue = new Queue<number>();
+    const got = queue.get();
+    queue.tryPut(1);
+    assert.equal(await got, 1);
+    const late = watch(queue.join({ timeout: 50 }));
+    await assert.rejects(queue.join({ timeout: 0 }), /^TimeoutError: Cannot join queue: timed out after 0 ms$/);
+    await time.pass(50);
+    assert.equal((late.reason as Error).name, "TimeoutError");
+    await rejectsWith(queue.join({ signal: AbortSignal.abort("enough") }), "enough");
+    await refusesBadOptions((options) => queue.join(options));
+    queue.taskDone();
+    await queue.join();
+  }));
+
+test("queue: join goes on after close and cancel for the items that were got", async () => {
+  for (const end of ["close", "cancel"] as const) {
+    const queue = new Queue<number>();
+    for (const item of [1, 2, 3]) await queue.put(item);
+    await queue.get();
+    const join = watch(queue.join());
+    queue[end]();
+    assert.equal(await states([join, watch(queue.join())]), "pending pending");
+    queue.taskDone();
+    assert.equal(await states([join]), end === "cancel" ? "fulfilled" : "pending");
+    if (end === "close") { for (const _ of [2, 3]) await queue.get().then(() => queue.taskDone()); }
+    await join.promise;
+    await queue.join();
+    assertSoundQueue(queue);
+  }
+});
+
 test("queue: observers see calls of kind queue, and may use the queue", async () => {
   const queue = new Queue<number>(1, { name: "jobs" });
   const events: string[] = [];

@@ -35,6 +35,9 @@ class Model {
   items: number[] = [];
   getters: Call[] = [];
   putters: Call[] = [];
+  joiners: Call[] = [];
+  /** The items that went in for which taskDone was not called. */
+  unfinished = 0;
   readonly #capacity: number;
 
   constructor(capacity: number) {
@@ -47,7 +50,7 @@ class Model {
       if (this.putters.length > 0 && this.items.length < this.#capacity) {
         const putter = this.putters.shift()!;
         putter.state = "fulfilled";
-        this.items.push(putter.item!);
+        this.put(putter.item!);
       } else if (this.getters.length > 0 && this.items.length > 0) {
         const getter = this.getters.shift()!;
         getter.state = "fulfilled";
@@ -56,10 +59,23 @@ class Model {
     }
   }
 
+  put(item: number): void {
+    this.items.push(item);
+    this.unfinished++;
+  }
+
+  /** Calls of join end when everything is done. */
+  settle(): void {
+    if (this.unfinished > 0) return;
+    for (const joiner of this.joiners) joiner.state = "fulfilled";
+    this.joiners = [];
+  }
+
   leave(which: (call: Call) => boolean): void {
-    for (const call of [...this.getters, ...this.putters].filter(which)) call.state = "rejected";
+    for (const call of [...this.getters, ...this.putters, ...this.joiners].filter(which)) call.state = "rejected";
     this.getters = this.getters.filter(({ state }) => state === "pending");
     this.putters = this.putters.filter(({ state }) => state === "pending");
+    this.joiners = this.joiners.filter(({ state }) => state === "pending");
   }
 }
 
@@ -68,7 +84,11 @@ async function walk(random: Random, time: FakeTime, capacity: number): Promise<n
   const shared = [new CountingController(), new CountingController()];
   let calls: Call[] = [];
   let [now, next, got] = [0, 0, 0];
-  const begin = (waiters: "getters" | "putters", make: (options: object) => Promise<unknown>, item?: number) => {
+  const begin = (
+    waiters: "getters" | "putters" | "joiners",
+    make: (options: object) => Promise<unknown>,
+    item?: number,
+  ) => {
     const timeout = random.pick([0, 33, 77, Infinity]);
     const controller = random.pick([undefined, ...shared, new CountingController()]);
     const watched = watch(make({ timeout, signal: controller?.signal }));
@@ -76,10 +96,11 @@ async function walk(random: Random, time: FakeTime, capacity: number): Promise<n
     calls.push(call);
     model[waiters].push(call);
     model.pump();
+    model.settle();
     if (timeout === 0) model.leave((one) => one === call);
   };
   const abort = () => {
-    const waiting = [...model.getters, ...model.putters];
+    const waiting = [...model.getters, ...model.putters, ...model.joiners];
     const { controller } = waiting.length > 0 ? random.pick(waiting) : { controller: undefined };
     if (controller === undefined) return;
     controller.abort();
@@ -97,7 +118,7 @@ async function walk(random: Random, time: FakeTime, capacity: number): Promise<n
   const tryPut = () => {
     const room = model.putters.length === 0 && model.items.length < capacity;
     assert.equal(queue.tryPut(next), room);
-    if (room) model.items.push(next);
+    if (room) model.put(next);
     next++;
     model.pump();
   };
@@ -109,9 +130,16 @@ async function walk(random: Random, time: FakeTime, capacity: number): Promise<n
     const item = next++;
     begin("putters", (options) => queue.put(item, options), item);
   };
+  const join = () => begin("joiners", (options) => queue.join(options));
+  const taskDone = () => {
+    if (model.unfinished === 0) return assert.throws(() => queue.taskDone(), RangeError);
+    queue.taskDone();
+    model.unfinished--;
+    model.settle();
+  };
   const get = () => begin("getters", (options) => queue.get(options));
   for (let step = 0; step < STEPS; step++) {
-    random.pick([put, put, get, get, tryPut, tryGet, abort, advance])();
+    random.pick([put, put, get, get, tryPut, tryGet, taskDone, taskDone, taskDone, join, abort, advance])();
     assertSoundQueue(queue);
     assert.deepEqual([queue.size, queue.getting, queue.putting], [
       model.items.length,
@@ -127,6 +155,9 @@ async function walk(random: Random, time: FakeTime, capacity: number): Promise<n
     calls = calls.filter(({ state }) => state === "pending");
   }
   queue.cancel("end");
+  for (let got = model.unfinished - model.items.length; got > 0; got--) queue.taskDone();
+  assert.throws(() => queue.taskDone(), RangeError);
+  assertSoundQueue(queue);
   await flushMicrotasks();
   assert.ok(calls.every(({ watched }) => watched.state !== "pending"));
   for (const controller of shared) assert.equal(controller.listeners, 0);

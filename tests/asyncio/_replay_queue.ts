@@ -22,6 +22,8 @@ export async function replayQueue({ capacity, moves }: RecordedQueue): Promise<s
   const calls: Record<string, (signal: AbortSignal) => Promise<string>> = {
     put: async (signal) => (await queue.put(items++, { signal }), "."),
     get: async (signal) => String(await queue.get({ signal })),
+    join: async (signal) => (await queue.join({ signal }), "."),
+    taskDone: async () => await Promise.resolve(isDone(queue) ? "." : "e"),
     tryPut: async () => await Promise.resolve(queue.tryPut(items++) ? "." : "e"),
     tryGet: async () => await Promise.resolve(String(queue.tryGet()?.value ?? "e")),
   };
@@ -39,4 +41,14 @@ export async function replayQueue({ capacity, moves }: RecordedQueue): Promise<s
     trace.push(`${last.join(" ")} | ${queue.size} ${queue.getting} ${queue.putting}`);
   }
   return trace;
+}
+
+function isDone(queue: Queue<number>): boolean {
+  try {
+    queue.taskDone();
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
 }

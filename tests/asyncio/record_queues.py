@@ -11,7 +11,7 @@ import platform
 import random
 import sys
 
-PROGRAMS = 300
+PROGRAMS = 400
 MOVES = 30
 TASKS = 5
 
@@ -33,11 +33,15 @@ class Run:
             self.tasks[index].cancel()
             return f"{index} cancel"
         index = self.rng.choice(idle)
-        call = self.rng.choice(["put", "put", "get", "get", "tryPut", "tryGet"])
+        call = self.rng.choice(["put", "put", "get", "get", "tryPut", "tryGet", "taskDone", "taskDone", "join"])
         self.tasks[index] = asyncio.ensure_future(self.call(call))
         return f"{index} {call}"
 
     async def call(self, call):
+        if call == "taskDone":
+            return self.queue.task_done()
+        if call == "join":
+            return await self.queue.join()
         if call.endswith("ut"):
             item = self.items
             self.items += 1
