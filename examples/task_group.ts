@@ -24,8 +24,9 @@ export async function main(print: (line: string) => void = console.log) {
 
   const ended = new Sources();
   try {
-    await using group = new TaskGroup();
-    for (const name of names) group.run((signal) => ended.request(name, signal));
+    await TaskGroup.scope((group) => {
+      for (const name of names) group.run((signal) => ended.request(name, signal));
+    });
   } catch (error) {
     print(`TaskGroup: ${(error as Error).message}, ${ended.finished} finished for nothing`);
   }

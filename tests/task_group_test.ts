@@ -13,6 +13,7 @@ import {
   states,
   watch,
 } from "./_tools.ts";
+import { unobservedWarnings } from "./_warnings.ts";
 
 /** Rejects with the signal's reason when it aborts, as fetch does. */
 function untilAborted(signal: AbortSignal): Promise<never> {
@@ -93,20 +94,21 @@ test("task group: a join and an end of the block that wait at once both throw", 
   for (const { reason } of waiting) assert.equal(reason, error);
 });
 
-test("task group: the signal of the options changes nothing once the group has aborted", async () => {
+test("task group: the signal of the options aborts while the group is being cancelled", async () => {
   for (const isCancelled of [true, false]) {
     const controller = new CountingController();
     const group = new TaskGroup({ signal: controller.signal });
-    const error = new Error("failed");
+    const [error, reason] = [new Error("failed"), new Error("from outside")];
     const cleanUp = deferred();
     group.run((signal) => untilAborted(signal).catch(() => cleanUp.promise));
     await flushMicrotasks();
     if (isCancelled) group.cancel();
     else await rejectsWith(group.run(fails(error)), error);
-    assert.equal(controller.listeners, 0);
-    controller.abort(new Error("too late"));
+    controller.abort(reason);
+    assertSoundTaskGroup(group);
     cleanUp.resolve();
-    await (isCancelled ? group.join() : rejectsWith(group.join(), error));
+    await rejectsWith(group.join(), isCancelled ? reason : error); // a failure comes before the reason
+    assert.equal(controller.listeners, 0);
   }
 });
 
@@ -304,14 +306,151 @@ test("task group: the signal option aborts the group with its reason, which join
   await rejectsWith(before.join(), reason);
 });
 
-test("task group: a group that has ended leaves no listener, and does not see a later abort", async () => {
+test("task group: it listens to the signal of the options while it has tasks", async () => {
   const controller = new CountingController();
-  {
-    await using group = new TaskGroup({ signal: controller.signal });
-    await group.run(() => {});
-    assert.equal(controller.listeners, 1);
-  }
+  const groups = [new TaskGroup({ signal: controller.signal }), new TaskGroup({ signal: controller.signal })];
   assert.equal(controller.listeners, 0);
+  const gate = deferred();
+  const tasks = groups.map((group) => group.run(() => gate.promise));
+  assert.equal(controller.listeners, 1);
+  gate.resolve();
+  await Promise.all(tasks);
+  await flushMicrotasks();
+  assert.equal(controller.listeners, 0);
+  groups.forEach(assertSoundTaskGroup);
+  await groups[1]![Symbol.asyncDispose]();
+  const reason = new Error("late");
+  controller.abort(reason);
+  assert.equal(groups[0]!.signal.reason, reason); // it notices when it is asked
+  await rejectsWith(groups[0]!.run(() => assert.fail("started")), reason);
+  await rejectsWith(groups[0]!.join(), reason);
+  await groups[1]!.join(); // it had ended
+  assert.equal(groups[1]!.signal.aborted, false);
+});
+
+test("task group: a failure that join has not thrown after 10 s is one warning", async () => {
+  const warnings = await unobservedWarnings(async (time) => {
+    const fail = fails(new Error("disk"));
+    const group = new TaskGroup({ name: "pages" });
+    await group.run(fail).catch(() => {}); // handled, but not by a join
+    await time.pass(9900, 100);
+    await flushMicrotasks();
+    const joined = new TaskGroup();
+    joined.run(fail);
+    await assert.rejects(joined.join());
+    const [waiting, gate] = [new TaskGroup(), deferred()];
+    waiting.run(() => gate.promise);
+    waiting.run(fail);
+    const joining = assert.rejects(waiting.join()); // it will throw, however late
+    const scope = assert.rejects(TaskGroup.scope((group) => (group.run(fail), gate.promise)));
+    await time.pass(60_000, 1000);
+    gate.resolve();
+    await Promise.all([joining, scope]);
+    await assert.rejects(group.join()); // also afterwards
+    await time.pass(60_000, 1000);
+  });
+  assert.deepEqual(warnings, [
+    'Failure in task group "pages" not observed for 10 s: "Error: disk"; use TaskGroup.scope(), or await the group\'s join()',
+  ]);
+});
+
+test("task group: scope resolves to the result of its function once all tasks have ended", async () => {
+  const gate = deferred();
+  let group!: TaskGroup;
+  const scope = watch(TaskGroup.scope((given) => {
+    group = given;
+    group.run(() => gate.promise.then(() => void group.run(() => {})));
+    return 5;
+  }, { name: "pages", limit: 1 }));
+  assert.equal(await states([scope]), "pending");
+  assert.deepEqual([group.name, group.active], ["pages", 1]);
+  assertSoundTaskGroup(group);
+  gate.resolve();
+  assert.equal(await scope.promise, 5);
+  await assert.rejects(group.run(() => {}), /^ClosedError: Cannot run in task group "pages": task group has ended$/);
+  assert.equal(await TaskGroup.scope(() => "no tasks"), "no tasks");
+});
+
+test("task group: a scope whose function throws cancels its tasks, awaits them, and throws", async () => {
+  for (const thrown of [new Error("block"), undefined]) {
+    const [cleanUp, gate] = [deferred(), deferred()];
+    let reason: unknown = "none";
+    const scope = watch(TaskGroup.scope(async (group) => {
+      group.run((signal) => untilAborted(signal).catch((error) => (reason = error, cleanUp.promise)));
+      await gate.promise;
+      throw thrown;
+    }));
+    await flushMicrotasks();
+    gate.resolve();
+    assert.equal(await states([scope]), "pending");
+    assert.equal(reason, thrown ?? reason);
+    cleanUp.resolve();
+    await rejectsWith(scope.promise, thrown);
+  }
+});
+
+test("task group: the failure of a task aborts the signal that the function of a scope waits with", async () => {
+  const error = new Error("task");
+  const wrapped = named("AbortError", { cause: error });
+  for (const thrown of [error, wrapped, new DOMException("aborted", "AbortError")]) {
+    const scope = TaskGroup.scope(async (group) => {
+      group.run(fails(error));
+      await untilAborted(group.signal).catch(fails(thrown));
+    });
+    await rejectsWith(scope, error);
+  }
+  await rejectsWith(TaskGroup.scope((group) => group.run(fails(error))), error); // the block passes it on
+});
+
+test("task group: a scope throws the error of its function first, then those of tasks", async () => {
+  const [early, block, late] = [new Error("early"), new Error("block"), new Error("late")];
+  const scope = TaskGroup.scope(async (group) => {
+    group.run((signal) => untilAborted(signal).catch(fails(late)));
+    await group.run(fails(early)).catch(() => {});
+    throw block;
+  }, { name: "pages" });
+  await assert.rejects(scope, (error: AggregateError) => {
+    assert.deepEqual(error.errors, [block, early, late]);
+    assert.equal(error.message, 'Cannot join task group "pages": 3 failures');
+    return true;
+  });
+});
+
+test("task group: a scope whose function ends by its own cancellation has no result", async () => {
+  const reason = new Error("enough");
+  const scope = TaskGroup.scope(async (group) => {
+    group.cancel(reason);
+    await untilAborted(group.signal);
+  });
+  await rejectsWith(scope, reason);
+  assert.equal(await TaskGroup.scope((group) => (group.cancel(reason), 5)), 5);
+});
+
+test("task group: the signal of the options ends a scope, also without tasks", async () => {
+  const controller = new CountingController();
+  const reason = new Error("from outside");
+  const scope = watch(TaskGroup.scope(({ signal }) => untilAborted(signal), { signal: controller.signal }));
+  const deaf = deferred<number>();
+  const deafScope = watch(TaskGroup.scope(() => deaf.promise, { signal: controller.signal }));
+  await flushMicrotasks();
+  assert.equal(controller.listeners, 1);
+  controller.abort(reason);
+  assert.equal(await states([scope, deafScope]), "rejected pending");
+  deaf.resolve(1);
+  await rejectsWith(deafScope.promise, reason);
+  assert.equal(scope.reason, reason);
+  assert.equal(controller.listeners, 0);
+  await rejectsWith(TaskGroup.scope(() => assert.fail("called"), { signal: controller.signal }), reason);
+});
+
+test("task group: a scope rejects for bad arguments, and calls nothing synchronously", async () => {
+  let isCalled = false;
+  const scope = TaskGroup.scope(() => void (isCalled = true));
+  assert.equal(isCalled, false);
+  await scope;
+  assert.equal(isCalled, true);
+  for (const fn of [undefined, 5, Promise.resolve()]) await assert.rejects(TaskGroup.scope(fn as never), TypeError);
+  await assert.rejects(TaskGroup.scope(() => {}, { limit: 0 }), RangeError);
 });
 
 test("task group: tasks may start tasks until it has ended, also while it is disposed of", async () => {

@@ -1,31 +1,27 @@
 /**
  * The failures of a pool that are not observed yet. No failure is swallowed: one that no `join` has taken is reported when
- * it is overdue, and thrown when the process runs out of work. Neither keeps the process alive, and memory is bounded.
+ * it is overdue, and thrown when the process runs out of work. Memory is bounded.
  *
  * @module
  */
-import { type CancelRegistration, onCancel } from "../internal/cancellation.ts";
-import { quote } from "../internal/check.ts";
 import { SyncError } from "../errors.ts";
-import { currentProcess, throwUncaught, warn } from "../internal/platform.ts";
+import { throwUncaught } from "../internal/platform.ts";
+import {
+  askAtExit,
+  type Failing,
+  FOR_LONG,
+  forgetAtExit,
+  warnUnobserved,
+  whenOverdue,
+} from "../internal/unobserved.ts";
 
-/** The most failures that a pool keeps, and the most pools whose failures are thrown at the end of the process. */
+/** The most failures that a pool keeps. */
 const MOST = 1000;
-/** Milliseconds after which an unobserved failure is reported. */
-const OVERDUE = 10_000;
-
-/** The pool, as its failures need it. */
-interface FailingPool {
-  /** "pool", with its name. */
-  readonly title: string;
-  /** Whether a call of `join` waits: it will get the failures. */
-  readonly isJoined: boolean;
-}
 
 interface Failure {
   readonly error: unknown;
-  /** The wait until it is overdue; undefined where nothing is reported. */
-  report: CancelRegistration | undefined;
+  /** Ends the wait until it is overdue; undefined where nothing is reported. */
+  stop: (() => void) | undefined;
 }
 
 /** The error that one `join` throws. */
@@ -35,33 +31,50 @@ export interface TakenFailures {
   readonly more: number;
 }
 
-export class Failures {
+export class Failures implements Failing {
   /** By the task or map that failed, in the order in which it happened. */
   readonly #kept = new Map<object, Failure>();
   /** The owners of those that came when #kept was full, and their number. */
   #others = new WeakSet<object>();
   #more = 0;
   #isReported = false;
-  readonly #pool: FailingPool;
+  readonly #pool: Omit<Failing, "onExit">;
 
-  constructor(pool: FailingPool) {
+  constructor(pool: Omit<Failing, "onExit">) {
     this.#pool = pool;
+  }
+
+  get title(): string {
+    return this.#pool.title;
+  }
+
+  get isJoined(): boolean {
+    return this.#pool.isJoined;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#kept.size + this.#more;
   }
 
   /** Keeps a failure until it is observed. */
   add(owner: object, error: unknown): void {
     const failure = this.keep(owner, error);
-    if (currentProcess()?.on === undefined) return;
-    throwAtExit(this);
-    if (failure !== undefined && !this.#isReported) this.#watch(failure);
+    askAtExit(this);
+    if (failure === undefined || this.#isReported) return;
+    failure.stop = whenOverdue(this, () => {
+      if (this.#isReported) return;
+      this.#isReported = true;
+      warnUnobserved(this, FOR_LONG, error, "await the pool's join(), or the result of each task");
+    });
   }
 
   /** The outcome of `owner` is observed. */
   observe(owner: object): void {
-    this.#kept.get(owner)?.report?.end();
+    this.#kept.get(owner)?.stop?.();
     this.#kept.delete(owner);
     if (this.#others.delete(owner)) this.#more--;
-    if (this.#kept.size + this.#more === 0) forgetAtExit(this);
+    if (this.size === 0) forgetAtExit(this);
   }
 
   /** Takes all, for one `join`. */
@@ -74,20 +87,19 @@ export class Failures {
     return taken;
   }
 
-  /** The process has run out of work: no `join` will come. */
-  throwAll(): void {
+  onExit(): void {
     const { errors, more } = this.take();
     for (const error of errors) throwUncaught(error);
     if (more === 0) return;
     throwUncaught(
-      new SyncError(`Cannot end ${this.#pool.title}: failures beyond the first ${MOST} were not observed: ${more}`),
+      new SyncError(`Cannot end ${this.title}: failures beyond the first ${MOST} were not observed: ${more}`),
     );
   }
 
   /** Keeps it for `join` only, as the error of a map that may still be read. Returns undefined beyond the first MOST. */
   keep(owner: object, error: unknown): Failure | undefined {
     if (this.#kept.size < MOST) {
-      const failure: Failure = { error, report: undefined };
+      const failure: Failure = { error, stop: undefined };
       this.#kept.set(owner, failure);
       return failure;
     }
@@ -95,42 +107,4 @@ export class Failures {
     this.#more++;
     return undefined;
   }
-
-  #watch(failure: Failure): void {
-    failure.report = onCancel({ timeout: OVERDUE, keepsAlive: false }, () => {
-      if (this.#pool.isJoined) this.#watch(failure);
-      else if (!this.#isReported) this.#report(failure.error);
-    });
-  }
-
-  #report(error: unknown): void {
-    this.#isReported = true;
-    const failure = `Failure in ${this.#pool.title} not observed for ${OVERDUE / 1000} s: ${describe(error)}`;
-    warn(`${failure}; await the pool's join(), or the result of each task`, "INTERLOCK_UNOBSERVED");
-  }
-}
-
-/** An error in one line. */
-function describe(error: unknown): string {
-  try {
-    return quote(String(error));
-  } catch {
-    return quote(error);
-  }
-}
-
-/** The pools with failures to throw at the end. The process carries the listener exactly while there are any. */
-const failing = /* @__PURE__ */ new Set<Failures>();
-
-function throwAtExit(failures: Failures): void {
-  if (failing.size === 0) currentProcess()?.on?.("beforeExit", onBeforeExit);
-  if (failing.size < MOST) failing.add(failures);
-}
-
-function forgetAtExit(failures: Failures): void {
-  if (failing.delete(failures) && failing.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
-}
-
-function onBeforeExit(): void {
-  for (const failures of [...failing]) failures.throwAll();
 }

@@ -9,9 +9,9 @@ export interface RecordedGroup {
 }
 
 class Failure extends Error {
-  readonly index: number;
+  readonly index: number | "block";
 
-  constructor(index: number) {
+  constructor(index: number | "block") {
     super(`failure ${index}`);
     this.index = index;
   }
@@ -27,7 +27,7 @@ interface Task {
 /** A block around a group, as in asyncio: cancelling the parent or the first failure interrupts the block. */
 class Program {
   readonly #parent = new AbortController();
-  readonly #group = new TaskGroup({ signal: this.#parent.signal });
+  #group!: TaskGroup;
   readonly #block = deferred();
   readonly #tasks: Task[] = [];
   #outcome = "open";
@@ -38,8 +38,10 @@ class Program {
 
   async #run(): Promise<void> {
     try {
-      await using group = this.#group;
-      await Promise.race([this.#block.promise, aborted(group.signal)]);
+      await TaskGroup.scope(async (group) => {
+        this.#group = group;
+        await Promise.race([this.#block.promise, untilAborted(group.signal)]);
+      }, { signal: this.#parent.signal });
     } catch (error) {
       const errors = error instanceof AggregateError ? error.errors : [error];
       // Where asyncio has failures, it leaves the cancellation out; here it is one of the errors.
@@ -55,6 +57,7 @@ class Program {
     const task = this.#tasks[index]!;
     if (move === "start") this.#start(text.endsWith("stubborn"));
     else if (move === "end") this.#block.resolve();
+    else if (move === "throw") this.#block.reject(new Failure("block"));
     else if (move === "cancel") this.#parent.abort();
     else if (move === "finish") task.work.resolve();
     else if (move === "fail") task.work.reject(new Failure(Number(index)));
@@ -69,7 +72,7 @@ class Program {
     task.watched = watch(this.#group.run(async (signal) => {
       task.begun = true;
       try {
-        await Promise.race([work.promise, aborted(signal).then(() => Promise.reject(signal.reason))]);
+        await Promise.race([work.promise, untilAborted(signal)]);
       } catch (error) {
         if (error !== signal.reason || error instanceof Failure && error.index === index || !isStubborn) throw error;
         const end = await clean.promise;
@@ -94,6 +97,7 @@ class Program {
 /** The states of our group after the same moves. */
 export async function replayGroup({ moves }: RecordedGroup): Promise<string[]> {
   const program = new Program();
+  await flushMicrotasks();
   const trace: string[] = [];
   for (const move of moves) {
     program.move(move);
@@ -103,9 +107,9 @@ export async function replayGroup({ moves }: RecordedGroup): Promise<string[]> {
   return trace;
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve());
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason));
   });
 }

@@ -1,14 +1,15 @@
 """Runs random programs on CPython's asyncio.TaskGroup and writes down what happened: `deno task asyncio`.
 
-A program is a parent whose block waits until it is told to end, or is interrupted, and a list of moves: the parent or a
-task starts a task, a task ends, fails, or ends its clean-up, the block ends, the parent is cancelled. Tasks that are
-cancelled end at once or clean up first, and the clean-up may fail or swallow the cancellation, as in asyncio's own tests.
-After each move everything runs until nothing can happen any more, and the state is written down: a letter for each task,
-then how the group ended.
+A program is a parent whose block waits until it is told to end or to fail, or is interrupted, and a list of moves: the
+parent or a task starts a task, a task ends, fails, or ends its clean-up, the block ends or fails, the parent is cancelled.
+Tasks that are cancelled end at once or clean up first, and the clean-up may fail or swallow the cancellation, as in
+asyncio's own tests. After each move everything runs until nothing can happen any more, and the state is written down: a
+letter for each task, then how the group ended.
 
-Left out, because the contract differs there on purpose:
-- an error that the block itself throws;
-- a task that raises CancelledError while the group goes on, which asyncio ignores.
+The error of the block is written first: asyncio has it behind those of tasks that failed earlier.
+
+Left out, because the contract differs there on purpose: a task that raises CancelledError while the group goes on, which
+asyncio ignores.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ import platform
 import random
 import sys
 
-PROGRAMS = 400
+PROGRAMS = 600
 MOVES = 24
 
 
@@ -61,7 +62,8 @@ class Run:
         except asyncio.CancelledError:
             self.outcome = "cancelled"
         except BaseExceptionGroup as group:
-            self.outcome = "failed " + ",".join(str(error.args[0]) for error in group.exceptions)
+            errors = sorted((error.args[0] for error in group.exceptions), key=lambda error: error != "block")
+            self.outcome = "failed " + ",".join(map(str, errors))
 
     def start(self):
         index = len(self.tasks)
@@ -79,7 +81,7 @@ class Run:
     def move(self):
         works = [i for i, phase in enumerate(self.phase) if phase == 1]
         cleans = [i for i, phase in enumerate(self.phase) if phase == 2]
-        moves = ["start"] * 3 + ["end", "cancel"] * (self.rng.random() < 0.3)
+        moves = ["start"] * 3 + ["end", "cancel"] * (self.rng.random() < 0.3) + ["throw"] * (self.rng.random() < 0.3)
         moves += ["finish", "finish", "fail"] * bool(works) + ["clean"] * 2 * bool(cleans)
         move = self.rng.choice(moves)
         if move == "start":
@@ -88,6 +90,10 @@ class Run:
             if not self.block.done():
                 self.block.set_result(None)
             return "end"
+        if move == "throw":
+            if not self.block.done():
+                self.block.set_exception(Failure("block"))
+            return "throw"
         if move == "cancel":
             self.parent_task.cancel()
             return "cancel"

@@ -3,33 +3,13 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { Pool, type Task } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { deferred, type FakeTime, flushMicrotasks, nextTurn, rejectsWith, withFakeTime } from "../_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith } from "../_tools.ts";
+import { unobservedWarnings as warningsOf } from "../_warnings.ts";
 
 function failWith(pool: Pool, message: string): Promise<Task<never>> {
   return pool.createTask((): never => {
     throw new Error(message);
   });
-}
-
-interface Warning extends Error {
-  readonly code?: string;
-}
-
-/** The warnings of a pool while `fn` runs under a fake clock. */
-async function warningsOf(fn: (time: FakeTime) => Promise<void>): Promise<string[]> {
-  const warnings: string[] = [];
-  const collect = (warning: Warning) => {
-    if (warning.code === "INTERLOCK_UNOBSERVED") warnings.push(warning.message);
-  };
-  process.on("warning", collect);
-  try {
-    await withFakeTime(fn);
-    await nextTurn();
-    await nextTurn();
-  } finally {
-    process.off("warning", collect);
-  }
-  return warnings;
 }
 
 test("Pool: join throws the first 1,000 unobserved failures, and says how many more there were", async () => {

@@ -31,8 +31,9 @@ const LOCAL: Readonly<Record<string, string>> = {
   AnyGuard: "held release",
   GuardGroup: "guards held signal release",
   GuardsOf: "",
-  Queue: "name put tryPut get tryGet close cancel closed size capacity getting putting Symbol.asyncIterator",
-  TaskGroup: "name run signal active waiting cancel join Symbol.asyncDispose",
+  Queue:
+    "name put tryPut get tryGet taskDone join close cancel closed size capacity getting putting Symbol.asyncIterator",
+  TaskGroup: "scope name run signal active waiting cancel join Symbol.asyncDispose",
   TaskGroupOptions: "name limit signal",
   SingleFlight: "name run has forget size",
   KeyedRateLimiter: `name ${ACQUIRABLE} limit interval retryAfter waiting size`,

@@ -1,0 +1,24 @@
+/** The process warnings about failures that no caller has observed. */
+import process from "node:process";
+import { type FakeTime, nextTurn, withFakeTime } from "./_tools.ts";
+
+interface Warning extends Error {
+  readonly code?: string;
+}
+
+/** Those emitted while `fn` runs under a fake clock. */
+export async function unobservedWarnings(fn: (time: FakeTime) => Promise<void>): Promise<string[]> {
+  const warnings: string[] = [];
+  const collect = (warning: Warning) => {
+    if (warning.code === "INTERLOCK_UNOBSERVED") warnings.push(warning.message);
+  };
+  process.on("warning", collect);
+  try {
+    await withFakeTime(fn);
+    await nextTurn();
+    await nextTurn();
+  } finally {
+    process.off("warning", collect);
+  }
+  return warnings;
+}
