@@ -11,7 +11,8 @@ interface Past {
   readonly what: "wait" | "hold";
   readonly from: number;
   readonly to: number;
-  readonly isGivenUp: boolean;
+  /** Given up, or lost. */
+  readonly hasFailed: boolean;
 }
 
 /** How many things are remembered. Those that nothing waits for or holds are forgotten first. */
@@ -30,6 +31,7 @@ export class Track {
   readonly holding: Histogram = new Histogram();
   grants = 0;
   giveUps = 0;
+  losses = 0;
   /** All waits that have ended, in ms. */
   totalWaited = 0;
   /** The oldest first. */
@@ -49,13 +51,13 @@ export class Track {
     this.waiting.add(waited);
   }
 
-  keep(what: Past["what"], to: number, lasted: number, isGivenUp = false): void {
+  keep(what: Past["what"], to: number, lasted: number, hasFailed = false): void {
     if (lasted < RESOLUTION && to - this.#lastKept[what] < RESOLUTION) {
       this.lastSkipped = to;
       return;
     }
     this.#lastKept[what] = to;
-    this.past.push({ what, from: to - lasted, to, isGivenUp });
+    this.past.push({ what, from: to - lasted, to, hasFailed });
     if (this.past.length > 2 * MOST_PAST) this.past = this.past.slice(-MOST_PAST);
   }
 }
@@ -107,11 +109,12 @@ export class Tracks implements Observer {
     track.keep("wait", at, waited, true);
   }
 
-  release({ at, held }: ReleaseEvent, call: ObservedCall): void {
+  release({ at, held, outcome }: ReleaseEvent, call: ObservedCall): void {
     const track = this.#of(call);
+    if (outcome === "lost") track.losses++;
     track.holds.delete(call);
     track.holding.add(held);
-    track.keep("hold", at, held);
+    track.keep("hold", at, held, outcome === "lost");
   }
 
   /** The record of the thing that an event is about. */

@@ -81,7 +81,8 @@ function alert(kind: Finding["kind"], message: string): string {
 
 /** The page marks the one that it shows in detail. */
 function row({ track, longest }: TableRow): string {
-  const { label, waits, holds, waiting, holding, grants, giveUps } = track;
+  const { label, waits, holds, waiting, holding, grants, giveUps, losses } = track;
+  const failures = (giveUps === 0 ? "" : ` · ${giveUps} gave up`) + (losses === 0 ? "" : ` · ${losses} lost`);
   const level = longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
   const cells: [string, string][] = [
     ["", `${holds.size || ""}`],
@@ -89,7 +90,7 @@ function row({ track, longest }: TableRow): string {
     [level, longest === 0 ? "" : span(longest)],
     ["wide", escape(waiting.below(0.95))],
     ["wide", escape(holding.below(0.95))],
-    ["wide", `${grants}${giveUps === 0 ? "" : `<small> · ${giveUps} gave up</small>`}`],
+    ["wide", `${grants}${failures && `<small>${failures}</small>`}`],
   ];
   const name = `<th scope="row"><button type="button" id="b-${attribute(label)}" data-thing="${attribute(label)}" ` +
     `aria-pressed="false">${escape(label)}</button></th>`;
@@ -124,7 +125,7 @@ function calls(title: string, verb: string, all: ReadonlySet<ObservedCall>, now:
 function timeline(track: Track, now: number, width: number): string {
   const from = now - SPAN;
   const open = (what: "wait" | "hold", all: ReadonlySet<ObservedCall>) =>
-    [...all].slice(0, MOST_CALLS).map(({ since }) => ({ what, from: since, to: Infinity, isGivenUp: false }));
+    [...all].slice(0, MOST_CALLS).map(({ since }) => ({ what, from: since, to: Infinity, hasFailed: false }));
   const spans = [
     ...track.past.filter(({ to }) => to > from),
     ...open("hold", track.holds),
@@ -139,12 +140,12 @@ type Span = Track["past"][number];
 function rows(what: Span["what"], word: string, all: readonly Span[]): Row[] {
   const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
   const packed = new Rows();
-  for (const { from, to, isGivenUp } of all.filter((one) => one.what === what).sort((a, b) => a.from - b.from)) {
+  for (const { from, to, hasFailed } of all.filter((one) => one.what === what).sort((a, b) => a.from - b.from)) {
     const index = packed.place(from, to);
     if (index >= MOST_CALLS) continue;
     const lane = lanes[index] ??= { label: index === 0 ? word : `${word} ${index + 1}`, spans: [], marks: [] };
     lane.spans.push({ state: what === "wait" ? "waits" : "holds", from, ...(to === Infinity ? {} : { to }) });
-    if (isGivenUp) lane.marks.push({ sign: "✕", at: to, text: "" });
+    if (hasFailed) lane.marks.push({ sign: "✕", at: to, text: "" });
   }
   return lanes;
 }

@@ -51,6 +51,8 @@ export interface GiveUpEvent extends DiagnosticEvent {
 export interface ReleaseEvent extends DiagnosticEvent {
   /** How long it was held, in ms. */
   readonly held: number;
+  /** "lost" for a lease over Redis that was lost; missing for a release. */
+  readonly outcome?: "lost";
 }
 
 /**

@@ -74,9 +74,9 @@ class Hub implements Hook {
     this.#listeners.notify("giveUp", { ...about(acquisition), waited, outcome }, acquisition);
   }
 
-  release(_resource: Resource, call: object): void {
+  release(_resource: Resource, call: object, isLost = false): void {
     const acquisition = this.registry.acquisitionOf(call);
-    if (acquisition?.state === "holds") this.#end(acquisition);
+    if (acquisition?.state === "holds") this.#end(acquisition, isLost);
   }
 
   giveBack(resource: Resource, permits: number): void {
@@ -109,9 +109,10 @@ class Hub implements Hook {
     return `; held for ${Math.round(performance.now() - since)} ms${at({ origin }, ", acquired at")}`;
   }
 
-  #end(acquisition: Acquisition): void {
+  #end(acquisition: Acquisition, isLost = false): void {
     const held = this.registry.move(acquisition, "ended");
-    this.#listeners.notify("release", { ...about(acquisition), held }, acquisition);
+    const outcome = isLost ? { outcome: "lost" } as const : undefined;
+    this.#listeners.notify("release", { ...about(acquisition), held, ...outcome }, acquisition);
   }
 
   /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
@@ -147,7 +148,7 @@ const guarded: Hook = {
   wait: (resource, call, permits) => guard(() => hub.wait(resource, call, permits)),
   grant: (resource, call, permits) => guard(() => hub.grant(resource, call, permits)),
   giveUp: (resource, call, outcome, permits) => guard(() => hub.giveUp(resource, call, outcome, permits)),
-  release: (resource, call) => guard(() => hub.release(resource, call)),
+  release: (resource, call, isLost) => guard(() => hub.release(resource, call, isLost)),
   giveBack: (resource, permits) => guard(() => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` are the caller's
   deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),

@@ -53,8 +53,8 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * - `interlock.waiters`, `interlock.holders` (up-down counters): present numbers
  * - `interlock.give_ups` (counter): calls that ended without a grant
  *
- * Attributes are `interlock.kind`, `interlock.name` where there is one, and `interlock.outcome` ("timeout", "aborted",
- * "full", "error") for calls that ended without a grant. A key is never an attribute: there may be any number of them.
+ * Attributes are `interlock.kind`, `interlock.name` where there is one, and `interlock.outcome`: "timeout", "aborted",
+ * "full" or "error" for calls that ended without a grant, "lost" for leases that were lost. A key is never an attribute: there may be any number of them.
  *
  * @param meter OpenTelemetry's, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
  * @throws {TypeError} if it is not a meter.
@@ -127,17 +127,21 @@ class Instruments implements Listener {
 
   giveUp({ waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
     const attributes = attributesOf(acquisition);
-    const ended = { ...attributes, "interlock.outcome": outcome };
+    const ended = withOutcome(attributes, outcome);
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
     this.#giveUps.add(1, ended);
     this.#waits.record(waited / 1000, ended);
   }
 
-  release({ held }: ReleaseEvent, acquisition: Acquisition): void {
+  release({ held, outcome }: ReleaseEvent, acquisition: Acquisition): void {
     const attributes = attributesOf(acquisition);
     this.#holders.add(-1, attributes);
-    this.#holds.record(held / 1000, attributes);
+    this.#holds.record(held / 1000, outcome === undefined ? attributes : withOutcome(attributes, outcome));
   }
+}
+
+function withOutcome(attributes: Record<string, string>, outcome: string): Record<string, string> {
+  return { ...attributes, "interlock.outcome": outcome };
 }
 
 function attributesOf({ resource: { kind, name } }: Acquisition): Record<string, string> {

@@ -88,9 +88,9 @@ class Recorder implements Trace, Listener {
     this.#keep(this.#slice(acquisition, "wait", at - waited, at, outcome));
   }
 
-  release({ id, at, held }: ReleaseEvent, acquisition: Acquisition): void {
+  release({ id, at, held, outcome }: ReleaseEvent, acquisition: Acquisition): void {
     this.#released.set(acquisition.group, id);
-    this.#keep(this.#slice(acquisition, "hold", at - held, at, "released"));
+    this.#keep(this.#slice(acquisition, "hold", at - held, at, outcome ?? "released"));
   }
 
   toJSON(): TraceJson {

@@ -19,7 +19,7 @@ export interface Slice {
   /** In ms, on the clock of `performance.now()`. */
   readonly from: number;
   readonly to: number;
-  /** How it ended: "granted", "released", "timeout", "aborted", "error", or "open" if it had not. */
+  /** How it ended: "granted", "released", "lost", "timeout", "aborted", "full", "error", or "open" if it had not. */
   readonly end: string;
   readonly permits: number;
   readonly site: string | undefined;

@@ -56,8 +56,8 @@ export interface Hook {
   grant(resource: Resource, call: object, permits: number): void;
   /** `call` has left the queue without a grant; with "full", it was refused and has never waited. */
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
-  /** `call` has ended its hold. */
-  release(resource: Resource, call: object): void;
+  /** `call` has ended its hold, or lost it. */
+  release(resource: Resource, call: object, isLost?: boolean): void;
   /** Permits were given back without a guard (`Semaphore.release()`): the oldest holds count as ended. */
   giveBack(resource: Resource, permits: number): void;
   /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */

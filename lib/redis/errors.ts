@@ -71,9 +71,11 @@ export function codeOf(error: unknown): string {
 /** A server that does not know a command quotes its arguments up to the end of the line: of an AUTH, the password. */
 const QUOTED = /,? with args beginning with: .*/;
 
-/** The message of an error, or of any other thrown value. */
+/** The message of an error, or of any other thrown value. Node's error after several addresses has an empty one. */
 export function messageOf(error: unknown): string {
-  return String((error as { message?: unknown } | null | undefined)?.message ?? error).replace(QUOTED, "");
+  const { message, errors: [first] = [] } = Object(error) as { message?: unknown; errors?: unknown[] };
+  if (message === "" && first !== undefined) return messageOf(first);
+  return String(message ?? error).replace(QUOTED, "");
 }
 
 const explanations: Readonly<Record<string, string>> = {
@@ -128,14 +130,11 @@ export function explain(act: string, error: unknown): RedisError {
   const inner = error instanceof StateError;
   if (error instanceof RedisError && !inner) return error;
   const known = explanations[codeOf(error)];
-  const state = inner ? messageOf(error) : known === undefined ? describe(error) : `${known} (${replyOf(error)})`;
+  const state = inner ? messageOf(error) : known === undefined ? inWords(error) : `${known} (${replyOf(error)})`;
   const cause = inner && error.cause !== undefined ? error.cause : withoutArguments(error);
   return new RedisError(`Cannot ${act}: ${state}`, { cause });
 }
 
-function describe(error: unknown): string {
-  // Node's error after several addresses has an empty message.
-  const inner = (error as { errors?: unknown[] } | null)?.errors?.[0];
-  const message = messageOf(error) || (inner === undefined ? "" : messageOf(inner));
-  return codeOf(error) === "" ? `the connection failed (${message})` : message;
+function inWords(error: unknown): string {
+  return codeOf(error) === "" ? `the connection failed (${messageOf(error)})` : messageOf(error);
 }

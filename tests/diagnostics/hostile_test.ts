@@ -122,7 +122,8 @@ test("hostile: names and keys, through every observer and message", () =>
     using recording = trace();
     using _publishing = channels();
     using _observing = observe({ wait() {}, grant() {}, giveUp() {}, release() {} });
-    for (const value of VALUES) {
+    const keys = VALUES.filter((value) => value !== undefined && typeof value !== "function");
+    for (const value of keys) {
       const mutex = new KeyedMutex<unknown>({ name: LONG });
       const named = [
         new Lock({ name: LONG }),
@@ -147,7 +148,7 @@ test("hostile: names and keys, through every observer and message", () =>
       }
       assert.equal(mutex.size, 0);
     }
-    assert.ok(findings.length > VALUES.length);
+    assert.ok(findings.length > keys.length);
     for (const { message } of findings) isClean(message);
     for (const { args } of recording.toJSON().traceEvents) isClean(String(args?.["name"] ?? ""));
   }));

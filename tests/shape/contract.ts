@@ -137,7 +137,7 @@ const DIAGNOSTICS: Readonly<Record<string, string>> = {
   GrantEvent: `${EVENT} waited`,
   GiveUpEvent: `${EVENT} waited outcome`,
   GiveUpOutcome: "",
-  ReleaseEvent: `${EVENT} held`,
+  ReleaseEvent: `${EVENT} held outcome`,
   channels: "",
   metrics: "",
   MeterLike: "createHistogram createUpDownCounter createCounter",

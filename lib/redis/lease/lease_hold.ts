@@ -8,8 +8,10 @@
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { pause } from "../../internal/cancellation.ts";
 import { hook } from "../../internal/hook.ts";
-import { explain } from "../errors.ts";
+import { warn } from "../../internal/platform.ts";
+import { explain, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
+import type { Store } from "../store/store.ts";
 import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
 import { releaseInBackground, type ReleaseOptions } from "./background_release.ts";
 import { type Grant, LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
@@ -18,6 +20,18 @@ import type { RenewableLease } from "./lease_renewer.ts";
 /** How long one command that sets the end may take. */
 function limitOf(ttl: number): number {
   return commandLimit(ttl, LEAST_LIMIT.renew);
+}
+
+/** Clients that have lost a lease. */
+const warned = new WeakSet<Store>();
+
+/** The first loss of a client is a warning: a program that does not look at `lease.signal` works on as if it held. */
+function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
+  if (warned.has(store)) return;
+  warned.add(store);
+  const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
+  const words = `A lease was lost. ${message}${why}. Further losses of this client are in metrics and events alone`;
+  warn(`${words}; see "Redis in trouble" in docs/operating.md.`, "INTERLOCK_LEASE_LOST");
 }
 
 export class LeaseHold implements RenewableLease {
@@ -79,14 +93,15 @@ export class LeaseHold implements RenewableLease {
 
   release(): void {
     this.#released = true;
-    this.#ended();
+    this.#ended(false);
   }
 
   lose(reason: string, cause?: unknown): void {
     if (this.#isOver()) return;
     const options = cause === undefined ? undefined : { cause };
     this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
-    this.#ended();
+    this.#ended(true);
+    warnOfLoss(this.spec.client.store, this.#lostError);
     this.#controller?.abort(this.#lostError);
   }
 
@@ -94,9 +109,9 @@ export class LeaseHold implements RenewableLease {
     this.lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
   }
 
-  #ended(): void {
+  #ended(isLost: boolean): void {
     this.spec.client.renewer.delete(this);
-    if (hook !== undefined) hook.release(this.spec.resource, this.grant.call);
+    if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
   }
 
   get releaseOptions(): ReleaseOptions {

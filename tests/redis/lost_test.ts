@@ -1,0 +1,73 @@
+/** A lease that is lost: its event, its metric, and one warning for each client. */
+import assert from "node:assert/strict";
+import { memoryBackend, RedisLock } from "../../lib/redis/mod.ts";
+import { metrics } from "../../lib/diagnostics/mod.ts";
+import { Recording } from "../diagnostics/_tools.ts";
+import { test } from "../_test.ts";
+import { flushMicrotasks, withFakeTime } from "../_tools.ts";
+import { scripted, serverTime } from "./_scripted.ts";
+import { Warnings } from "./_warnings.ts";
+
+/** Forgets its holds, as after a flush. */
+function forgetful() {
+  return scripted((command) => command === "renew" ? [serverTime(), 0] : undefined);
+}
+
+test("a lost lease ends with the outcome lost, in its event and in the metrics, and one that is released without", () =>
+  withFakeTime(async (time) => {
+    using warnings = new Warnings();
+    using recording = new Recording();
+    const records: string[] = [];
+    const instrument = (name: string) => ({
+      add: () => {},
+      record: (value: number, of: object) => void records.push([name, ...Object.values(of), value].join(" ")),
+    });
+    const counters = { createCounter: instrument, createUpDownCounter: instrument };
+    using _ = metrics({ ...counters, createHistogram: instrument });
+    const lock = new RedisLock(forgetful(), "orders", { ttl: 3000 });
+    await (await lock.acquire()).release();
+    const lease = await lock.acquire();
+    time.advance(1001);
+    while (!lease.signal.aborted) await flushMicrotasks(); // the first renewal waits for the digest of its script
+    assert.deepEqual(recording.lines.slice(-3), [
+      "release redis-lock orders",
+      "grant redis-lock orders",
+      "release redis-lock orders lost",
+    ]);
+    assert.match(records.at(-1)!, /^interlock.hold.duration redis-lock orders lost 1/);
+    assert.equal(warnings.seen.length, 1);
+  }));
+
+test("the first lost lease of a client is a warning that names it and the cause; another client has its own", () =>
+  withFakeTime(async (time) => {
+    using warnings = new Warnings();
+    const lose = async (backend: ReturnType<typeof scripted>, name: string) => {
+      await new RedisLock(backend, name, { ttl: 3000 }).acquire();
+      await time.pass(3100);
+    };
+    const backend = forgetful();
+    for (const name of ["a", "b", "c"]) await lose(backend, name);
+    assert.equal(warnings.seen.length, 1);
+    assert.match(
+      warnings.seen[0]!,
+      /^INTERLOCK_LEASE_LOST: A lease was lost\. Cannot keep lock "a": Redis no longer knows this hold: its data is gone/,
+    );
+    const unreachable = scripted((command) => {
+      if (command === "renew") throw new AggregateError([new Error("connect ECONNREFUSED 127.0.0.1:6379")], "");
+    });
+    await lose(unreachable, "d");
+    assert.equal(warnings.seen.length, 2);
+    assert.match(
+      warnings.seen[1]!,
+      /lock "d": it could not be renewed in time \(connect ECONNREFUSED 127\.0\.0\.1:6379\)/,
+    );
+  }));
+
+test("with memoryBackend(), a lease that another caller revoked is a warning, too", async () => {
+  using warnings = new Warnings();
+  const lock = new RedisLock(memoryBackend(), "orders");
+  const lease = await lock.acquire();
+  await lock.forceRelease();
+  assert.equal(await lease.verify(), false);
+  assert.match(warnings.seen.join("\n"), /^INTERLOCK_LEASE_LOST: .*lock "orders": Redis no longer knows this hold/);
+});
