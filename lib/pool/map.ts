@@ -101,10 +101,9 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     if (this.#puller.canPull) this.#wake?.();
   }
 
-  /** The first failure ends the map. A later one is for `join`, unless it is the reason for which the map was stopped. */
+  /** The first failure ends the map. Later ones are of functions that were told to stop: the reader has the first. */
   fail(error: unknown): void {
     if (!this.#isStopped()) this.#stop({ error, isFailure: true });
-    else if (!this.#pool.isCancellation(error, this.#controller.signal)) this.#pool.failures.add({}, error);
   }
 
   onIdle(): void {
@@ -169,7 +168,6 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     const isOwed = source.pending;
     const closed = source.close().catch((error) => {
       if (this.#earlyEnd === undefined && this.#puller.phase !== "over") this.#endEarly({ error, isFailure: true });
-      else this.fail(error);
     });
     if (!isOwed) return await closed;
     const isClosed = new AbortController();

@@ -228,9 +228,9 @@ export class Pool implements AsyncDisposable {
    *
    * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` gets aborts,
    * and when everything has ended the loop throws the error as it is, after the results that come before it and are
-   * ready. If the reader does not come that far, {@linkcode Pool.join} throws it. Leaving the loop aborts what runs in the
-   * same way, waits for its end and closes the source. Later failures are thrown by
-   * {@linkcode Pool.join}, unless they are the cancellation itself (see {@linkcode TaskStatus}).
+   * ready. The failures of functions that were told to stop, and of the end of the source, are observed with it. If the
+   * reader does not come that far, {@linkcode Pool.join} throws the first one. Leaving the loop aborts what runs in the
+   * same way, waits for its end and closes the source, whose failure the loop then throws.
    *
    * A map whose reading began is served to its end after {@linkcode Pool.close}, and {@linkcode Pool.join} waits for it:
    * read it to its end or leave it (`for await` does either).

@@ -1,6 +1,6 @@
 /** Pool.map: back-pressure at both ends, order, errors, leaving early. */
 import assert from "node:assert/strict";
-import { ClosedError, Pool } from "../../mod.ts";
+import { ClosedError, type MapResults, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { CountingController, flushMicrotasks, nextTurn, rejectsWith, states, until, watch } from "../_tools.ts";
 
@@ -230,35 +230,95 @@ test("Pool.map: a failure that was not read is thrown by join", async () => {
   await pool.join();
 });
 
-test("Pool.map: later failures with another error than the reason are thrown by join", async () => {
-  const clean = new Error("clean-up failed"), first = new Error("first");
-  const failing = async (index: number, signal: AbortSignal) => {
-    await new Promise((aborted) => signal.addEventListener("abort", aborted));
-    if (index === 1) throw signal.reason;
-    if (index === 2) throw new DOMException("aborted", "AbortError");
-    if (index === 5) {
-      throw Object.assign(new Error("aborted"), { name: "AbortError", cause: new Error("another reason") });
-    }
-    if (index === 3) throw Object.assign(new Error("as Node does", { cause: signal.reason }), { name: "AbortError" });
-    throw clean;
-  };
-  const left = new Pool(6);
-  for await (const index of left.map([0, 1, 5, 2, 3, 4], (i, _, signal) => i === 0 ? i : failing(i, signal))) {
-    assert.equal(index, 0);
+/** Fails with an error of its own once it is told to stop. */
+async function failsLate(error: unknown, signal: AbortSignal): Promise<never> {
+  await new Promise((aborted) => signal.addEventListener("abort", aborted));
+  throw error;
+}
+
+/** A source whose `finally` fails. */
+function* failingSource(error: unknown) {
+  try {
+    for (let i = 0;; i++) yield i;
+  } finally {
+    // deno-lint-ignore no-unsafe-finally
+    throw error;
+  }
+}
+
+const first = new Error("first");
+
+/** The ways to read a map whose functions fail: what the reader gets. */
+const readers: Record<string, (map: MapResults<number>) => Promise<unknown>> = {
+  "for await": collect,
+  "toArray": (map) => map.toArray(),
+  "next": async (map) => {
+    for (;;) if ((await map.next()).done) return;
+  },
+  "reads at once": async (map) => {
+    await Promise.all(Array.from({ length: 5 }, () => map.next()));
+  },
+  "left behind the failure": async (map) => {
+    await map.next();
+    await nextTurn();
+    await map.return!();
+  },
+};
+
+for (const [how, read] of Object.entries(readers)) {
+  test(`Pool.map: the failures behind the first one are the reader's as well, ${how}`, async () => {
+    const closing = new Error("closing");
+    const fail = (i: number, _: number, signal: AbortSignal) =>
+      i === 0 ? i : i === 2 ? Promise.reject(first) : failsLate(new Error(`late ${i}`), signal);
+    const pool = new Pool(4);
+    await rejectsWith(read(pool.map([0, 1, 2, 3, 4], fail)), first);
+    await rejectsWith(read(pool.map(failingSource(closing), fail)), first);
+    await pool.join();
+    const thrown = (async () => {
+      await using pool = new Pool(4);
+      await read(pool.map([0, 1, 2, 3], fail));
+    })();
+    await rejectsWith(thrown, first); // no SuppressedError
+  });
+}
+
+test("Pool.map: failures of functions that were told to stop are no failures, when it was left or aborted", async () => {
+  const fail = (i: number, _: number, signal: AbortSignal) => i === 0 ? i : failsLate(new Error(`late ${i}`), signal);
+  const pool = new Pool(3);
+  for await (const i of pool.map([0, 1, 2], fail)) {
+    assert.equal(i, 0);
     break;
   }
-  const caught = await left.join().catch((error) => error);
-  assert.ok(caught instanceof AggregateError);
-  assert.deepEqual(caught.errors.map(({ message }: Error) => message), ["aborted", "clean-up failed"]);
-  await left.join();
-
-  const failed = new Pool(2);
-  const later = failed.map([0, 4], (i, _, signal) => i === 0 ? Promise.reject(first) : failing(i, signal));
-  await assert.rejects(later.next(), first);
-  await assert.rejects(failed.join(), clean);
+  await pool.join();
+  const controller = new AbortController();
+  const aborted = watch(collect(pool.map([0, 1, 2], fail, { signal: controller.signal })));
+  await flushMicrotasks();
+  controller.abort("enough");
+  await rejectsWith(aborted.promise, "enough");
+  await pool.join();
+  const cancelled = watch(collect(pool.map([0, 1, 2], fail)));
+  await flushMicrotasks();
+  pool.cancel("over");
+  await rejectsWith(cancelled.promise, "over");
+  await pool.join();
 });
 
-test("Pool.map: a failure is thrown once, to the first that asks for it, and in the order in which it happened", async () => {
+test("Pool.map: a source that fails when the loop is left fails the loop, and nothing else", async () => {
+  const pool = new Pool(2);
+  const left = async () => {
+    for await (const i of pool.map(failingSource(first), (i) => i)) if (i === 1) break;
+  };
+  await rejectsWith(left(), first);
+  await pool.join();
+  const controller = new AbortController();
+  const map = pool.map(failingSource(first), (i) => i, { signal: controller.signal });
+  await map.next();
+  controller.abort("enough");
+  await rejectsWith(collect(map), "enough");
+  await pool.join();
+});
+
+test("Pool.map: a failure is thrown once, to the first that asks for it", async () => {
   const closing = new Error("closing failed");
   const pool = new Pool(3);
   const close = () => {
@@ -278,9 +338,9 @@ test("Pool.map: a failure is thrown once, to the first that asks for it, and in 
     for (let i = 0; i < n; i++) await nextTurn();
     if (n > 0) throw errors[n - 1];
   });
-  await later.next();
-  const caught = await pool.join().catch((error) => error);
-  assert.deepEqual(caught.errors, errors);
+  await later.next(); // the reader does not come as far as the failure
+  await rejectsWith(pool.join(), errors[0]);
+  await pool.join();
 });
 
 test("Pool.map: an iterator that misbehaves ends the map, and keeps no slot", async () => {
@@ -590,23 +650,6 @@ for (const [how, stop] of Object.entries(stops)) {
     }
   });
 }
-
-test("Pool.map: no failure of a function that ends after the stop is lost, however many", async () => {
-  const pool = new Pool(3);
-  const errors = [new Error("a"), new Error("b"), new Error("c")];
-  const map = pool.map([0, 1, 2], async (n, _, signal) => {
-    await new Promise((aborted) => signal.addEventListener("abort", aborted));
-    throw errors[n];
-  });
-  const read = watch(map.next());
-  await flushMicrotasks();
-  await map.return!();
-  assert.equal((await read.promise).done, true);
-  await assert.rejects(pool.join(), (error: AggregateError) => {
-    assert.deepEqual(error.errors, errors);
-    return true;
-  });
-});
 
 test("Pool.map: odd thenables from the function and the source neither keep a slot nor end the process", async () => {
   const boom = new Error("boom");
