@@ -3,27 +3,47 @@
  *
  * @module
  */
-import { checkInteger, forKey, promised, readMaxWaiting, readName } from "./internal/check.ts";
+import { checkKey, forKey, promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
+import type { RateWindow } from "./internal/start_log.ts";
+import { assertSoundStartQueue, cancelStarts, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
 import type { WaitedFor } from "./internal/waiter.ts";
-import { describeAs, idleIn, RateLimiter, type RateLimiterOptions, windowEnd } from "./rate_limiter.ts";
+import {
+  acquireStart,
+  BudgetNumbers,
+  checkBlock,
+  type RateBudget,
+  type RateLimiterOptions,
+  readBudgets,
+  runStart,
+} from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
 
 /** Up to this number, idle keys are not worth a timer: the next call removes them. */
 const FEW = 64;
 
+/** One budget of a {@linkcode KeyedRateLimiter}: the same numbers for each key. */
+export interface KeyedRateLimiterBudget<K> {
+  /** The most starts of a key in any window. When it is set, the starts already made count against the new one. */
+  limit: number;
+  /** The length of the window in milliseconds. When it is set, the starts already made count against the new one. */
+  interval: number;
+  /** Starts that a new call of `key` could make now. */
+  remaining(key: K): number;
+}
+
 /** The private state, for {@linkcode assertSoundKeyedRateLimiter}, which bundlers drop because it is no method. */
-let stateOf: (
-  keyedRateLimiter: KeyedRateLimiter<unknown>,
-) => readonly [limiters: ReadonlyMap<unknown, Entry>, waiting: number, timer: Timer];
+let stateOf: <K>(
+  keyedRateLimiter: KeyedRateLimiter<K>,
+) => readonly [entries: ReadonlyMap<unknown, Entry>, timer: Timer];
 
 /**
  * Limits how often something starts for each key: never more than `limit` starts for a key in any window of `interval`
  * milliseconds. A {@linkcode RateLimiter} for each user, host or token, instead of one for all.
  *
- * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window or a call waits, so
- * memory does not grow with the number of keys ever used. Not for limiting how many run at a time: that is
+ * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window, a call waits, or the key
+ * is blocked, so memory does not grow with the number of keys ever used. Not for limiting how many run at a time: that is
  * {@linkcode KeyedSemaphore}.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -38,22 +58,20 @@ let stateOf: (
  * console.log(users.tryAcquire("alan"), users.retryAfter("ada") > 59_000); // true true
  * ```
  */
-export class KeyedRateLimiter<K = unknown> {
-  // Each has a start within the window or a waiter, apart from those whose window is over since the last call of #sweep.
-  // From the earliest to the latest by their last starts. #waiting is the number of waiters of all keys,
-  // apart from the moment in which a limiter serves its queue.
-  readonly #limiters = new Map<K, Entry>();
-  readonly #limit: number;
-  readonly #interval: number;
+export class KeyedRateLimiter<K = string | number | bigint | symbol> {
+  // Every key that is not idle has an entry. An idle one goes when it is looked at: with the next call of its key, or one
+  // to two intervals after its first start. They are ordered by `lookAt`; more than FEW imply that #timer is set.
+  readonly #entries = new Map<K, Entry>();
+  readonly #windows: readonly RateWindow[];
+  readonly #budgets: readonly KeyedRateLimiterBudget<K>[];
   readonly #name: string | undefined;
   readonly #maxWaiting: number;
-  #waiting = 0;
-  /** For the end of the first window of many keys, while no call waits: where one does, there is a timer anyway. */
+  #end: { readonly reason: unknown } | undefined;
   readonly #timer = new Timer(() => this.#sweep());
 
   static {
-    stateOf = (one) => [one.#limiters, one.#waiting, one.#timer];
-    show(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size"]);
+    stateOf = (one) => [one.#entries, one.#timer];
+    show(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size", "closed"]);
   }
 
   /**
@@ -66,12 +84,22 @@ export class KeyedRateLimiter<K = unknown> {
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
    *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(limit: number, interval: number, options?: MaxWaitingOptions) {
-    new RateLimiter(limit, interval); // checks them
-    this.#limit = limit;
-    this.#interval = interval;
-    this.#name = readName(options);
-    this.#maxWaiting = readMaxWaiting(options);
+  constructor(limit: number, interval: number, options?: MaxWaitingOptions);
+  /**
+   * Several budgets for each key, each with a limit and an interval of its own.
+   *
+   * @param budgets One or more of them.
+   * @param options Its name, and how many calls may wait for each key.
+   */
+  constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
+  constructor(...args: unknown[]) {
+    const { windows, name, maxWaiting } = readBudgets(args);
+    this.#windows = windows;
+    this.#name = name;
+    this.#maxWaiting = maxWaiting;
+    this.#budgets = windows.map((window, i) =>
+      new KeyedBudget<K>(window, () => this.#serve(), (key) => this.#remaining(key, i))
+    );
   }
 
   /** Its name, which error messages and diagnostics show with the key. */
@@ -79,25 +107,59 @@ export class KeyedRateLimiter<K = unknown> {
     return this.#name;
   }
 
-  /** The most starts of a key in any window. */
+  /**
+   * The most starts of a key in any window. When it is set, the starts already made count against the new one.
+   *
+   * @throws {TypeError} when it is set to something that is not a number.
+   * @throws {RangeError} when it is set to something that is not a whole number of 1 or more.
+   */
   get limit(): number {
-    return this.#limit;
+    return this.#budgets[0]!.limit;
   }
 
-  /** The length of the window in milliseconds. */
+  set limit(limit: number) {
+    this.#budgets[0]!.limit = limit;
+  }
+
+  /**
+   * The length of the window in milliseconds. When it is set, the starts already made count against the new one.
+   *
+   * @throws {TypeError} when it is set to something that is not a number.
+   * @throws {RangeError} when it is set to something that is not finite and above 0.
+   */
   get interval(): number {
-    return this.#interval;
+    return this.#budgets[0]!.interval;
   }
 
-  /** The number of keys with a start within the window, or a call that waits. */
+  set interval(interval: number) {
+    this.#budgets[0]!.interval = interval;
+  }
+
+  /** The budgets, in the order in which they were passed. `limit` and `interval` are those of the first one. */
+  get budgets(): readonly KeyedRateLimiterBudget<K>[] {
+    return this.#budgets;
+  }
+
+  /** The number of keys with a start within the window, a call that waits, or a block. O(n) in the number of keys. */
   get size(): number {
-    this.#sweep();
-    return this.#limiters.size;
+    this.#sweep(true);
+    return this.#entries.size;
+  }
+
+  /** Whether it was cancelled. */
+  get closed(): boolean {
+    return this.#end !== undefined;
   }
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
-    return this.#limiters.get(key)?.limiter.waiting ?? 0;
+    checkKey(key);
+    return this.#entries.get(key)?.starts.waits.size ?? 0;
+  }
+
+  /** Starts that a new call of `key` could make now: 0 while others wait, while it is blocked, and after `cancel`. */
+  remaining(key: K): number {
+    return this.#remaining(key, 0);
   }
 
   /**
@@ -112,25 +174,31 @@ export class KeyedRateLimiter<K = unknown> {
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
    * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key already.
    * @throws {TimeoutError} when the time is over.
+   * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not a whole number from 1 to the limit, and for a `timeout` that is NaN
+   * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN
    *   or negative.
    */
   acquire(key: K, options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#use(key, (limiter) => limiter.acquire(options)));
+    return promised(() => this.#use(key, (starts) => acquireStart(starts, options)) ?? Promise.resolve());
   }
 
   /**
    * Starts now if that is allowed and the key's queue is empty.
    *
    * @param key The key of the start.
-   * @param permits How many starts, all or none. Default: 1.
+   * @param permits How many starts, all or none: a number, or a list with one for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
+   * @throws {ClosedError} when it was cancelled.
    */
-  tryAcquire(key: K, permits: number = 1): boolean {
-    return this.#use(key, (limiter) => limiter.tryAcquire(permits));
+  tryAcquire(key: K, permits: number | readonly number[] = 1): boolean {
+    return this.#use(key, (starts) => {
+      const checked = starts.readPermits(permits);
+      starts.waits.checkOpen(starts.self);
+      return starts.tryStart(checked, true);
+    });
   }
 
   /**
@@ -141,7 +209,7 @@ export class KeyedRateLimiter<K = unknown> {
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
    */
   run<T>(key: K, fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    return promised(() => this.#use(key, (limiter) => limiter.run(fn, options)));
+    return promised(() => this.#use(key, (starts) => runStart(starts, fn, options)));
   }
 
   /**
@@ -149,84 +217,141 @@ export class KeyedRateLimiter<K = unknown> {
    * start now.
    *
    * @param key The key of the start.
-   * @param permits How many starts. Default: 1.
+   * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    */
-  retryAfter(key: K, permits: number = 1): number {
-    checkInteger(permits, "permits", 1, this.#limit);
-    return this.#limiters.get(key)?.limiter.retryAfter(permits) ?? 0;
+  retryAfter(key: K, permits: number | readonly number[] = 1): number {
+    return this.#use(key, (starts) => starts.retryAfter(starts.readPermits(permits)));
   }
 
-  /** Calls `fn` with the limiter of the key, which is kept if something has started or waits. */
-  #use<T>(key: K, fn: (limiter: RateLimiter) => T): T {
-    let entry = this.#limiters.get(key);
+  /**
+   * Starts nothing with `key` for a time from now on, for example after a host answered 429 with a Retry-After. Calls that
+   * wait keep their places. It prolongs a block that lasts, and never shortens it.
+   *
+   * @param key The key to block.
+   * @param ms Milliseconds, a finite number of 0 or more.
+   * @throws {TypeError} when `ms` is not a number.
+   * @throws {RangeError} when it is not finite, or negative.
+   */
+  block(key: K, ms: number): void {
+    checkBlock(ms);
+    this.#use(key, (starts) => starts.block(ms));
+  }
+
+  /**
+   * Gives back the latest starts of `key` within the window, at most that number of them.
+   *
+   * @param key The key of the starts.
+   * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number of 1 or more.
+   */
+  reward(key: K, permits: number | readonly number[] = 1): void {
+    this.#use(key, (starts) => starts.reward(starts.readPermits(permits, false)));
+  }
+
+  /**
+   * Counts starts of `key` that were made without asking, now, even beyond the limit.
+   *
+   * @param key The key of the starts.
+   * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number of 1 or more.
+   */
+  penalty(key: K, permits: number | readonly number[] = 1): void {
+    this.#use(key, (starts) => starts.penalize(starts.readPermits(permits, false)));
+  }
+
+  /**
+   * Closes it for good and for all keys: all waiters reject with `reason`, in order for each key and in one step, and later
+   * calls with a {@linkcode ClosedError}. The first reason stays.
+   *
+   * @param reason Default: an AbortError.
+   */
+  cancel(reason?: unknown): void {
+    this.#end ??= { reason };
+    cancelStarts(Array.from(this.#entries.values(), ({ starts }) => starts), reason);
+  }
+
+  #remaining(key: K, budget: number): number {
+    return this.#use(key, (starts) => starts.remaining(budget));
+  }
+
+  /** Calls `fn` with the starts of the key, which are kept unless they are idle then. */
+  #use<T>(key: K, fn: (starts: StartQueue) => T): T {
+    checkKey(key);
+    let entry = this.#entries.get(key);
     if (entry === undefined) {
-      const limiter = new RateLimiter(this.#limit, this.#interval, { maxWaiting: this.#maxWaiting });
-      const added = entry = { limiter, users: 0, waiting: 0, end: -Infinity };
-      describeAs(limiter, new Self(this.#name, key), () => this.#update(key, added));
-      this.#limiters.set(key, entry); // at once: reading the options may run code that uses the same key
+      const starts = new StartQueue(this.#windows, new Self(this.#name, key), this.#maxWaiting);
+      if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
+      entry = { starts, users: 0, lookAt: performance.now() + this.#longest() };
+      this.#entries.set(key, entry); // at once: reading the options may run code that uses the same key
     }
     entry.users++;
     try {
-      return fn(entry.limiter);
+      return fn(entry.starts);
     } finally {
       entry.users--;
-      this.#update(key, entry);
+      if (isIdle(entry)) this.#entries.delete(key); // the call was refused, or only a question
+      this.#sweep();
     }
   }
 
-  /** Something may have started, or have begun or ceased to wait. */
-  #update(key: K, entry: Entry): void {
-    const { waiting } = entry.limiter;
-    this.#waiting += waiting - entry.waiting;
-    entry.waiting = waiting;
-    const end = windowEnd(entry.limiter);
-    if (end !== entry.end) {
-      this.#limiters.delete(key);
-      this.#limiters.set(key, entry); // the latest now
+  /** Removes idle keys: all of them, or those whose time to be looked at has come. Sets the timer for the next. */
+  #sweep(isWhole = false): void {
+    const now = performance.now();
+    for (const [key, entry] of this.#entries) {
+      if (!isWhole && entry.lookAt > now) break;
+      if (isIdle(entry)) this.#entries.delete(key);
+      else if (entry.lookAt <= now) {
+        entry.lookAt = now + this.#longest();
+        this.#entries.delete(key);
+        this.#entries.set(key, entry); // it would be visited again, but for its new time
+      }
     }
-    entry.end = end;
-    this.#sweep();
-    if (isIdle(entry)) this.#limiters.delete(key); // the call was refused
+    if (this.#entries.size <= FEW) this.#timer.clear();
+    else if (this.#timer.at === Infinity) this.#timer.set(now + this.#longest(), now);
   }
 
-  /** Removes what is idle, and sets the timer for the next that will be. */
-  #sweep(): void {
-    let next: Entry | undefined;
-    for (const [key, entry] of this.#limiters) {
-      next = entry;
-      if (!isIdle(entry)) break;
-      this.#limiters.delete(key);
-      next = undefined;
-    }
-    if (next === undefined || this.#limiters.size <= FEW || this.#waiting > 0) this.#timer.clear();
-    else if (this.#timer.at === Infinity) this.#timer.set(performance.now() + idleIn(next.limiter));
+  #longest(): number {
+    return Math.max(...this.#windows.map(({ interval }) => interval));
   }
-}
 
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundKeyedRateLimiter(keyedRateLimiter: KeyedRateLimiter<unknown>): void {
-  const [limiters, counted, timer] = stateOf(keyedRateLimiter);
-  let waiting = 0;
-  for (const { limiter } of limiters.values()) waiting += limiter.waiting;
-  const isTimed = limiters.size <= FEW || waiting > 0 || timer.at < Infinity;
-  if (waiting !== counted || !isTimed) throw new Error(`unsound keys: ${waiting} wait, not ${counted}`);
+  /** The numbers have changed. */
+  #serve(): void {
+    for (const { starts } of [...this.#entries.values()]) starts.serve();
+  }
 }
 
 /** One key. */
 interface Entry {
-  readonly limiter: RateLimiter;
+  readonly starts: StartQueue;
   /** How many calls use it in this moment: reading the options of one may make another. */
   users: number;
-  /** How many of its waiters are counted: those that have left still are until `#update`, which needs the entry. */
-  waiting: number;
-  /** The end of its window when it was last looked at. */
-  end: number;
+  /** When it is looked at, on the monotonic clock. */
+  lookAt: number;
 }
 
-function isIdle({ limiter, users, waiting }: Entry): boolean {
-  return users + waiting === 0 && idleIn(limiter) <= 0;
+function isIdle({ starts, users }: Entry): boolean {
+  return users === 0 && starts.isIdle;
+}
+
+class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> {
+  readonly #remaining: (key: K) => number;
+
+  static {
+    show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);
+  }
+
+  constructor(window: RateWindow, onChange: () => void, remaining: (key: K) => number) {
+    super(window, onChange);
+    this.#remaining = remaining;
+  }
+
+  remaining(key: K): number {
+    return this.#remaining(key);
+  }
 }
 
 /** One key, as messages and events show it. */
@@ -245,4 +370,16 @@ class Self implements WaitedFor {
   get operation(): string {
     return forKey("acquire rate limiter", this.name, this.key);
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundKeyedRateLimiter<K>(keyedRateLimiter: KeyedRateLimiter<K>): void {
+  const [entries, timer] = stateOf(keyedRateLimiter);
+  let lookAt = -Infinity;
+  for (const { starts, ...entry } of entries.values()) {
+    assertSoundStartQueue(starts);
+    if (entry.users !== 0 || entry.lookAt < lookAt) throw new Error("unsound keys: in use, or out of order");
+    lookAt = entry.lookAt;
+  }
+  if (entries.size > FEW && timer.at === Infinity) throw new Error("unsound keys: no timer is set");
 }

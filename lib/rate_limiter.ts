@@ -1,13 +1,13 @@
 /**
- * The times of the latest starts, and a queue with one timer.
+ * A limiter of starts: the public face of one queue of starts.
  *
  * @module
  */
-import { isClockReadable, isClockReplaced, onCancel } from "./internal/cancellation.ts";
 import {
   admit,
   checkFunction,
   checkInteger,
+  checkNotPromise,
   checkNumber,
   isThenable,
   must,
@@ -16,55 +16,50 @@ import {
   readMaxWaiting,
   readName,
 } from "./internal/check.ts";
-import { hook } from "./internal/hook.ts";
-import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
-import { StartLog } from "./internal/start_log.ts";
-import { Timer } from "./internal/timer.ts";
-import { ROUNDING } from "./internal/timers.ts";
-import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, isWaiting, permitsOf, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import type { RateWindow } from "./internal/start_log.ts";
+import { assertSoundStartQueue, cancelStarts, type Permits, StartQueue } from "./internal/start_queue.ts";
+import { describe } from "./internal/waiter.ts";
+import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
 export interface RateLimiterOptions extends WaitOptions {
-  /** How many starts the call takes at once. Default: 1. */
-  readonly permits?: number | undefined;
+  /**
+   * How many starts the call takes at once, or a list with one number for each budget, such as `[1, 1200]` for one request
+   * of 1,200 tokens. In a list, 0 takes nothing from that budget; not all may be 0. Default: 1.
+   */
+  readonly permits?: number | readonly number[] | undefined;
 }
 
-/** With a replaced clock, a turn of the event loop may pass any time: there the moment of the grant is the start. */
-const platformNow = performance.now;
+/** One of the budgets that a limiter is made of. */
+export interface RateBudget {
+  /** Starts in any window, 1 or more. */
+  readonly limit: number;
+  /** Length of the window in milliseconds, more than 0. */
+  readonly interval: number;
+}
 
-/**
- * For the pool: waits in the queue of `limiter`. `onTurn` is called in the step that grants the start, or with false if the
- * limiter was cancelled. Returns a function that leaves the queue, to be called before that; undefined if the start was
- * granted at once, by an observer's action.
- */
-export let joinRateLimiter: (limiter: RateLimiter, onTurn: (isStart: boolean) => void) => (() => void) | undefined;
+/** One budget of a {@linkcode RateLimiter}. */
+export interface RateLimiterBudget {
+  /** The most starts in any window. When it is set, the starts already made count against the new one. */
+  limit: number;
+  /** The length of the window in milliseconds. When it is set, the starts already made count against the new one. */
+  interval: number;
+  /** Starts that a new call could make now; 0 while others wait or the limiter is blocked. */
+  readonly remaining: number;
+}
 
-/** Whether a call of a pool may start, a microtask later. Throws if the limiter was cancelled. */
-export let startSoon: (limiter: RateLimiter) => boolean;
-
-/** Serves the limiter's queue from the request of `waiter`, while it waits: where timers end with their request. */
-export let serveAlong: (limiter: RateLimiter, waiter: Waiter<void>) => void;
-
-/**
- * For KeyedRateLimiter: sets the target that its calls wait for in place of itself, and a function that is called when
- * waiters were granted or have left.
- */
-export let describeAs: (limiter: RateLimiter, self: WaitedFor, onServed: () => void) => void;
-
-/** When no start will lie within the window any more, on the limiter's own clock; and how many ms that takes. */
-export let windowEnd: (limiter: RateLimiter) => number;
-export let idleIn: (limiter: RateLimiter) => number;
-
-/** The private state, for {@linkcode assertSoundRateLimiter}, which bundlers drop because it is no method. */
-let stateOf: (rateLimiter: RateLimiter) => readonly [queue: WaitQueue<void>, starts: StartLog, timer: Timer];
+/** For the pool. */
+export let startQueueOf: (limiter: RateLimiter) => StartQueue;
 
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
  * slides, so there is no burst of twice the limit at an edge, unlike with a token bucket or fixed windows.
+ *
+ * With several budgets, a call starts when all of them allow it, and takes from all in one step: 20 a second and 1,000 an
+ * hour, or requests and tokens a minute. Two limiters one behind the other cannot keep both promises: a start that the
+ * first one has counted happens only after the wait for the second.
  *
  * Not for limiting how many run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}), nor for a limit shared by
  * several processes: each has its own. There is nothing to release.
@@ -82,29 +77,23 @@ let stateOf: (rateLimiter: RateLimiter) => readonly [queue: WaitQueue<void>, sta
  * await api.acquire({ timeout: 5000 });
  * console.log(api.tryAcquire(99), api.tryAcquire()); // true false
  * ```
+ *
+ * @example Requests and tokens a minute
+ * ```ts
+ * import { RateLimiter } from "@interlock/interlock";
+ *
+ * const model = new RateLimiter([{ limit: 50, interval: 60_000 }, { limit: 30_000, interval: 60_000 }]);
+ * await model.acquire({ permits: [1, 1200] }); // one request, with an estimate of its tokens
+ * model.reward([0, 300]); // it needed 900
+ * console.log(model.budgets.map(({ remaining }) => remaining)); // [ 49, 29100 ]
+ * ```
  */
 export class RateLimiter {
-  // #queue.size > 0 implies that #timer is set for the first waiter, by #now
-  readonly #starts: StartLog;
-  #self: WaitedFor;
-  #onServed: (() => void) | undefined;
-  readonly #queue: WaitQueue<void>;
-  readonly #timer = new Timer((due) => this.#onDue(due), true);
-  /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
-  #latest = -Infinity;
-  #offset = 0;
+  readonly #starts: StartQueue;
+  readonly #budgets: readonly RateLimiterBudget[];
 
   static {
-    joinRateLimiter = (limiter, onTurn) => limiter.#join(onTurn);
-    startSoon = (limiter) => limiter.#startSoon();
-    serveAlong = (limiter, waiter) => limiter.#serveAlong(waiter);
-    describeAs = (limiter, self, onServed) => {
-      limiter.#self = self;
-      limiter.#onServed = onServed;
-    };
-    windowEnd = (limiter) => limiter.#starts.end;
-    idleIn = (limiter) => limiter.#starts.granted > 0 ? limiter.interval : limiter.#starts.end - limiter.#now();
-    stateOf = (limiter) => [limiter.#queue, limiter.#starts, limiter.#timer];
+    startQueueOf = (limiter) => limiter.#starts;
     show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
@@ -118,17 +107,26 @@ export class RateLimiter {
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
    *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(limit: number, interval: number, options?: MaxWaitingOptions) {
-    checkInteger(limit, "limit", 1);
-    checkInterval(interval);
-    this.#self = describe("rate-limiter", "acquire rate limiter", readName(options));
-    this.#queue = new WaitQueue({ afterLeave: () => this.#serve() }, readMaxWaiting(options));
-    this.#starts = new StartLog(limit, interval);
+  constructor(limit: number, interval: number, options?: MaxWaitingOptions);
+  /**
+   * Several budgets, each with a limit and an interval of its own.
+   *
+   * @param budgets One or more of them.
+   * @param options Its name, and how many calls may wait.
+   */
+  constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
+  constructor(...args: unknown[]) {
+    const { windows, name, maxWaiting } = readBudgets(args);
+    const self = describe("rate-limiter", "acquire rate limiter", name);
+    const starts = this.#starts = new StartQueue(windows, self, maxWaiting);
+    this.#budgets = windows.map((window, i) =>
+      new LimiterBudget(window, () => starts.serve(), () => starts.remaining(i))
+    );
   }
 
   /** Its name, which error messages and diagnostics show. */
   get name(): string | undefined {
-    return this.#self.name;
+    return this.#starts.self.name;
   }
 
   /**
@@ -139,12 +137,11 @@ export class RateLimiter {
    * @throws {RangeError} when it is set to something that is not a whole number of 1 or more.
    */
   get limit(): number {
-    return this.#starts.limit;
+    return this.#budgets[0]!.limit;
   }
 
   set limit(limit: number) {
-    checkInteger(limit, "limit", 1);
-    this.#setWindow(limit, this.interval);
+    this.#budgets[0]!.limit = limit;
   }
 
   /**
@@ -155,22 +152,34 @@ export class RateLimiter {
    * @throws {RangeError} when it is set to something that is not finite and above 0.
    */
   get interval(): number {
-    return this.#starts.interval;
+    return this.#budgets[0]!.interval;
   }
 
   set interval(interval: number) {
-    checkInterval(interval);
-    this.#setWindow(this.limit, interval);
+    this.#budgets[0]!.interval = interval;
+  }
+
+  /**
+   * The budgets, in the order in which they were passed. The members `limit`, `interval` and `remaining` of the limiter
+   * are those of the first one.
+   */
+  get budgets(): readonly RateLimiterBudget[] {
+    return this.#budgets;
+  }
+
+  /** Starts that a new call could make now: 0 while others wait, while it is blocked, and once it was cancelled. */
+  get remaining(): number {
+    return this.#budgets[0]!.remaining;
   }
 
   /** The length of the queue. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#starts.waits.size;
   }
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#queue.closed;
+    return this.#starts.waits.closed;
   }
 
   /**
@@ -186,26 +195,26 @@ export class RateLimiter {
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not a whole number from 1 to the limit, and for a `timeout` that is NaN
+   * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN
    *   or negative.
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#wait(options) ?? Promise.resolve());
+    return promised(() => acquireStart(this.#starts, options) ?? Promise.resolve());
   }
 
   /**
    * Starts now if that is allowed and the queue is empty.
    *
-   * @param permits How many starts, all or none. Default: 1.
+   * @param permits How many starts, all or none: a number, or a list with one for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    * @throws {ClosedError} when it was cancelled.
    */
-  tryAcquire(permits: number = 1): boolean {
-    this.#check(permits);
-    this.#queue.checkOpen(this.#self);
-    return this.#start(permits, true);
+  tryAcquire(permits: number | readonly number[] = 1): boolean {
+    const checked = this.#starts.readPermits(permits);
+    this.#starts.waits.checkOpen(this.#starts.self);
+    return this.#starts.tryStart(checked, true);
   }
 
   /**
@@ -215,11 +224,20 @@ export class RateLimiter {
    *
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
    */
-  async run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    checkFunction(fn, "fn");
-    await this.#wait(options); // also when it may start at once: `fn` is never called inside of the call of `run`
-    const result = fn();
-    return isThenable(result) ? await result : result; // awaited, so that the stack of an error shows the caller
+  run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
+    return runStart(this.#starts, fn, options);
+  }
+
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a
+   * {@linkcode RateLimiter.run}: `fn` gets the arguments of the call and nothing else.
+   *
+   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 
   /**
@@ -231,11 +249,45 @@ export class RateLimiter {
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    */
-  retryAfter(permits: number = 1): number {
-    this.#check(permits);
-    const now = this.#now();
-    const queued = this.#queue.waiters().map(permitsOf);
-    return Math.ceil(Math.max(0, this.#starts.readyBehind([...queued, permits], now) - now - ROUNDING));
+  retryAfter(permits: number | readonly number[] = 1): number {
+    return this.#starts.retryAfter(this.#starts.readPermits(permits));
+  }
+
+  /**
+   * Starts nothing for a time from now on, for example after an answer 429 with a Retry-After. Calls that wait keep their
+   * places. It prolongs a block that lasts, and never shortens it.
+   *
+   * @param ms Milliseconds, a finite number of 0 or more.
+   * @throws {TypeError} when `ms` is not a number.
+   * @throws {RangeError} when it is not finite, or negative.
+   */
+  block(ms: number): void {
+    checkBlock(ms);
+    this.#starts.block(ms);
+  }
+
+  /**
+   * Gives back the latest starts within the window, at most that number of them: a call that was not made, or that used
+   * fewer tokens than it took.
+   *
+   * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number of 1 or more.
+   */
+  reward(permits: number | readonly number[] = 1): void {
+    this.#starts.reward(this.#starts.readPermits(permits, false));
+  }
+
+  /**
+   * Counts starts that were made without asking, now, even beyond the limit: a call that used more tokens than it took.
+   * Later calls wait until these starts leave the window, too.
+   *
+   * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when it is not a whole number of 1 or more.
+   */
+  penalty(permits: number | readonly number[] = 1): void {
+    this.#starts.penalize(this.#starts.readPermits(permits, false));
   }
 
   /**
@@ -245,134 +297,115 @@ export class RateLimiter {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelQueues([this.#queue], reason);
-    this.#setTimer();
+    cancelStarts([this.#starts], reason);
+  }
+}
+
+/** A budget's numbers, which can be set. */
+export class BudgetNumbers {
+  readonly #window: RateWindow;
+  readonly #onChange: () => void;
+
+  constructor(window: RateWindow, onChange: () => void) {
+    this.#window = window;
+    this.#onChange = onChange;
   }
 
-  /** Starts, and returns undefined, or waits. */
-  #wait(options: RateLimiterOptions | undefined): Promise<void> | undefined {
-    const permits = option(options, "permits", 1);
-    this.#check(permits);
-    const limits = admit(options, this.#queue, this.#self);
-    if (this.#start(permits)) return undefined;
-    const waiter = new Waiter<void>(this.#self, permits);
-    const started = this.#queue.wait(waiter, limits);
-    this.#setTimer();
-    if (timersEndWithRequest) this.#serveAlong(waiter);
-    return started;
+  get limit(): number {
+    return this.#window.limit;
   }
 
-  #join(onTurn: (isStart: boolean) => void): (() => void) | undefined {
-    const waiter = new Waiter<void>(this.#self);
-    // The pool asks again after a rejection, and hears of it.
-    this.#queue.join(waiter, (rejection) => onTurn(rejection === undefined), () => {});
-    this.#setTimer();
-    if (!isWaiting(waiter)) return undefined;
-    return () => {
-      this.#queue.remove(waiter);
-      this.#serve();
-    };
+  set limit(limit: number) {
+    checkInteger(limit, "limit", 1);
+    this.#window.limit = limit;
+    this.#onChange();
   }
 
-  /** Whether a call of a pool may start. If not, the timer for those that wait may have gone with its clock. */
-  #startSoon(): boolean {
-    this.#queue.checkOpen(this.#self);
-    if (this.#start(1)) return true;
-    this.#setTimer();
-    return false;
+  get interval(): number {
+    return this.#window.interval;
   }
 
-  #check(permits: number): void {
-    checkInteger(permits, "permits", 1, this.limit);
+  set interval(interval: number) {
+    checkInterval(interval, "interval");
+    this.#window.interval = interval;
+    this.#onChange();
+  }
+}
+
+class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
+  readonly #remaining: () => number;
+
+  static {
+    show(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);
   }
 
-  #setWindow(limit: number, interval: number): void {
-    this.#starts.setWindow(limit, interval);
-    this.#serve();
+  constructor(window: RateWindow, onChange: () => void, remaining: () => number) {
+    super(window, onChange);
+    this.#remaining = remaining;
   }
 
-  #start(permits: number, isNow = false): boolean {
-    if (this.#queue.size > 0 || !this.#tryAdd(permits, isNow)) return false;
-    if (hook !== undefined) reportGrant(new Waiter(this.#self, permits));
-    return true;
+  get remaining(): number {
+    return this.#remaining();
   }
+}
 
-  /** Unless `isNow`, callers go on a microtask later, and the rest of this turn may take long: no start is earlier. */
-  #tryAdd(permits: number, isNow = false): boolean {
-    const now = this.#now();
-    if (!this.#starts.tryAdd(permits, now)) return false;
-    const { granted } = this.#starts;
-    if (performance.now !== platformNow || isNow && granted === 0) return true;
-    if (granted === 0) void this.#goOn();
-    this.#starts.grant(permits, now);
-    return true;
-  }
+/** Reads and checks the arguments of a limiter's constructor. */
+export function readBudgets(args: readonly unknown[]): { windows: RateWindow[]; name?: string; maxWaiting: number } {
+  const [first, second, third] = args;
+  const isList = typeof first === "object";
+  const options = (isList ? second : third) as MaxWaitingOptions | undefined;
+  const windows = isList ? readList(first) : [readWindow(first, second, "")];
+  const name = readName(options);
+  return { windows, maxWaiting: readMaxWaiting(options), ...name !== undefined && { name } };
+}
 
-  /** By `await`, which no clock of a test takes along, as it may `queueMicrotask`. */
-  async #goOn(): Promise<void> {
-    await this.#starts.settled(2); // the first may come before the callers go on, the second comes after all of them
-    this.#starts.goOn(this.#now());
-  }
+function readList(list: unknown): RateWindow[] {
+  checkNotPromise(list, "budgets");
+  must(Array.isArray(list), "budgets", "be a list of objects with a limit and an interval", list);
+  must(list.length > 0, "budgets", "not be an empty list", list.length, RangeError);
+  return Array.from(list as readonly (RateBudget | undefined)[], (budget, i) => {
+    must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
+    return readWindow(budget.limit, budget.interval, `budgets[${i}].`);
+  });
+}
 
-  /** Grants what is allowed by now, and sets the timer for the next. */
-  #serve(): void {
-    let next = this.#queue.peek();
-    // Letting smaller requests pass the first one would starve it.
-    for (; next !== undefined && this.#tryAdd(permitsOf(next)); next = this.#queue.peek()) {
-      this.#queue.shift(next);
-      grant(next, undefined);
-    }
-    this.#setTimer();
-    this.#onServed?.();
-  }
+function readWindow(limit: unknown, interval: unknown, where: string): RateWindow {
+  checkInteger(limit, `${where}limit`, 1);
+  checkInterval(interval, `${where}interval`);
+  return { limit, interval };
+}
 
-  #setTimer(): void {
-    const next = this.#queue.peek();
-    const due = next === undefined ? Infinity : this.#starts.readyAt(permitsOf(next));
-    if (due !== this.#timer.at) this.#timer.set(due, this.#now());
-  }
+function checkInterval(interval: unknown, name: string): asserts interval is number {
+  checkNumber(interval, name);
+  must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
+}
 
-  #serveAlong(waiter: Waiter<void>): void {
-    if (!isWaiting(waiter)) return;
-    const rest = Math.max(this.#timer.at - this.#now(), 1);
-    onCancel({ timeout: Math.min(rest, this.interval) }, () => {
-      this.#serve();
-      this.#serveAlong(waiter);
-    });
-  }
+/** For {@linkcode RateLimiter.block}. */
+export function checkBlock(ms: unknown): asserts ms is number {
+  checkNumber(ms, "ms");
+  must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
+}
 
-  #onDue(due: number): void {
-    if (isClockReplaced()) this.#starts.endTurn();
-    const next = this.#queue.peek();
-    // On a clock that cannot be read the timer is right, also about starts that were postponed since.
-    const isRight = next !== undefined && !isClockReadable();
-    const ready = isRight ? this.#starts.readyAt(permitsOf(next)) : due;
-    this.#latest = Math.max(this.#latest, ready < Infinity ? ready : due); // it may want more than a lowered limit
-    this.#serve();
-  }
+/** Starts a call, and returns undefined, or waits. */
+export function acquireStart(starts: StartQueue, options: RateLimiterOptions | undefined): Promise<void> | undefined {
+  const permits: Permits = starts.readPermits(option(options, "permits", 1));
+  const limits = admit(options, starts.waits, starts.self);
+  return starts.tryStart(permits) ? undefined : starts.wait(permits, limits);
+}
 
-  /** Milliseconds on a clock that never goes back, also when a replaced one comes or goes. */
-  #now(): number {
-    const now = performance.now() + this.#offset;
-    if (now >= this.#latest) return this.#latest = now;
-    this.#offset += this.#latest - now;
-    return this.#latest;
-  }
+/** Calls `fn` once it may start. */
+export async function runStart<T>(
+  starts: StartQueue,
+  fn: () => T | PromiseLike<T>,
+  options: RateLimiterOptions | undefined,
+): Promise<T> {
+  checkFunction(fn, "fn");
+  await acquireStart(starts, options); // also when it may start at once: `fn` is never called inside of the call of `run`
+  const result = fn();
+  return isThenable(result) ? await result : result; // awaited, so that the stack of an error shows the caller
 }
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundRateLimiter(rateLimiter: RateLimiter): void {
-  const [queue, starts, timer] = stateOf(rateLimiter);
-  assertSoundWaitQueue(queue);
-  const [first] = queue.waiters();
-  const due = first === undefined ? Infinity : starts.readyAt(permitsOf(first));
-  // Starts that were postponed since are noticed when the timer fires.
-  const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;
-  if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${timer.at}, not ${due}`);
-}
-
-function checkInterval(interval: unknown): asserts interval is number {
-  checkNumber(interval, "interval");
-  const isFinite = interval > 0 && interval < Infinity;
-  must(isFinite, "interval", "be a finite number of milliseconds above 0", interval, RangeError);
+  assertSoundStartQueue(startQueueOf(rateLimiter));
 }

@@ -6,9 +6,10 @@
  */
 import { hook } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
-import { grant, reject, reportGrant } from "../internal/waiter.ts";
+import { grant, isWaiting, reject, reportGrant } from "../internal/waiter.ts";
 import { assertSoundLanes, Lanes, type SlotCall } from "./lanes.ts";
-import { joinRateLimiter, type RateLimiter, serveAlong, startSoon } from "../rate_limiter.ts";
+import type { StartQueue } from "../internal/start_queue.ts";
+import { type RateLimiter, startQueueOf } from "../rate_limiter.ts";
 
 /** The private state, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
 let stateOf: (slots: Slots) => readonly [queue: Lanes, waitsForStart: boolean];
@@ -19,7 +20,7 @@ export class Slots {
   #limit: number;
   #active = 0;
   #stopWaiting: (() => void) | undefined;
-  readonly rate: RateLimiter | undefined;
+  readonly rate: StartQueue | undefined;
   readonly #onLeave: () => void;
   readonly #queue: Lanes;
 
@@ -30,7 +31,7 @@ export class Slots {
   /** @param onLeave Called after calls have left the queue without a slot. */
   constructor(limit: number, rate: RateLimiter | undefined, maxWaiting: number, onLeave: () => void) {
     this.#limit = limit;
-    this.rate = rate;
+    this.rate = rate && startQueueOf(rate);
     this.#onLeave = onLeave;
     this.#queue = new Lanes({
       afterLeave: () => {
@@ -69,7 +70,7 @@ export class Slots {
     if (this.rate !== undefined && call.use.needsStart) {
       let isStarted = false;
       try {
-        isStarted = startSoon(this.rate);
+        isStarted = this.rate.startSoon(1);
       } finally {
         if (!isStarted) this.#active--;
       }
@@ -84,7 +85,7 @@ export class Slots {
     const granted = this.#queue.wait(call);
     if (this.rate !== undefined) {
       this.#serve(); // also behind others: their clock may be gone
-      if (timersEndWithRequest) serveAlong(this.rate, call);
+      if (timersEndWithRequest) this.rate.serveAlong(() => isWaiting(call));
     }
     return granted;
   }
@@ -111,7 +112,7 @@ export class Slots {
       if (this.rate !== undefined && needsStart && !hasStart) {
         const { rate } = this;
         try {
-          if (!startSoon(rate)) return this.#waitForStart(rate);
+          if (!rate.startSoon(1)) return this.#waitForStart(rate);
         } catch (error) { // the rate limiter was cancelled
           this.#queue.shift(next);
           reject(next, error);
@@ -132,7 +133,7 @@ export class Slots {
   }
 
   /** The code that the rate limiter calls back may use the pool, so this is set before it is asked. */
-  #waitForStart(rate: RateLimiter): void {
+  #waitForStart(rate: StartQueue): void {
     if (this.#stopWaiting !== undefined) return;
     let isOver = false;
     let leave: (() => void) | undefined = undefined as (() => void) | undefined;
@@ -140,7 +141,7 @@ export class Slots {
       isOver = true;
       leave?.();
     };
-    leave = joinRateLimiter(rate, (isStart) => {
+    leave = rate.join(1, (isStart) => {
       if (this.#stopWaiting === stop) this.#stopWaiting = undefined;
       this.#serve(isStart);
       if (!isStart) this.#onLeave();

@@ -82,12 +82,6 @@ export const LEAST_TRYING = 250;
 /** A call that nothing else ends tries for this long, where there is no ttl: the default one. */
 export const TRYING = 30_000;
 
-/**
- * For which a process remembers its starts within a rate limit for other objects of that name and key: these can be many,
- * and being late by milliseconds is little next to a longer interval.
- */
-export const STARTS_KEPT = 1000;
-
 /** The answer to a release is waited for this long at least, also when the lease ends sooner: two commands' time. */
 export const LEAST_RELEASING = 2000;
 

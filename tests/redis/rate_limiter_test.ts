@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
-import { LocalStarts } from "../../lib/redis/rate/start_call.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
@@ -12,7 +11,8 @@ import { eachClient, redisTest, until } from "./_clients.ts";
 function assertWindows(starts: readonly number[], limit: number, interval: number): void {
   for (let i = limit; i < starts.length; i++) {
     const apart = starts[i]! - starts[i - limit]!;
-    assert.ok(apart >= interval - 1, `${limit + 1} starts within ${apart} ms`);
+    // Turns are exact by the server's clock; their answers take their time.
+    assert.ok(apart >= interval - 20, `${limit + 1} starts within ${apart} ms`);
   }
 }
 
@@ -24,6 +24,7 @@ function eachStore(name: string, fn: (backend: Backend) => Promise<void>): void 
 
 eachClient("RedisRateLimiter: no window has more starts than the limit, in order", async ({ backend }) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 3, 100);
+  await limiter.retryAfter();
   const starts: number[] = [];
   const order: number[] = [];
   await Promise.all(Array.from({ length: 10 }, async (_, i) => {
@@ -237,62 +238,6 @@ test("RedisRateLimiter in memory: the whole of it on a fake clock", () =>
     for (let i = 0; i < 7; i++) void limiter.acquire().then(() => starts.push(performance.now()));
     await time.pass(4000);
     assert.deepEqual(starts.map((at) => Math.round((at - starts[0]!) / 1000)), [0, 0, 1, 1, 2, 2, 3]);
-  }));
-
-redisTest("RedisRateLimiter: a process remembers its starts when the server has lost them", async (setup) => {
-  const { server, backend } = setup;
-  const limiter = new RedisRateLimiter(backend, "crawl", 2, 60_000);
-  await limiter.acquire();
-  await server.send("FLUSHALL");
-  assert.equal(await limiter.tryAcquire(), true);
-  assert.equal(await limiter.tryAcquire(), false);
-  const late = { name: "TimeoutError", message: /; its turn would come after (59|60)\d{3} ms$/ };
-  await assert.rejects(limiter.acquire({ timeout: 0 }), late);
-  await assert.rejects(limiter.acquire({ timeout: 20_000 }), late);
-  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") === 1); // the others are given back
-});
-
-test("RedisRateLimiter: a process keeps to the limit also where each call has an object of its own", async () => {
-  const turns: ((wait: number) => void)[] = [];
-  const evalsha = () =>
-    new Promise((resolve) => {
-      const number = turns.push((wait) => resolve([1, performance.now() * 1000, wait * 1000, number, number]));
-    });
-  const backend = { evalsha, eval: evalsha };
-  const crawl = new RedisRateLimiter(backend, "crawl", 1, 100);
-  const first = crawl.retryAfter(); // the platform makes the digest of the script, which no fake clock brings about
-  await until(() => turns.length === 1);
-  turns.pop()!(0);
-  await first;
-  await withFakeTime(async (time) => {
-    for (const own of [() => crawl, () => crawl.at("a"), () => new RedisRateLimiter(backend, "other", 1, 100)]) {
-      const starts: number[] = [];
-      for (let i = 0; i < 3; i++) void own().acquire().then(() => starts.push(performance.now()));
-      time.advance(60); // for which the answers are on their way
-      for (const [i, answer] of turns.splice(0).entries()) answer(Math.max(0, 100 * i - 60));
-      await time.pass(1000);
-      assert.deepEqual(starts.map((at) => Math.round(at - starts[0]!)), [0, 100, 200]);
-    }
-  });
-});
-
-test("RedisRateLimiter: a process forgets the starts of objects that are gone, also of long intervals", () =>
-  withFakeTime(async (time) => {
-    const starts = new LocalStarts({ limit: 1, interval: 60_000 });
-    assert.equal(starts.isOver, true);
-    const call = { permits: 1, place: 1, isDue: false, isStuck: false, settled: false, start() {}, awaitTurn() {} };
-    starts.add(call);
-    starts.serve();
-    assert.equal(starts.isOver, false);
-    call.isDue = true;
-    starts.serve();
-    time.advance(500);
-    assert.equal(starts.isOver, false);
-    await flushMicrotasks();
-    time.advance(999);
-    assert.equal(starts.isOver, false);
-    time.advance(2); // not 1: the clock may have a fraction, left by another test of the process, and be rounded
-    assert.equal(starts.isOver, true);
   }));
 
 test("RedisRateLimiter in memory: a call that an observer of its wait aborts leaves no timer", () =>

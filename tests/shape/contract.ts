@@ -36,8 +36,14 @@ const LOCAL: Readonly<Record<string, string>> = {
   TaskGroup: "scope name run signal active waiting cancel join Symbol.asyncDispose",
   TaskGroupOptions: "name limit signal",
   SingleFlight: "name run has forget size",
-  KeyedRateLimiter: `name ${ACQUIRABLE} limit interval retryAfter waiting size`,
-  RateLimiter: `name ${ACQUIRABLE} waiting limit interval retryAfter cancel closed`,
+  KeyedRateLimiter:
+    `name ${ACQUIRABLE} limit interval budgets remaining block reward penalty retryAfter waiting size cancel closed`,
+  KeyedRateLimiterBudget: "limit interval remaining",
+  RateLimiter:
+    `name ${ACQUIRABLE} wrap waiting limit interval budgets remaining block reward penalty retryAfter cancel ` +
+    "closed",
+  RateLimiterBudget: "limit interval remaining",
+  RateBudget: "limit interval",
   KeyedSemaphore: `name ${ACQUIRABLE} at value locked waiting size cancel closed`,
   KeyedPermits: `${ACQUIRABLE} wrap name key value locked waiting`,
   RateLimiterOptions: "signal timeout permits",

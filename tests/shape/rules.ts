@@ -17,6 +17,7 @@ const LAYERS = [
   ["internal/waiter_registration"],
   ["internal/wait_queue"],
   ["internal/hold", "internal/sound"],
+  ["internal/start_queue"],
   ["internal/mutex", "internal/permits"],
 ].map((names) => names.map((name) => `lib/${name}.ts`));
 /** The other entries may use of the local part: types, errors, and helpers that know no primitive. */

@@ -1,0 +1,276 @@
+/**
+ * The starts of one limiter: its budgets, the queue of calls that wait for a start, and one timer for them. A call starts
+ * when all budgets allow it, and takes from all of them in one step.
+ *
+ * A start is the moment at which a granted call goes on, microtasks after its grant, and the rest of a turn may take long:
+ * starts of a turn are noted when all callers have gone on, and count from now on until then.
+ *
+ * @module
+ */
+import { onCancel } from "./cancellation.ts";
+import { checkInteger, must, type WaitLimits } from "./check.ts";
+import { hook } from "./hook.ts";
+import { timersEndWithRequest } from "./platform.ts";
+import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
+import { assertSoundWaitQueue } from "./sound.ts";
+import { Timer } from "./timer.ts";
+import { cancelQueues, WaitQueue } from "./wait_queue.ts";
+import { grant, isWaiting, reportGrant, type WaitedFor, Waiter } from "./waiter.ts";
+
+/** How many starts a call takes: of every budget the same number, or one number for each of them. */
+export type Permits = number | readonly number[];
+
+/** Milliseconds by which no real timer fires early. The clock of one that does cannot be read, and the timer is right. */
+const EARLY = 2;
+/** More than the error of a sum of times in ms: 100 ms from now must not be counted as 101. */
+const ROUNDING = 1e-6;
+/** Milliseconds after which a waiter looks again where its timer may have ended with another request. */
+const LOOK_AGAIN = 1000;
+
+/** With a replaced clock, a turn of the event loop may pass at any time: there the moment of the grant is the start. */
+const platformNow = performance.now;
+
+/** A waiting call. */
+class StartWaiter extends Waiter<void> {
+  readonly starts: Permits;
+
+  constructor(self: WaitedFor, starts: Permits) {
+    super(self, shareOf(starts, 0));
+    this.starts = starts;
+  }
+}
+
+export class StartQueue {
+  // waits.size > 0 implies that `timer` is set for the first waiter, by `now`
+  readonly logs: readonly StartLog[];
+  readonly self: WaitedFor;
+  readonly waits: WaitQueue<void, StartWaiter>;
+  readonly timer: Timer;
+  /** Nothing starts before. */
+  blockedUntil = -Infinity;
+  /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
+  latest = -Infinity;
+  offset = 0;
+  /** How many calls were granted in all; `isOpen` while some of them have not gone on yet. */
+  granted = 0;
+  isOpen = false;
+
+  constructor(windows: readonly RateWindow[], self: WaitedFor, maxWaiting: number) {
+    this.logs = windows.map((window) => new StartLog(window));
+    this.self = self;
+    this.waits = new WaitQueue({ afterLeave: () => this.serve() }, maxWaiting);
+    this.timer = new Timer((due) => this.onDue(due), true);
+  }
+
+  /** Returns checked permits; a list is copied. @param isBounded Whether they must be within the limits. */
+  readPermits(permits: unknown = 1, isBounded = true): Permits {
+    if (permits === 1) return permits; // within any limit
+    const limits = this.logs.map(({ window }) => isBounded ? window.limit : Number.MAX_SAFE_INTEGER);
+    if (!Array.isArray(permits)) {
+      checkInteger(permits, "permits", 1, Math.min(...limits));
+      return permits;
+    }
+    must(permits.length === limits.length, "permits", `have ${limits.length} numbers`, permits.length, RangeError);
+    const copy = Array.from(permits as readonly unknown[], (each, i) => {
+      checkInteger(each, `permits[${i}]`, 0, limits[i]!);
+      return each;
+    });
+    must(copy.some((each) => each > 0), "permits", "not all be 0", permits, RangeError);
+    return copy;
+  }
+
+  /** Starts a call, whose caller goes on later in this turn, unless it has to wait. */
+  tryStart(permits: Permits, isNow = false): boolean {
+    if (this.waits.size > 0 || !this.tryTake(permits, isNow)) return false;
+    if (hook !== undefined) reportGrant(new StartWaiter(this.self, permits));
+    return true;
+  }
+
+  /** The same for a pool: throws if it is closed, and sets the timer of calls that wait, whose clock may be gone. */
+  startSoon(permits: Permits): boolean {
+    this.waits.checkOpen(this.self);
+    if (this.tryStart(permits)) return true;
+    this.setTimer();
+    return false;
+  }
+
+  /** Waits for what {@linkcode StartQueue.tryStart} did not get. */
+  wait(permits: Permits, limits: WaitLimits | undefined): Promise<void> {
+    const waiter = new StartWaiter(this.self, permits);
+    const started = this.waits.wait(waiter, limits);
+    this.setTimer();
+    if (timersEndWithRequest) this.serveAlong(() => isWaiting(waiter));
+    return started;
+  }
+
+  /**
+   * The same for a pool. `onTurn` is called in the step that grants the start, or with false if the limiter was cancelled.
+   * Returns a function that leaves the queue, to be called before that.
+   */
+  join(permits: Permits, onTurn: (isStart: boolean) => void): (() => void) | undefined {
+    const waiter = new StartWaiter(this.self, permits);
+    // The pool asks again after a rejection, and hears of it.
+    this.waits.join(waiter, (rejection) => onTurn(rejection === undefined), () => {});
+    this.setTimer();
+    if (!isWaiting(waiter)) return undefined; // an observer's action
+    return () => {
+      this.waits.remove(waiter);
+      this.serve();
+    };
+  }
+
+  /** Looks after the queue while a call waits, where timers end with the request that has set them. */
+  serveAlong(isWaiting: () => boolean): void {
+    if (!isWaiting()) return;
+    const rest = Math.max(this.timer.at - this.now(), 1);
+    onCancel({ timeout: Math.min(rest, LOOK_AGAIN) }, () => {
+      this.serve();
+      this.serveAlong(isWaiting);
+    });
+  }
+
+  /** Milliseconds until a call made now could start, behind those that wait; `Infinity` if one wants more than a limit. */
+  retryAfter(permits: Permits): number {
+    const now = this.advance();
+    let ready = Math.max(now, this.blockedUntil);
+    const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
+    for (const { starts } of this.waits.waiters()) {
+      ready = Math.max(ready, readyAt(logs, starts));
+      addTo(logs, starts, ready);
+    }
+    ready = Math.max(ready, readyAt(logs, permits));
+    return Math.ceil(Math.max(0, ready - now - ROUNDING));
+  }
+
+  /** Starts of a budget that a new call could make now. */
+  remaining(budget: number): number {
+    const now = this.advance();
+    if (this.waits.size > 0 || this.waits.closed || now < this.blockedUntil) return 0;
+    const { window, used } = this.logs[budget]!;
+    return Math.max(0, window.limit - used);
+  }
+
+  block(ms: number): void {
+    this.blockedUntil = Math.max(this.blockedUntil, this.now() + ms);
+    this.setTimer();
+  }
+
+  reward(permits: Permits): void {
+    this.advance();
+    this.logs.forEach((log, i) => log.takeBack(shareOf(permits, i)));
+    this.serve();
+  }
+
+  penalize(permits: Permits): void {
+    addTo(this.logs, permits, this.advance());
+    this.setTimer();
+  }
+
+  /** Whether no start lies within a window, nothing blocks, and no call waits. */
+  get isIdle(): boolean {
+    const now = this.advance();
+    return this.waits.size === 0 && this.blockedUntil <= now && this.logs.every(({ used }) => used === 0);
+  }
+
+  /** Grants what is allowed by now, and sets the timer for the next. */
+  serve(): void {
+    let next = this.waits.peek();
+    // Letting smaller requests pass the first one would starve it.
+    for (; next !== undefined && this.tryTake(next.starts); next = this.waits.peek()) {
+      this.waits.shift(next);
+      grant(next, undefined);
+    }
+    this.setTimer();
+  }
+
+  setTimer(): void {
+    const due = this.due();
+    if (due !== this.timer.at) this.timer.set(due, this.now());
+  }
+
+  /** When the first waiter may start; `Infinity` without one, or if it wants more than a lowered limit. */
+  private due(): number {
+    const next = this.waits.peek();
+    return next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
+  }
+
+  private tryTake(permits: Permits, isNow = false): boolean {
+    const now = this.advance();
+    if (now < this.blockedUntil || now < readyAt(this.logs, permits)) return false;
+    const opens = !isNow && performance.now === platformNow;
+    addTo(this.logs, permits, now, opens);
+    if (!opens) return true;
+    this.granted++;
+    if (!this.isOpen) void this.goOn();
+    return true;
+  }
+
+  /** By `await`, which no clock of a test takes along, as it may `queueMicrotask`. */
+  private async goOn(): Promise<void> {
+    this.isOpen = true;
+    for (let granted = -1; granted !== this.granted;) {
+      granted = this.granted;
+      await undefined; // it may come before the callers go on
+      await undefined; // it comes after all of them
+    }
+    this.advance();
+    for (const log of this.logs) log.close();
+    this.isOpen = false;
+  }
+
+  private onDue(due: number): void {
+    for (const log of this.logs) log.close(); // the turn before is over: if not, the clock is a test's
+    const early = due - this.now();
+    if (early < ROUNDING) this.latest = Math.max(this.latest, due);
+    else if (early >= EARLY) {
+      const ready = this.due(); // starts that were moved on since
+      this.latest = Math.max(this.latest, ready < Infinity ? ready : due);
+    }
+    this.serve();
+  }
+
+  private advance(): number {
+    const now = this.now();
+    for (const log of this.logs) log.advance(now);
+    return now;
+  }
+
+  /** Milliseconds on a clock that never goes back, even when a replaced one comes or goes. */
+  private now(): number {
+    const now = performance.now() + this.offset;
+    if (now >= this.latest) return this.latest = now;
+    this.offset += this.latest - now;
+    return this.latest;
+  }
+}
+
+/** Closes limiters for good and rejects all that wait, in one step. The first reason stays. */
+export function cancelStarts(queues: readonly StartQueue[], reason: unknown): void {
+  cancelQueues(queues.map(({ waits }) => waits), reason);
+  for (const queue of queues) queue.setTimer();
+}
+
+function shareOf(permits: Permits, budget: number): number {
+  return typeof permits === "number" ? permits : permits[budget]!;
+}
+
+function readyAt(logs: readonly StartLog[], permits: Permits): number {
+  let ready = -Infinity;
+  for (let i = 0; i < logs.length; i++) ready = Math.max(ready, logs[i]!.readyAt(shareOf(permits, i)));
+  return ready;
+}
+
+function addTo(logs: readonly StartLog[], permits: Permits, now: number, opens = false): void {
+  for (let i = 0; i < logs.length; i++) logs[i]!.add(shareOf(permits, i), now, opens);
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundStartQueue({ logs, waits, timer, blockedUntil }: StartQueue): void {
+  assertSoundWaitQueue(waits);
+  for (const log of logs) assertSoundStartLog(log);
+  const [first] = waits.waiters();
+  const due = first === undefined ? Infinity : Math.max(blockedUntil, readyAt(logs, first.starts));
+  // Starts that were moved on since are noticed when the timer fires.
+  const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;
+  if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${timer.at}, not ${due}`);
+}

@@ -1,0 +1,385 @@
+/** RateLimiter and KeyedRateLimiter: several budgets, remaining, block, reward, penalty and wrap. */
+import assert from "node:assert/strict";
+import {
+  ClosedError,
+  KeyedRateLimiter,
+  type KeyedRateLimiterBudget,
+  RateLimiter,
+  type RateLimiterOptions,
+  TimeoutError,
+} from "../mod.ts";
+import { observe } from "../lib/diagnostics/mod.ts";
+import { assertSound } from "./_sound.ts";
+import { test } from "./_test.ts";
+import { flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+
+type Permits = number | readonly number[];
+
+/** The members of a limiter, for one key or without keys. */
+interface Limiter {
+  readonly whole: RateLimiter | KeyedRateLimiter<string>;
+  readonly waiting: () => number;
+  remaining(): number;
+  acquire(options?: RateLimiterOptions): Promise<void>;
+  tryAcquire(permits?: Permits): boolean;
+  retryAfter(permits?: Permits): number;
+  block(ms: number): void;
+  reward(permits?: Permits): void;
+  penalty(permits?: Permits): void;
+}
+
+type Budgets = readonly { readonly limit: number; readonly interval: number }[];
+
+function plain(budgets: Budgets): Limiter {
+  const one = new RateLimiter(budgets);
+  return {
+    whole: one,
+    waiting: () => one.waiting,
+    remaining: () => one.remaining,
+    acquire: (options) => one.acquire(options),
+    tryAcquire: (permits) => one.tryAcquire(permits),
+    retryAfter: (permits) => one.retryAfter(permits),
+    block: (ms) => one.block(ms),
+    reward: (permits) => one.reward(permits),
+    penalty: (permits) => one.penalty(permits),
+  };
+}
+
+function keyed(budgets: Budgets): Limiter {
+  const all = new KeyedRateLimiter<string>(budgets);
+  return {
+    whole: all,
+    waiting: () => all.waiting("a"),
+    remaining: () => all.remaining("a"),
+    acquire: (options) => all.acquire("a", options),
+    tryAcquire: (permits) => all.tryAcquire("a", permits),
+    retryAfter: (permits) => all.retryAfter("a", permits),
+    block: (ms) => all.block("a", ms),
+    reward: (permits) => all.reward("a", permits),
+    penalty: (permits) => all.penalty("a", permits),
+  };
+}
+
+for (const [kind, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter: keyed })) {
+  test(`${kind}: remaining is what a new call could start now`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 3, interval: 100 }]);
+      assert.equal(limiter.remaining(), 3);
+      limiter.tryAcquire(2);
+      assert.equal(limiter.remaining(), 1);
+      const waits = watch(limiter.acquire({ permits: 2 }));
+      assert.equal(limiter.remaining(), 0, "a call waits");
+      time.advance(100);
+      assert.equal(await states([waits]), "fulfilled");
+      assert.equal(limiter.remaining(), 1);
+      time.advance(100);
+      assert.equal(limiter.remaining(), 3);
+    }));
+
+  test(`${kind}: a call starts when all budgets allow it, and takes from all or none`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 2, interval: 10 }, { limit: 3, interval: 100 }]);
+      assert.deepEqual([limiter.tryAcquire(), limiter.tryAcquire(), limiter.tryAcquire()], [true, true, false]);
+      time.advance(10);
+      assert.deepEqual([limiter.tryAcquire(2), limiter.tryAcquire(), limiter.retryAfter()], [false, true, 90]);
+      assert.equal(limiter.remaining(), 1, "the first budget has one, the second has none");
+      const waits = [1, 2, 3].map(() => watch(limiter.acquire()));
+      assert.equal(limiter.retryAfter(), 190, "behind three, the last of which starts after 100");
+      time.advance(89);
+      assert.equal(await states(waits), "pending pending pending");
+      time.advance(1);
+      assert.equal(await states(waits), "fulfilled fulfilled pending");
+      time.advance(10);
+      assert.equal(await states(waits), "fulfilled fulfilled fulfilled");
+      assertSound(limiter.whole);
+      time.advance(100);
+    }));
+
+  test(`${kind}: permits as a list take from each budget its number, 0 takes nothing`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 2, interval: 100 }, { limit: 1000, interval: 100 }]);
+      const permits = [1, 900];
+      const first = limiter.acquire({ permits });
+      permits[1] = 1; // read once
+      await first;
+      assert.deepEqual([limiter.tryAcquire([1, 200]), limiter.tryAcquire([1, 100])], [false, true]);
+      assert.deepEqual([limiter.retryAfter([0, 1]), limiter.tryAcquire([1, 0])], [100, false]);
+      time.advance(100);
+      assert.equal(limiter.tryAcquire([0, 1000]), true);
+      assert.equal(limiter.tryAcquire([2, 0]), true);
+      time.advance(100);
+      await flushMicrotasks();
+    }));
+
+  test(`${kind}: block starts nothing for its time, prolongs and never shortens`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 5, interval: 10 }]);
+      limiter.block(100);
+      limiter.block(50);
+      assert.deepEqual([limiter.remaining(), limiter.tryAcquire(), limiter.retryAfter()], [0, false, 100]);
+      const waits = [1, 2].map(() => watch(limiter.acquire()));
+      await assert.rejects(limiter.acquire({ timeout: 0 }), TimeoutError);
+      time.advance(99);
+      assert.equal(await states(waits), "pending pending");
+      limiter.block(11);
+      time.advance(10);
+      assert.equal(await states(waits), "pending pending");
+      assertSound(limiter.whole);
+      time.advance(1);
+      assert.equal(await states(waits), "fulfilled fulfilled");
+      limiter.block(0);
+      assert.equal(limiter.tryAcquire(3), true);
+      time.advance(10);
+    }));
+
+  test(`${kind}: reward gives back the latest starts of the window, and serves the queue`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 3, interval: 100 }]);
+      limiter.tryAcquire();
+      time.advance(60);
+      limiter.tryAcquire(2);
+      const waits = [1, 2, 3].map(() => watch(limiter.acquire()));
+      limiter.reward();
+      assert.equal(await states(waits), "fulfilled pending pending");
+      assertSound(limiter.whole);
+      limiter.reward(100);
+      assert.equal(await states(waits), "fulfilled fulfilled fulfilled");
+      assert.equal(limiter.remaining(), 1);
+      limiter.reward(100);
+      limiter.reward(100);
+      assert.equal(limiter.remaining(), 3, "never more than the limit allows");
+      limiter.tryAcquire(3);
+      time.advance(100);
+      limiter.reward(3); // over: nothing to give back
+      assert.equal(limiter.remaining(), 3);
+    }));
+
+  test(`${kind}: penalty counts starts now, even beyond the limit`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 3, interval: 100 }]);
+      limiter.tryAcquire(2);
+      time.advance(50);
+      limiter.penalty(5);
+      assert.deepEqual([limiter.remaining(), limiter.retryAfter()], [0, 100]);
+      const waits = watch(limiter.acquire());
+      time.advance(50);
+      assert.equal(await states([waits]), "pending", "5 of 3 are in the window");
+      limiter.reward(3);
+      assert.equal(await states([waits]), "fulfilled");
+      limiter.penalty();
+      assertSound(limiter.whole);
+      time.advance(200);
+      assert.equal(limiter.remaining(), 3);
+    }));
+
+  test(`${kind}: bad permits, budgets and times are refused, and change nothing`, async () => {
+    const limiter = make([{ limit: 2, interval: 1000 }, { limit: 10, interval: 1000 }]);
+    for (const permits of [[1], [1, 2, 3], [0, 0], [3, 1], [1, 11], [-1, 1], [1.5, 1], [NaN, 1], [], 3, 0]) {
+      await assert.rejects(limiter.acquire({ permits }), RangeError, `${permits}`);
+      assert.throws(() => limiter.tryAcquire(permits), RangeError);
+      assert.throws(() => limiter.retryAfter(permits), RangeError);
+    }
+    for (const permits of [["1", 1], [1, null], [, 1], "1", null, {}]) {
+      await assert.rejects(limiter.acquire({ permits: permits as never }), TypeError);
+      for (const method of ["tryAcquire", "retryAfter", "reward", "penalty"] as const) {
+        assert.throws(() => limiter[method](permits as never), TypeError);
+      }
+    }
+    for (const permits of [0, -1, 1.5, NaN, Infinity, [0, 0], [1], [-1, 1]]) {
+      assert.throws(() => limiter.reward(permits), RangeError);
+      assert.throws(() => limiter.penalty(permits), RangeError);
+    }
+    for (const wrong of [-1, NaN, Infinity]) assert.throws(() => limiter.block(wrong), RangeError);
+    for (const wrong of [undefined, "1", null, 1n]) assert.throws(() => limiter.block(wrong as never), TypeError);
+    for (const wrong of [[], [{ limit: 0, interval: 1 }], [{ limit: 1, interval: 0 }]]) {
+      assert.throws(() => make(wrong), RangeError);
+    }
+    for (const wrong of [null, {}, [null], [5], [{ limit: 1 }], [{ interval: 1 }], [, { limit: 1, interval: 1 }]]) {
+      assert.throws(() => make(wrong as never), TypeError);
+    }
+    assert.throws(
+      () => make(Promise.resolve([]) as never),
+      /^TypeError: budgets must not be a promise: await it first/,
+    );
+    assert.throws(
+      () => make([{ limit: 1, interval: 1 }, { limit: 1.5, interval: 1 }]),
+      /^RangeError: budgets\[1\]\.limit must be a whole number of 1 or more, got 1.5$/,
+    );
+    assert.equal(limiter.remaining(), 2);
+  });
+
+  test(`${kind}: a cancelled waiter takes nothing from any budget`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 2, interval: 100 }, { limit: 100, interval: 100 }]);
+      limiter.tryAcquire([2, 90]);
+      const controller = new AbortController();
+      const calls = [{}, { signal: controller.signal }, {}].map((options) =>
+        watch(limiter.acquire({ ...options, permits: [1, 30] }))
+      );
+      controller.abort("enough");
+      await rejectsWith(calls[1]!.promise, "enough");
+      time.advance(100);
+      assert.equal(await states(calls), "fulfilled rejected fulfilled");
+      assert.equal(limiter.tryAcquire([0, 41]), false);
+      assert.equal(limiter.tryAcquire([0, 40]), true);
+      time.advance(100);
+    }));
+}
+
+test("RateLimiter: budgets can be set one by one; the limiter's own numbers are the first one's", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter([{ limit: 5, interval: 10 }, { limit: 2, interval: 100 }], { name: "api" });
+    const [first, second] = limiter.budgets;
+    assert.deepEqual([limiter.name, limiter.limit, limiter.interval, limiter.budgets.length], ["api", 5, 10, 2]);
+    limiter.tryAcquire(2);
+    assert.deepEqual([limiter.remaining, first!.remaining, second!.remaining], [3, 3, 0]);
+    const waits = watch(limiter.acquire());
+    assert.deepEqual(limiter.budgets.map(({ remaining }) => remaining), [0, 0]);
+    second!.limit = 3;
+    assert.equal(await states([waits]), "fulfilled");
+    first!.limit = 4;
+    second!.interval = 5;
+    assert.deepEqual([limiter.limit, second!.limit, second!.interval], [4, 3, 5]);
+    for (const wrong of [0, 1.5, NaN]) assert.throws(() => second!.limit = wrong, RangeError);
+    for (const wrong of [0, Infinity]) assert.throws(() => second!.interval = wrong, RangeError);
+    assert.throws(() => first!.limit = "1" as never, TypeError);
+    time.advance(5);
+    assert.equal(second!.remaining, 3);
+    assert.equal(new RateLimiter(3, 5).budgets[0]!.limit, 3);
+  }));
+
+test("KeyedRateLimiter: limit, interval and budgets hold for all keys, and can be set", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<string>(1, 100);
+    const [budget] = users.budgets as [KeyedRateLimiterBudget<string>];
+    users.tryAcquire("a");
+    users.tryAcquire("b");
+    const waits = ["a", "b"].map((key) => watch(users.acquire(key)));
+    users.limit = 2;
+    assert.equal(await states(waits), "fulfilled fulfilled");
+    assert.deepEqual([users.limit, budget.limit, budget.remaining("a"), budget.remaining("c")], [2, 2, 0, 2]);
+    users.interval = 10;
+    time.advance(10);
+    assert.deepEqual([budget.interval, users.remaining("a"), users.size], [10, 2, 0]);
+    assert.throws(() => users.limit = 0, RangeError);
+    assert.throws(() => users.interval = "1" as never, TypeError);
+    await flushMicrotasks();
+  }));
+
+test("KeyedRateLimiter: an entry lives while its key is blocked, and questions leave none", () =>
+  withFakeTime(async (time) => {
+    const hosts = new KeyedRateLimiter<string>(1, 10);
+    hosts.block("a", 1000);
+    hosts.reward("b");
+    assert.deepEqual([hosts.remaining("c"), hosts.retryAfter("d"), hosts.waiting("e")], [1, 0, 0]);
+    assert.equal(hosts.size, 1);
+    for (let key = 0; key < 100; key++) hosts.tryAcquire(`${key}`);
+    hosts.penalty("p", 3);
+    time.advance(10);
+    assert.equal(hosts.size, 1);
+    assert.equal(hosts.tryAcquire("a"), false);
+    time.advance(990);
+    assert.equal(hosts.size, 0);
+    assert.equal(hosts.tryAcquire("a"), true);
+    hosts.reward("a");
+    assert.equal(hosts.size, 0, "nothing is left of a start that was given back");
+    await flushMicrotasks();
+  }));
+
+test("KeyedRateLimiter: cancel closes it for all keys, in order, in one step", () =>
+  withFakeTime(async () => {
+    const users = new KeyedRateLimiter<string>(1, 100, { name: "users" });
+    const order: string[] = [];
+    for (const key of ["a", "b"]) users.tryAcquire(key);
+    const calls = ["a", "b", "a"].map((key, i) =>
+      watch(
+        users.acquire(key).catch((error) => {
+          order.push(`${key}${i}`);
+          throw error;
+        }),
+      )
+    );
+    assert.equal(users.closed, false);
+    users.cancel("enough");
+    users.cancel("later");
+    assert.deepEqual([users.closed, users.waiting("a"), users.waiting("b"), users.remaining("c")], [true, 0, 0, 0]);
+    assert.equal(await states(calls), "rejected rejected rejected");
+    assert.deepEqual(calls.map(({ reason }) => reason), ["enough", "enough", "enough"]);
+    assert.deepEqual(order, ["a0", "a2", "b1"]);
+    const words = (key: string) => `Cannot acquire rate limiter "users" for key "${key}": rate limiter is closed`;
+    await assert.rejects(users.acquire("a"), new ClosedError(words("a")));
+    await assert.rejects(users.run("new", () => {}), new ClosedError(words("new")));
+    assert.throws(() => users.tryAcquire("new"), new ClosedError(words("new")));
+    await assert.rejects(users.acquire("a", { permits: 2 }), RangeError);
+    const aborted = new KeyedRateLimiter<string>(1, 100);
+    aborted.tryAcquire("a");
+    const waits = watch(aborted.acquire("a"));
+    aborted.cancel();
+    assert.equal(await states([waits]), "rejected");
+    assert.equal((waits.reason as Error).name, "AbortError");
+  }));
+
+test("KeyedRateLimiter: a key that is missing or a function, and generator functions, are refused", async () => {
+  const users = new KeyedRateLimiter(1, 100);
+  const words = /^TypeError: key must be neither undefined nor a function: the key comes first/;
+  await assert.rejects(users.run((() => 1) as never, undefined as never), words);
+  await assert.rejects(users.acquire(undefined as never), words);
+  for (const method of ["tryAcquire", "retryAfter", "waiting", "remaining", "reward", "penalty"] as const) {
+    assert.throws(() => users[method](undefined as never), words);
+  }
+  assert.throws(() => users.block(undefined as never, 1), words);
+  await assert.rejects(users.run("a", function* () {} as never), TypeError);
+  await assert.rejects(new RateLimiter(1, 1).run(async function* () {} as never), TypeError);
+});
+
+test("RateLimiter: wrap makes a function each call of which is a run", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(2, 100);
+    const api = {
+      base: 10,
+      add: limiter.wrap(function add(this: { base: number }, a: number, b: number): number {
+        return this.base + a + b;
+      }),
+    };
+    assert.deepEqual([api.add.name, api.add.length], ["add", 2]);
+    assert.equal(await api.add(1, 2), 13);
+    const failed = new Error("no");
+    await rejectsWith(limiter.wrap(() => Promise.reject(failed))(), failed);
+    const third = watch(api.add(3, 4));
+    assert.equal(await states([third]), "pending");
+    time.advance(100);
+    assert.equal(await states([third]), "fulfilled");
+    assert.throws(() => limiter.wrap(5 as never), TypeError);
+    assert.throws(() => limiter.wrap(function* () {} as never), TypeError);
+  }));
+
+test("RateLimiter: a call of many permits costs no more than one, however large the limit", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(30_000_000, 60_000);
+    const before = performance.now;
+    for (let calls = 0; calls < 10_000; calls++) {
+      assert.equal(limiter.tryAcquire(3000), true);
+      time.advance(1);
+    }
+    assert.equal(limiter.remaining, 0);
+    assert.equal(performance.now, before);
+    time.advance(60_000);
+    assert.equal(limiter.remaining, 30_000_000);
+    limiter.penalty(Number.MAX_SAFE_INTEGER);
+    assert.equal(limiter.remaining, 0);
+    time.advance(60_000);
+    assert.equal(limiter.tryAcquire(30_000_000), true);
+    await flushMicrotasks();
+  }));
+
+test("RateLimiter: observers see the first budget's permits", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter([{ limit: 2, interval: 10 }, { limit: 100, interval: 10 }]);
+    const seen: number[] = [];
+    using _ = observe({ grant: ({ permits }) => void seen.push(permits) });
+    await limiter.acquire({ permits: [2, 7] });
+    const waits = limiter.acquire({ permits: [1, 9] });
+    time.advance(10);
+    await waits;
+    assert.deepEqual(seen, [2, 1]);
+  }));
