@@ -10,6 +10,8 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     "a dictionary of locks: 2 at a time, 1 of each user, 2 locks left",
     "one queue per user: 2 at a time, 1 of each user, 0 entries left",
   ],
+  orders: ["Express: 200, 200, 200, 503 in 1", "Hono: 200, 200, 200, 503 in 1", "entries left: 0"],
+  orders_redis: ["refused: LeaseLostError", "the order: from the other machine"],
   lock: ["without a lock: 10 of 20 read back what they wrote", "with a lock: 20 of 20 read back what they wrote"],
   smallest_lock: { testedBy: "long/redis_examples_test.ts" },
   swap_by_one_line: { testedBy: "long/redis_examples_test.ts" },

@@ -2,6 +2,7 @@
 
 export const guide = [
   ["Getting started", "getting-started"],
+  ["Questions", "questions"],
   ["Primitives", "primitives"],
   ["Cancellation", "cancellation"],
   ["Pool and rate limits", "pool-and-rate-limits"],
