@@ -23,5 +23,4 @@ export const background = [
   ["Benchmarks", "benchmarks"],
   ["All figures", "benchmarks/figures"],
   ["Reliability", "reliability"],
-  ["Restarts and faults", "reliability-figures"],
 ] as const;
