@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkBoolean, checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
+import { checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
 
 /** Options of every class over Redis. They are read once, by the constructor. */
 export interface RedisOptions {
@@ -13,8 +13,12 @@ export interface RedisOptions {
    * Default: 30,000.
    */
   readonly ttl?: number | undefined;
-  /** Whether leases are renewed while they are held, every third of the `ttl`. Default: true. */
-  readonly renew?: boolean | undefined;
+  /**
+   * Whether leases are renewed while they are held, every third of the `ttl`; as a number above 0, for at most that many
+   * milliseconds after the grant: a function that hangs then loses its lease one `ttl` later at the latest. `extend` goes
+   * beyond. Default: true.
+   */
+  readonly renew?: boolean | number | undefined;
   /** The beginning of all keys in Redis; no braces, no lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
   /** Labels this process in `inspect()`, 1 to 100 characters. Default: none. */
@@ -27,7 +31,8 @@ export type Kind = "lock" | "semaphore" | "keyed" | "rw" | "rate";
 /** Checked options. Internal. */
 export interface Settings {
   readonly ttl: number;
-  readonly renew: boolean;
+  /** Milliseconds after the grant for which leases are renewed; 0: never. */
+  readonly renew: number;
   readonly prefix: string;
   readonly owner: string | undefined;
 }
@@ -56,10 +61,16 @@ export function settingsOf(options: RedisOptions | undefined): Settings {
   const renew = option(options, "renew", true);
   const owner = option(options, "owner");
   checkTtl(ttl);
-  checkBoolean(renew, "renew");
   const prefix = prefixOf(options);
   if (owner !== undefined) checkOwner(owner);
-  return { ttl, renew, prefix, owner };
+  return { ttl, renew: renewalOf(renew), prefix, owner };
+}
+
+function renewalOf(renew: unknown): number {
+  if (typeof renew === "boolean") return renew ? Infinity : 0;
+  must(typeof renew === "number", "renew", "be a boolean or a number of milliseconds", renew);
+  must(renew > 0, "renew", "be above 0 milliseconds, or false", renew, RangeError);
+  return renew;
 }
 
 function checkOwner(owner: unknown): void {

@@ -57,7 +57,7 @@ test("constructors reject bad arguments", () => {
       assert.throws(() => make(any, "a" as never, { ttl } as never), /ttl must be a whole number/);
     }
     assert.throws(() => make(any, "a" as never, { ttl: "5" } as never), TypeError);
-    assert.throws(() => make(any, "a" as never, { renew: 1 } as never), TypeError);
+    assert.throws(() => make(any, "a" as never, { renew: "1" } as never), TypeError);
     assert.throws(() => make(any, "a" as never, { prefix: 1 } as never), TypeError);
     for (const prefix of ["a{", "a\ud800", "\udc00:"]) {
       assert.throws(() => make(any, "a" as never, { prefix } as never), {

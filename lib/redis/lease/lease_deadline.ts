@@ -51,14 +51,15 @@ export class LeaseDeadline {
   /** The shortest time of an `extend()` without an answer, and the server time until which it may still be set. */
   unansweredTtl = Infinity;
   #unansweredUntil = 0;
-  readonly #renews: boolean;
+  /** Local time after which it is not renewed. */
+  readonly #renewsUntil: number;
   /** The clocks' difference when the last confirmed command was sent. */
   #gap: number;
   #doubted = false;
 
   constructor({ ttl, renew }: Settings, { deadline, keptFor, gap }: Grant) {
     this.ttl = ttl;
-    this.#renews = renew;
+    this.#renewsUntil = renew === 0 ? -Infinity : deadline - trusted(ttl) + renew;
     this.keptUntil = deadline + keptFor;
     this.#gap = gap;
     this.#set(deadline, ttl);
@@ -77,7 +78,7 @@ export class LeaseDeadline {
     if (!isClockReadable()) return true; // there is nothing to compare
     const apart = Math.abs(moment().gap - this.#gap);
     const doubt = apart > clockTolerance(this.ttl);
-    if (doubt && !this.#doubted && this.#renews) this.renewAt = now();
+    if (doubt && !this.#doubted) this.#renewAt(now(), this.renewAt);
     this.#doubted = doubt;
     return !doubt;
   }
@@ -131,7 +132,7 @@ export class LeaseDeadline {
 
   /** A renewal has failed: tries again soon. */
   retry(): void {
-    this.renewAt = now() + renewAgainAfter(this.ttl);
+    this.#renewAt(now() + renewAgainAfter(this.ttl));
   }
 
   #trustClocksOf({ gap }: Moment): void {
@@ -141,6 +142,10 @@ export class LeaseDeadline {
 
   #set(at: number, ttl: number): void {
     this.at = at;
-    this.renewAt = this.#renews ? at - ttl * 2 / 3 : Infinity;
+    this.#renewAt(at - ttl * 2 / 3);
+  }
+
+  #renewAt(time: number, otherwise = Infinity): void {
+    this.renewAt = time <= this.#renewsUntil ? time : otherwise;
   }
 }

@@ -217,8 +217,9 @@ export class LeaseHold implements RenewableLease {
     const { at, keptUntil } = this.deadline;
     if (this.#isOver() || time < at) return this.#lostError !== undefined;
     const { renew } = this.spec.settings;
-    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: false)`;
-    this.lose(renew || this.#failure !== undefined ? "it could not be renewed in time" : expired, this.#failure);
+    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
+    const isMeant = renew !== Infinity && this.#failure === undefined;
+    this.lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
     if (keptUntil > time) void releaseInBackground(this.spec, this.id, this.releaseOptions);
     return true;
   }
