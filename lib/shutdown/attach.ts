@@ -54,6 +54,7 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
   state.servers.push(attached);
   if (state.phase !== "serving") attached.begin?.();
   if (state.phase === "draining") attached.stopListening();
+  if (state.announces) attached.announce?.();
 }
 
 function isServer(value: unknown): value is ServerLike {

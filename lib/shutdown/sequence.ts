@@ -3,18 +3,14 @@
  *
  * @module
  */
-import { acceptQueueEmpty } from "./accept_queue.ts";
 import { Event } from "../event.ts";
 import { Task } from "./in_flight.ts";
 import { type CancelRegistration, onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import { report, type ShutdownReport } from "./report.ts";
-import { type AttachedServer, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
+import { type AttachedServer, LOOK, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
 import { warnIfItStays, warnIfNotTied, whenPrinted } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
-
-/** How often idle connections are closed, and servers polled that do not notify of answers sent; in ms. */
-const POLL = 10;
 
 /** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
@@ -28,15 +24,14 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
 
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
-  // The system refuses new connections before the first listener of `signal` runs, unless some are still to be accepted.
-  const atOnce = delay === 0 && !isBusy(state);
-  if (atOnce) stopListening(state);
+  const hasListeners = delay > 0 || state.servers.length > 0;
+  if (delay > 0) announce(state);
+  if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
-  if (!atOnce) {
-    await state.pause(delay);
-    const accepted = () => state.servers.reduce((sum, { accepted = 0 }) => sum + accepted, 0);
-    if (isBusy(state)) await acceptQueueEmpty(accepted, state.forced);
+  if (hasListeners) {
+    if (delay > 0) await state.pause(delay);
+    await Promise.all(state.servers.map((server) => server.settle()));
     stopListening(state);
   }
   state.callbacksStarted = true;
@@ -51,13 +46,17 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   return report(state, remaining, performance.now() - started);
 }
 
-function isBusy({ servers }: ShutdownState): boolean {
-  return servers.some((server) => server.isBusy?.());
-}
-
+/** One step: a client that is sent away comes back on a new connection, which an open listener would accept and reset. */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
   for (const server of state.servers) state.attempt(() => server.stopListening());
+  announce(state);
+}
+
+/** From here on, answers tell their clients to close the connection. */
+function announce(state: ShutdownState): void {
+  state.announces = true;
+  for (const server of state.servers) state.attempt(() => server.announce?.());
 }
 
 /** Calls a callback of onShutdown(); it is in flight until it ends. */
@@ -94,7 +93,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
 }
 
 async function poll(state: ShutdownState, over: AbortSignal): Promise<void> {
-  for (; !over.aborted; await pause(POLL, over)) {
+  for (; !over.aborted; await pause(LOOK, over)) {
     state.calls.sweep();
     for (const server of state.servers) state.attempt(() => server.sweep?.());
   }

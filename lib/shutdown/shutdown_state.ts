@@ -12,19 +12,20 @@ import type { ShutdownSettings } from "./options.ts";
 
 /**
  * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the servers
- * were asked to stop listening, each connection gets one last answer. closed: the drain is over, nothing is counted any more.
+ * were asked to stop listening, and each connection gets one last answer. closed: the drain is over, and nothing is counted
+ * any more.
  */
 type Phase = "serving" | "delaying" | "draining" | "closed";
 
 /** A server that was attached. */
 export interface AttachedServer {
-  /** Number of connections that were accepted so far, where it is known. */
-  readonly accepted?: number;
-  /** Whether new connections are likely to be arriving at this moment. */
-  isBusy?(): boolean;
   /** Called at the signal: from here on `server.close()` leaves the connections alone, also a framework's call. */
   begin?(): void;
-  /** Closes the listening socket, and lets each connection go after its last answer. */
+  /** Resolves when the listening socket can be closed: what the system has accepted has come in, or 250 ms are over. */
+  settle(): Promise<void>;
+  /** From here on, the last answer of each connection says that it closes. Called once more with the listener closed. */
+  announce?(): void;
+  /** Closes the listening socket. */
   stopListening(): void;
   /** Called every few ms while draining: closes connections that are idle. */
   sweep?(): void;
@@ -49,6 +50,8 @@ export class ShutdownState {
   // Made when they are needed first: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
+  /** Whether answers tell their clients to close the connection: not before the listener is closed, but for a delay. */
+  announces = false;
   readonly inFlight: WorkInFlight = new WorkInFlight();
   /** Those of fetch-style handlers, which are part of it. */
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
@@ -157,6 +160,9 @@ export class ShutdownState {
 
 /** ms that a client has to finish an exchange that is no longer waited for, so that it can read its answer. */
 export const LINGER = 1000;
+
+/** ms between two looks at servers while draining: at idle connections, and at answers whose end is not reported. */
+export const LOOK = 10;
 
 /** ms within which the run-time's next turn comes: it accepts connections, reads requests, and sends answers. */
 export const TURN = 1;

@@ -27,7 +27,7 @@ function emit(message: string, code: string): void {
 
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */
 export function warnIfNotTied(state: ShutdownState): void {
-  const isHandled = runtime() === "node" && state.calls.arrivals.count > 0 && state.servers.length === 0;
+  const isHandled = runtime() === "node" && state.calls.arrived > 0 && state.servers.length === 0;
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
   else if (isHandled) {
     const risk = "so answers that are still being sent may be cut off";

@@ -6,7 +6,7 @@ import type { BunServerLike, DenoServerLike, GracefulShutdown } from "../../mod.
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
 import { cert, key } from "./certificate.ts";
-import { Client, gate, listen, quiet, schemes } from "./client.ts";
+import { Client, gate, listen, quiet, schemes, stop } from "./client.ts";
 
 const KEEP = "keep-alive";
 
@@ -66,7 +66,7 @@ function check({ text, errors }: Client, name: string): void {
 
 for (const [name, answer] of Object.entries(ANSWERS)) {
   test(`announced: ${name}: in flight at the signal, in a listener of it, and later, ${runtime}`, async () => {
-    const shutdown = quiet({ idle: 10_000 });
+    const shutdown = quiet({ idle: 10_000, delay: 20 });
     const { promise, open } = gate();
     const server = createServer(async (request, response) => {
       if (request.url === "/slow") await promise;
@@ -115,7 +115,7 @@ for (const [name, wrapper] of Object.entries(WRAPPERS)) {
     const client = new Client(schemes.http!.connect(await listen(server)));
     client.send("/");
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     open();
     await client.end();
     check(client, name);
@@ -125,8 +125,8 @@ for (const [name, wrapper] of Object.entries(WRAPPERS)) {
 
 test(`announced: headers that a null follows are sent, ${runtime}`, async () => {
   const shutdown = quiet();
-  const server = shutdown.attach(createServer((_, response) => {
-    shutdown.request();
+  const server = shutdown.attach(createServer(async (_, response) => {
+    await stop(shutdown);
     const head = response.writeHead as (...all: unknown[]) => unknown;
     head.call(response, 200, { "Connection": KEEP, "x-own": "1" }, null);
     response.end("done");
@@ -139,7 +139,7 @@ test(`announced: headers that a null follows are sent, ${runtime}`, async () => 
 });
 
 test(`announced: a listener of the signal that is older than the server, ${runtime}`, async () => {
-  const shutdown = quiet();
+  const shutdown = quiet({ delay: 20 });
   let end = () => {};
   shutdown.signal.addEventListener("abort", () => end());
   const server = shutdown.attach(createServer((_, response) => {
@@ -167,7 +167,7 @@ test(`announced: an answer whose head said keep-alive closes its connection only
   const clients = [0, 1].map(() => new Client(schemes.http!.connect(port)));
   for (const client of clients) client.send("/slow");
   for (const client of clients) await client.gets(/begun;/);
-  shutdown.request();
+  await stop(shutdown);
   await new Promise((resolve) => setTimeout(resolve, 1_100)); // longer than the idle time: it begins with the answer's end
   open();
   for (const client of clients) await client.gets(/done;/);
@@ -198,7 +198,7 @@ test(`announced: several headers of one name are sent as before the signal, ${ru
     await client.gets(/done/);
     const before = client.text.match(/set-cookie: .*/gi);
     client.text = "";
-    shutdown.request();
+    await stop(shutdown);
     client.send("/");
     await client.end();
     assert.deepEqual(
@@ -221,7 +221,7 @@ test(`announced: only the last of several pipelined answers says close, ${runtim
   const client = new Client(schemes.http!.connect(await listen(server)));
   client.write(["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
   while (ends.length < 3) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   for (const end of ends) end();
   await client.end();
   assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
@@ -241,7 +241,7 @@ test(`announced: a protocol that is switched by an answer is left alone, ${runti
   const client = new Client(schemes.http!.connect(await listen(server)));
   client.send("/");
   while (shutdown.active < 1) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   open();
   await client.gets(/101[^]*connection: upgrade/i);
   client.destroy();
@@ -258,7 +258,7 @@ for (const method of ["GET", "POST"]) {
     const client = new Client(schemes.http!.connect(await listen(server)));
     client.write(`${method} /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 4000000\r\n\r\n`);
     while (answer === undefined) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     client.write("x".repeat(1_000_000));
     answer();
     await client.gets(/401[^]*connection: close[^]*no;$/i);
@@ -276,7 +276,7 @@ test(`attach: a body that dribbles in after its answer counts for at most a seco
   client.write("POST /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 4000000\r\n\r\n");
   await client.gets(/done;/);
   const dribble = setInterval(() => client.write("x"), 20);
-  shutdown.request();
+  await stop(shutdown);
   const { ok } = await shutdown.finished;
   clearInterval(dribble);
   assert.equal(ok, true); // not cut at the end of the grace time
@@ -297,7 +297,7 @@ if (runtime !== "bun") {
     const client = new Client(schemes.https!.connect(port));
     client.send("/");
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     open();
     await client.end();
     check(client, "http2");
@@ -337,7 +337,7 @@ if (runtime !== "node") {
     test(`announced: ${name}, in flight at the signal and in a listener of it, ${runtime}`, async () => {
       const other = createServer((_, response) => response.setHeader("connection", KEEP).end("done"));
       const origin = `http://127.0.0.1:${await listen(other)}/`;
-      const shutdown = quiet();
+      const shutdown = quiet({ delay: 20 });
       const { promise, open } = gate();
       const port = serve(shutdown, (request) => {
         if (request.url.endsWith("/slow")) return promise.then(() => answer(origin));

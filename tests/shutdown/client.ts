@@ -102,6 +102,15 @@ export function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
   return new GracefulShutdown({ signals: [], idle: 20, ...options });
 }
 
+/** Asks for the shutdown; resolves when the listeners are closed. */
+export async function stop(shutdown: GracefulShutdown): Promise<void> {
+  await new Promise<void>((stopped) => {
+    shutdown.onShutdown(() => stopped());
+    shutdown.request();
+  });
+  await nextTurn(); // the callback is in flight no more
+}
+
 /** A promise, and a function that resolves it. */
 export function gate(): { promise: Promise<void>; open: () => void } {
   let open!: () => void;

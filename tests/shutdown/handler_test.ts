@@ -304,57 +304,44 @@ test("handler: thousands in flight are all known by name", async () => {
   assert.equal((await shutdown.finished).drained, true);
 });
 
-/** However long it takes: requests within a tenth of a second make a server busy. */
-async function inOneMoment(fn: () => Promise<void>): Promise<void> {
-  const { now } = Date;
-  const moment = now();
-  Date.now = () => moment;
-  try {
-    await fn();
-  } finally {
-    Date.now = now;
-  }
-}
-
-for (const [requests, load] of [[1, "idle"], [8, "busy"]] as const) {
-  test(`handler: a server that is ${load} stops listening ${requests === 1 ? "at once" : "in a calm turn"}`, async () => {
-    const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
-    const handle = shutdown.handler(() => new Response("x"));
-    let handled = 0;
-    const answers = async () => {
-      handled++;
-      await (await handle(new Request(URL_))).text();
-    };
-    let handledBefore = NaN;
-    shutdown.attach({ shutdown: () => Promise.resolve(void (handledBefore = handled)) });
-    await inOneMoment(async () => {
-      for (let i = 0; i < requests; i++) await answers();
-      shutdown.request();
-    });
-    await nextTurn(); // in which a connection of the accept queue brings another one
-    await answers();
-    assert.equal((await shutdown.finished).ok, true);
-    assert.equal(handledBefore, load === "idle" ? 1 : 9);
-  });
-}
-
-test("handler: a busy server stops listening after the answers that let their connections live, if they are short", async () => {
+test("handler: a server stops listening in a calm turn, and what is answered until then waits for that", async () => {
   const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
-  const { body, out } = written();
-  const handle = shutdown.handler(({ method }) => new Response(method === "PUT" ? body : "x"));
-  let [sending, sendingAtStop] = [true, true];
-  shutdown.attach({ shutdown: () => Promise.resolve(void (sendingAtStop = sending)) });
-  const stream = await handle(new Request(URL_, { method: "PUT" }));
-  await inOneMoment(async () => {
-    for (let i = 0; i < 8; i++) await (await handle(new Request(URL_))).text();
-    shutdown.request();
-  });
-  for (let i = 0; i < 4; i++) await nextTurn(); // after 250 ms it would not wait any more
-  out.close();
-  await stream.text();
-  sending = false;
+  const handle = shutdown.handler(() => new Response("x"));
+  let [handled, handledBefore] = [0, NaN];
+  shutdown.attach({ shutdown: () => Promise.resolve(void (handledBefore = handled)) });
+  const answer = async () => {
+    handled++;
+    return (await handle(new Request(URL_))).headers.get("connection");
+  };
+  assert.equal(await answer(), null);
+  shutdown.request();
+  const late: Promise<string | null>[] = [];
+  for (let i = 0; i < 5; i++) { // each turn has one more
+    late.push(answer());
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  assert.equal(handledBefore, NaN);
+  assert.deepEqual(await Promise.all(late), Array(5).fill("close"));
   assert.equal((await shutdown.finished).ok, true);
-  assert.equal(sendingAtStop, false);
+  assert.equal(handledBefore, 6);
+});
+
+test("handler: a server whose requests never pause stops listening after 250 ms, or when forced", async () => {
+  for (const grace of [10_000, 20]) {
+    const shutdown = quiet(grace);
+    const handle = shutdown.handler(() => new Response("x"));
+    let stopped = false;
+    shutdown.attach({ shutdown: () => Promise.resolve(void (stopped = true)) });
+    const begun = performance.now();
+    shutdown.request();
+    while (!stopped) {
+      void handle(new Request(URL_));
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    const took = performance.now() - begun;
+    assert.ok(grace < 250 ? took >= 19 : took >= 249, `${took} ms`);
+    await shutdown.finished;
+  }
 });
 
 test("handler: answers of a server of Bun's that is never quiet are swept, also beside one that is", () => {

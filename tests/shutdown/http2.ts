@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
 import { cert, key } from "./certificate.ts";
-import { gate, host, isFree, quiet } from "./client.ts";
+import { gate, host, isFree, quiet, stop } from "./client.ts";
 
 const kinds = {
   "h2c": { create: () => createServer(), scheme: "http" },
@@ -68,7 +68,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     assert.equal(await get(session, "/first"), "200 done /first");
     const answer = get(session, "/slow");
     await until(() => shutdown.active === 1);
-    shutdown.request();
+    await stop(shutdown);
     assert.deepEqual(shutdown.labels, ["GET /slow"]);
     assert.ok(await isFree(port));
     await until(() => session.goaway);
@@ -91,7 +91,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     assert.equal(await get(session, "/path?query"), "200 hello");
     assert.deepEqual(labels, [["GET /path"]]);
     await until(() => shutdown.active === 0);
-    shutdown.request();
+    await stop(shutdown);
     assert.equal((await shutdown.finished).ok, true);
     await until(() => session.closed);
   });
@@ -108,7 +108,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     shutdown.attach(server);
     assert.equal(await get(session, "/after"), "200 hello");
     await until(() => shutdown.active === 0);
-    shutdown.request();
+    await stop(shutdown);
     assert.equal((await shutdown.finished).ok, true);
     await until(() => session.closed);
     assert.equal(session.goaway, true);
@@ -121,7 +121,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     const [, session] = await open(server, scheme);
     const answer = get(session, "/endless").catch(() => "cut");
     await until(() => shutdown.active === 1);
-    shutdown.request();
+    await stop(shutdown);
     const { ok, remaining } = await shutdown.finished;
     assert.deepEqual([ok, remaining], [false, ["GET /endless"]]);
     await until(() => session.closed);
@@ -145,7 +145,7 @@ test(`http2: an upload that goes on behind its answer counts for at most a secon
   upload.on("error", () => {});
   upload.write("a");
   await new Promise((ended) => upload.resume().once("end", ended));
-  shutdown.request();
+  await stop(shutdown);
   const { ok, elapsed } = await shutdown.finished;
   assert.ok(ok && elapsed < 30_000);
 });
@@ -181,7 +181,7 @@ test(`http2: requests of HTTP/1.1 to a server with allowHTTP1 are counted once, 
     request.end();
   });
   await until(() => shutdown.active === 1);
-  shutdown.request();
+  await stop(shutdown);
   assert.deepEqual(shutdown.labels, ["GET /old"]);
   slow.open();
   assert.deepEqual(await answer, ["close", "done"]);
@@ -200,7 +200,7 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
   const [, session] = await open(server, "http");
   const answer = get(session, "/slow");
   await until(() => shutdown.active === 1);
-  shutdown.request();
+  await stop(shutdown);
   const late = await get(session, "/late").catch(() => "not sent");
   assert.match(late, /^(503 The server is shutting down\.\n|not sent)$/);
   slow.open();
@@ -224,7 +224,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     client.on("error", () => {});
     const answer = get({ client, goaway: false, closed: false }, "/first");
     await accepted;
-    shutdown.request();
+    await stop(shutdown);
     assert.equal(await answer, "200 done /first");
     assert.equal((await shutdown.finished).ok, true);
     client.destroy();
@@ -245,7 +245,7 @@ if (runtime === "bun") {
     });
     const [, session] = await open(server, "http");
     const answer = get(session, "/late");
-    shutdown.request();
+    await stop(shutdown);
     assert.equal(shutdown.active, 0);
     assert.equal(await answer, "200 done");
     assert.equal((await shutdown.finished).ok, true);

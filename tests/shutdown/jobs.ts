@@ -8,17 +8,26 @@ export interface Job {
   /** Makes it a POST. */
   body?: Uint8Array;
   expected: string;
+  /** Whether only the end of the answer is expected: the pieces before it show the moment. */
+  isLive?: boolean;
 }
 
 /**
  * Which routes are asked: those of examples/graceful, only the quickest of them, each on a connection of its own, or the one
- * route of every server in examples/frameworks.
+ * route of every server in examples/frameworks, or those of examples/graceful with server-sent events on three connections
+ * and only the quickest on every second one.
  */
-export type Routes = "service" | "quick" | "wait";
+export type Routes = "service" | "quick" | "wait" | "restart";
 
-/** A random request. None takes longer than 400 ms. */
+/** Connections that receive server-sent events, with the routes "restart". */
+const LIVE = 3;
+
+/** A random request. None takes longer than 400 ms, but for server-sent events, which end with the server. */
 export function jobOf(routes: Routes, id: string, random: () => number): Job {
-  const kind = random();
+  if (routes === "restart" && Number.parseInt(id) < LIVE) {
+    return { path: `/events?id=${id}`, expected: "event: drained\ndata: {}\n\n", isLive: true };
+  }
+  const kind = routes === "restart" && Number.parseInt(id) % 2 === 0 ? 0 : random();
   const ms = 20 + Math.floor(random() * 380);
   if (routes === "wait") return kind < 0.5 ? wait(0) : wait(ms);
   if (kind < 0.45 || routes === "quick") return { path: `/quick?id=${id}`, expected: quickBody(id, 0) };

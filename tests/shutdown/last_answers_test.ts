@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, gate, isFree, listen, quiet, schemes } from "./client.ts";
+import { Client, gate, isFree, listen, quiet, schemes, stop } from "./client.ts";
 
 const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
 
@@ -20,7 +20,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     const slow = new Client(connect(port));
     slow.send("/slow");
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     assert.equal(server.listening, false);
     assert.ok(await isFree(port), "another server can bind the port while a request is in flight");
     assert.deepEqual(shutdown.labels, ["GET /slow"]);
@@ -43,7 +43,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     idle.send("/first");
     await idle.gets(/done \/first/);
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     await nextTurn();
     idle.send("/last");
     await idle.gets(/200 OK[^]*200 OK[^]*connection: close[^]*done \/last$/i);
@@ -64,7 +64,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     await slow.gets(/xxx/);
     slow.socket.pause();
     assert.deepEqual(shutdown.labels, ["GET /large"]);
-    shutdown.request();
+    await stop(shutdown);
     for (let i = 0; i < 20; i++) await nextTurn();
     slow.socket.resume();
     while (slow.bytes < size) {
@@ -81,7 +81,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     const client = new Client(connect(await listen(server)));
     client.send("/first");
     await client.gets(/done \/first;/);
-    shutdown.request();
+    await stop(shutdown);
     client.write(["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
     await client.end();
     assert.deepEqual(client.text.match(/done .*?;/g), ["done /first;", "done /1;", "done /2;", "done /3;"]);
@@ -102,7 +102,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     idle.send("/");
     await idle.gets(/done/);
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     // Bun forgets silent connections without closing them.
     await (runtime === "bun" ? idle.end() : Promise.all([idle.end(), silent.end()]));
     silent.destroy();
@@ -127,7 +127,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     late.send("/");
     await late.gets(/done/);
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     late.send("/late");
     await late.gets(/503[^]*connection: close[^]*retry-after: 3[^]*shutting down\.\n/i);
     open();
@@ -149,7 +149,7 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
     late.send("/");
     await late.gets(/done/);
     while (shutdown.active < 1) await nextTurn();
-    shutdown.request();
+    await stop(shutdown);
     for (const { socket } of [slow, late]) socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(3));
     await late.end();
     while (shutdown.active < 4) await nextTurn();
@@ -174,7 +174,7 @@ test(`shutdown: a late answer may take its time, though nothing was in flight be
   for (const each of [client, silent]) each.send("/first");
   for (const each of [client, silent]) await each.gets(/done \/first;/);
   while (shutdown.active > 0) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   await nextTurn();
   client.send("/late");
   await client.gets(/connection: close[^]*done \/late;/i);
@@ -195,7 +195,7 @@ test(`shutdown: no handler waits for a client that goes away behind its late req
   for (const client of clients) client.send("/first");
   for (const client of clients) await client.gets(/done;/);
   while (shutdown.active > 0) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   for (const client of clients) client.send("/late");
   await nextTurn();
   for (const client of clients) client.socket.resetAndDestroy();
@@ -212,7 +212,7 @@ test(`shutdown: what a listener throws at a late request is an uncaught exceptio
   client.send("/");
   await client.gets(/done;/);
   while (shutdown.active > 0) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   const { queueMicrotask } = globalThis;
   const uncaught: (() => void)[] = [];
   globalThis.queueMicrotask = (fn) => void uncaught.push(fn);
@@ -241,7 +241,7 @@ test(`shutdown: with handler and attach, requests are counted once and all answe
   client.write(["/slow", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
   while (shutdown.active < 3) await nextTurn();
   assert.deepEqual(shutdown.labels, ["handler /slow", "handler /2", "handler /3"]);
-  shutdown.request();
+  await stop(shutdown);
   open();
   await client.end();
   assert.deepEqual(client.text.match(/done .*?;/g), ["done /slow;", "done /2;", "done /3;"]);
@@ -260,7 +260,7 @@ for (const late of ["serve", "refuse"] as const) {
     client.send("/");
     await client.gets(/got 0;/);
     client.text = "";
-    shutdown.request();
+    await stop(shutdown);
     client.write("POST / HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
     if (late === "serve") {
       await client.gets(/100 Continue/);
@@ -281,7 +281,7 @@ test(`shutdown: a server that starts to listen after the signal stops at once, $
   const { promise, open } = gate();
   shutdown.track(promise);
   const server = shutdown.attach(schemes.http!.create(() => {}));
-  shutdown.request();
+  await stop(shutdown);
   const port = await listen(server).catch(() => 0);
   while (server.listening) await nextTurn();
   assert.ok(port === 0 || await isFree(port));
@@ -296,7 +296,7 @@ test(`shutdown: a server that the service itself closes at the signal serves lat
   const client = new Client(schemes.http!.connect(await listen(server)));
   client.send("/first");
   await client.gets(/done \/first;/);
-  shutdown.request();
+  await stop(shutdown);
   await nextTurn();
   client.send("/last");
   await client.gets(/done \/last;/);
@@ -312,7 +312,7 @@ if (runtime === "deno" || runtime === "node") {
     const before = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
     for (const each of before) each.send("/");
     for (const each of before) await each.gets(/done/);
-    shutdown.request(); // the server is busy: more connections may be waiting to be accepted
+    shutdown.request(); // connections may be waiting to be accepted
     const open = server.listening;
     const fresh = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
     for (const each of fresh) each.send("/");
@@ -330,7 +330,7 @@ test(`shutdown: a refused upload that never ends counts for a second, ${runtime}
   const client = new Client(schemes.http!.connect(await listen(server)));
   client.send("/");
   await client.gets(/done/);
-  shutdown.request();
+  await stop(shutdown);
   client.write("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nx");
   await client.gets(/503/);
   assert.equal((await shutdown.finished).drained, true);

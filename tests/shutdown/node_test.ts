@@ -8,7 +8,7 @@ import process from "node:process";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, gate, host, listen, quiet } from "./client.ts";
+import { Client, gate, host, listen, quiet, stop } from "./client.ts";
 
 test(`attach: a request that a listener of checkContinue passes on is one request, ${runtime}`, async () => {
   const shutdown = quiet();
@@ -23,7 +23,7 @@ test(`attach: a request that a listener of checkContinue passes on is one reques
   const client = new Client(connect({ port: await listen(server), host }));
   client.send("/upload", "expect: 100-continue", "content-length: 4");
   while (passOn === undefined) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   await nextTurn();
   passOn();
   await client.gets(/100 Continue/);
@@ -49,7 +49,7 @@ async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
 test(`attach: requests without an answer are cut with their connections, which is no error, ${runtime}`, async () => {
   const shutdown = quiet({ grace: 30 });
   const { client } = await pipelined(shutdown, ["/one"]);
-  shutdown.request();
+  await stop(shutdown);
   const { drained, remaining, errors } = await shutdown.finished;
   assert.deepEqual([drained, remaining, errors], [false, ["GET /one"], []]);
   await client.end();
@@ -64,7 +64,7 @@ test(`attach: a thread whose process.connected throws has no parent, which is no
   try {
     const shutdown = quiet();
     await listen(shutdown.attach(createServer()));
-    shutdown.request();
+    await stop(shutdown);
     const { drained, errors } = await shutdown.finished;
     assert.deepEqual([drained, errors], [true, []]);
   } finally {
@@ -76,7 +76,7 @@ test(`attach: a thread whose process.connected throws has no parent, which is no
 test(`attach: requests that were sent in one piece are all answered before the connection closes, ${runtime}`, async () => {
   const shutdown = quiet();
   const { answers, client } = await pipelined(shutdown, ["/1", "/2", "/3"]);
-  shutdown.request();
+  await stop(shutdown);
   for (const path of ["/2", "/1", "/3"]) answers.get(path)!();
   await client.end();
   assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
@@ -112,7 +112,7 @@ test(`attach: a request behind two others that are not answered yet is answered 
   const client = new Client(connect({ port, host }));
   client.send("/a");
   while (shutdown.active < 1) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   for (const [path, active] of [["/b", 2], ["/c", 3]] as const) {
     client.send(path);
     while (shutdown.active < active) await nextTurn();
@@ -134,7 +134,7 @@ if (runtime !== "bun") { // Bun (1.4.5) has closed the connection by then
     client.send("/");
     await client.gets(/done/);
     client.text = "";
-    shutdown.request();
+    await stop(shutdown);
     client.socket.end("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await client.end();
     assert.match(client.text, /connection: close\r\n[^]*done/i);
@@ -149,7 +149,7 @@ test(`attach: an expectation that nobody meets is refused with Connection: close
   client.send("/");
   await client.gets(/done/);
   client.text = "";
-  shutdown.request();
+  await stop(shutdown);
   client.send("/", "expect: the worst");
   await client.end();
   assert.match(client.text, /^HTTP\/1.1 417 [^]*\r\nconnection: close\r\n/i);
@@ -162,7 +162,7 @@ test(`attach: none of several requests on a connection is in flight after it was
   assert.equal(shutdown.active, 3);
   client.destroy();
   while (shutdown.active > 0) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   assert.equal((await shutdown.finished).drained, true);
 });
 
@@ -185,7 +185,7 @@ test(`attach: answers to uploads that nobody reads leave no listener, and nothin
   for (const socket of sockets) {
     assert.ok(socket.listenerCount("close") < 8, `${socket.listenerCount("close")} listeners`);
   }
-  shutdown.request();
+  await stop(shutdown);
   assert.equal((await shutdown.finished).drained, true);
 });
 
@@ -198,7 +198,7 @@ test(`attach: an answer to an upload that is still coming is not lost, ${runtime
   const client = new Client(connect({ port: await listen(server), host }));
   client.send("/upload", "content-length: 8000000");
   while (answer === undefined) await nextTurn();
-  shutdown.request();
+  await stop(shutdown);
   for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
   answer();
   await client.gets(/401 Unauthorized[^]*no;$/);
@@ -218,7 +218,7 @@ test(`attach: a refused upgrade whose client resets causes no error, ${runtime}`
   while (shutdown.active < 1) await nextTurn();
   const sockets = Array.from({ length: 10 }, () => connect({ port, host }));
   await Promise.all(sockets.map((socket) => new Promise((connected) => socket.once("connect", connected))));
-  shutdown.request();
+  await stop(shutdown);
   for (const socket of sockets) {
     socket.on("error", () => {});
     socket.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
@@ -260,7 +260,7 @@ for (const ending of ["ended by the server", "cut"]) {
     const client = new Client(connect({ port: await listen(server), host }));
     client.send("/echo", "connection: upgrade", "upgrade: echo");
     await client.gets(/101/);
-    shutdown.request();
+    await stop(shutdown);
     assert.deepEqual(shutdown.labels, ["GET /echo"]);
     if (ending !== "cut") {
       client.write("still there");

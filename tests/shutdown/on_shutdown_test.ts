@@ -28,7 +28,9 @@ test("onShutdown: callbacks run side by side once the listeners are closed, and 
   }, "sockets");
   assert.deepEqual([events, shutdown.labels], [[], []]);
   shutdown.request();
-  assert.deepEqual(events, ["listener closed", "signal", "one", "two"]);
+  assert.deepEqual(events, ["signal"]);
+  await until(() => shutdown.labels.length === 2);
+  assert.deepEqual(events, ["signal", "listener closed", "one", "two"]);
   assert.deepEqual(shutdown.labels, ["closeApp", "sockets"]);
   one.open();
   await until(() => shutdown.labels.length < 2); // the first warning loads stderr, in which timers run before promises

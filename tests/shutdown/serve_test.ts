@@ -17,7 +17,7 @@ import {
 } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { gate, isFree } from "./client.ts";
+import { gate, isFree, stop } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 interface DenoGlobal {
@@ -128,8 +128,7 @@ test(`serve: a stream is in flight until its end, and the listener is closed mea
   const wire = new Wire(port, "GET /stream HTTP/1.1");
   send("one");
   await wire.until(/one/);
-  shutdown.request();
-  await nextTurn();
+  await stop(shutdown);
   assert.ok(await isFree(port));
   assert.deepEqual(shutdown.labels, ["GET /stream"]);
   send("two");

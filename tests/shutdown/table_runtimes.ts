@@ -3,7 +3,8 @@ import { type Outcome, round } from "./round.ts";
 import type { ProgramName } from "./runtimes.ts";
 import { type Part, Table } from "./table_row.ts";
 
-const SERVERS: [name: string, runtime: ProgramName, kind: "fetch" | "node"][] = [
+/** What is served on which run-time. */
+export const SERVERS: [name: string, runtime: ProgramName, kind: "fetch" | "node"][] = [
   ["node:http on Node 20", "node20", "node"],
   ["node:http on the newest Node", "node", "node"],
   ["Deno.serve", "deno", "fetch"],

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { Arrivals } from "../accept_queue.ts";
 import { BunAnswers } from "./bun.ts";
 import { InFlight, requestLabel, type WorkInFlight } from "../in_flight.ts";
 import { SetEvent } from "../../set_event.ts";
@@ -16,8 +15,6 @@ export class Call extends InFlight {
   /** The second argument of the handler, by which the server is known. */
   readonly info: unknown;
   #label: string | undefined = undefined;
-  /** When it was answered, if its answer lets its connection live; by the wall clock. */
-  keepsAliveSince: number | undefined = undefined;
   /** Breaks off whatever it is doing. */
   onCut: (() => void) | undefined = undefined;
 
@@ -27,7 +24,7 @@ export class Call extends InFlight {
     this.request = request;
     this.info = info;
     if (label !== undefined) this.#label = requestLabel(request, label);
-    calls.arrivals.add();
+    calls.arrived++;
     calls.inFlight.add(this);
   }
 
@@ -40,26 +37,17 @@ export class Call extends InFlight {
     this.onCut?.();
   }
 
-  /** Its handler has answered, at this time, while the shutdown had not begun. */
-  keepAlive(at: number): void {
-    this.keepsAliveSince = at;
-    this.calls.keepingAlive++;
-  }
-
   /** It is not in flight any more. */
   end(): void {
-    const { calls } = this;
-    if (!calls.inFlight.delete(this) || this.keepsAliveSince === undefined) return;
-    calls.keepingAlive--;
-    calls.keptAliveAt = Math.max(calls.keptAliveAt, this.keepsAliveSince);
+    this.calls.inFlight.delete(this);
   }
 }
 
 /** The calls of one shutdown. */
 export class FetchCalls {
   readonly inFlight: WorkInFlight;
-  /** How many there were, and whether more are likely to come. */
-  readonly arrivals: Arrivals = new Arrivals();
+  /** How many there were so far. */
+  arrived = 0;
   /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the calls in flight. */
   readonly uploads: SetEvent<Request> = new SetEvent();
   /** Whether an upload was answered before it was read: the rest of it may still be coming in. */
@@ -74,10 +62,12 @@ export class FetchCalls {
   wrapped = false;
   /** Whether a server of this kind was attached, and will be closed. */
   isAttached = false;
-  /** Answers that are being sent and let their connections live. */
-  keepingAlive = 0;
-  /** When the last complete answer began that let its connection live; by the wall clock. */
-  keptAliveAt: number = -Infinity;
+  /** Number of those that listen. */
+  listening = 0;
+  /** When the last answer was given that lets its connection live; by the wall clock, which costs less than the other. */
+  keptAliveAt = -Infinity;
+  /** While it is set, answers wait for it. */
+  held: Promise<void> | undefined = undefined;
 
   constructor(inFlight: WorkInFlight) {
     this.inFlight = inFlight;

@@ -56,7 +56,7 @@ export function countingHandler<A extends unknown[], R>(
       call = new Call(calls, request, info, label);
       if (isDenoInfo(info)) trackUpload(calls, request, info);
       const answer = Reflect.apply(fn, this, args);
-      if (!isThenable(answer)) return Promise.resolve(send(state, call, answer, calls.arrivals.last));
+      if (!isThenable(answer)) return Promise.resolve(send(state, call, answer));
       return sendLater(state, call, answer);
     } catch (error) {
       if (call !== undefined) sent(call, undefined);
@@ -65,10 +65,12 @@ export function countingHandler<A extends unknown[], R>(
   } as (request: Request, ...rest: unknown[]) => Promise<R | Response>;
 }
 
-/** Returns what to send for an answer that was given at this time. */
-function send<R>(state: ShutdownState, call: Call, answer: R, at: number): R | Response | Promise<R | Response> {
-  if (state.phase !== "serving") return sent<R | Response>(call, closing(answer));
-  call.keepAlive(at);
+/** Returns what to send for an answer. */
+function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
+  const { calls } = state;
+  if (calls.held !== undefined) return calls.held.then(() => send(state, call, answer));
+  if (state.announces && (calls.listening === 0 || state.settings.delay > 0)) return sent(call, closing(answer));
+  calls.keptAliveAt = Date.now();
   return sent(call, answer);
 }
 
@@ -78,7 +80,7 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
     let isCut = false;
     call.onCut = () => {
       isCut = true;
-      resolve(send<R | Response>(state, call, refusal(state), Date.now()));
+      resolve(send<R | Response>(state, call, refusal(state)));
     };
     const fail = (error: unknown) => {
       call.onCut = undefined;
@@ -89,7 +91,7 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
       if (isCut) return discard(answer);
       call.onCut = undefined;
       try {
-        resolve(send(state, call, answer, Date.now()));
+        resolve(send(state, call, answer));
       } catch (error) {
         fail(error);
       }

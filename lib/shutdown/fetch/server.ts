@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { acceptQueueEmpty } from "../accept_queue.ts";
 import type { Abilities } from "./calls.ts";
-import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
+import { calmTurn } from "../calm_turn.ts";
+import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
@@ -14,6 +14,8 @@ export class FetchServer implements AttachedServer {
   readonly #server: Abilities;
   /** Set from stopListening() on. */
   #closed: Promise<void> | undefined;
+  /** Lets the answers go that are held back. */
+  #release = (): void => {};
   /** Whether connections are open while nothing is in flight. */
   #lingers = false;
 
@@ -21,16 +23,38 @@ export class FetchServer implements AttachedServer {
     this.#state = state;
     this.#server = server;
     state.calls.isAttached = true;
+    state.calls.listening++;
   }
 
   isUncounted(): boolean {
-    const { wrapped, arrivals } = this.#state.calls;
-    return !wrapped || (arrivals.count === 0 && this.#server.isQuiet?.() === false);
+    const { wrapped, arrived } = this.#state.calls;
+    return !wrapped || (arrived === 0 && this.#server.isQuiet?.() === false);
+  }
+
+  /**
+   * Stopping closes every connection that has no request in flight, also those that the next request is on its way on. So
+   * answers are held back: within the idle time their clients' requests are in flight, and the server comes to rest.
+   */
+  async settle(): Promise<void> {
+    const { calls, settings: { idle } } = this.#state;
+    this.#hold();
+    const since = Math.max(0, Date.now() - calls.keptAliveAt); // less than 0: the wall clock was set back
+    await calmTurn(this.#state, () => calls.arrived, idle - since);
   }
 
   stopListening(): void {
     this.#closed = this.#stop();
     this.#closed.catch(() => {}); // close() throws it
+  }
+
+  #hold(): void {
+    const { calls } = this.#state;
+    calls.held ??= new Promise((resolve) => {
+      this.#release = () => {
+        calls.held = undefined;
+        resolve();
+      };
+    });
   }
 
   async close(): Promise<void> {
@@ -50,18 +74,21 @@ export class FetchServer implements AttachedServer {
     return this.#lingers ? ["connections that were not counted"] : [];
   }
 
-  /** Waits for what stopping would break, then stops. */
+  /** Waits for uploads that stopping would break, then stops. */
   async #stop(): Promise<void> {
-    const { calls, forced, settings: { idle } } = this.#state;
-    const { arrivals, uploads } = calls;
-    // Stopping resets a connection on which the next request is on its way. Within this time a client in a loop sends it,
-    // and its answer has "Connection: close".
-    const since = Math.max(0, Date.now() - calls.keptAliveAt); // less than 0: the wall clock was set back
-    if (since < idle) await this.#state.pause(idle - since);
-    // Stopping also closes the connection of each answer that is being sent, right behind it.
-    const calm = () => uploads.size > 0 || calls.keepingAlive > 0 ? NaN : arrivals.count;
-    if (arrivals.isBusy()) await acceptQueueEmpty(calm, forced, () => this.#state.pause(TURN), 3 * TURN);
-    while (this.#server.breaksUploads && uploads.size > 0) await uploads.wait({ signal: forced });
-    await this.#server.stop(false);
+    const { calls, forced } = this.#state;
+    let closed: Promise<void> | void;
+    try {
+      while (this.#server.breaksUploads && calls.uploads.size > 0) {
+        this.#release();
+        await calls.uploads.wait({ signal: forced });
+        await this.settle();
+      }
+      closed = this.#server.stop(false);
+    } finally {
+      calls.listening--;
+      this.#release();
+    }
+    await closed;
   }
 }

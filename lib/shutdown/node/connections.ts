@@ -5,7 +5,7 @@
  * @module
  */
 import { InFlight, requestLabel } from "../in_flight.ts";
-import type { ShutdownState } from "../shutdown_state.ts";
+import { LOOK, type ShutdownState } from "../shutdown_state.ts";
 import type { Incoming, Outgoing, SocketLike } from "./shapes.ts";
 
 const CONNECTION: unique symbol = Symbol("interlock connection");
@@ -13,7 +13,7 @@ const CONNECTION: unique symbol = Symbol("interlock connection");
 type Known = SocketLike & { [CONNECTION]?: Connection };
 
 /** A busy process may find a connection silent only because it has not read from it yet. Between two looks it does. */
-const LOOKS = 3;
+const FEWEST_LOOKS = 3;
 
 /** One request, from its head until its answer is sent and its body is in, or until its connection is closed. */
 export class Exchange extends InFlight {
@@ -22,6 +22,8 @@ export class Exchange extends InFlight {
   /** Undefined for a request to upgrade its connection. */
   readonly response: Outgoing | undefined;
   readonly connection: Connection;
+  /** Whether the head of its answer will say so if it is the last one. */
+  prepared = false;
   /** Whether the head of its answer has said that the connection closes. */
   announced = false;
   /** Whether its answer is sent, or its connection closed; its body may still be coming in. */
@@ -74,8 +76,6 @@ export class Connection {
   readonly socket: SocketLike;
   /** The last request in flight on it; those before it follow by `older`. An upgraded connection keeps one. */
   newest: Exchange | undefined = undefined;
-  /** Since when it has been silent. */
-  #quietSince: number;
   /** Number of looks in a row that found it silent. */
   #looks = 0;
   #bytesRead: number | undefined;
@@ -84,7 +84,6 @@ export class Connection {
     this.state = state;
     this.open = open;
     this.socket = socket;
-    this.#quietSince = performance.now();
     this.#bytesRead = socket.bytesRead;
     (socket as Known)[CONNECTION] = this;
     socket.on("close", closed);
@@ -112,8 +111,7 @@ export class Connection {
       if (newer === undefined) return false;
       newer.older = exchange.older;
     }
-    // A later request shows that it was not silent; only the drain asks for the time.
-    if (this.newest === undefined && this.state.phase === "draining") this.#quietSince = performance.now();
+    this.#looks = 0;
     return true;
   }
 
@@ -123,7 +121,7 @@ export class Connection {
   }
 
   restartIdleTime(): void {
-    this.#quietSince = performance.now();
+    this.#looks = 0;
   }
 
   /**
@@ -139,10 +137,10 @@ export class Connection {
     if (this.#bytesRead !== this.socket.bytesRead) {
       // The head of a request is on its way in.
       this.#bytesRead = this.socket.bytesRead;
-      this.#quietSince = performance.now();
       this.#looks = 0;
     }
-    return ++this.#looks >= LOOKS && performance.now() - this.#quietSince >= idle;
+    // Counted in looks, not in time: on a busy machine a look takes longer, and so do the clients.
+    return ++this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK);
   }
 }
 

@@ -45,8 +45,8 @@ export class Http1Connections {
     return Connection.of(this.#state, this.#open, socket);
   }
 
-  /** From here on, answers announce that their connections close; also those that listeners of the signal give. */
-  begin(): void {
+  /** From here on, answers announce that their connections close. */
+  announce(): void {
     for (const { newest } of this.#open) {
       for (let each = newest; each !== undefined; each = each.older) announceClose(each, this.#server);
     }
@@ -79,7 +79,7 @@ export class Http1Connections {
     const exchange = this.#count(connection, request, response);
     response[EXCHANGE] = exchange;
     response.on("close", answered);
-    if (this.#state.phase === "serving") return this.#dispatch(exchange, pass);
+    if (!this.#state.announces && !this.#state.refuses) return this.#dispatch(exchange, pass);
     announceClose(exchange, this.#server);
     this.#dispatchLate(exchange, this.#state.refuses ? () => refuse(request, response, this.#state.retryAfter) : pass);
     return true;

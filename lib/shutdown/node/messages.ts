@@ -16,7 +16,8 @@ import { LINGER, REFUSAL } from "../shutdown_state.ts";
  */
 export function announceClose(exchange: Exchange, server: HttpServer): void {
   const { response } = exchange;
-  if (response === undefined) return;
+  if (response === undefined || exchange.prepared) return;
+  exchange.prepared = true;
   if (response.headersSent) return outliveListener(response, server);
   const { writeHead } = response;
   response.writeHead = function (this: Outgoing, status, ...rest) {

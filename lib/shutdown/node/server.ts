@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Arrivals } from "../accept_queue.ts";
+import { calmTurn } from "../calm_turn.ts";
 import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
@@ -28,7 +28,9 @@ export class NodeServer implements AttachedServer {
   readonly #undo: (() => void)[];
   readonly #listener: Listener;
   #stoppedAt = -Infinity;
-  readonly #arrivals = new Arrivals();
+  #answersExpectations = false;
+  /** Number of connections so far. */
+  #accepted = 0;
 
   constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
@@ -39,17 +41,18 @@ export class NodeServer implements AttachedServer {
     this.#undo = [interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass))];
   }
 
-  get accepted(): number {
-    return this.#arrivals.count;
-  }
-
-  isBusy(): boolean {
-    return this.#arrivals.isBusy(this.#connections.size + this.#carriers.size);
-  }
-
   begin(): void {
     this.#undo.push(this.#listener.takeOver());
-    this.#connections.begin();
+  }
+
+  settle(): Promise<void> {
+    return calmTurn(this.#state, () => this.#accepted);
+  }
+
+  announce(): void {
+    this.#connections.announce();
+    if (this.#answersExpectations) return;
+    this.#answersExpectations = true;
     // Without a listener of its own, the server would answer that the connection stays.
     const isAnswered = isHttp2(this.#server) || this.#server.listenerCount?.("checkExpectation") !== 0;
     if (!isAnswered) this.#listen("checkExpectation", failExpectation);
@@ -61,6 +64,7 @@ export class NodeServer implements AttachedServer {
     // Without a listener of its own, the server would send "100 Continue" before the refusal.
     if (this.#state.refuses) this.#listen("checkContinue", () => {});
     this.#connections.restartIdleTime();
+    // Not in a delay: behind a GOAWAY, Node and Deno ignore streams that cross it.
     this.#sessions.sayGoodbye();
   }
 
@@ -135,7 +139,7 @@ export class NodeServer implements AttachedServer {
 
   /** Under TLS, requests come on the "secureConnection" instead. */
   #accept(socket: SocketLike): void {
-    this.#arrivals.add();
+    this.#accepted++;
     if ("setSecureContext" in this.#server) {
       this.#carriers.add(socket);
       socket.once("close", () => this.#carriers.delete(socket));

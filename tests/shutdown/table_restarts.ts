@@ -1,0 +1,73 @@
+/** A server that is ended and started again on its port, while the same clients keep sending. */
+import { end } from "./proxy/contenders.ts";
+import { freePort } from "./ports.ts";
+import { startLoad, startServer } from "./round.ts";
+import type { ProgramName } from "./runtimes.ts";
+import { seeded } from "./seeded.ts";
+import { type Part, Table, type TableOptions } from "./table_row.ts";
+import { SERVERS } from "./table_runtimes.ts";
+
+/** Reset reused connections in a restart that are Deno.serve's and Bun.serve's own doing: they close idle ones at once. */
+const REUSED = 5;
+
+interface RestartOutcome {
+  answered: number;
+  /** Handled by a server, and not answered whole. */
+  lost: string[];
+  /** Resets of connections on their first request, and on a later one. */
+  fresh: number;
+  reused: number;
+  refused: number;
+  exits: number[];
+}
+
+async function restart(runtime: ProgramName, kind: "fetch" | "node", options: TableOptions): Promise<RestartOutcome> {
+  const { rounds, seed, connections } = options;
+  const port = await freePort();
+  const startAgain = () => startServer(runtime, kind, ["--port", String(port)]);
+  const random = seeded(seed);
+  const accepted: string[] = [];
+  const exits: number[] = [];
+  let server = await startAgain();
+  const load = await startLoad({ port, seed, connections, routes: "restart", keepUp: true });
+  for (let i = 0; i < rounds; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 200 + random() * 300));
+    exits.push(await end(server));
+    accepted.push(...server.report().accepted);
+    if (i + 1 < rounds) server = await startAgain();
+  }
+  const { whole, wrong, closedNew, closedKept, noConnection } = await load.tally();
+  const known = new Set(whole);
+  const lost = accepted.filter((id) => !known.has(id)).map((id) => `${id} ${wrong[id] ?? "no answer"}`);
+  const odd = Object.entries(wrong).map(([id, what]) => `${id} ${what}`);
+  return {
+    answered: whole.length,
+    lost: [...new Set([...lost, ...odd])],
+    fresh: closedNew,
+    reused: closedKept,
+    refused: noConnection,
+    exits,
+  };
+}
+
+/** Promise: no fresh connection is reset, and no accepted request lost. */
+export const restarts: Part = async (options) => {
+  const table = new Table();
+  for (const [name, runtime, kind] of SERVERS.filter(([name]) => options.wanted(name))) {
+    const { answered, lost, fresh, reused, refused, exits } = await restart(runtime, kind, options);
+    const isKept = lost.length === 0 && fresh === 0 && reused <= (kind === "fetch" ? REUSED * options.rounds : 0);
+    table.add({
+      "server": name,
+      "restarts": options.rounds,
+      "answered whole": answered,
+      "lost": lost.length,
+      "reset, fresh": fresh,
+      "reset, reused": reused,
+      "refused": refused,
+      "longest exit ms": Math.round(Math.max(...exits)),
+      "median exit ms": Math.round(exits.toSorted((a, b) => a - b)[exits.length >> 1]!),
+    }, isKept);
+    for (const one of lost.slice(0, 5)) console.log(`lost: ${one}`);
+  }
+  return table;
+};
