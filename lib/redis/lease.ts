@@ -59,7 +59,7 @@ export interface Lease extends AsyncDisposable {
    *
    * @returns True if this call gave the hold back, also if its answer came late or a second attempt was needed. False
    * after a loss.
-   * @throws {RedisError} Redis refuses, the client is closed, or the outcome cannot be known: an answer was lost and the
+   * @throws {RedisError} Redis refuses, the client was closed while it was held, or the outcome cannot be known: an answer was lost and the
    * hold is over by now.
    */
   release(): Promise<boolean>;
