@@ -73,4 +73,12 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
    * @returns The lease; undefined if it is not held any more.
    */
   adopt(id: string): Promise<Lease | undefined>;
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`; see `RedisLock.wrap`.
+   *
+   * @throws {TypeError} `fn` is not a function, or is a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { LeaseLostError } from "../../lib/errors.ts";
 import { type Backend, type Lease, RedisError, RedisLock, RedisRateLimiter } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
+import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { clients, type Connected, subscribed, until } from "./_clients.ts";
 import { nothing, scripted } from "./_scripted.ts";
 import { Server } from "./_server.ts";
@@ -62,21 +63,25 @@ for (const client of clients) {
   });
 }
 
-test("a release that is in flight when the client is closed says so, and not that Redis is silent", async () => {
-  using _ = new Warnings();
-  const listeners: (() => void)[] = [];
-  const backend = {
-    ...scripted((command) => command === "release" ? nothing : undefined),
-    closed: false,
-    onClose: (listener: () => void) => void listeners.push(listener),
-  };
-  const lease = await new RedisLock(backend, "orders").acquire();
-  const release = lease.release();
-  backend.closed = true;
-  for (const listener of listeners) listener();
-  await assert.rejects(release, {
-    name: "RedisError",
-    message:
-      'Cannot release lock "orders": the outcome is not known, because an answer is missing (the client was closed)',
-  });
-});
+test("a release that is in flight when the client is closed says so, and not that Redis is silent", () =>
+  withFakeTime(async (time) => {
+    using _ = new Warnings();
+    const listeners: (() => void)[] = [];
+    const backend = {
+      ...scripted((command) => command === "release" ? nothing : undefined),
+      closed: false,
+      onClose: (listener: () => void) => void listeners.push(listener),
+    };
+    const lease = await new RedisLock(backend, "orders").acquire();
+    const release = lease.release();
+    await flushMicrotasks();
+    backend.closed = true;
+    for (const listener of listeners) listener();
+    await assert.rejects(release, {
+      name: "RedisError",
+      message:
+        'Cannot release lock "orders": the outcome is not known, because an answer is missing (the client was closed)',
+    });
+    time.advance(60_000); // the command that never settles
+    await flushMicrotasks();
+  }));

@@ -94,15 +94,15 @@ const SHUTDOWN: Readonly<Record<string, string>> = {
 };
 
 const REDIS: Readonly<Record<string, string>> = {
-  RedisLock: `${ACQUIRABLE} adopt ${LOOKING}`,
-  RedisSemaphore: `${ACQUIRABLE} adopt permits ${LOOKING}`,
+  RedisLock: `${ACQUIRABLE} wrap adopt ${LOOKING}`,
+  RedisSemaphore: `${ACQUIRABLE} wrap adopt permits ${LOOKING}`,
   RedisSemaphoreWaitOptions: "signal timeout permits",
   RedisKeyedMutex: `${ACQUIRABLE} ${LOOKING} at`,
   RedisRwLock: `reader writer ${LOOKING}`,
   RedisRateLimiter: `${ACQUIRABLE} retryAfter at limit interval name`,
   RedisRateLimiterOptions: "prefix",
   RedisRateLimiterWaitOptions: "signal timeout permits",
-  RedisAcquirable: `${ACQUIRABLE} adopt`,
+  RedisAcquirable: `${ACQUIRABLE} wrap adopt`,
   RedisOptions: "ttl renew prefix owner",
   Lease: "id held release signal fencingToken expiresAt ttl extend verify",
   Inspection: "holders waiters waiting fence ttl",
