@@ -77,6 +77,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
+  const noteFailure = (error: unknown) => void (backend.subscriberFailure = withoutArguments(error));
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) => {
       cork.hold(connection.stream);
@@ -84,10 +85,16 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
     ...push &&
-      { subscribe: listening(connection, cluster ? clusterSubscriber(connection) : subscriber(client, connection)) },
+      {
+        subscribe: listening(
+          connection,
+          cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteFailure),
+        ),
+      },
     library: "npm:ioredis",
     cluster,
     failure: undefined as unknown,
+    subscriberFailure: undefined as unknown,
     losses: 0,
     get closed() {
       return client.status === "end";
@@ -164,7 +171,7 @@ function noteFailures(connection: Connection, noted: { failure: unknown }, onLos
  */
 const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
-function subscriber(client: IoRedisClient, main: Connection): Subscribe {
+function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate(OVERRIDE) as Connection;
     // The main connection may have gone to another server, and this one has stayed.
@@ -179,7 +186,8 @@ function subscriber(client: IoRedisClient, main: Connection): Subscribe {
       main.off("ready", ready);
       if (own.status !== "end") own.disconnect(); // on a connection that has ended it would set a timer
     };
-    own.on("error", () => {}); // it reconnects by itself
+    own.on("error", noteFailure); // it reconnects by itself
+    own.on("ready", () => noteFailure());
     own.on("connect", () => own.stream?.unref?.());
     main.on("end", end);
     try {
