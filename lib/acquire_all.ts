@@ -11,7 +11,7 @@ import {
   throwIfAborted,
   type WaitLimits,
 } from "./internal/check.ts";
-import { type CancelRegistration, isClockReadable, onCancel, reasonOf, timedOut } from "./internal/cancellation.ts";
+import { onCancel, reasonOf } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { LockOrder } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
@@ -100,8 +100,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   checkNotPromise(list, "list");
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
-  let limits = readWaitOptions(options);
-  let link: CancelRegistration | undefined;
+  const limits = readWaitOptions(options);
   const order = new LockOrder(things);
   const { entries } = order;
   const guards: AnyGuard[] = [];
@@ -109,11 +108,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
     const closed = entries.find(({ thing }) => (thing as { readonly closed?: boolean }).closed);
     if (closed !== undefined) await closed.thing.acquire(); // rejects at once
     throwIfAborted(limits); // the list may be empty
-    let deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
-    if (deadline < Infinity && !isClockReadable()) { // the rest is unknown then
-      deadline = Infinity;
-      [limits, link] = counted(limits!);
-    }
+    const deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
     for (let i = 0; i < entries.length; i++) {
       const { thing, index, isLocal } = entries[i]!;
       const rest = restOf(limits, deadline);
@@ -129,19 +124,8 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
       (signal === undefined || error !== reasonOf(signal));
     throw isOurs ? timedOutAll(timeout, error) : error;
   } finally {
-    link?.end();
     order.unpin();
   }
-}
-
-/** Limits for each of several waits, which end together when the time of the whole is over. */
-function counted(limits: WaitLimits): [WaitLimits, CancelRegistration] {
-  const { signal, timeout } = limits;
-  const controller = new AbortController();
-  const link = onCancel(limits, (outcome) => {
-    controller.abort(outcome === "aborted" ? reasonOf(signal!) : timedOut("acquire all", timeout));
-  });
-  return [{ signal: controller.signal, timeout }, link];
 }
 
 /** The options for the next thing. */
@@ -207,8 +191,8 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
     if (this.#controller === undefined) {
       const controller = this.#controller = new AbortController();
       for (const { signal } of this.#guards as readonly { readonly signal?: AbortSignal }[]) {
-        if (signal?.aborted) controller.abort(signal.reason);
-        else if (signal !== undefined) onCancel({ signal }, () => controller.abort(signal.reason));
+        if (signal?.aborted) controller.abort(reasonOf(signal));
+        else if (signal !== undefined) onCancel({ signal }, () => controller.abort(reasonOf(signal)));
       }
     }
     return this.#controller.signal;

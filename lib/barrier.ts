@@ -4,11 +4,18 @@
  * @module
  */
 import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
-import { hook } from "./internal/hook.ts";
+import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { drain, WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, reject, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import {
+  assertSoundWaitQueue,
+  describe,
+  grant,
+  reject,
+  reportGrant,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "./internal/wait_queue.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -104,23 +111,20 @@ export class Barrier {
       const party = new Waiter<number>(this.#self);
       // A waiter whose signal is aborted but has not notified its listeners yet does not count.
       if (this.#complete()) this.#queue.cancelAborted();
-      this.#checkWhole(); // asking a foreign signal runs its code
       if (!this.#complete()) return this.#queue.wait(party, limits);
-      const index = this.#trip();
-      if (hook !== undefined) reportGrant(party);
-      return Promise.resolve(index);
+      return Promise.resolve(this.#trip(party));
     });
   }
 
   /** Rejects all waiting parties with a {@linkcode BrokenBarrierError}, and starts anew, also after `abort`. */
   reset(): void {
-    this.#broken = false; // first: an observer of what follows may abort it, or wait again
+    this.#broken = false;
     this.#rejectAll("barrier was reset");
   }
 
   /** Rejects all waiting parties and, until `reset`, all later calls, with a {@linkcode BrokenBarrierError}. */
   abort(): void {
-    this.#broken = true; // first: an observer of what follows may wait again
+    this.#broken = true;
     this.#rejectAll("barrier was aborted");
   }
 
@@ -129,15 +133,20 @@ export class Barrier {
     return this.#queue.size + 1 === this.#parties;
   }
 
-  /** Releases all waiting parties; returns the index of the last one. */
-  #trip(): number {
+  /** Releases all waiting parties; returns the index of the last one, which has not waited. */
+  #trip(last: Waiter<number>): number {
     const parties = this.#queue.takeAll();
-    parties.forEach(grant);
+    step(() => {
+      parties.forEach(grant);
+      if (hook !== undefined) reportGrant(last);
+    });
     return parties.length;
   }
 
   #rejectAll(state: string): void {
-    for (const party of drain(this.#queue)) reject(party, this.#brokenBy(state));
+    step(() => {
+      for (const party of this.#queue.takeAll()) reject(party, this.#brokenBy(state));
+    });
   }
 
   #checkWhole(): void {

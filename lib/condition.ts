@@ -3,9 +3,6 @@
  *
  * @module
  */
-import { CallTimeout } from "./internal/call_timeout.ts";
-import { hook } from "./internal/hook.ts";
-import { timedOut } from "./internal/cancellation.ts";
 import {
   checkFunction,
   checkInstance,
@@ -16,19 +13,29 @@ import {
   readName,
   readWaitOptions,
   throwIfAborted,
-  type WaitLimits,
 } from "./internal/check.ts";
-import { ConditionWaiter, releasedMeanwhile } from "./internal/condition_waiter.ts";
+import { keepRequest } from "./internal/cancellation.ts";
+import { type Borrower, type Hold, runHolding, setOwner } from "./internal/hold.ts";
+import { hook, step, tell } from "./internal/hook.ts";
 import type { Mutex } from "./internal/mutex.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
-import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { cancelQueues, keepRequest, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
-import { describe, reportGiveUp, setResolve, type WaitedFor } from "./internal/waiter.ts";
+import { show } from "./internal/show.ts";
+import {
+  assertSoundWaitQueue,
+  cancelQueues,
+  describe,
+  rejected,
+  type Resolve,
+  timedOutError,
+  WaitCancellation,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+  wakeFirst,
+} from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
-import { type Hold, runHolding } from "./internal/hold.ts";
 import { Lock, mutexOf } from "./lock.ts";
-import { show } from "./internal/show.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
 /** The queue, for {@linkcode assertSoundCondition}, which bundlers drop because it is no method. */
@@ -68,7 +75,7 @@ export class Condition implements Acquirable<Guard> {
   readonly #lock: Lock;
   readonly #mutex: Mutex;
   readonly #self: WaitedFor;
-  readonly #queue = new WaitQueue<void, ConditionWaiter>();
+  readonly #queue = new WaitQueue<void>();
 
   static {
     queueOf = (condition) => condition.#queue;
@@ -182,7 +189,11 @@ export class Condition implements Acquirable<Guard> {
     return promised(() => {
       const limits = readWaitOptions(options);
       this.#checkOpen();
-      return this.#wait(this.#hold(this.#self.operation), limits);
+      const wait = new LentWait(this.#self, this.#queue, this.#mutex, this.#hold(this.#self.operation));
+      throwIfAborted(limits);
+      if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
+      if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait).begin();
+      return wait.begin();
     });
   }
 
@@ -206,7 +217,9 @@ export class Condition implements Acquirable<Guard> {
     this.#checkOpen();
     const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
-    const call = limits && new CallTimeout(limits.timeout);
+    const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
+    const call = limits && new WaitCancellation(limits, wait, true).begin();
+    wait.cancellation = call;
     try {
       for (;;) {
         this.#checkHolder(hold);
@@ -214,7 +227,11 @@ export class Condition implements Acquirable<Guard> {
         const value = isThenable(result) ? await result : result;
         this.#checkHolder(hold);
         if (value) return value;
-        await this.#wait(hold, limits, call);
+        this.#checkOpen();
+        throwIfAborted(limits);
+        if (call?.cancelled !== undefined) throw call.cancelled.reason;
+        if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
+        await wait.begin();
       }
     } finally {
       call?.end();
@@ -253,11 +270,7 @@ export class Condition implements Acquirable<Guard> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelQueues([this.#queue], reason, (waiter, cause) => {
-      setResolve(waiter, undefined);
-      waiter.onCancelled(cause);
-      if (hook !== undefined) reportGiveUp(waiter, "error");
-    });
+    cancelQueues([this.#queue], reason);
   }
 
   /** Neither is closed: a wait could not take a closed lock back. */
@@ -277,39 +290,98 @@ export class Condition implements Acquirable<Guard> {
   #checkHolder(hold: Hold): void {
     if (this.#mutex.holder !== hold || !hold.held) throw releasedMeanwhile(this.#self);
   }
+}
 
-  /** Waits for one notification. */
-  #wait(hold: Hold, limits: WaitLimits | undefined, call?: CallTimeout): Promise<void> {
-    this.#checkOpen();
-    throwIfAborted(limits);
-    if (limits?.signal !== undefined) { // asking a foreign signal runs its code
-      this.#checkOpen();
-      this.#checkHolder(hold);
-    }
-    if (limits?.timeout === 0 || call?.isOver) throw timedOut(this.#self.operation, limits!.timeout);
-    const back = new Promise<void>((resolve, reject) => {
-      const waiter = new ConditionWaiter(this.#self, this.#queue, this.#mutex, hold, resolve, reject);
+/**
+ * One call that waits: for a notification, and then for the lock. Invariant: from `begin` until the lock is back, the hold is
+ * lent to it, so releasing the guard ends the wait.
+ */
+class LentWait extends Waiter<void> implements Borrower {
+  readonly isBorrower = true;
+  readonly #queue: WaitQueue<void>;
+  readonly #mutex: Mutex;
+  readonly #hold: Hold;
+  /** Settles the call. */
+  #settle!: Resolve<void>;
+  /** Undefined for a notification, or else why the wait ends, as a rejected promise. */
+  #outcome: void | PromiseLike<void> = undefined;
+  /** In the lock's queue, once it has left the condition's. */
+  #back: Waiter<Hold> | undefined;
+
+  constructor(condition: WaitedFor, queue: WaitQueue<void>, mutex: Mutex, hold: Hold) {
+    super(condition);
+    this.#queue = queue;
+    this.#mutex = mutex;
+    this.#hold = hold;
+  }
+
+  /** Gives up the lock; the promise settles once it is taken back. */
+  begin(): Promise<void> {
+    const settled = new Promise<void>((resolve) => {
+      this.#settle = resolve;
+    });
+    step(() => {
       // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
-      this.#queue.join(
-        waiter,
-        () => waiter.onNotified(),
-        (reason) => waiter.onCancelled(reason),
-        limits && { ...limits, call },
-      );
-      if (hook !== undefined) hook.release(this.#mutex, hold);
+      this.#queue.join(this, (outcome) => this.#takeBack(outcome));
+      setOwner(this.#hold, this);
+      if (hook !== undefined) tell((to) => to.release(this.#mutex, this.#hold));
       this.#mutex.onRelease();
     });
-    if (timersEndWithRequest) keepUntil(back); // the way back to the lock begins in another request
-    return back;
+    return timersEndWithRequest ? keepRequest(settled) : settled;
+  }
+
+  /** By way of the end of the lock's queue. Nothing bounds or cancels this, and no limit refuses it. */
+  #takeBack(outcome: void | PromiseLike<void>): void {
+    const { end } = this.#mutex.queue;
+    if (end !== undefined) return this.#end(rejected(end.reason)); // the lock was cancelled
+    this.#outcome = outcome;
+    if (this.#mutex.holder === undefined) {
+      this.#onBack();
+      this.#mutex.take(this.#hold);
+      return;
+    }
+    const back = this.#back = new Waiter<Hold>(this.#mutex);
+    if (hook !== undefined) hook.begin(back, this.#hold);
+    this.#mutex.queue.join(back, (granted) => {
+      if (!isThenable(granted)) this.#onBack();
+      else this.#end(granted as PromiseLike<never>); // the lock was cancelled
+    });
+  }
+
+  /** The same hold, in place of a new one. */
+  #onBack(): void {
+    this.#back = undefined;
+    this.#mutex.holder = this.#hold;
+    setOwner(this.#hold, this.#mutex);
+    this.#settle(this.#outcome);
+  }
+
+  /** Without the lock. */
+  #end(outcome: PromiseLike<never>): void {
+    this.#back = undefined;
+    setOwner(this.#hold, undefined);
+    this.#settle(outcome);
+  }
+
+  /** The guard was released. A notification that had reached the wait belongs to the next one. */
+  onRelease(): void {
+    const back = this.#back;
+    const isNotified = back !== undefined && this.#outcome === undefined;
+    if (back !== undefined) this.#mutex.queue.remove(back);
+    else this.#queue.remove(this);
+    if (isNotified) wakeFirst(this.#queue, 1, undefined);
+    const cause = back === undefined ? undefined : this.#outcome;
+    if (cause === undefined) this.#end(rejected(releasedMeanwhile(this.target)));
+    else this.#end(cause.then(undefined, (reason) => Promise.reject(releasedMeanwhile(this.target, reason))));
   }
 }
 
-/** Keeps the request until the promise is settled. */
-function keepUntil(promise: Promise<void>): void {
-  let isPending = true;
-  const end = () => void (isPending = false);
-  promise.then(end, end);
-  keepRequest(() => isPending);
+/** The error of a wait whose guard was released: it ends without the lock, also if it had been cancelled before. */
+function releasedMeanwhile({ operation }: WaitedFor, cause?: unknown): NotHeldError {
+  return new NotHeldError(
+    `Cannot ${operation}: its guard was released meanwhile`,
+    cause === undefined ? undefined : { cause },
+  );
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -4,12 +4,18 @@
  * @module
  */
 import { admit, promised, readName } from "./internal/check.ts";
-import { hook } from "./internal/hook.ts";
-import { timersEndWithRequest } from "./internal/platform.ts";
+import { hook, isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { cancelQueues, WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, isWaiting, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import {
+  assertSoundWaitQueue,
+  cancelQueues,
+  describe,
+  grantAll,
+  reportGrant,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** The private state, for {@linkcode assertSoundEvent}, which bundlers drop because it is no method. */
@@ -80,11 +86,10 @@ export class Event {
 
   /** Sets the flag and releases all waiters, also when it is cleared right after. */
   set(): void {
-    this.#queue.cancelAborted(); // first: a foreign signal that is asked may clear the flag and wait
     this.#set = true;
     this.#last = undefined;
     this.#sharing = 0;
-    for (const waiter of this.#queue.takeAll()) grant(waiter, undefined);
+    grantAll(this.#queue.takeAll(), undefined);
   }
 
   /** Clears the flag. Waiters that were released stay released. */
@@ -106,21 +111,20 @@ export class Event {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
-    if (options === undefined && this.#last !== undefined && hook === undefined) {
+    if (options === undefined && this.#last !== undefined && isPlain) {
       this.#sharing++;
       return this.#last;
     }
     return promised(() => {
       const limits = admit(options, this.#queue, this.#self);
       const waiter = new Waiter<void>(this.#self);
-      if (this.#set) {
-        if (hook !== undefined) reportGrant(waiter);
-        return Promise.resolve();
+      if (!this.#set) {
+        const granted = this.#queue.wait(waiter, limits);
+        this.#last = limits === undefined && isPlain ? granted : undefined;
+        return granted;
       }
-      const granted = this.#queue.wait(waiter, limits);
-      // An observer may have set it. On Workers, a promise of a request that has ended settles no more.
-      this.#last = limits === undefined && !timersEndWithRequest && isWaiting(waiter) ? granted : undefined;
-      return granted;
+      if (hook !== undefined) reportGrant(waiter);
+      return Promise.resolve();
     });
   }
 

@@ -4,8 +4,7 @@
  * @module
  */
 import { admit, checkKey, promised } from "./internal/check.ts";
-import { Entries } from "./internal/entries.ts";
-import { Key } from "./internal/key.ts";
+import { Entries, Key } from "./internal/keyed.ts";
 import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
@@ -56,7 +55,7 @@ let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
  */
 export class KeyedMutex<K = string | number | bigint | symbol> {
   // The key of every entry is held
-  readonly #entries: Locks<K>;
+  readonly #entries: Entries<K, KeyMutex<K>>;
 
   static {
     entriesOf = (mutex) => mutex.#entries;
@@ -71,7 +70,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
   constructor(options?: MaxWaitingOptions) {
-    this.#entries = new Locks(options);
+    this.#entries = new Entries(options, { noun: "lock", make: (key) => new KeyMutex(this.#entries, key) });
   }
 
   /** Its name, which error messages and diagnostics show with the key. */
@@ -97,7 +96,6 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
-    checkKey(key);
     return this.#entries.waiting(key);
   }
 
@@ -156,7 +154,6 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param key The key.
    */
   at(key: K): KeyedLock {
-    checkKey(key);
     return new Key(this, key);
   }
 
@@ -179,22 +176,12 @@ export function assertSoundKeyedMutex(keyedMutex: KeyedMutex<unknown>): void {
   }
 }
 
-class Locks<K> extends Entries<K, Entry<K>> {
-  get noun(): string {
-    return "lock";
-  }
-
-  protected make(key: K): Entry<K> {
-    return new Entry(this, key);
-  }
-}
-
 /** A mutex that removes itself from the entries when its key is free. */
-class Entry<K> extends Mutex {
-  readonly #entries: Locks<K>;
+class KeyMutex<K> extends Mutex {
+  readonly #entries: Entries<K, KeyMutex<K>>;
   readonly key: K;
 
-  constructor(entries: Locks<K>, key: K) {
+  constructor(entries: Entries<K, KeyMutex<K>>, key: K) {
     super(entries.name, entries.maxWaiting);
     this.#entries = entries;
     this.key = key;

@@ -8,7 +8,7 @@ import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
-import type { WaitedFor } from "./internal/waiter.ts";
+import type { WaitedFor } from "./internal/wait_queue.ts";
 import {
   acquireStart,
   BudgetNumbers,
@@ -320,13 +320,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** The numbers have changed. */
   #serve(): void {
-    const lookAt = performance.now() + this.#longest();
-    for (const entry of [...this.#entries.values()]) {
-      entry.lookAt = lookAt;
-      entry.starts.serve();
-    }
-    this.#timer.clear();
-    this.#sweep();
+    for (const { starts } of [...this.#entries.values()]) starts.serve();
   }
 }
 

@@ -4,10 +4,9 @@
  * @module
  */
 import { admit, checkInteger, checkKey, option, promised } from "./internal/check.ts";
-import { Entries } from "./internal/entries.ts";
-import { Hold, runHolding } from "./internal/hold.ts";
-import { Key } from "./internal/key.ts";
-import { Permits } from "./internal/permits.ts";
+import { runHolding } from "./internal/hold.ts";
+import { Entries, Key } from "./internal/keyed.ts";
+import { assertSoundPermits, Permits } from "./internal/permits.ts";
 import { show } from "./internal/show.ts";
 import type { SemaphoreOptions } from "./semaphore.ts";
 import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
@@ -56,7 +55,8 @@ let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown,
  */
 export class KeyedSemaphore<K = string | number | bigint | symbol> {
   // Permits of every entry are held
-  readonly #entries: Semaphores<K>;
+  readonly #entries: Entries<K, KeyPermits<K>>;
+  readonly #permits: number;
 
   static {
     entriesOf = (semaphore) => semaphore.#entries;
@@ -74,7 +74,11 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    */
   constructor(permits: number, options?: MaxWaitingOptions) {
     checkInteger(permits, "permits", 1);
-    this.#entries = new Semaphores(permits, options);
+    this.#permits = permits;
+    this.#entries = new Entries(options, {
+      noun: "semaphore",
+      make: (key) => new KeyPermits(this.#entries, key, permits),
+    });
   }
 
   /** Its name, which error messages and diagnostics show with the key. */
@@ -95,7 +99,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   /** The number of free permits of `key`. */
   value(key: K): number {
     checkKey(key);
-    return this.#entries.get(key)?.value ?? this.#entries.permits;
+    return this.#entries.get(key)?.value ?? this.#permits;
   }
 
   /** Whether a newcomer for `key` would have to wait. */
@@ -106,7 +110,6 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
-    checkKey(key);
     return this.#entries.waiting(key);
   }
 
@@ -134,7 +137,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
       const permits = this.#check(option(options, "permits", 1));
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       const entry = this.#entries.of(key);
-      return entry.acquire(new Hold(entry, permits), limits);
+      return entry.acquire(entry, permits, limits);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -153,7 +156,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     checkKey(key);
     this.#check(permits);
     const entry = this.#entries.of(key);
-    return entry.fit(permits) ? entry.take(new Hold(entry, permits)) : undefined;
+    return entry.fit(permits) ? entry.take(entry, permits) : undefined;
   }
 
   /**
@@ -174,7 +177,6 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * @param key The key.
    */
   at(key: K): KeyedPermits {
-    checkKey(key);
     return new PermitsKey(this, key);
   }
 
@@ -190,15 +192,16 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   }
 
   #check(permits: number): number {
-    checkInteger(permits, "permits", 1, this.#entries.permits);
+    checkInteger(permits, "permits", 1, this.#permits);
     return permits;
   }
 }
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundKeyedSemaphore(keyedSemaphore: KeyedSemaphore<unknown>): void {
-  for (const { value, most, queue } of entriesOf(keyedSemaphore).values()) {
-    if (value >= most || value < 0 || queue.size < 0) throw new Error(`unsound key: ${value} of ${most} free`);
+  for (const entry of entriesOf(keyedSemaphore).values()) {
+    assertSoundPermits(entry);
+    if (entry.value === entry.most) throw new Error("unsound keyed semaphore: an entry without a holder");
   }
 }
 
@@ -219,31 +222,14 @@ class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implemen
   }
 }
 
-class Semaphores<K> extends Entries<K, Entry<K>> {
-  readonly permits: number;
-
-  constructor(permits: number, options: MaxWaitingOptions | undefined) {
-    super(options);
-    this.permits = permits;
-  }
-
-  get noun(): string {
-    return "semaphore";
-  }
-
-  protected make(key: K): Entry<K> {
-    return new Entry(this, key);
-  }
-}
-
 /** Permits that remove themselves from the entries when all of them are free. */
-class Entry<K> extends Permits {
-  readonly #entries: Semaphores<K>;
+class KeyPermits<K> extends Permits {
+  readonly #entries: Entries<K, KeyPermits<K>>;
   readonly key: K;
 
-  constructor(entries: Semaphores<K>, key: K) {
-    super(entries.permits, entries.name, entries.maxWaiting);
-    this.most = entries.permits;
+  constructor(entries: Entries<K, KeyPermits<K>>, key: K, permits: number) {
+    super(permits, entries.name, entries.maxWaiting);
+    this.most = permits;
     this.#entries = entries;
     this.key = key;
   }
@@ -260,8 +246,8 @@ class Entry<K> extends Permits {
     return this.#entries.operation(this.key);
   }
 
-  override onRelease(hold: Hold): void {
-    super.onRelease(hold);
-    if (this.value === this.most && this.#entries.get(this.key) === this) this.#entries.delete(this.key);
+  override onRelease(permits: number): void {
+    super.onRelease(permits);
+    if (this.value === this.most) this.#entries.delete(this.key);
   }
 }

@@ -15,19 +15,18 @@ import {
 import { hook } from "./internal/hook.ts";
 import { Ring } from "./internal/ring.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues, drain, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import {
+  cancelQueues,
   describe,
   giveUp,
   grant,
-  isWaiting,
   reject,
   reportGrant,
-  resolveOf,
   type WaitedFor,
   Waiter,
-  waitsFor,
-} from "./internal/waiter.ts";
+  WaitQueue,
+  wakeFirst,
+} from "./internal/wait_queue.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -211,8 +210,8 @@ export class Queue<T> implements AsyncIterable<T> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const putter of drain(this.#putters)) reject(putter, closedError(this.#putting));
-    for (const getter of drain(this.#getters)) {
+    for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
+    for (const getter of this.#getters.takeAll()) {
       if (this.#isLoop(getter)) giveUp(getter, done());
       else reject(getter, closedError(this.#getting));
     }
@@ -297,7 +296,7 @@ export class Queue<T> implements AsyncIterable<T> {
         if (isLeft || this.#isOver()) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
         for (const getter of waits) { // the first calls are served first
-          if (isWaiting(getter)) break;
+          if (getter.queue !== undefined) break;
           waits.delete(getter);
         }
         const getter = new Waiter<unknown>(this.#iterating);
@@ -319,13 +318,12 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   #isLoop(getter: Waiter<unknown>): boolean {
-    return waitsFor(getter) === this.#iterating;
+    return getter.target === this.#iterating;
   }
 
   /** Ends a wait of an iteration that was left. */
   #leave(getter: Waiter<unknown>): void {
-    const resolve = resolveOf(getter);
-    if (this.#getters.remove(getter)) resolve!(done());
+    if (this.#getters.remove(getter)) getter.resolve(done());
   }
 
   /** Reads the options of a call, then refuses it if the queue is over for it, then if its signal has aborted. */
@@ -368,7 +366,7 @@ export class Queue<T> implements AsyncIterable<T> {
       if (putter === undefined || this.#items.size >= this.#capacity) break;
       this.#items.push(putter.item as T);
       this.#unfinished++;
-      this.#putters.shift(putter);
+      this.#putters.unlink(putter);
       grant(putter, undefined);
       this.#feed();
     }
@@ -382,7 +380,7 @@ export class Queue<T> implements AsyncIterable<T> {
       const getter = this.#getters.peek();
       if (getter === undefined || this.#items.size === 0) break;
       const item = this.#items.shift();
-      this.#getters.shift(getter);
+      this.#getters.unlink(getter);
       this.#hand(getter, item);
     }
   }

@@ -19,7 +19,7 @@ import {
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, type Permits, StartQueue } from "./internal/start_queue.ts";
-import { describe } from "./internal/waiter.ts";
+import { describe } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 

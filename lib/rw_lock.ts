@@ -5,14 +5,13 @@
  */
 import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
 import { NotHeldError } from "./errors.ts";
-import { hook } from "./internal/hook.ts";
-import { assertSoundPermits, Permits } from "./internal/permits.ts";
-import { Hold, type Owner, runHolding } from "./internal/hold.ts";
+import { hook, step, tell } from "./internal/hook.ts";
+import { assertSoundPermits, Permits, type PermitsOwner } from "./internal/permits.ts";
+import { Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { nameClass } from "./internal/class_name.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues } from "./internal/wait_queue.ts";
-import { reportGrant, setTarget } from "./internal/waiter.ts";
+import { cancelQueues, reportHold } from "./internal/wait_queue.ts";
 import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -141,7 +140,7 @@ export function assertSoundRwLock(rwLock: RwLock): void {
   assertSoundPermits(permitsIn(rwLock));
 }
 
-class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
+class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsOwner {
   readonly #permits: Permits;
 
   static {
@@ -193,7 +192,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
   acquire(options?: WaitOptions): Promise<G> {
     try { // quicker than a function for `promised`
       const limits = options === undefined ? undefined : admit(options, this);
-      return this.#permits.acquire(this.hold(), limits) as Promise<G>;
+      return this.#permits.acquire(this, this.unit, limits) as Promise<G>;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -201,14 +200,14 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
 
   tryAcquire(): G | undefined {
     this.checkOpen();
-    return this.#permits.fit(this.unit) ? this.#permits.take(this.hold()) as G : undefined;
+    return this.#permits.fit(this.unit) ? this.#permits.take(this, this.unit) as G : undefined;
   }
 
   checkOpen(): void {
     this.#permits.queue.checkOpen(this);
   }
 
-  protected hold(): G {
+  hold(): G {
     return new Hold(this) as G;
   }
 
@@ -220,8 +219,8 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, Owner {
     return wrapped(fn, (call) => this.run(call));
   }
 
-  onRelease(hold: Hold): void {
-    this.#permits.onRelease(hold);
+  onRelease(permits: number): void {
+    this.#permits.onRelease(permits);
   }
 }
 
@@ -255,20 +254,22 @@ class Writer extends Side<WriterHold> {
     return this.#permits.queue.large;
   }
 
-  protected override hold(): WriterHold {
+  override hold(): WriterHold {
     return new WriterHold(this, ALL);
   }
 
   /** The hold of `spent` goes on as a reader's. */
   downgrade(spent: WriterHold): Guard {
-    setTarget(spent, undefined);
-    const guard = new Hold(this.#reader);
-    this.#permits.value = ALL - 1; // before an observer hears of it: it may use this lock
-    if (hook !== undefined) {
-      hook.release(this, spent);
-      reportGrant(guard);
-    }
-    this.#permits.afterLeave();
+    setOwner(spent, undefined);
+    const guard = this.#reader.hold();
+    this.#permits.value = ALL - 1;
+    step(() => {
+      if (hook !== undefined) {
+        tell((to) => to.release(this, spent));
+        reportHold(this.#reader, guard);
+      }
+      this.#permits.afterLeave();
+    });
     return guard;
   }
 }

@@ -5,7 +5,7 @@
  */
 import { admit, checkInteger, option, readMaxWaiting, readName } from "./internal/check.ts";
 import { assertSoundPermits, Permits } from "./internal/permits.ts";
-import { Hold, runHolding } from "./internal/hold.ts";
+import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
 import { cancelQueues } from "./internal/wait_queue.ts";
@@ -107,10 +107,10 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     const own = this.#permits;
     try { // quicker than a function for `promised`
-      if (options === undefined) return own.acquire(new Hold(own));
+      if (options === undefined) return own.acquire(own, 1);
       const permits = option(options, "permits", 1);
       checkInteger(permits, "permits", 1, own.largest);
-      return own.acquire(new Hold(own, permits), admit(options, own));
+      return own.acquire(own, permits, admit(options, own));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -125,9 +125,10 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(permits: number = 1): Guard | undefined {
-    checkInteger(permits, "permits", 1, this.#permits.largest);
-    this.#permits.checkOpen();
-    return this.#permits.fit(permits) ? this.#permits.take(new Hold(this.#permits, permits)) : undefined;
+    const own = this.#permits;
+    checkInteger(permits, "permits", 1, own.largest);
+    own.checkOpen();
+    return own.fit(permits) ? own.take(own, permits) : undefined;
   }
 
   /**

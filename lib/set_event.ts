@@ -7,9 +7,15 @@ import { admit, checkNotPromise, isThenable, must, promised, readName } from "./
 import { follow } from "./internal/follow.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { assertSoundWaitQueue } from "./internal/sound.ts";
-import { WaitQueue } from "./internal/wait_queue.ts";
-import { describe, grant, reportGrant, type WaitedFor, Waiter } from "./internal/waiter.ts";
+import {
+  assertSoundWaitQueue,
+  describe,
+  grantAll,
+  reportGrant,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** The queue, for {@linkcode assertSoundSetEvent}, which bundlers drop because it is no method. */
@@ -94,9 +100,8 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @returns Whether it was a member. Removing anything else is not an error.
    */
   delete(member: T): boolean {
-    if (this.#members.size === 1 && this.#members.has(member)) this.#queue.cancelAborted();
     if (!this.#members.delete(member)) return false;
-    if (this.#members.size === 0) { for (const waiter of this.#queue.takeAll()) grant(waiter, undefined); }
+    if (this.#members.size === 0) grantAll(this.#queue.takeAll(), undefined);
     return true;
   }
 

@@ -5,10 +5,17 @@
  */
 import { admit, checkFunction, forKey, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
+import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
-import { drain, type QueueOwner, WaitQueue } from "./internal/wait_queue.ts";
-import { grant, reject, type Resolve, type WaitedFor, Waiter } from "./internal/waiter.ts";
-import { timedOutError } from "./internal/waiter_registration.ts";
+import {
+  grantAll,
+  rejectAll,
+  type Resolve,
+  timedOutError,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** The flights, for {@linkcode assertSoundSingleFlight}, which bundlers drop because it is no method. */
@@ -105,7 +112,7 @@ export class SingleFlight<K = unknown> {
       checkFunction(fn, "fn");
       const limits = admit(options);
       const flight = this.#flights.get(key) ?? new Flight(this.#flights as Map<unknown, Flight>, key, this.#name);
-      if (limits?.timeout === 0) throw timedOutError(new Waiter(flight), 0);
+      if (limits?.timeout === 0) throw timedOutError(flight, 0);
       if (!flight.hasBegun) flight.begin(fn);
       return flight.join(limits) as Promise<T>;
     });
@@ -120,7 +127,7 @@ export function assertSoundSingleFlight(singleFlight: SingleFlight<unknown>): vo
 }
 
 /** One run and its callers. It is in the map from its beginning until it has ended, was abandoned or forgotten. */
-class Flight implements WaitedFor, QueueOwner {
+class Flight implements WaitedFor, Served {
   readonly kind = "single-flight";
   readonly isHeld = false;
   readonly name: string | undefined;
@@ -132,8 +139,6 @@ class Flight implements WaitedFor, QueueOwner {
   /** Settle it where it is in no queue: it came first. */
   #resolve: Resolve<unknown> | undefined;
   #reject: ((reason: unknown) => void) | undefined;
-  /** The reason of the last caller that has left. */
-  #reason: unknown;
   #controller: AbortController | undefined;
   #hasEnded = false;
   hasBegun = false;
@@ -164,10 +169,7 @@ class Flight implements WaitedFor, QueueOwner {
       return this.#shared ??= this.#share();
     }
     this.#shared = undefined; // calls behind this one resume behind it
-    return new Promise((resolve, reject) => {
-      const fail = (reason: unknown) => reject(this.#reason = reason);
-      this.#callers.join(new Waiter(this), resolve, fail, limits);
-    });
+    return this.#callers.wait(new Waiter(this), limits);
   }
 
   /** Outside of the queue, which is quicker, unless other callers come first. */
@@ -180,10 +182,10 @@ class Flight implements WaitedFor, QueueOwner {
   }
 
   /** Abandons the run when all callers have gone. */
-  afterLeave(): void {
+  afterLeave(reason: unknown): void {
     if (this.#callers.size > 0 || this.#resolve !== undefined || this.#hasEnded) return;
     this.#end();
-    this.#controller?.abort(this.#reason);
+    this.#controller?.abort(reason);
   }
 
   /** The part that a caller waits for. Never rejects. */
@@ -195,18 +197,18 @@ class Flight implements WaitedFor, QueueOwner {
       const value = await fn(this.#controller.signal);
       const queued = this.#land();
       this.#resolve?.(value);
-      for (const caller of queued) grant(caller, value);
+      grantAll(queued, value);
     } catch (error) {
       const queued = this.#land();
       this.#reject?.(error);
-      for (const caller of queued) reject(caller, error);
+      rejectAll(queued, error);
     }
   }
 
   /** Ends it. Returns the callers in the queue, all of which have left it before one is settled. */
   #land(): Waiter<unknown>[] {
     this.#end();
-    return this.#callers.size === 0 ? [] : drain(this.#callers);
+    return this.#callers.size === 0 ? [] : this.#callers.takeAll();
   }
 
   #end(): void {

@@ -4,7 +4,7 @@
  * @module
  */
 import { callIn } from "./internal/call_in.ts";
-import { type CancelRegistration, onCancel, reasonOf } from "./internal/cancellation.ts";
+import { type Cancellation, onCancel, reasonOf } from "./internal/cancellation.ts";
 import {
   admit,
   checkCount,
@@ -17,15 +17,14 @@ import {
   readName,
   throwIfAborted,
 } from "./internal/check.ts";
-import { Hold } from "./internal/hold.ts";
+import type { Hold } from "./internal/hold.ts";
 import { isCancellation } from "./internal/is_cancellation.ts";
 import { Permits } from "./internal/permits.ts";
 import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
-import { drain, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
+import { describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { askAtExit, type Failing, FOR_LONG, forgetAtExit, warnUnobserved, whenOverdue } from "./internal/unobserved.ts";
-import { describe, reject, type WaitedFor, Waiter } from "./internal/waiter.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -98,7 +97,7 @@ export class TaskGroup implements AsyncDisposable {
   #controller: AbortController | undefined;
   /** The signal of the options, and the link to it. */
   readonly #outer: AbortSignal | undefined;
-  #link: CancelRegistration | undefined;
+  #link: Cancellation | undefined;
 
   static {
     stateOf = (one) => [one.#tasks, one.#limit, one.#failures.size, one.#closing, one.#ended, one.#link !== undefined];
@@ -220,7 +219,7 @@ export class TaskGroup implements AsyncDisposable {
       checkFunction(fn, "fn");
       const { operation } = this.#places;
       if (this.#ended) throw new ClosedError(`Cannot ${operation}: task group has ended`);
-      const result = this.#execute(fn, new Hold(this.#places));
+      const result = this.#execute(fn);
       result.catch(() => {}); // `join` throws it
       return result;
     });
@@ -238,7 +237,7 @@ export class TaskGroup implements AsyncDisposable {
     if (this.#ended || signal.aborted) return; // the first reason stays
     this.#controller!.abort(reason);
     const cause = reasonOf(signal);
-    for (const hold of drain(this.#places.queue)) reject(hold, cause);
+    rejectAll(this.#places.queue.takeAll(), cause);
   }
 
   /**
@@ -280,12 +279,12 @@ export class TaskGroup implements AsyncDisposable {
     return isKnown ? joined.catch(() => {}) : joined;
   }
 
-  async #execute<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, hold: Hold): Promise<T> {
+  async #execute<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
     let place: Hold | undefined;
     this.#begin();
     try {
       throwIfAborted(this);
-      place = await this.#places.acquire(hold);
+      place = await this.#places.acquire(this.#places, 1);
       throwIfAborted(this);
       return await callIn(place, fn, this.signal);
     } catch (error) {

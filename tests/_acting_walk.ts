@@ -1,27 +1,22 @@
 /**
- * Random walks in which everything that is called back acts: observers, and every member of foreign signals. A walk says
- * which acts there are, and the conditions after each of them and at the end.
+ * Random walks in which everything that is called back acts: observers, and functions that run. A walk says which acts there
+ * are, and the conditions after each of them and at the end.
  */
 import { observe } from "../lib/diagnostics/mod.ts";
-import { ForeignSignal } from "./_foreign_signal.ts";
 import type { WaitOptions } from "../mod.ts";
-import { type FakeTime, flushMicrotasks, type Random, seeded, watch, type Watched, withFakeTime } from "./_tools.ts";
+import {
+  CountingController,
+  type FakeTime,
+  flushMicrotasks,
+  type Random,
+  seeded,
+  watch,
+  type Watched,
+  withFakeTime,
+} from "./_tools.ts";
 
 /** How deep callbacks act inside of callbacks. */
 const DEEPEST = 3;
-
-/** A signal each member of which acts first, sometimes; a few refuse the listener. */
-export class ActingSignal extends ForeignSignal {
-  readonly refuses: boolean;
-
-  constructor(act: () => void, refuses: boolean) {
-    super((member) => {
-      act();
-      if (refuses && member === "add") throw new Error("no more listeners");
-    });
-    this.refuses = refuses;
-  }
-}
 
 export abstract class ActingWalk {
   readonly random: Random;
@@ -29,8 +24,8 @@ export abstract class ActingWalk {
   depth = 0;
   readonly calls: Watched<unknown>[] = [];
   /** The signals of calls, which the walk aborts. */
-  readonly signals: ActingSignal[] = [];
-  readonly #allSignals: ActingSignal[] = [];
+  readonly signals: CountingController[] = [];
+  readonly #allSignals: CountingController[] = [];
   /** The guards and leases that calls were granted. */
   readonly held: { release(): unknown }[] = [];
   /** End the functions that run. */
@@ -63,14 +58,14 @@ export abstract class ActingWalk {
     this.#texts.set(watched, text);
   }
 
-  /** Makes a call, often with a signal that acts and a time-out. */
+  /** Makes a call, often with a signal and a time-out. */
   protected call<T>(text: string, fn: (options?: WaitOptions) => Promise<T>): Promise<T> {
     const { random } = this;
-    const signal = new ActingSignal(() => this.callback(), random.below(20) === 0);
+    const controller = new CountingController();
     const timeout = random.pick(this.timeouts);
-    const options = random.below(3) > 0 ? { signal: signal as unknown as AbortSignal, timeout } : undefined;
-    if (options !== undefined) this.signals.push(signal);
-    this.#allSignals.push(signal);
+    const options = random.below(3) > 0 ? { signal: controller.signal, timeout } : undefined;
+    if (options !== undefined) this.signals.push(controller);
+    this.#allSignals.push(controller);
     const call = promised(() => fn(options));
     this.watch(`${text}, ${options?.timeout}`, call);
     call.then((held) => {
@@ -84,9 +79,9 @@ export abstract class ActingWalk {
     return this.calls.filter(({ state }) => state === "pending").map((call) => this.#texts.get(call));
   }
 
-  /** How many listeners the signals of all calls have, but for those that refused one. */
+  /** How many listeners the signals of all calls have. */
   get listening(): number {
-    return this.#allSignals.reduce((sum, { refuses, listeners }) => sum + (refuses ? 0 : listeners.size), 0);
+    return this.#allSignals.reduce((sum, { listeners }) => sum + listeners, 0);
   }
 
   /** A function that ends when a step ends it, or, sometimes, when its signal aborts. */
@@ -116,7 +111,7 @@ export abstract class ActingWalk {
     random.pick([
       () => random.pick([...running, () => {}])(random.below(6) === 0),
       () => void take(held, random)?.release(),
-      () => take(signals, random)?.abort(random.below(4) > 0),
+      () => take(signals, random)?.abort(new Error("aborted")),
       () => void (this.depth === 0 && this.time.advance(random.below(30))),
     ])();
   }
@@ -146,11 +141,8 @@ function promised<T>(fn: () => Promise<T>): Promise<T> {
   }
 }
 
-export const kinds = ["signals that act", "signals and observers that act"] as const;
-
 /** Makes so many walks of so many steps. */
 export function walkActing(
-  kind: typeof kinds[number],
   walks: number,
   steps: number,
   make: (random: Random, time: FakeTime) => ActingWalk,
@@ -160,8 +152,7 @@ export function walkActing(
       await withFakeTime(async (time) => {
         const walk = make(random, time);
         const act = () => walk.callback();
-        const observer = { wait: act, grant: act, giveUp: act, release: act };
-        const listening = kind === "signals that act" ? undefined : observe(observer);
+        const listening = observe({ wait: act, grant: act, giveUp: act, release: act });
         try {
           for (let step = 0; step < steps; step++) {
             walk.act();
@@ -171,7 +162,7 @@ export function walkActing(
           }
           await walk.end();
         } finally {
-          listening?.[Symbol.dispose]();
+          listening[Symbol.dispose]();
         }
       });
     }

@@ -16,7 +16,7 @@ import {
   TaskGroup,
   type WaitOptions,
 } from "../mod.ts";
-import { ActingWalk, kinds, walkActing } from "./_acting_walk.ts";
+import { ActingWalk, walkActing } from "./_acting_walk.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
 import { type FakeTime, flushMicrotasks, type Random, watch } from "./_tools.ts";
@@ -129,7 +129,5 @@ class Walk extends ActingWalk {
   }
 }
 
-for (const kind of kinds) {
-  test(`walk over functions and sets: ${kind}: sound after each step, and every call ends`, () =>
-    walkActing(kind, 100, 100, (random, time) => new Walk(random, time)));
-}
+test(`walk over functions and sets: observers that act: sound after each step, and every call ends`, () =>
+  walkActing(100, 100, (random, time) => new Walk(random, time)));

@@ -20,9 +20,8 @@ import {
   TimeoutLock,
   type WaitOptions,
 } from "../mod.ts";
-import { ForeignSignal } from "./_foreign_signal.ts";
 import { test } from "./_test.ts";
-import { deferred, flushMicrotasks, growth, states, watch, withFakeTime } from "./_tools.ts";
+import { deferred, flushMicrotasks, states, watch, withFakeTime } from "./_tools.ts";
 
 interface Options {
   readonly name?: string;
@@ -378,39 +377,4 @@ test("Condition: releasing a guard on its way back to the lock, under an observe
   } finally {
     listening[Symbol.dispose]();
   }
-});
-
-for (const how of ["an observer", "a foreign signal"]) {
-  test(`Lock: cancel, during which ${how} releases the guard of a wait on its way back, ends every call`, async () => {
-    const lock = new Lock();
-    const condition = new Condition(lock);
-    const guard = await lock.acquire();
-    const wait = watch(condition.wait());
-    const holder = await lock.acquire();
-    using _ = how === "an observer" ? observe({ giveUp: () => guard.release() }) : undefined;
-    const signal = new ForeignSignal((member) => {
-      if (how !== "an observer" && member === "remove") guard.release();
-    });
-    const calls = [watch(lock.acquire({ signal: signal as never }))];
-    condition.notify(); // the wait is on its way back, the second in the queue
-    calls.push(watch(lock.acquire()), watch(lock.acquire()));
-    const reason = new Error("closed");
-    lock.cancel(reason);
-    for (const { promise } of calls) await assert.rejects(promise, reason);
-    await assert.rejects(wait.promise, NotHeldError);
-    assert.deepEqual([lock.waiting, condition.waiting, guard.held], [0, 0, false]);
-    holder.release();
-    assert.equal(lock.locked, false);
-  });
-}
-
-test("Lock: waiters that are cancelled together reject in a time that grows with their number only", async () => {
-  const cancelled = async (count: number) => {
-    const lock = new Lock();
-    lock.tryAcquire();
-    const waiters = Array.from({ length: count }, () => lock.acquire().catch(() => {}));
-    lock.cancel();
-    await Promise.all(waiters);
-  };
-  assert.ok(await growth(1000, cancelled) < 150); // for each of them, Deno searched a list of all
 });

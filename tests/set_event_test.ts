@@ -1,7 +1,6 @@
 /** SetEvent: the tie between the set and the event cannot be broken. */
 import assert from "node:assert/strict";
 import { SetEvent, TimeoutError } from "../mod.ts";
-import { ForeignSignal } from "./_foreign_signal.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
@@ -49,26 +48,6 @@ test("SetEvent: waiters go at that moment, also where it is filled again in the 
   assert.equal(await states([before, after]), "fulfilled pending");
   set.delete("b");
   await after.promise;
-});
-
-test("SetEvent: a wait that begins as the last member leaves, behind another one that came, waits for that", async () => {
-  const set = new SetEvent([1]);
-  let late: ReturnType<typeof watch<void>> | undefined;
-  let isArmed = false;
-  const signal = new ForeignSignal((member) => {
-    if (!isArmed || member !== "aborted") return;
-    isArmed = false;
-    set.add(2);
-    late = watch(set.wait());
-  });
-  const first = watch(set.wait({ signal: signal as never }));
-  isArmed = true;
-  set.delete(1);
-  await flushMicrotasks();
-  assert.deepEqual([first.state, late!.state, set.size], ["pending", "pending", 1]);
-  set.delete(2);
-  await flushMicrotasks();
-  assert.deepEqual([first.state, late!.state], ["fulfilled", "fulfilled"]);
 });
 
 test("SetEvent: undefined and NaN are members like others", () => {

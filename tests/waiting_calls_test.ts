@@ -315,25 +315,6 @@ eachCall("leaves nothing behind for a signal with methods that throw", async ({ 
   await wait();
 });
 
-eachCall("ends for a signal that aborts while its listener is added", async ({ wait, block, waiting }) => {
-  block();
-  for (const notifies of [true, false]) {
-    const signal = {
-      aborted: false,
-      reason: new Error("aborted while it was listened to"),
-      addEventListener(_: string, listener: () => void) {
-        signal.aborted = true;
-        if (notifies) listener();
-      },
-      removeEventListener() {},
-    };
-    const call = wait({ signal: signal as never });
-    if (signal.aborted) await rejectsWith(call, signal.reason);
-    else await call; // a barrier of one party, which never waits
-    assert.equal(waiting(), 0);
-  }
-});
-
 eachCall("ends for the signal of a polyfill that has functions only as listeners, and no reason", async (call) => {
   const { wait, block, waiting } = call;
   const listeners = new Set<() => void>();

@@ -48,20 +48,23 @@ class Hub implements Hook {
   }
 
   begin(call: object, like?: object): void {
-    this.#origins.set(call, this.#origin(like && this.#origins.get(like), performance.now()));
+    this.#origins.set(
+      call,
+      this.#origin(like && (this.registry.acquisitionOf(like)?.origin ?? this.#origins.get(like)), performance.now()),
+    );
   }
 
   wait(resource: Resource, call: object, permits: number): void {
-    this.release(resource, call); // a Condition that an observer of its wait cancels comes back before it reports this
     const isBack = this.registry.acquisitionOf(call) !== undefined; // to take a hold back
     const acquisition = this.#add(resource, call, permits);
     this.registry.move(acquisition, "waits", isBack ? undefined : acquisition.origin.began);
     this.#listeners.notify("wait", about(acquisition), acquisition);
   }
 
-  grant(resource: Resource, call: object, permits: number): void {
+  grant(resource: Resource, call: object, permits: number, hold = call): void {
     const known = this.registry.acquisitionOf(call);
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
+    if (hold !== call) this.registry.name(acquisition, hold);
     const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended");
     this.#listeners.notify("grant", { ...about(acquisition), waited }, acquisition);
   }
@@ -146,7 +149,7 @@ export const hub: Hub = new Hub();
 const guarded: Hook = {
   begin: (call, like) => guard(() => hub.begin(call, like)),
   wait: (resource, call, permits) => guard(() => hub.wait(resource, call, permits)),
-  grant: (resource, call, permits) => guard(() => hub.grant(resource, call, permits)),
+  grant: (resource, call, permits, hold) => guard(() => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => guard(() => hub.giveUp(resource, call, outcome, permits)),
   release: (resource, call, isLost) => guard(() => hub.release(resource, call, isLost)),
   giveBack: (resource, permits) => guard(() => hub.giveBack(resource, permits)),

@@ -65,6 +65,11 @@ export class Registry {
     return acquisition;
   }
 
+  /** From its grant on, it is known by its guard. */
+  name(acquisition: Acquisition, hold: object): void {
+    Marked.mark(hold, acquisition);
+  }
+
   /** Ends the acquisition's present state and begins the next, now or then; returns how long the former lasted, in ms. */
   move(acquisition: Acquisition, state: Acquisition["state"], now: number = performance.now()): number {
     const { group, since } = acquisition;

@@ -142,21 +142,18 @@ export function checkOptions(options: unknown): void {
   if (options === undefined) return;
   must(typeof options === "object" && options !== null, "options", "be an object", options);
   const given = options as { readonly aborted?: unknown };
-  const isSignal = given.aborted !== undefined && option(given, "aborted") !== undefined; // quicker by name, if there is none
   // It would pass for options that say nothing.
-  must(!isSignal, "options", "not be a signal itself: pass it as { signal }", options);
+  must(given.aborted === undefined, "options", "not be a signal itself: pass it as { signal }", options);
 }
 
-/** One option, the object's own or of its class: members added to `Object.prototype` are none. */
+/** One option, or the value in its place. */
 export function option<O extends object, K extends keyof O, D = undefined>(
   options: O | undefined,
   key: K,
   otherwise?: D,
 ): Exclude<O[K], undefined> | D {
   const value = options?.[key];
-  let owner: object | null = value !== undefined && key in Object.prototype ? options! : null;
-  while (owner !== null && !Object.hasOwn(owner, key)) owner = Object.getPrototypeOf(owner);
-  return (value === undefined || owner === Object.prototype ? otherwise : value) as Exclude<O[K], undefined> | D;
+  return (value === undefined ? otherwise : value) as Exclude<O[K], undefined> | D;
 }
 
 /** The name in the options of a constructor, read once; undefined if there is none. */
@@ -187,12 +184,9 @@ export interface WaitLimits {
  * @returns Undefined if nothing limits the wait.
  */
 export function readWaitOptions(options: WaitOptions | undefined, defaultTimeout = Infinity): WaitLimits | undefined {
+  if (options === undefined && defaultTimeout === Infinity) return undefined;
   checkOptions(options);
-  const { prototype }: { readonly prototype: WaitOptions } = Object;
-  const isPlain = prototype.signal === undefined && prototype.timeout === undefined; // reading by name is quicker then
-  const { signal, timeout = defaultTimeout } = isPlain
-    ? options ?? prototype
-    : { signal: option(options, "signal"), timeout: option(options, "timeout") };
+  const { signal, timeout = defaultTimeout } = options ?? {};
   checkTimeout(timeout);
   if (signal !== undefined) checkSignal(signal);
   return signal === undefined && timeout === Infinity ? undefined : { signal, timeout };
@@ -212,15 +206,11 @@ interface Closable<T> {
   checkOpen(target: T): void;
 }
 
-/**
- * The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal, and again if
- * it is closed: asking a foreign signal runs its code.
- */
+/** The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal. */
 export function admit<T>(options: WaitOptions | undefined, of?: Closable<T>, target?: T): WaitLimits | undefined {
   const limits = readWaitOptions(options);
   of?.checkOpen(target!);
   throwIfAborted(limits);
-  of?.checkOpen(target!);
   return limits;
 }
 
@@ -232,11 +222,18 @@ export function throwIfAborted(limits: Pick<WaitOptions, "signal"> | undefined):
 /** The signal's reason; an AbortError where it has none, as in older polyfills. Never throws. */
 export function reasonOf(signal: AbortSignal): unknown {
   try {
-    const { reason = AbortSignal.abort().reason } = signal;
+    const { reason = abortError() } = signal;
     return reason;
   } catch (error) {
     return error;
   }
+}
+
+/** The reason of an abort without one. Hermes has no DOMException. */
+export function abortError(): Error {
+  const message = "This operation was aborted";
+  if (typeof DOMException === "function") return new DOMException(message, "AbortError");
+  return Object.assign(new Error(message), { name: "AbortError" });
 }
 
 /** Calls `fn`, and turns what it throws into a rejection: a method that returns a promise never throws synchronously. */

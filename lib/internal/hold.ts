@@ -1,34 +1,78 @@
 /**
- * One hold of one thing: waiting, held (maybe lent to a Condition in between), spent. It is spent once, and stays inert
- * afterwards. A hold is its own entry in the queue.
+ * One hold of one thing: held (maybe lent to a Condition in between), then spent, once. It is an object of its own, made at
+ * the grant.
  *
  * @module
  */
 import { callIn } from "./call_in.ts";
 import { checkFunction, isThenable } from "./check.ts";
-import { type Borrower, type WaitedFor, Waiter } from "./waiter.ts";
+import { ASYNC_DISPOSE, DISPOSE } from "./dispose.ts";
+import { hook, type Resource, step, tell } from "./hook.ts";
+import { show } from "./show.ts";
+import type { WaitedFor } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
 /** A primitive, or a part of one, that hands out holds. */
-export interface Owner extends WaitedFor {
+export interface Owner extends WaitedFor, Resource {
   readonly kind: string;
-  /** Called once for each granted hold, when it ends. */
-  onRelease(hold: Hold): void;
+  readonly isBorrower?: undefined;
+  /** Called once for each hold, when it ends. */
+  onRelease(permits: number): void;
 }
 
 /** A wait that a hold is lent to. Meanwhile the hold is not held. */
-export interface HoldBorrower extends Borrower {
-  readonly lender: Owner;
-  /** Called when the hold is released instead of going back to its lender. */
-  onRelease(hold: Hold): void;
+export interface Borrower {
+  readonly isBorrower: true;
+  /** Called when the hold is released instead of going back to its owner. */
+  onRelease(): void;
 }
 
-/**
- * The guard that every local primitive hands out. Only its owner sees it before it is granted. Its target is its owner, or
- * the wait that it is lent to; undefined once it is spent.
- */
-export type Hold = Waiter<Hold>;
-export const Hold: new (owner: Owner, permits?: number) => Hold = Waiter;
+/** The owner of a hold, or the wait that it is lent to; undefined for a spent one. */
+export let setOwner: (hold: Hold, owner: Owner | Borrower | undefined) => void;
+
+/** The guard that every local primitive hands out. Its fields are private to its holder, too: freezing it changes nothing. */
+export class Hold implements Guard {
+  #owner: Owner | Borrower | undefined;
+  readonly #permits: number;
+
+  static {
+    setOwner = (hold, owner) => hold.#owner = owner;
+    show(Hold, "Guard", ["held"]);
+  }
+
+  constructor(owner: Owner, permits = 1) {
+    this.#owner = owner;
+    this.#permits = permits;
+  }
+
+  get held(): boolean {
+    return this.#owner !== undefined && this.#owner.isBorrower === undefined;
+  }
+
+  release(): void {
+    const owner = this.#owner;
+    if (owner === undefined) return;
+    this.#owner = undefined;
+    if (hook === undefined) owner.onRelease(this.#permits);
+    else releaseAndReport(this, owner, this.#permits);
+  }
+
+  [DISPOSE](): void {
+    this.release();
+  }
+
+  async [ASYNC_DISPOSE](): Promise<void> {
+    await this.release();
+  }
+}
+
+/** On its own, because a closure makes every call of its function slower. */
+function releaseAndReport(hold: Hold, owner: Owner | Borrower, permits: number): void {
+  step(() => {
+    if (!owner.isBorrower) tell((to) => to.release(owner, hold));
+    owner.onRelease(permits);
+  });
+}
 
 /** Anything that `runHolding` can acquire. */
 interface Source<G, O> {

@@ -52,8 +52,8 @@ export interface Hook {
   begin(call: object, like?: object): void;
   /** `call` has joined the queue. Called in the caller's own turn, so that a stack trace shows the caller. */
   wait(resource: Resource, call: object, permits: number): void;
-  /** `call` holds now, with or without having waited. */
-  grant(resource: Resource, call: object, permits: number): void;
+  /** `call` holds now, with or without having waited. Its release names `hold`, its guard. Default: `call`. */
+  grant(resource: Resource, call: object, permits: number, hold?: object): void;
   /** `call` has left the queue without a grant; with "full", it was refused and has never waited. */
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
   /** `call` has ended its hold, or lost it. */
@@ -73,6 +73,36 @@ export let hook: Hook | undefined;
 
 /** Whether a wait needs its promise alone: no observer is on, and the platform lets requests wait for each other. */
 export let isPlain: boolean = !timersEndWithRequest;
+
+/** The reports of the present step, not told yet. */
+const untold: (() => void)[] = [];
+let depth = 0;
+
+/**
+ * Runs a step, such as a release with its hand-over. What it reports by {@linkcode tell} is told in order once the outermost
+ * step is complete: code of an observer that uses the same queue finds it whole.
+ */
+export function step(fn: () => void): void {
+  depth++;
+  try {
+    fn();
+  } finally {
+    if (--depth === 0 && untold.length > 0) tellAll();
+  }
+}
+
+/** Reports something at once, or at the end of the present step. */
+export function tell(report: (hook: Hook) => void): void {
+  untold.push(() => hook && report(hook));
+  if (depth === 0) tellAll();
+}
+
+/** What observers do meanwhile is told behind the rest. */
+function tellAll(): void {
+  depth++;
+  for (let report = untold.shift(); report !== undefined; report = untold.shift()) report();
+  depth--;
+}
 
 /** For lib/diagnostics alone. */
 export function setHook(next: Hook | undefined): void {

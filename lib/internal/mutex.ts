@@ -3,18 +3,17 @@
  *
  * @module
  */
-import { named, type WaitLimits } from "./check.ts";
+import { named } from "./check.ts";
+import type { CancelLimits } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook } from "./hook.ts";
-import { assertSoundWaitQueue } from "./sound.ts";
-import { WaitQueue } from "./wait_queue.ts";
-import { grant, reportGrant } from "./waiter.ts";
+import { assertSoundWaitQueue, reportHold, Waiter, WaitQueue } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
 export class Mutex implements Owner {
   // queue.size > 0 implies holder !== undefined
   holder: Hold | undefined = undefined;
-  readonly queue: WaitQueue<Hold, Hold>;
+  readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
 
   constructor(name?: string, maxWaiting?: number) {
@@ -35,33 +34,39 @@ export class Mutex implements Owner {
   }
 
   /** Throws if it is closed. */
-  acquire(limits?: WaitLimits): Promise<Guard> {
+  acquire(limits?: CancelLimits): Promise<Guard> {
     this.checkOpen();
-    const hold = new Hold(this); // once for both: engines compile a rare branch badly, and keep it
-    return this.holder === undefined ? Promise.resolve(takeFree(this, hold)) : this.queue.wait(hold, limits);
+    return this.holder === undefined
+      ? Promise.resolve(this.take(new Hold(this)))
+      : this.queue.wait(new Waiter(this), limits);
   }
 
   tryAcquire(): Guard | undefined {
     this.checkOpen();
-    return this.holder === undefined ? takeFree(this, new Hold(this)) : undefined;
+    return this.holder === undefined ? this.take(new Hold(this)) : undefined;
+  }
+
+  /** For a mutex that is free. */
+  take(hold: Hold): Hold {
+    this.holder = hold;
+    if (hook !== undefined) reportHold(this, hold);
+    return hold;
   }
 
   /** Hands off to the next waiter, or unlocks: also when the hold is only lent. */
   onRelease(): void {
-    const next = this.holder = this.queue.take();
-    if (next !== undefined) grant(next, next);
-    else this.onIdle();
+    const next = this.queue.take();
+    if (next === undefined) {
+      this.holder = undefined;
+      this.onIdle();
+    } else {
+      next.resolve(this.holder = new Hold(this));
+      if (hook !== undefined) reportHold(this, next, 1, this.holder); // a Condition puts its own hold there
+    }
   }
 
   /** Unlocked, and the queue is empty. */
   protected onIdle(): void {}
-}
-
-/** For a mutex that is free. A function, because a private method would make each mutex larger. */
-export function takeFree(mutex: Mutex, hold: Hold): Hold {
-  mutex.holder = hold;
-  if (hook !== undefined) reportGrant(hold);
-  return hold;
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -4,19 +4,24 @@
  *
  * @module
  */
-import { named, type WaitLimits } from "./check.ts";
-import type { Hold, Owner } from "./hold.ts";
-import { hook } from "./hook.ts";
-import { assertSoundWaitQueue } from "./sound.ts";
-import { type QueueOwner, WaitQueue } from "./wait_queue.ts";
-import { grant, permitsOf, reportGrant, waitsFor } from "./waiter.ts";
+import { named } from "./check.ts";
+import type { CancelLimits, Served } from "./cancellation.ts";
+import { Hold, type Owner } from "./hold.ts";
+import { hook, step, tell } from "./hook.ts";
+import { assertSoundWaitQueue, reportHold, Waiter, WaitQueue } from "./wait_queue.ts";
 
-export class Permits implements Owner, QueueOwner {
+/** The owner of holds of permits: itself, or a side of a RwLock. */
+export interface PermitsOwner extends Owner {
+  /** A new hold of it, for permits that are taken. */
+  hold(permits: number): Hold;
+}
+
+export class Permits implements PermitsOwner, Served {
   // queue.size > 0 implies that the first waiter wants more than value. value <= most; it is below 0 where a lowered most
   // has left too many taken.
   value: number;
   most: number = Number.MAX_SAFE_INTEGER;
-  readonly queue: WaitQueue<Hold, Hold>;
+  readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
 
   constructor(value: number, name?: string, maxWaiting?: number) {
@@ -37,6 +42,10 @@ export class Permits implements Owner, QueueOwner {
     this.queue.checkOpen(this);
   }
 
+  hold(permits: number): Hold {
+    return new Hold(this, permits);
+  }
+
   /** Not while a limit of 0 pauses it. */
   waitsForRelease(): boolean {
     return this.most > 0;
@@ -47,14 +56,15 @@ export class Permits implements Owner, QueueOwner {
     return permits <= this.value && this.queue.size === 0;
   }
 
-  /** For a hold that fits. */
-  take(hold: Hold): Hold {
-    this.value -= permitsOf(hold);
-    if (hook !== undefined) reportGrant(hold);
+  /** For permits that fit. */
+  take(owner: PermitsOwner, permits: number): Hold {
+    this.value -= permits;
+    const hold = owner.hold(permits);
+    if (hook !== undefined) reportHold(owner, hold, permits);
     return hold;
   }
 
-  /** The most that a newcomer may want. While there are none at all, it waits for better times. */
+  /** The most that a newcomer may want; anything while a limit of 0 pauses it. */
   get largest(): number {
     return this.most || Number.MAX_SAFE_INTEGER;
   }
@@ -63,25 +73,29 @@ export class Permits implements Owner, QueueOwner {
   setMost(most: number): void {
     this.value += most - this.most;
     this.most = most;
-    this.afterLeave();
+    step(() => this.afterLeave());
   }
 
-  /** Takes or waits; throws if it is closed, with the operation of the hold's owner. */
-  acquire(hold: Hold, limits?: WaitLimits): Promise<Hold> {
-    if (this.queue.closed) this.queue.checkOpen(waitsFor(hold));
-    return this.fit(permitsOf(hold)) ? Promise.resolve(this.take(hold)) : this.queue.wait(hold, limits);
+  /** Takes or waits; throws if it is closed. */
+  acquire(owner: PermitsOwner, permits: number, limits?: CancelLimits): Promise<Hold> {
+    this.queue.checkOpen(owner);
+    return this.fit(permits)
+      ? Promise.resolve(this.take(owner, permits))
+      : this.queue.wait(new Waiter(owner, permits), limits);
   }
 
-  onRelease(hold: Hold): void {
-    this.add(permitsOf(hold));
+  onRelease(permits: number): void {
+    this.add(permits);
     this.afterLeave();
   }
 
   /** Adds permits that no guard gives back, and grants to the waiters that fit now. */
   give(permits: number): void {
     this.add(permits);
-    if (hook !== undefined) hook.giveBack(this, permits); // an observer may use this semaphore
-    this.afterLeave();
+    step(() => {
+      if (hook !== undefined) tell((to) => to.giveBack(this, permits));
+      this.afterLeave();
+    });
   }
 
   /** Waiters that fit now are granted. */
@@ -89,11 +103,14 @@ export class Permits implements Owner, QueueOwner {
     while (this.value > 0) {
       const next = this.queue.peek();
       if (next === undefined) return;
-      const permits = permitsOf(next);
+      const { permits } = next;
       if (permits > this.value) return; // letting smaller ones pass would starve this one
-      this.value -= permits; // first: leaving a foreign signal runs its code
-      this.queue.shift(next);
-      grant(next, next);
+      this.value -= permits;
+      this.queue.unlink(next);
+      const owner = next.target as PermitsOwner;
+      const hold = owner.hold(permits);
+      next.resolve(hold);
+      if (hook !== undefined) reportHold(owner, next, permits, hold);
     }
   }
 
@@ -111,7 +128,7 @@ export class Permits implements Owner, QueueOwner {
 export function assertSoundPermits({ value, most, queue }: Permits): void {
   assertSoundWaitQueue(queue);
   const [first] = queue.waiters();
-  if (first !== undefined && permitsOf(first) <= value) {
+  if (first !== undefined && first.permits <= value) {
     throw new Error(`unsound permits: the first waiter fits ${value}`);
   }
   if (value > most) throw new Error(`unsound permits: ${value} of ${most} are free`);

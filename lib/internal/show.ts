@@ -14,13 +14,17 @@ import { classOf, nameClass } from "./class_name.ts";
  * @param stateOf Returns the object that has the members. Default: the instance.
  */
 export function show<T extends object, S extends object = T>(
-  { prototype }: { readonly prototype: T },
+  Class: { readonly prototype: T },
   name: string,
   keys: readonly (keyof S & string)[],
   stateOf = (thing: T): S => thing as unknown as S,
 ): void {
-  nameClass({ prototype }, name);
-  (prototype as Record<symbol, Inspect>)[Symbol.for("nodejs.util.inspect.custom")] = function (_, options, inspect) {
+  nameClass(Class, name);
+  (Class.prototype as Record<symbol, Inspect>)[Symbol.for("nodejs.util.inspect.custom")] = function (
+    _,
+    options,
+    inspect,
+  ) {
     const shown: Record<string, unknown> = {};
     try {
       const state = stateOf(this as T);

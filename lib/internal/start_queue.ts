@@ -12,10 +12,16 @@ import { checkInteger, must, type WaitLimits } from "./check.ts";
 import { hook } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
-import { assertSoundWaitQueue } from "./sound.ts";
 import { Timer } from "./timer.ts";
-import { cancelQueues, WaitQueue } from "./wait_queue.ts";
-import { grant, isWaiting, reportGrant, type WaitedFor, Waiter } from "./waiter.ts";
+import {
+  assertSoundWaitQueue,
+  cancelQueues,
+  grant,
+  reportGrant,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "./wait_queue.ts";
 
 /** How many starts a call takes: of every budget the same number, or one number for each of them. */
 export type Permits = number | readonly number[];
@@ -99,7 +105,7 @@ export class StartQueue {
     const waiter = new StartWaiter(this.self, permits);
     const started = this.waits.wait(waiter, limits);
     this.setTimer();
-    if (timersEndWithRequest) this.serveAlong(() => isWaiting(waiter));
+    if (timersEndWithRequest) this.serveAlong(() => waiter.queue !== undefined);
     return started;
   }
 
@@ -110,9 +116,9 @@ export class StartQueue {
   join(permits: Permits, onTurn: (isStart: boolean) => void): (() => void) | undefined {
     const waiter = new StartWaiter(this.self, permits);
     // The pool asks again after a rejection, and hears of it.
-    this.waits.join(waiter, (rejection) => onTurn(rejection === undefined), () => {});
+    this.waits.join(waiter, (rejection) => onTurn(rejection === undefined));
     this.setTimer();
-    if (!isWaiting(waiter)) return undefined; // an observer's action
+    if (waiter.queue === undefined) return undefined; // an observer's action
     return () => {
       this.waits.remove(waiter);
       this.serve();
@@ -177,7 +183,7 @@ export class StartQueue {
     let next = this.waits.peek();
     // Letting smaller requests pass the first one would starve it.
     for (; next !== undefined && this.tryTake(next.starts); next = this.waits.peek()) {
-      this.waits.shift(next);
+      this.waits.unlink(next);
       grant(next, undefined);
     }
     this.setTimer();

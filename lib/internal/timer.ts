@@ -1,15 +1,14 @@
 /**
- * One timer that can be moved. A clock that replaced the platform's takes its timers along when it goes: a timer that was
- * set on such a clock counts as not set, and the next who needs it sets it on the clock in force.
+ * One timer that can be moved. A clock that replaced the platform's takes its timers along when it goes: a timer of a clock
+ * that is not in force counts as not set, so its user sets it again.
  *
  * @module
  */
-import { type CancelRegistration, onCancel } from "./cancellation.ts";
-import { ROUNDING } from "./timers.ts";
+import { type RunningTimer, startTimer } from "./timers.ts";
 
 export class Timer {
-  // #registration !== undefined implies that #at is the moment for which it is set
-  #registration: CancelRegistration | undefined;
+  // #running !== undefined implies that #at is the moment for which it is set
+  #running: RunningTimer | undefined;
   #at = Infinity;
   readonly #onTime: (at: number) => void;
   readonly #keepsAlive: boolean;
@@ -23,9 +22,9 @@ export class Timer {
     this.#keepsAlive = keepsAlive;
   }
 
-  /** The moment for which it is set; Infinity where it is not set, or its clock is gone. */
+  /** The moment for which it is set; Infinity while it is not set. */
   get at(): number {
-    return this.#registration?.isStale ? Infinity : this.#at;
+    return this.#running?.isInForce ? this.#at : Infinity;
   }
 
   /** Sets the moment, in place of an earlier one; `Infinity` sets none. `now` is on the same clock as `at`. */
@@ -33,13 +32,10 @@ export class Timer {
     this.clear();
     if (at === Infinity) return;
     this.#at = at;
-    const timeout = Math.max(0, at - now - ROUNDING);
-    const registration = onCancel({ timeout, keepsAlive: this.#keepsAlive }, () => {
-      if (this.#registration !== registration) return; // another timer of the same moment has cleared or set this one
+    this.#running = startTimer(at - now, () => {
       this.clear();
       this.#onTime(at);
-    });
-    this.#registration = registration;
+    }, this.#keepsAlive);
   }
 
   /** Sets the moment only if it is earlier than the one that is set. */
@@ -48,8 +44,8 @@ export class Timer {
   }
 
   clear(): void {
-    this.#registration?.end();
-    this.#registration = undefined;
+    this.#running?.clear();
+    this.#running = undefined;
     this.#at = Infinity;
   }
 }

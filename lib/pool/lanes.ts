@@ -5,9 +5,8 @@
  *
  * @module
  */
-import { assertSoundWaitQueue } from "../internal/sound.ts";
-import { type QueueOwner, refuse, WaitQueue } from "../internal/wait_queue.ts";
-import { reject, type WaitedFor, Waiter } from "../internal/waiter.ts";
+import type { Cancellation, Served } from "../internal/cancellation.ts";
+import { assertSoundWaitQueue, refuse, rejectAll, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import type { WaitLimits } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
 
@@ -20,13 +19,15 @@ export interface SlotUse extends WaitedFor, Resource {
   readonly isMap: boolean;
 }
 
-/** One use of a slot, from its wait to its end. Once it has its slot, `registration` links the caller's signal to `controller`. */
+/** One use of a slot, from its wait to its end. */
 export class SlotCall extends Waiter<void> {
   readonly use: SlotUse;
   readonly limits: WaitLimits | undefined;
   readonly priority: number;
   /** Of the function's own signal, if it has one. */
   controller: AbortController | undefined = undefined;
+  /** Links the caller's signal to it. */
+  link: Cancellation | undefined = undefined;
 
   constructor(use: SlotUse, limits: WaitLimits | undefined, priority: number) {
     super(use);
@@ -48,7 +49,7 @@ interface Lane {
 let stateOf: (lanes: Lanes) => readonly [lanes: readonly Lane[], sweepAt: number];
 
 export class Lanes {
-  readonly #owner: QueueOwner;
+  readonly #owner: Served;
   readonly #most: number;
   #lanes: Lane[];
   /** The number of lanes at which the empty ones are dropped: cancelled calls leave them. */
@@ -61,7 +62,7 @@ export class Lanes {
   }
 
   /** @param most The most calls that may wait in all lanes together, apart from those that are spared. */
-  constructor(owner: QueueOwner, most: number) {
+  constructor(owner: Served, most: number) {
     this.#owner = owner;
     this.#most = most;
     this.#first = { priority: 0, queue: new WaitQueue(owner) };
@@ -99,14 +100,13 @@ export class Lanes {
 
   /** Removes the call that {@linkcode peek} has just returned. */
   shift(call: SlotCall): void {
-    this.#first.queue.shift(call);
+    this.#first.queue.unlink(call);
   }
 
   /** Rejects all calls, once all have left. */
   rejectAll(reason: unknown): void {
     const queues = this.#lanes.map(({ queue }) => queue).reverse();
-    for (const queue of queues) queue.cancelAborted();
-    for (const call of queues.flatMap((queue) => queue.takeAll())) reject(call, reason);
+    rejectAll(queues.flatMap((queue) => queue.takeAll()), reason);
   }
 
   /** The first lane to serve; drops the empty ones before it. */

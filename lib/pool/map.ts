@@ -4,7 +4,7 @@
  * @module
  */
 import { show } from "../internal/show.ts";
-import { type CancelRegistration, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
+import { type Cancellation, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
 import { SyncError } from "../errors.ts";
 import { type PulledMap, Puller } from "./map_puller.ts";
@@ -33,7 +33,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   readonly #controller = sharedController();
   readonly #results: Results<R>;
   readonly #puller: Puller<T, R>;
-  #link: CancelRegistration | undefined;
+  #link: Cancellation | undefined;
   /** Lets `#drive` go on. */
   #wake: (() => void) | undefined;
   readonly #driving: Promise<void>;

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { drain, WaitQueue, wakeFirst } from "../internal/wait_queue.ts";
-import { describe, grant, reject, Waiter } from "../internal/waiter.ts";
+import { describe, grant, reject, Waiter, WaitQueue, wakeFirst } from "../internal/wait_queue.ts";
 
 /** The outcome of one read. */
 export type Read<R> = IteratorResult<R, undefined>;
@@ -88,7 +87,7 @@ export class Results<R> {
   /** No more results come: waiting reads end, the first of them with the error, if any. Returns whether one got it. */
   end(end: { readonly error: unknown } | undefined): boolean {
     let pending = end;
-    for (const reader of drain(this.#readers)) {
+    for (const reader of this.#readers.takeAll()) {
       if (pending === undefined) grant(reader, { value: undefined, done: true });
       else reject(reader, pending.error);
       pending = undefined;

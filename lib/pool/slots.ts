@@ -6,7 +6,7 @@
  */
 import { hook } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
-import { grant, isWaiting, reject, reportGrant } from "../internal/waiter.ts";
+import { grant, reject, reportGrant } from "../internal/wait_queue.ts";
 import { assertSoundLanes, Lanes, type SlotCall } from "./lanes.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
 import { type RateLimiter, startQueueOf } from "../rate_limiter.ts";
@@ -85,7 +85,7 @@ export class Slots {
     const granted = this.#queue.wait(call);
     if (this.rate !== undefined) {
       this.#serve(); // also behind others: their clock may be gone
-      if (timersEndWithRequest) this.rate.serveAlong(() => isWaiting(call));
+      if (timersEndWithRequest) this.rate.serveAlong(() => call.queue !== undefined);
     }
     return granted;
   }

@@ -4,11 +4,10 @@
  * @module
  */
 import { callIn } from "../internal/call_in.ts";
-import { type CancelRegistration, onCancel, reasonOf } from "../internal/cancellation.ts";
+import { type Cancellation, onCancel, reasonOf } from "../internal/cancellation.ts";
 import { named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { drain, WaitQueue } from "../internal/wait_queue.ts";
-import { describe, grant, registrationOf, setRegistration, type WaitedFor, Waiter } from "../internal/waiter.ts";
+import { describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import { ClosedError } from "../errors.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { Failures, type TakenFailures } from "./failures.ts";
@@ -106,7 +105,7 @@ export class PoolState {
     if (!needsOwn && limits?.signal === undefined) return this.#signal();
     const controller = call.controller = new AbortController();
     this.#controllers.add(controller);
-    if (limits?.signal !== undefined) setRegistration(call, linked(limits.signal, controller));
+    if (limits?.signal !== undefined) call.link = linked(limits.signal, controller);
     return controller.signal;
   }
 
@@ -120,7 +119,7 @@ export class PoolState {
   end(call: SlotCall): void {
     if (call.controller !== undefined) {
       this.#controllers.delete(call.controller);
-      registrationOf(call)?.end();
+      call.link?.end();
     }
     this.free(call);
   }
@@ -180,11 +179,11 @@ export class PoolState {
     if (this.#joiners.size === 0 || !this.#isIdle()) return;
     // Taken by the first call that is served: one whose signal has aborted takes none along.
     let failures: TakenFailures | undefined;
-    for (const joiner of drain(this.#joiners)) grant(joiner, failures ??= this.failures.take());
+    for (const joiner of this.#joiners.takeAll()) grant(joiner, failures ??= this.failures.take());
   }
 }
 
 /** Aborts `controller` when `signal` aborts. */
-function linked(signal: AbortSignal, controller: AbortController): CancelRegistration {
+function linked(signal: AbortSignal, controller: AbortController): Cancellation {
   return onCancel({ signal }, () => controller.abort(reasonOf(signal)));
 }

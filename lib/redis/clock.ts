@@ -8,15 +8,11 @@
  *
  * @module
  */
-import { isClockReadable } from "../internal/cancellation.ts";
 import { Timer } from "../internal/timer.ts";
-
-/** Milliseconds by which timers have shown the time to be ahead of `performance.now`. */
-let ahead = 0;
 
 /** Milliseconds on the monotonic clock. */
 export function now(): number {
-  return performance.now() + ahead;
+  return performance.now();
 }
 
 /** The same, but it never goes back: `now` does when a replaced clock that was ahead is gone. */
@@ -40,7 +36,6 @@ export class LocalTimer extends Timer {
    */
   constructor(fire: (time: number) => void, keepsAlive = false) {
     super((at) => {
-      if (!isClockReadable()) ahead += Math.max(0, at - now());
       fire(Math.max(now(), at));
     }, keepsAlive);
   }

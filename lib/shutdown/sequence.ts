@@ -5,7 +5,7 @@
  */
 import { Event } from "../event.ts";
 import { Task } from "./in_flight.ts";
-import { type CancelRegistration, onCancel, pause } from "../internal/cancellation.ts";
+import { type Cancellation, onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import { report, type ShutdownReport } from "./report.ts";
 import { type AttachedServer, LOOK, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
@@ -133,7 +133,7 @@ async function cleanUp(state: ShutdownState): Promise<string[]> {
 function bounded(step: Step, forced: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the time is over`));
-    let registration: CancelRegistration;
+    let registration: Cancellation;
     const lastTurn = () => void (registration = onCancel({ timeout: 1 }, expire));
     if (forced.aborted) lastTurn();
     else registration = onCancel({ signal: forced }, lastTurn);

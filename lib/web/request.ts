@@ -5,7 +5,7 @@
  * @module
  */
 import { callIn } from "../internal/call_in.ts";
-import { type CancelOutcome, type CancelRegistration, onCancel, reasonOf, timedOut } from "../internal/cancellation.ts";
+import { type Cancellation, type CancelOutcome, onCancel, reasonOf, timedOut } from "../internal/cancellation.ts";
 import { admit, checkFunction, promised, type WaitLimits } from "../internal/check.ts";
 import { hook } from "../internal/hook.ts";
 import { runtime } from "../internal/platform.ts";
@@ -51,7 +51,7 @@ class Request {
   #isReported = false;
   #resolve!: (guard: WebGuard | undefined) => void;
   #reject!: (reason: unknown) => void;
-  #registration: CancelRegistration | undefined;
+  #registration: Cancellation | undefined;
   readonly #spec: WebLockSpec;
   readonly #limits: WaitLimits | undefined;
   readonly #hold: WebHold;

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { channels, type Finding, metrics, observe, snapshot, trace, watchdog } from "../../lib/diagnostics/mod.ts";
-import { setHook } from "../../lib/internal/hook.ts";
 import { quote } from "../../lib/internal/check.ts";
 import { Condition, KeyedMutex, Lock, lockOnArguments, Pool, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
@@ -226,54 +225,6 @@ test("hostile: stacks that are no text, or throw when they are read", () =>
       if (!isOwn) delete own.prepareStackTrace;
     }
     assert.ok(findings.length >= stacks.length);
-  }));
-
-test("hostile: a batch of time-outs goes on whatever one of them does", () =>
-  withFakeTime(async (time) => {
-    const noop = () => {};
-    const uncaught: unknown[] = [];
-    const queue = globalThis.queueMicrotask;
-    globalThis.queueMicrotask = (fn) =>
-      queue(() => {
-        try {
-          fn();
-        } catch (error) {
-          uncaught.push(error);
-        }
-      });
-    // A hook without a guard, in the place of diagnostics that fail.
-    const fault = new Error("holderOf");
-    setHook({
-      begin: noop,
-      wait: noop,
-      grant: noop,
-      giveUp: noop,
-      release: noop,
-      giveBack: noop,
-      run: (_, fn) => fn(),
-      deadlockOf: () => undefined,
-      holderOf: ({ name }) => {
-        if (name === "b") throw fault;
-        return "";
-      },
-    });
-    try {
-      const locks = ["a", "b", "c"].map((name) => new Lock({ name }));
-      for (const lock of locks) await lock.acquire();
-      const ended: string[] = [];
-      for (const lock of locks) lock.acquire({ timeout: 10 }).catch(() => ended.push(lock.name!));
-      await time.pass(20, 1);
-      assert.deepEqual(ended.filter((name) => name !== "b"), ["a", "c"]);
-      const later = new Lock();
-      await later.acquire();
-      const waiting = later.acquire({ timeout: 10 }).catch((error: Error) => error.name);
-      await time.pass(20, 1);
-      assert.equal(await waiting, "TimeoutError");
-      assert.deepEqual(uncaught, [fault]);
-    } finally {
-      setHook(undefined);
-      globalThis.queueMicrotask = queue;
-    }
   }));
 
 test("hostile: things that lie about themselves", () => {

@@ -3,16 +3,8 @@
  * Nothing here is asynchronous: an outcome is decided in the step that causes it.
  */
 
-import type { SignalMember } from "../_foreign_signal.ts";
-
 /** The outcome that one call should have. */
 export type Outcome = "waits" | "granted" | "cancelled";
-
-/**
- * A moment of a call in which code of the user runs: a report to observers, or a question to the call's own signal:
- * for `aborted` first with the other arguments ("checked"), and again behind the look whether the thing is closed.
- */
-export type Moment = "wait" | "grant" | "giveUp" | "release" | "checked" | SignalMember;
 
 /** One call that may have to wait. */
 export interface Call {
@@ -42,10 +34,6 @@ export class ModelQueue {
   closed: boolean | "once nothing is free" = false;
   /** So many leave together when the last of them comes. */
   readonly parties: number;
-  /** The calls that listen to their signals. */
-  readonly #listening = new Set<Call>();
-  /** Called where the real thing runs code of the user: it may use the queue. */
-  report: (moment: Moment, task: string) => void = () => {};
 
   constructor(free: number, parties = Infinity) {
     this.free = free;
@@ -67,10 +55,6 @@ export class ModelQueue {
     this.waiting.splice(behind < 0 ? this.waiting.length : behind, 0, call);
     if (this.waiting.length === this.parties) this.wake(this.parties);
     this.pump();
-    if (!this.waiting.includes(call)) return;
-    this.#listening.add(call);
-    this.report("add", call.task);
-    if (this.waiting.includes(call)) this.report("wait", call.task);
   }
 
   /** A holder releases. */
@@ -78,7 +62,6 @@ export class ModelQueue {
     const call = this.holders.find((one) => one.task === task);
     if (call === undefined) return; // a spent guard stays inert
     this.holders = this.holders.filter((one) => one !== call);
-    this.report("release", task);
     this.free += call.weight;
     this.pump();
   }
@@ -90,9 +73,9 @@ export class ModelQueue {
     return call;
   }
 
-  /** Cancels the waiting calls that match; `aborted` if by their signals. */
-  cancel(matches: (call: Call) => boolean, aborted = false): void {
-    this.#leaveQueue(this.waiting.filter(matches), "cancelled", aborted);
+  /** Cancels the waiting calls that match. */
+  cancel(matches: (call: Call) => boolean): void {
+    this.#leaveQueue(this.waiting.filter(matches), "cancelled");
     this.pump();
   }
 
@@ -106,7 +89,6 @@ export class ModelQueue {
     const held = this.holders.find((one) => one.task === task)!;
     this.holders = this.holders.map((one) => one === held ? { ...held, weight } : one);
     this.free += held.weight - weight;
-    this.report("release", task);
     this.pump();
   }
 
@@ -120,19 +102,11 @@ export class ModelQueue {
   }
 
   /** All of them have left before one is settled. */
-  #leaveQueue(calls: readonly Call[], outcome: "granted" | "cancelled", aborted = false): void {
+  #leaveQueue(calls: readonly Call[], outcome: "granted" | "cancelled"): void {
     this.waiting = this.waiting.filter((one) => !calls.includes(one));
-    if (!aborted) { for (const call of calls) this.#stopListening(call); }
     for (const call of calls) {
-      if (aborted) this.report("reason", call.task);
       if (call.then === undefined) call.outcome = outcome;
       else call.then(outcome);
-      this.report(outcome === "granted" ? "grant" : "giveUp", call.task);
-      if (aborted) this.#stopListening(call);
     }
-  }
-
-  #stopListening(call: Call): void {
-    if (this.#listening.delete(call)) this.report("remove", call.task);
   }
 }

@@ -3,10 +3,8 @@
  * every turn of the microtasks is an action that the schedule chooses. After each turn of the microtasks, the real
  * primitives are compared with their models.
  */
-import { observe } from "../../lib/diagnostics/mod.ts";
-import { ForeignSignal } from "../_foreign_signal.ts";
 import { CountingController, FakeTime, flushMicrotasks, watch, type Watched } from "../_tools.ts";
-import type { Call, ModelQueue, Moment, Outcome } from "./_model_queue.ts";
+import type { Call, ModelQueue, Outcome } from "./_model_queue.ts";
 
 /** One step of a task. */
 export interface Step {
@@ -29,24 +27,12 @@ export interface Program {
   readonly timeouts?: Readonly<Record<string, number>>;
   /** Whether it may end with tasks that wait forever. */
   readonly deadlocks?: boolean;
-  /** The deed of the user's code that is called in the middle of a step. */
-  readonly act?: Act;
 }
 
 /** Something that happens to the real things, and the same in the models. */
 export interface Deed {
   real(world: World): void;
   model(world: World): void;
-}
-
-/** Something that an observer or a signal does once, in this moment of a call of this task. */
-export interface Act extends Deed {
-  readonly at: Moment;
-  readonly of: string;
-  /** Which of its steps makes the call; any, if not given. */
-  readonly step?: number | undefined;
-  /** The task whose first call it makes. */
-  readonly starts?: string | undefined;
 }
 
 /** A real thing next to its model. */
@@ -74,48 +60,13 @@ export interface Task {
   real: Watched<unknown> | undefined;
   call: Call | undefined;
   guard: ({ release(): void; readonly held?: boolean } & Partial<Disposable>) | undefined;
-  readonly controller: Controller | undefined;
-}
-
-/** Aborts the calls of a task. */
-interface Controller {
-  readonly signal: AbortSignal;
-  readonly listeners: number;
-  abort(reason: unknown): void;
-}
-
-/** Makes a signal that acts. */
-class ActingController implements Controller {
-  readonly signal: AbortSignal;
-  readonly #foreign: ForeignSignal;
-
-  /** @param task The task is in the step whose call asks. */
-  constructor(task: () => Task, act: (at: Moment) => void) {
-    let checked = 0;
-    this.#foreign = new ForeignSignal((member) => {
-      const { at } = task();
-      const isChecked = member === "aborted" && checked !== at;
-      if (isChecked) checked = at;
-      act(isChecked ? "checked" : member);
-    });
-    this.signal = this.#foreign as unknown as AbortSignal;
-  }
-
-  get listeners(): number {
-    return this.#foreign.listeners.size;
-  }
-
-  abort(): void {
-    this.#foreign.abort();
-  }
+  readonly controller: CountingController | undefined;
 }
 
 /** One step of a schedule: a task's name, "abort B", "time", or "~", which lets the microtasks run. */
 export type Action = string;
 
 export const MICROTASKS: Action = "~";
-
-const SIGNAL_MOMENTS: ReadonlySet<Moment> = new Set(["checked", "aborted", "add", "remove", "reason"]);
 
 export class Violation extends Error {
   override readonly name = "Violation";
@@ -130,62 +81,20 @@ export class World {
   /** Whether something happened since the microtasks ran. */
   #stirred = false;
   readonly #aborted = new Set<string>();
-  readonly #abortedInModel = new Set<string>();
   /** The history of each thing. Its next state depends on nothing else. */
   readonly #history = new Map<string, string>();
-  readonly #observing: Disposable | undefined;
-  /** The tasks by the ids of their acquisitions, and the task that is calling. */
-  readonly #callers = new Map<number, string | undefined>();
-  #caller: string | undefined;
-  /** Whether the act has happened to the real things, and to the models. */
-  #acted = { real: false, model: false };
-  /** The calls of tasks that the act has started. */
-  readonly #early = new Map<Task, Promise<unknown>>();
-
   constructor(program: Program) {
     this.program = program;
     this.#time = program.timeouts === undefined ? undefined : new FakeTime();
     this.things = program.make();
-    const { act } = program;
     this.tasks = Object.entries(program.tasks).map(([name, steps]) => {
-      const controller = act?.of === name && SIGNAL_MOMENTS.has(act.at)
-        ? new ActingController(() => this.task(name), (at) => this.#actReal(at, name))
-        : program.aborts?.includes(name)
-        ? new CountingController()
-        : undefined;
+      const controller = program.aborts?.includes(name) ? new CountingController() : undefined;
       return { name, steps, at: 0, real: undefined, call: undefined, guard: undefined, controller };
     });
-    if (act === undefined) return;
-    const hear = (report: Moment) => ({ id }: { id: number }) => {
-      if (!this.#callers.has(id)) this.#callers.set(id, this.#caller);
-      this.#actReal(report, this.#callers.get(id));
-    };
-    const [wait, grant, giveUp, release] = (["wait", "grant", "giveUp", "release"] as const).map(hear);
-    this.#observing = observe({ wait: wait!, grant: grant!, giveUp: giveUp!, release: release! });
-    for (const { queue } of Object.values(this.things)) queue.report = (at, task) => this.#actModel(at, task);
-  }
-
-  #actReal(at: Moment, of: string | undefined): void {
-    if (this.#acted.real || !this.#isActOf(at, of)) return;
-    this.#acted.real = true;
-    this.program.act!.real(this);
-  }
-
-  #actModel(at: Moment, of: string): void {
-    if (this.#acted.model || !this.#isActOf(at, of)) return;
-    this.#acted.model = true;
-    if (this.#acted.real) this.program.act!.model(this);
-  }
-
-  #isActOf(at: Moment, of: string | undefined): boolean {
-    const { act } = this.program;
-    if (at !== act?.at || of !== act.of) return false;
-    return act.step === undefined || act.step === this.task(of).at;
   }
 
   /** Restores the clock. A call that still waits must not meet the clock of another run. */
   close(): void {
-    this.#observing?.[Symbol.dispose]();
     this.#time?.advance(1e9);
     this.#time?.restore();
   }
@@ -213,37 +122,11 @@ export class World {
       ...more,
     };
     task.call = call;
-    task.real = watch(this.#early.get(task) ?? this.as(task.name, real));
+    task.real = watch(real());
     const { queue } = this.things[thing]!;
-    if (controller !== undefined) queue.report("checked", task.name);
-    if (controller !== undefined && !queue.refuses) queue.report("aborted", task.name);
-    if (!queue.refuses && this.#abortedInModel.has(task.name)) {
-      queue.report("reason", task.name);
-      call.outcome = "cancelled";
-    } else queue.join(call);
+    if (!queue.refuses && this.#aborted.has(task.name)) call.outcome = "cancelled";
+    else queue.join(call);
     return call;
-  }
-
-  /** The real half of the first step of a task: its call, which is made in the middle of something. */
-  startReal(name: string, call: () => Promise<unknown>): void {
-    this.#early.set(this.task(name), this.as(name, call));
-  }
-
-  /** The other half. */
-  startModel(name: string): void {
-    const task = this.task(name);
-    task.steps[task.at++]!.run(this, task);
-  }
-
-  /** Calls `fn`. The waits and holds that begin in it are this task's. */
-  as<T>(task: string, fn: () => T): T {
-    const before = this.#caller;
-    this.#caller = task;
-    try {
-      return fn();
-    } finally {
-      this.#caller = before;
-    }
   }
 
   /** The possible next actions; none when the program is over. */
@@ -263,16 +146,7 @@ export class World {
     else if (aborted === undefined) this.#step(task);
     else this.#abort(task);
     this.#checkSound();
-    this.#checkActed();
     return undefined;
-  }
-
-  #checkActed(): void {
-    const { real, model } = this.#acted;
-    const { at, of } = this.program.act ?? {};
-    if (real !== model) {
-      throw new Violation(`moment: the "${at}" of ${of} did not come${model ? "" : " then"}`);
-    }
   }
 
   #checkSound(): void {
@@ -311,7 +185,6 @@ export class World {
   checkEnd(): void {
     const stuck = this.tasks.filter((task) => {
       const { at, steps, call } = task;
-      if (this.#isToBeStarted(task)) return false;
       return call?.outcome === "waits" || at < steps.length && call?.outcome !== "cancelled";
     });
     if (stuck.length > 0 && !this.program.deadlocks) {
@@ -326,13 +199,9 @@ export class World {
     if (this.#time && this.#time.timers > this.#deadlines().length) throw new Violation("a timer is left");
   }
 
-  #isToBeStarted({ name, at, call }: Task): boolean {
-    return name === this.program.act?.starts && at === 0 && call === undefined;
-  }
-
   #ready(task: Task): boolean {
     const { at, steps, call, real } = task;
-    if (at >= steps.length || this.#isToBeStarted(task)) return false;
+    if (at >= steps.length) return false;
     return call === undefined || real!.state === "fulfilled" || real!.state === "rejected" && call.goesOn === true;
   }
 
@@ -360,18 +229,9 @@ export class World {
 
   #abort(task: Task): void {
     this.#note(Object.keys(this.things), `abort ${task.name}`);
-    this.abortReal(task);
-    this.abortModel(task);
-  }
-
-  abortReal(task: Task): void {
     this.#aborted.add(task.name);
     task.controller!.abort(new Error(`${task.name} is aborted`));
-  }
-
-  abortModel(task: Task): void {
-    this.#abortedInModel.add(task.name);
-    this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable, true);
+    this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable);
   }
 
   isAborted(name: string): boolean {
@@ -384,7 +244,7 @@ export class World {
     this.#time!.advance(next - this.now);
     this.now = next;
     for (const { queue, pass } of Object.values(this.things)) {
-      queue.cancel(({ deadline }) => deadline <= next);
+      for (const due of queue.waiting.filter(({ deadline }) => deadline <= next)) queue.cancel((call) => call === due);
       pass?.(next);
     }
   }
@@ -440,7 +300,7 @@ export class World {
   }
 }
 
-/** Keeps the guard that a call has granted; once, for an act may put another one in its place. */
+/** Keeps the guard that a call has granted. */
 function keepGuard(task: Task): void {
   if (task.real?.value === undefined) return;
   task.guard = task.real.value as Task["guard"];

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { Lock } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { actedAll, subjects } from "./acting.ts";
 import { broken } from "./broken/mod.ts";
 import { programs, threeWant } from "./programs.ts";
 import { search, tell } from "./_search.ts";
@@ -15,19 +14,6 @@ for (const program of programs) {
     const { schedules, violation } = await search(program, BOUND);
     assert.equal(violation && await tell(program, violation.schedule), undefined);
     assert.ok(schedules >= 15, `${schedules} schedules`);
-  });
-}
-
-/** Schedules of each act; the faults that were put back by hand show within 50. */
-const ACT_BOUND = 60;
-
-for (const subject of subjects) {
-  test(`explore: ${subject.name}: observers and signals act in each of their moments`, async () => {
-    for (const program of actedAll(subject)) {
-      const { schedules, pruned, violation } = await search(program, ACT_BOUND);
-      assert.equal(violation && await tell(program, violation.schedule), undefined);
-      assert.ok(schedules + pruned >= 15, `${program.name}: ${schedules} schedules`);
-    }
   });
 }
 

@@ -6,7 +6,6 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { acquireAllPrograms } from "./acquire_all.ts";
-import { actedAll, subjects } from "./acting.ts";
 import { broken } from "./broken/mod.ts";
 import { programs } from "./programs.ts";
 import { search, tell } from "./_search.ts";
@@ -14,8 +13,6 @@ import type { Program } from "./_world.ts";
 
 const USAGE = "usage: deno task explore [--only TEXT] [--bound SCHEDULES] [--replay A,~,B,…]";
 const BOUND = 500_000;
-/** For each of the many programs of one act. */
-const ACT_BOUND = 2_000;
 
 /** The request of the command line. Throws if it is wrong. */
 function ask(args: string[]): { chosen: Program[]; bound: number | undefined; replay: string | undefined } {
@@ -26,7 +23,6 @@ function ask(args: string[]): { chosen: Program[]; bound: number | undefined; re
   }
   const all = [
     ...programs,
-    ...subjects.flatMap(actedAll),
     ...acquireAllPrograms,
     ...broken.map(({ program }) => program),
   ];
@@ -46,10 +42,7 @@ async function explore(chosen: readonly Program[], bound: number | undefined): P
   for (const program of chosen) {
     const planted = broken.some((one) => one.program === program);
     const start = performance.now();
-    const { schedules, pruned, cut, violation } = await search(
-      program,
-      bound ?? (program.act && !planted ? ACT_BOUND : BOUND),
-    );
+    const { schedules, pruned, cut, violation } = await search(program, bound ?? BOUND);
     const columns = [schedules, pruned, Math.round(performance.now() - start)].map((n) => String(n).padStart(8));
     console.log(` ${columns.join(" ")}  ${program.name}${cut ? " (cut at the bound)" : ""}`);
     if (violation) console.log(`\n${await tell(program, violation.schedule)}\n`);

@@ -54,27 +54,31 @@ for (const [name, make] of Object.entries(fakes)) {
       assert.ok(waiter.reason instanceof TimeoutError);
     }));
 
-  test(`fake clock (${name}): timeout bounds the whole of acquireAll`, () =>
-    under(make, async (fake) => {
-      const locks = [new Lock(), new Lock(), new TimeoutLock(10)];
-      const holders = locks.map((lock) => lock.tryAcquire()!);
-      const { signal } = new AbortController();
-      const calls = [watch(acquireAll(locks, { timeout: 100 })), watch(acquireAll(locks, { timeout: 100, signal }))];
-      for (const holder of holders.slice(0, 2)) {
-        await flushMicrotasks();
-        fake.advance(45);
-        holder.release();
-      }
-      fake.advance(9);
-      assert.equal(await states(calls), "pending pending");
-      fake.advance(1);
-      assert.equal(await states(calls), "rejected rejected");
-      for (const { reason } of calls) {
-        assert.ok(reason instanceof TimeoutError);
-        assert.equal(reason.message, "Cannot acquire all: timed out after 100 ms");
-      }
-      assert.deepEqual(locks.map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [true, 0]]);
-    }));
+  // The rest of its time is computed, so this needs a clock that replaces `performance` as well.
+  const isWhole = name === "sinon" || name === "hand-made, with performance";
+  if (isWhole) {
+    test(`fake clock (${name}): timeout bounds the whole of acquireAll`, () =>
+      under(make, async (fake) => {
+        const locks = [new Lock(), new Lock(), new TimeoutLock(10)];
+        const holders = locks.map((lock) => lock.tryAcquire()!);
+        const { signal } = new AbortController();
+        const calls = [watch(acquireAll(locks, { timeout: 100 })), watch(acquireAll(locks, { timeout: 100, signal }))];
+        for (const holder of holders.slice(0, 2)) {
+          await flushMicrotasks();
+          fake.advance(45);
+          holder.release();
+        }
+        fake.advance(9);
+        assert.equal(await states(calls), "pending pending");
+        fake.advance(1);
+        assert.equal(await states(calls), "rejected rejected");
+        for (const { reason } of calls) {
+          assert.ok(reason instanceof TimeoutError);
+          assert.equal(reason.message, "Cannot acquire all: timed out after 100 ms");
+        }
+        assert.deepEqual(locks.map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [true, 0]]);
+      }));
+  }
 
   test(`fake clock (${name}): an abort of acquireAll rejects with its reason`, () =>
     under(make, async (fake) => {

@@ -6,7 +6,7 @@ import { test } from "../_test.ts";
 
 /** Its signal is no EventTarget of the platform. */
 class ForeignController {
-  readonly signal = Object.assign(new ForeignSignal(() => {}), {
+  readonly signal = Object.assign(new ForeignSignal(), {
     throwIfAborted(): void {},
   });
 

@@ -1,7 +1,6 @@
-/** The queue by itself: order, and bounded room for cancelled waiters. */
+/** The queue by itself: order, and nothing left of those that have left. */
 import assert from "node:assert/strict";
-import { drain, WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
-import { describe, isWaiting, nextOf, setResolve, Waiter } from "../../lib/internal/waiter.ts";
+import { assertSoundWaitQueue, describe, Waiter, WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
 
@@ -35,17 +34,18 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
         queue.remove(gone!);
       } else if (act === 7 && random.below(50) === 0) {
         const out: Numbered[] = [];
-        out.push(...drain(queue));
+        out.push(...queue.takeAll());
         assert.deepEqual(out.map((one) => one.id), model.map((one) => one.id));
         model = [];
       } else if (act === 6) {
         const count = random.below(4);
         const woken = model.splice(0, count);
         wakeFirst(queue, count, undefined);
-        assert.ok(woken.every((one) => !isWaiting(one)));
+        assert.ok(woken.every((one) => one.queue === undefined));
       } else assert.equal(queue.take(), model.shift());
       assert.equal(queue.size, model.length);
       assert.equal(queue.peek(), model[0]);
+      if (step % 100 === 0) assertSoundWaitQueue(queue);
       if (step % 100 === 0) assert.deepEqual(queue.waiters(), model);
     }
     return Promise.resolve();
@@ -72,28 +72,21 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
     const waiters = Array.from({ length: 5000 }, (_, i) => join(queue, i));
     if (round === 0) { while (queue.size > 0) wakeFirst(queue, 3, undefined); }
     else if (round === 1) wakeFirst(queue, Infinity, undefined);
-    else for (const waiter of drain(queue)) setResolve(waiter, undefined);
+    else queue.takeAll();
     assert.deepEqual([queue.size, queue.peek(), queue.take()], [0, undefined, undefined]);
-    assert.ok(waiters.every((one) => nextOf(one) === undefined), "no waiter keeps another one alive");
+    assert.ok(waiters.every((one) => (one.next ?? one.previous) === undefined), "no waiter keeps another one alive");
   }
 });
 
-test("WaitQueue: cancelled waiters take up no more room than live ones", () => {
-  const queue = new WaitQueue<void, Numbered>();
-  const first = join(queue, 0);
-  for (let round = 0; round < 2000; round++) queue.remove(join(queue, 1));
-  assert.deepEqual([queue.size, queue.peek()], [1, first]);
-  assert.ok(entriesFrom(first) <= 34, `${entriesFrom(first)} entries`);
-  // Many that leave take their room along.
-  const many = Array.from({ length: 5000 }, (_, i) => join(queue, i));
-  assert.ok(entriesFrom(first) >= 5000);
-  for (const waiter of many) queue.remove(waiter);
-  assert.ok(entriesFrom(first) <= 34, `${entriesFrom(first)} entries`);
+test("WaitQueue: a waiter that is removed leaves nothing behind, whichever of three it is", () => {
+  for (const middle of [0, 1, 2]) {
+    const queue = new WaitQueue<void, Numbered>();
+    const waiters = [0, 1, 2].map((id) => join(queue, id));
+    const gone = waiters[middle]!;
+    assert.equal(queue.remove(gone), true);
+    assert.equal(queue.remove(gone), false);
+    assertSoundWaitQueue(queue);
+    assert.deepEqual([gone.queue, gone.previous, gone.next], [undefined, undefined, undefined]);
+    assert.deepEqual(queue.waiters(), waiters.filter((one) => one !== gone));
+  }
 });
-
-/** The last one links to itself. */
-function entriesFrom(first: Numbered): number {
-  let count = 1;
-  for (let waiter = first; nextOf(waiter) !== waiter; waiter = nextOf(waiter)!) count++;
-  return count;
-}

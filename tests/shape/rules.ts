@@ -11,17 +11,14 @@ const LAYERS = [
   ["internal/check", "internal/is_cancellation", "internal/place", "internal/platform", "internal/rows"],
   ["internal/hook", "internal/show"],
   ["internal/call_in", "internal/timers", "internal/wrap"],
-  ["internal/cancellation"],
-  ["internal/timer"],
-  ["internal/waiter"],
-  ["internal/waiter_registration"],
+  ["internal/cancellation", "internal/timer"],
   ["internal/wait_queue"],
-  ["internal/hold", "internal/sound"],
+  ["internal/hold"],
   ["internal/start_queue"],
   ["internal/mutex", "internal/permits"],
 ].map((names) => names.map((name) => `lib/${name}.ts`));
 /** The other entries may use of the local part: types, errors, and helpers that know no primitive. */
-const SHARED = LAYERS.slice(0, 7).flat();
+const SHARED = LAYERS.slice(0, 6).flat();
 /** The folders of the entries beside `mod.ts`, and what each of them takes from another one. */
 const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "lib/redis/": [],

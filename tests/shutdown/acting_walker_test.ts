@@ -156,4 +156,4 @@ class Walk extends ActingWalk {
 }
 
 test("walk over a shutdown in which everything acts: it ends in time, and each step runs once, in order", () =>
-  walkActing("signals that act", 150, 60, (random, time) => new Walk(random, time)));
+  walkActing(150, 60, (random, time) => new Walk(random, time)));

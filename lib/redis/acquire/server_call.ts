@@ -15,7 +15,7 @@
  * @module
  */
 import type { TimeoutError } from "../../errors.ts";
-import { type Cancellable, type CancelOutcome, CancelRegistration, timedOut } from "../../internal/cancellation.ts";
+import { type Cancellation, onCancel, reasonOf, timedOut } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { LocalTimer } from "../clock.ts";
@@ -39,7 +39,7 @@ export function timedOutError(
 }
 
 /** The object itself is the `call` by which the hook knows it. */
-export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration> {
+export abstract class ServerCall<A, T> {
   readonly result: Promise<T>;
   readonly permits: number;
   /** Server time after which its last command is refused. */
@@ -50,7 +50,7 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
   /** Of the end of the pause. */
   protected timer: LocalTimer | undefined;
   readonly #spec: CallSpec;
-  readonly #limits: CancelRegistration;
+  #limits: Cancellation | undefined;
   #resolve!: (result: T) => void;
   #reject!: (error: unknown) => void;
   /** Set while it pauses. */
@@ -67,7 +67,6 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
     this.permits = permits;
     this.timeout = limits.timeout ?? Infinity;
     this.retry = new RetryPolicy(tries, limits);
-    this.#limits = new CancelRegistration(this);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -81,7 +80,10 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
       this.#slow = new LocalTimer(() => this.reportWait());
       this.#slow.set(now() + SILENCE);
     }
-    this.#limits.begin({ signal, timeout: boundOf(this.timeout) });
+    this.#limits = onCancel({ signal, timeout: boundOf(this.timeout) }, (outcome) => {
+      if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
+      else this.timeOut();
+    });
     void this.#run();
   }
 
@@ -176,13 +178,6 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
 
   // Settled.
 
-  settle({ reason }: CancelRegistration, outcome: CancelOutcome): void {
-    if (outcome === "aborted") this.cancel(reason, outcome);
-    else this.timeOut();
-  }
-
-  afterLeave(): void {}
-
   /** Ends with the error of the time-out. */
   protected abstract timeOut(): void;
 
@@ -223,7 +218,7 @@ export abstract class ServerCall<A, T> implements Cancellable<CancelRegistration
 
   #settle(settle: () => void): void {
     this.settled = true;
-    this.#limits.end();
+    this.#limits?.end();
     this.timer?.clear();
     this.#slow?.clear();
     this.cleanUp(); // before the caller continues

@@ -82,7 +82,6 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const portions = new Portions();
   const quick = kind === "client" ? withoutTimeouts(events) : client;
   const target = () => events.isReady ? quick : client;
-  const noteFailure = (error: unknown) => backend.subscriberFailure = error;
   let wasOpen = client.isOpen;
   const send = (command: () => Promise<unknown>) => {
     wasOpen ||= client.isOpen;
@@ -98,16 +97,10 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => target().eval(script, { keys, arguments: args })),
     ...push &&
-      {
-        subscribe: listening(
-          events,
-          kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
-        ),
-      },
+      { subscribe: listening(events, kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events)) },
     library: nameOf(client, kind),
     cluster: kind === "cluster",
     failure: undefined as unknown,
-    subscriberFailure: undefined as unknown,
     get closed() {
       return !client.isOpen;
     },
@@ -175,7 +168,7 @@ function clusterSubscriber(cluster: Client): Subscribe {
   };
 }
 
-function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
+function subscriber(client: NodeRedisClient, main: Client): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate!() as Client;
     // The main connection may have gone to another server, and this one has stayed.
@@ -185,8 +178,7 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
       main.off("ready", moved);
       if (own.isOpen) own.destroy();
     };
-    own.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
-    own.on("ready", () => noteFailure());
+    own.on("error", () => {}); // without a listener it would end the process; it reconnects by itself
     main.on("end", end);
     try {
       await own.connect();

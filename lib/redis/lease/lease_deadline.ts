@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { isClockReadable } from "../../internal/cancellation.ts";
 import type { Settings } from "../options.ts";
 import { clocksMoved, clockTolerance, now, renewAgainAfter, trusted } from "../times.ts";
 
@@ -75,7 +74,6 @@ export class LeaseDeadline {
    * clock was set: a renewal is then due immediately, once.
    */
   checkClocks(): boolean {
-    if (!isClockReadable()) return true; // there is nothing to compare
     const apart = Math.abs(moment().gap - this.#gap);
     const doubt = apart > clockTolerance(this.ttl);
     if (doubt && !this.#doubted) this.#renewAt(now(), this.renewAt);

@@ -96,8 +96,6 @@ export class MemoryStore implements Store, MemoryServer {
 
   warnSlow(): void {}
 
-  warnDeaf(): void {}
-
   onClose(): void {}
 
   offClose(): void {}

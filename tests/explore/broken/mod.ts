@@ -1,6 +1,5 @@
 /** Variants that are broken on purpose, each with a program that shows it and the complaint that it has to give. */
 import { KeyedRateLimiter, Lock } from "../../../mod.ts";
-import { acted, held } from "../acting.ts";
 import { flown } from "../flights.ts";
 import { cancelled, cancelledKeys, cancelledSides, changedLimit, downgraded, windows } from "../limits.ts";
 import { threeWant, twoWait } from "../programs.ts";
@@ -11,7 +10,6 @@ import { ForgetfulCondition } from "./forgetful_condition.ts";
 import { ForgetfulGroup } from "./forgetful_group.ts";
 import { GhostWaiterLock } from "./ghost_waiter_lock.ts";
 import { oneKeyCancelled, writersCancelled } from "./half_cancelled.ts";
-import { HastyLock } from "./hasty_lock.ts";
 import { OpenLock } from "./open_lock.ts";
 import { RestlessPool } from "./restless_pool.ts";
 import { SelfCrowningLock } from "./self_crowning_lock.ts";
@@ -78,9 +76,5 @@ export const broken: readonly { readonly program: Program; readonly complaint: R
   {
     program: failing("broken: group that forgets a failure", (limit) => new ForgetfulGroup({ limit })),
     complaint: /^failures: join threw 1 of 2$/,
-  },
-  {
-    program: acted(held("broken: release that is reported too early", () => new HastyLock()), "release", "calls for D"),
-    complaint: /^(exclusion|order): /,
   },
 ];

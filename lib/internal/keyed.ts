@@ -1,0 +1,135 @@
+/**
+ * What is kept by key. Invariants: there is one entry for each key that is held or waited for, and for no other; one is made
+ * for a call that takes it at once, and removes itself when it is free; none is made once all are closed.
+ *
+ * @module
+ */
+import { checkKey, forKey, readMaxWaiting, readName } from "./check.ts";
+import { type Hold, runHolding } from "./hold.ts";
+import { setPlace } from "./place.ts";
+import { show } from "./show.ts";
+import { cancelQueues, type WaitQueue } from "./wait_queue.ts";
+import { type Wrapped, wrapped } from "./wrap.ts";
+import { ClosedError } from "../errors.ts";
+import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "../types.ts";
+
+/** One key, with its queue. */
+interface Entry {
+  readonly queue: WaitQueue<Hold>;
+}
+
+/** How entries are made, and their noun: a lock, or a semaphore. */
+interface Making<K, E> {
+  readonly noun: string;
+  make(key: K): E;
+}
+
+export class Entries<K, E extends Entry> extends Map<K, E> {
+  readonly name: string | undefined;
+  readonly maxWaiting: number;
+  closed = false;
+  readonly #making: Making<K, E>;
+
+  constructor(options: MaxWaitingOptions | undefined, making: Making<K, E>) {
+    super();
+    this.#making = making;
+    this.name = readName(options);
+    this.maxWaiting = readMaxWaiting(options);
+  }
+
+  /** The entry of a key, or a new one: then it is free, and the caller takes it at once. Throws if they are closed. */
+  of(key: K): E {
+    this.checkOpen(key);
+    let entry = this.get(key);
+    if (entry === undefined) this.set(key, entry = this.#making.make(key));
+    return entry;
+  }
+
+  get noun(): string {
+    return this.#making.noun;
+  }
+
+  waiting(key: K): number {
+    checkKey(key);
+    return this.get(key)?.queue.size ?? 0;
+  }
+
+  operation(key: K): string {
+    return forKey(`acquire ${this.noun}`, this.name, key);
+  }
+
+  /** Throws if they are closed. */
+  checkOpen(key: K): void {
+    if (this.closed) throw new ClosedError(`Cannot ${this.operation(key)}: ${this.noun} is closed`);
+  }
+
+  /** Closes all for good, and rejects those that wait, in order for each key. */
+  cancel(reason: unknown): void {
+    this.closed = true;
+    cancelQueues(Array.from(this.values(), ({ queue }) => queue), reason);
+  }
+}
+
+/** Something that hands out holds by key. */
+interface Keyed<K, O> {
+  readonly name: string | undefined;
+  readonly closed: boolean;
+  locked(key: K): boolean;
+  waiting(key: K): number;
+  acquire(key: K, options?: O): Promise<Guard>;
+  tryAcquire(key: K, permits?: number): Guard | undefined;
+}
+
+/** One key, for code that takes any Acquirable. It holds no entry: it may be kept or made anew. */
+export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> implements Acquirable<Guard, O> {
+  readonly #of: T;
+  readonly #key: K;
+
+  static {
+    setPlace(Key, (one) => ({ owner: one.#of, key: one.#key }));
+    show(Key, "KeyedLock", ["name", "key", "locked", "waiting"]);
+  }
+
+  constructor(of: T, key: K) {
+    checkKey(key);
+    this.#of = of;
+    this.#key = key;
+  }
+
+  get key(): K {
+    return this.#key;
+  }
+
+  get name(): string | undefined {
+    return this.#of.name;
+  }
+
+  /** For acquireAll. */
+  get closed(): boolean {
+    return this.#of.closed;
+  }
+
+  get locked(): boolean {
+    return this.#of.locked(this.#key);
+  }
+
+  get waiting(): number {
+    return this.#of.waiting(this.#key);
+  }
+
+  acquire(options?: O): Promise<Guard> {
+    return this.#of.acquire(this.#key, options);
+  }
+
+  tryAcquire(permits?: number): Guard | undefined {
+    return this.#of.tryAcquire(this.#key, permits);
+  }
+
+  run<R>(fn: (guard: Guard) => R | PromiseLike<R>, options?: O): Promise<R> {
+    return runHolding(this, fn, options);
+  }
+
+  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+    return wrapped(fn, (call) => this.run(call));
+  }
+}
