@@ -1,14 +1,142 @@
-/** The floor, below which no implementation can be: the turns of the microtasks alone. */
-import type { Maker } from "./_situation.ts";
+/**
+ * Floors: the least that does the job, from promises and a ring. No errors, no cancellation, no limits. The distance of a
+ * complete primitive to its floor is the room for improvement.
+ */
 
-/** `operations` operations of two turns each: one to enter, one inside. */
-export function turns(operations: number): Readonly<Record<string, Maker>> {
-  return {
-    "two turns of the microtasks": () => async () => {
-      for (let i = 0; i < operations; i++) {
-        await Promise.resolve();
-        await Promise.resolve();
-      }
-    },
+/** First in, first out, in O(1). */
+class Ring<T> {
+  #slots: (T | undefined)[] = new Array(16).fill(undefined);
+  #first = 0;
+  #length = 0;
+
+  push(item: T): void {
+    const { length } = this.#slots;
+    if (this.#length === length) {
+      this.#slots = Array.from({ length: 2 * length }, (_, i) => this.#slots[(this.#first + i) & (length - 1)]);
+      this.#first = 0;
+    }
+    this.#slots[(this.#first + this.#length++) & (this.#slots.length - 1)] = item;
+  }
+
+  shift(): T | undefined {
+    if (this.#length === 0) return undefined;
+    const item = this.#slots[this.#first];
+    this.#slots[this.#first] = undefined;
+    this.#first = (this.#first + 1) & (this.#slots.length - 1);
+    this.#length--;
+    return item;
+  }
+}
+
+class BareGuard {
+  resolve!: (guard: BareGuard) => void;
+  #from: BareSemaphore | undefined;
+
+  constructor(from: BareSemaphore) {
+    this.#from = from;
+  }
+
+  release(): void {
+    this.#from?.next();
+    this.#from = undefined;
+  }
+}
+
+export class BareSemaphore {
+  #value: number;
+  readonly #waiters = new Ring<BareGuard>();
+
+  constructor(value: number) {
+    this.#value = value;
+  }
+
+  acquire(): Promise<BareGuard> {
+    const guard = new BareGuard(this);
+    if (this.#value === 0) {
+      this.#waiters.push(guard);
+      return new Promise((resolve) => guard.resolve = resolve);
+    }
+    this.#value--;
+    return Promise.resolve(guard);
+  }
+
+  tryAcquire(): BareGuard | undefined {
+    return this.#value-- > 0 ? new BareGuard(this) : void this.#value++;
+  }
+
+  release(guard: BareGuard): void {
+    guard.release();
+  }
+
+  next(): void {
+    const guard = this.#waiters.shift();
+    if (guard === undefined) this.#value++;
+    else guard.resolve(guard);
+  }
+
+  async run<T>(fn: () => T | Promise<T>): Promise<T> {
+    const guard = await this.acquire();
+    try {
+      return await fn();
+    } finally {
+      guard.release();
+    }
+  }
+}
+
+const DONE = Promise.resolve();
+
+/** Items between puts and gets that wait. */
+export class BareQueue {
+  readonly #items = new Ring<number>();
+  readonly #getters = new Ring<(item: number) => void>();
+  readonly #putters = new Ring<{ readonly item: number; readonly resolve: () => void }>();
+  #free: number;
+
+  constructor(capacity: number) {
+    this.#free = capacity;
+  }
+
+  put(item: number): Promise<void> {
+    const getter = this.#getters.shift();
+    if (getter === undefined && this.#free === 0) {
+      return new Promise((resolve) => this.#putters.push({ item, resolve }));
+    }
+    if (getter !== undefined) getter(item);
+    else this.#free--, this.#items.push(item);
+    return DONE;
+  }
+
+  get(): Promise<number> {
+    const item = this.#items.shift();
+    if (item === undefined) return new Promise((resolve) => this.#getters.push(resolve));
+    const putter = this.#putters.shift();
+    if (putter === undefined) this.#free++;
+    else this.#items.push(putter.item), putter.resolve();
+    return Promise.resolve(item);
+  }
+}
+
+/** One promise that all waiters share. */
+export class BareFlag {
+  set!: () => void;
+  readonly #isSet = new Promise<void>((resolve) => this.set = resolve);
+
+  wait(): Promise<void> {
+    return this.#isSet;
+  }
+}
+
+/** As many loops over one list as functions may run at a time. */
+export async function bareMap(
+  list: readonly number[],
+  fn: (n: number) => Promise<number>,
+  atOnce: number,
+): Promise<number[]> {
+  const [results, entries]: [number[], Iterable<[number, number]>] = [[], list.entries()];
+  const loop = async () => {
+    for (const [at, item] of entries) results[at] = await fn(item);
   };
+  await Promise.all(Array.from({ length: atOnce }, loop));
+  return results;
 }

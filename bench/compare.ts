@@ -1,31 +1,22 @@
 /**
- * `deno task bench:compare REV [--rounds N] [--only REGEXP]`: the main rows of another revision and of this tree, on Deno.
+ * `deno task bench:compare REV [--rounds N] [--only REGEXP]`: another revision and this tree, on Deno.
  *
- * Each figure is of a process of its own, and the two take turns: the decisions of a run-time's compiler hold for a whole
- * process, and make two copies of the same code in it differ by a quarter. The ratio is the median of those of the pairs.
- * `bench:compare HEAD` shows how far from 1 it is in a tree without changes.
+ * Each figure is of a process of its own, and the two trees take turns: the decisions of a run-time's compiler hold for a
+ * whole process, and make two copies of the same code in it differ by a quarter. Figures are CPU time, so a busy machine
+ * spoils less. `bench:compare HEAD` shows how far from 1 a ratio is in a tree without changes.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { figure } from "./_markdown.ts";
-import { measured } from "./_run_times.ts";
-import { quantile } from "./_runner.ts";
-import { situations } from "./situations.ts";
-import type { Situation } from "./_situation.ts";
+import { OURS, quantile, type Situation, time } from "./_bench.ts";
+import { measured } from "./_processes.ts";
 
 const USAGE = "usage: deno task bench:compare REV [--rounds N] [--only REGEXP]";
 const root = fileURLToPath(new URL("..", import.meta.url));
-
-interface Ask {
-  readonly rounds: number;
-  /** For the situations' names. */
-  readonly only: RegExp;
-}
 
 function git(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync("git", ["-C", root, ...args], { encoding: "utf8" });
@@ -33,38 +24,34 @@ function git(...args: string[]): string {
   return stdout.trim();
 }
 
-async function compare(revision: string, { rounds, only }: Ask): Promise<void> {
+async function compare(revision: string, rounds: number, only: RegExp | undefined): Promise<void> {
   const commit = git("rev-parse", "--verify", "--short", `${revision}^{commit}`);
   const folder = mkdtempSync(join(tmpdir(), "interlock-compare-"));
-  const tree = join(folder, "tree");
-  git("worktree", "add", "--detach", tree, commit);
+  const there = join(folder, "tree");
+  git("worktree", "add", "--detach", there, commit);
   try {
-    symlinkSync(join(root, "node_modules"), join(tree, "node_modules"));
+    symlinkSync(join(root, "node_modules"), join(there, "node_modules"));
     const here = join(folder, "here"); // another address, so that neither shares its code with the benchmark itself
     symlinkSync(root, here);
     console.log(`${rounds} pairs of processes; more than 1: quicker than ${commit}\n`);
-    for (const situation of situations.filter(({ main, name }) => main && only.test(name))) {
-      for (const contender of Object.keys(situation.ours)) {
-        const once = (tree: string) => figureOf(situation, contender, tree);
-        console.log(row(await pairs(rounds, () => once(tree), () => once(here)), situation, contender));
+    for (const file of subjects()) {
+      const { situations } = await import(`./${file}_bench.ts`) as { situations: readonly Situation[] };
+      for (const { name } of situations.filter(({ name, main }) => only === undefined ? main : only.test(name))) {
+        const once = async (tree: string) =>
+          (await measured("deno", { file, situation: name, contender: OURS, tree: pathToFileURL(tree).href })).cpu;
+        console.log(await pairs(rounds, () => once(there), () => once(here)).then(row, () => "  not there") + name);
       }
     }
   } finally {
-    git("worktree", "remove", "--force", tree);
+    git("worktree", "remove", "--force", there);
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function figureOf({ name, unit }: Situation, contender: string, tree: string): Promise<number> {
-  const module = pathToFileURL(join(tree, "mod.ts")).href;
-  const order = { suite: "local", only: "", ...ROUNDS, alone: { situation: name, contender }, module } as const;
-  const [row] = await measured("deno", order);
-  if (row === undefined) throw new Error(`no figure in ${unit} of ${name}: ${contender}`);
-  return row.median;
+/** "lock" for lock_bench.ts. */
+function subjects(): string[] {
+  return readdirSync(new URL(".", import.meta.url)).flatMap((file) => /^(\w+)_bench\.ts$/.exec(file)?.[1] ?? []).sort();
 }
-
-/** Of a process. The first ones pass until the run-time has compiled its best; the median of the others counts. */
-const ROUNDS = { warmUp: 8, rounds: 7 } as const;
 
 interface Pair {
   readonly before: number;
@@ -82,12 +69,12 @@ async function pairs(count: number, there: () => Promise<number>, here: () => Pr
   return pairs;
 }
 
-function row(pairs: readonly Pair[], { name, unit }: Situation, contender: string): string {
+function row(pairs: readonly Pair[]): string {
   const ratios = pairs.map(({ before, after }) => before / after);
   const [before, after] = [pairs.map(({ before }) => before), pairs.map(({ after }) => after)];
-  const figures = `${figure(quantile(before, 0.5))} → ${figure(quantile(after, 0.5))} ${unit}`;
+  const figures = `${time(quantile(before, 0.5))} → ${time(quantile(after, 0.5))}`;
   const ratio = quantile(ratios, 0.5).toFixed(2).padStart(6);
-  return `${ratio} ±${standardError(ratios).toFixed(2)}  ${figures.padEnd(24)} ${name}: ${contender}`;
+  return `${ratio} ±${standardError(ratios).toFixed(2)}  ${figures.padEnd(22)} `;
 }
 
 /** Of a median, from the quartiles: 1.25 times that of a mean, for figures as a bell curve has them. */
@@ -97,15 +84,17 @@ function standardError(figures: readonly number[]): number {
 }
 
 try {
-  const text = (value: string) => ({ type: "string", default: value } as const);
-  const options = { rounds: text("21"), only: text("") };
-  const { values, positionals } = parseArgs({ args: process.argv.slice(2), options, allowPositionals: true });
+  const text = { type: "string" } as const;
+  const { values: { rounds = "15", only }, positionals } = parseArgs({
+    options: { rounds: text, only: text },
+    allowPositionals: true,
+  });
   const [revision, ...more] = positionals;
   if (revision === undefined || more.length > 0) throw new RangeError("one revision is needed, such as main or v1.0.0");
-  if (!/^[1-9]\d*$/.test(values.rounds)) {
-    throw new RangeError(`--rounds must be a whole number of 1 or more, got "${values.rounds}"`);
+  if (!/^[1-9]\d*$/.test(rounds)) {
+    throw new RangeError(`--rounds must be a whole number of 1 or more, got "${rounds}"`);
   }
-  await compare(revision, { rounds: Number(values.rounds), only: new RegExp(values.only) });
+  await compare(revision, Number(rounds), only === undefined ? undefined : new RegExp(only));
 } catch (error) {
   console.error(`Cannot compare: ${(error as Error).message}\n${USAGE}`);
   process.exitCode = 2;

@@ -1,35 +1,36 @@
 /**
- * `deno task bench:shutdown [--passes N] [--minutes N] [--only TEXT]`: the cost of a graceful shutdown while it does not
- * happen: CPU time per request of a hello-world server, next to a bare one, and heap per idle connection.
+ * `deno task bench:shutdown [--minutes N] [--only TEXT]`: the cost of a graceful shutdown while it does not happen: CPU
+ * time per request of a hello-world server, next to a bare one, and heap per idle connection.
  *
  * Every server is a process of its own, started anew for each pass: two processes of the same program differ by some
  * percent. All servers of a run-time serve in turns, a few hundred requests each, so other work on the machine hits them
  * alike. At the end of `--minutes` (default: 8) each run-time has had its share, and the passes so far count.
  */
-import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { table } from "../_markdown.ts";
-import { machine, peerVersion, type Run, save } from "../_results.ts";
-import { quantile, type Row } from "../_runner.ts";
-import { program, type ProgramName } from "../../tests/shutdown/runtimes.ts";
+import type { ProgramName } from "../../tests/shutdown/runtimes.ts";
+import { quantile } from "../_bench.ts";
 import { Contender } from "./contender.ts";
-import { ASYNC, BARE, cpuOf, HEAP, type Kind, OURS, PEERS, ratioOf } from "./situations.ts";
+
+const BARE = "a bare server";
+const PEERS = ["http-graceful-shutdown", "@godaddy/terminus", "http-terminator", "stoppable", "lightship"];
+/** The bare server has two processes: their mean is what all are compared with, and their difference is the noise. */
+const NODE = [BARE, BARE, "interlock", ...PEERS];
+const FETCH = [BARE, BARE, "interlock", "an async function around it"];
 
 interface Group {
   readonly title: string;
   readonly runTime: ProgramName;
-  readonly kind: Kind;
+  readonly kind: "node" | "fetch";
   readonly names: readonly string[];
 }
 
-/** The bare server has two processes: their mean is what all are compared with, and their difference is the noise. */
 const GROUPS: readonly Group[] = [
-  { title: "node:http on Node 20", runTime: "node20", kind: "node", names: [BARE, BARE, OURS, ...PEERS] },
-  { title: "node:http on the newest Node", runTime: "node", kind: "node", names: [BARE, BARE, OURS, ...PEERS] },
-  { title: "node:http on Deno", runTime: "deno", kind: "node", names: [BARE, BARE, OURS] },
-  { title: "Deno.serve", runTime: "deno", kind: "fetch", names: [BARE, BARE, OURS, ASYNC] },
-  { title: "Bun.serve", runTime: "bun", kind: "fetch", names: [BARE, BARE, OURS, ASYNC] },
+  { title: "node:http on Node 20", runTime: "node20", kind: "node", names: NODE },
+  { title: "node:http on the newest Node", runTime: "node", kind: "node", names: NODE },
+  { title: "node:http on Deno", runTime: "deno", kind: "node", names: NODE.slice(0, 3) },
+  { title: "Deno.serve", runTime: "deno", kind: "fetch", names: FETCH },
+  { title: "Bun.serve", runTime: "bun", kind: "fetch", names: FETCH },
 ];
 /** Requests of each server in a pass before any count. */
 const WARM_UP = 8_000;
@@ -37,16 +38,18 @@ const ROUNDS = 6;
 /** Turns of each server in a round, and requests in a turn. */
 const [TURNS, REQUESTS] = [8, 500];
 
-/** The figures of one contender by situation; a figure for each round. */
-type Figures = Map<string, Map<string, number[]>>;
-
-function record(figures: Figures, situation: string, contender: string, figure: number): void {
-  const of = figures.get(situation) ?? new Map<string, number[]>();
-  figures.set(situation, of);
-  of.set(contender, [...of.get(contender) ?? [], figure]);
+/** A figure for each round. */
+interface Figures {
+  readonly name: string;
+  /** CPU time of a request, in µs. */
+  readonly cpu: number[];
+  /** The same, times that of a bare server. */
+  readonly ratio: number[];
+  /** Bytes of an idle connection beyond those of a bare server. */
+  readonly heap: number[];
 }
 
-/** CPU time of a request in one round, in ns, by contender. */
+/** CPU time of a request in one round, in µs, by contender. */
 async function round(contenders: readonly Contender[], first: number): Promise<number[]> {
   const total = contenders.map(() => 0);
   for (let turn = 0; turn < TURNS; turn++) {
@@ -55,92 +58,53 @@ async function round(contenders: readonly Contender[], first: number): Promise<n
       total[at]! += await contenders[at]!.serve(REQUESTS);
     }
   }
-  return total.map((ns) => ns / TURNS / REQUESTS);
+  return total.map((ns) => ns / TURNS / REQUESTS / 1000);
 }
 
-async function pass({ runTime, kind, names }: Group, figures: Figures): Promise<void> {
+async function pass({ runTime, kind, names }: Group, figures: readonly Figures[]): Promise<void> {
   const contenders = await Promise.all(names.map((name) => Contender.start(runTime, kind, name)));
   try {
     for (const contender of contenders) await contender.serve(WARM_UP);
     for (let i = 0; i < ROUNDS; i++) {
       const cpu = await round(contenders, i);
       const bare = (cpu[0]! + cpu[1]!) / 2;
-      for (const [at, ns] of cpu.entries()) {
-        record(figures, cpuOf(kind), names[at]!, ns / 1000);
-        record(figures, ratioOf(kind), names[at]!, ns / bare);
+      for (const [at, one] of figures.entries()) {
+        one.cpu.push(cpu[at]!);
+        one.ratio.push(cpu[at]! / bare);
       }
     }
     // Deno and Bun report no heap that a garbage collection before it would make comparable.
-    if (kind === "node" && runTime !== "deno") await idleHeap(contenders, names, figures);
+    if (kind !== "node" || runTime === "deno") return;
+    const bare = await contenders[0]!.idleHeap();
+    for (const [at, { heap }] of figures.entries()) heap.push(at === 0 ? 0 : await contenders[at]!.idleHeap() - bare);
   } finally {
     for (const contender of contenders) contender.kill();
   }
 }
 
-async function idleHeap(contenders: readonly Contender[], names: readonly string[], figures: Figures): Promise<void> {
-  const bare = await contenders[0]!.idleHeap();
-  for (const [at, contender] of contenders.entries()) {
-    if (at > 0) record(figures, HEAP, names[at]!, await contender.idleHeap() - bare);
-  }
+function row({ name, cpu, ratio, heap }: Figures): string {
+  const spread = (quantile(ratio, 0.75) - quantile(ratio, 0.25)) / 2;
+  const bytes = heap.length === 0 ? "" : Math.round(quantile(heap, 0.5)).toLocaleString("en");
+  const cells = [
+    name,
+    `${quantile(ratio, 0.5).toFixed(2)} ±${spread.toFixed(2)}`,
+    quantile(cpu, 0.5).toFixed(1),
+    bytes,
+  ];
+  return `| ${cells.join(" | ")} |`;
 }
 
-function rowsOf(figures: Figures): Row[] {
-  return Array.from(figures, ([situation, of]) =>
-    Array.from(of, ([contender, all]): Row => {
-      const median = quantile(all, 0.5);
-      const spread = Math.abs((quantile(all, 0.75) - quantile(all, 0.25)) / median);
-      const unit = situation === HEAP ? "bytes" : situation.endsWith("CPU time") ? "µs" : "×";
-      const kind = contender === OURS ? "ours" : PEERS.includes(contender) ? "peer" : "floor";
-      return { situation, unit, contender, kind, median, spread };
-    })).flat();
+const text = { type: "string" } as const;
+const { values: { minutes = "8", only = "" } } = parseArgs({ options: { minutes: text, only: text } });
+const groups = GROUPS.filter(({ title }) => title.includes(only));
+const total = groups.reduce((sum, { names }) => sum + names.length, 0);
+let until = performance.now();
+for (const group of groups) {
+  until += 0.9 * Number(minutes) * 60_000 * group.names.length / total; // a pass that has begun is finished
+  const figures = group.names.map((name): Figures => ({ name, cpu: [], ratio: [], heap: [] }));
+  do await pass(group, figures); while (performance.now() < until);
+  console.log(`\n${group.title}, ${figures[0]!.cpu.length} rounds\n`);
+  console.log("| server | × a bare server | µs of CPU time a request | bytes of an idle connection |");
+  console.log(["| --- | --: | --: | --: |", ...figures.map(row)].join("\n"));
 }
-
-/** "26.10.0". */
-async function versionOf(runTime: ProgramName): Promise<string> {
-  const { stdout } = spawnSync(await program(runTime), ["--version"], { encoding: "utf8" });
-  return /[\d.]+/.exec(stdout)![0];
-}
-
-async function measured(group: Group, passes: number, until: number): Promise<Row[]> {
-  const figures: Figures = new Map();
-  for (let done = 0; done < passes && (done === 0 || performance.now() < until); done++) await pass(group, figures);
-  const rows = rowsOf(figures);
-  console.log(`\n## ${group.title}\n`);
-  const cells = rows.map(({ situation, contender, median, spread, unit }) => [
-    situation,
-    contender,
-    `${median.toFixed(unit === "bytes" ? 0 : 2)} ${unit}`,
-    `±${Math.round(spread * 50)} %`,
-  ]);
-  console.log(table(["", "server", "median", "half of the distance between the quartiles"], cells));
-  return rows;
-}
-
-async function all(passes: number, minutes: number, only: string): Promise<void> {
-  const groups = GROUPS.filter(({ title }) => title.includes(only));
-  const runs: Record<string, Run> = {};
-  let servers = 0;
-  const total = groups.reduce((sum, { names }) => sum + names.length, 0);
-  const began = performance.now();
-  for (const group of groups) {
-    servers += group.names.length;
-    const rows = await measured(group, passes, began + minutes * 60_000 * servers / total);
-    const before = runs[group.runTime]?.rows ?? [];
-    runs[group.runTime] = { version: await versionOf(group.runTime), rows: [...before, ...rows], alone: [] };
-  }
-  const peers = Object.fromEntries(PEERS.map((name) => [name, peerVersion(name)]));
-  const date = new Date().toISOString().slice(0, 10);
-  const results = { suite: "shutdown", date, machine: machine(), isBusy: false, rounds: passes * ROUNDS, peers, runs };
-  console.log(`Written to ${save(results)}`);
-}
-
-const { values } = parseArgs({
-  options: {
-    passes: { type: "string", default: "5" },
-    minutes: { type: "string", default: "8" },
-    only: { type: "string", default: "" },
-  },
-});
-// A pass that has begun is finished: the last tenth of the time is for that.
-await all(Number(values.passes), 0.9 * Number(values.minutes), values.only);
 process.exit(0);

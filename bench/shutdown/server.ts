@@ -7,12 +7,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { type BunServerLike, type DenoServerLike, GracefulShutdown } from "../../mod.ts";
-import { ASYNC, BARE, OURS } from "./situations.ts";
 
 /** Only the package that is measured is loaded. */
 const NODE: Record<string, (server: Server) => unknown> = {
-  [BARE]: () => {},
-  [OURS]: (server) => new GracefulShutdown().attach(server),
+  "a bare server": () => {},
+  "interlock": (server) => new GracefulShutdown().attach(server),
   "http-graceful-shutdown": async (server) => (await import("http-graceful-shutdown")).default(server),
   "@godaddy/terminus": async (server) => (await import("@godaddy/terminus")).createTerminus(server, {}),
   "http-terminator": async (server) => (await import("http-terminator")).createHttpTerminator({ server }),
@@ -35,8 +34,8 @@ const hello: Handler = () => new Response("hello\n");
 const asynchronous: Handler = async (request, info) => await hello(request, info);
 
 function fetchServer(name: string): number {
-  const shutdown = name === OURS ? new GracefulShutdown() : undefined;
-  const fetch = shutdown?.handler(hello) ?? (name === ASYNC ? asynchronous : hello);
+  const shutdown = name === "interlock" ? new GracefulShutdown() : undefined;
+  const fetch = shutdown?.handler(hello) ?? (name === "an async function around it" ? asynchronous : hello);
   const hostname = "127.0.0.1";
   if (Bun !== undefined) {
     const server = Bun.serve({ port: 0, hostname, fetch });

@@ -21,6 +21,5 @@ export const background = [
   ["Run-times", "run-times"],
   ["How it works", "how-it-works"],
   ["Benchmarks", "benchmarks"],
-  ["All figures", "benchmarks/figures"],
   ["Reliability", "reliability"],
 ] as const;

@@ -1,0 +1,138 @@
+/**
+ * Situations, the things that are measured. Each is described once: `deno bench` registers it, `deno task bench` adds the
+ * peers, and `bench:compare` and `bench:report` measure it in processes of its own.
+ */
+import process from "node:process";
+import * as local from "../mod.ts";
+import * as redis from "../lib/redis/mod.ts";
+import type { Locking } from "./_work.ts";
+
+/** This module, in any revision. */
+export type Lib = typeof local & typeof redis;
+export type Work = typeof import("./_work.ts");
+export type Iteration = () => Promise<unknown>;
+
+export const OURS = "interlock";
+const FLOOR = "bare promises";
+
+export interface Situation {
+  readonly name: string;
+  /** How many operations an iteration has, and the name of one. */
+  readonly operations: number;
+  readonly operation: string;
+  /** Whether `bench:compare` measures it without being asked. */
+  readonly main: boolean;
+  /** Whether an operation takes microseconds, so that few iterations are enough. */
+  readonly isSlow: boolean;
+  contenders(withPeers: boolean): Promise<string[]>;
+  /** Prepares a contender. */
+  iteration(contender: string, lib?: Lib): Promise<Iteration>;
+}
+
+type Make<T> = () => T | Promise<T>;
+
+interface Spec<T> {
+  readonly name: string;
+  readonly operations: number;
+  /** Default: "turn". */
+  readonly operation?: string;
+  readonly main?: boolean;
+  readonly isSlow?: boolean;
+  readonly ours: (lib: Lib) => T | Promise<T>;
+  /** The least that does the same; over a server there may be none. */
+  readonly floor?: Make<T> | undefined;
+  /** The name of the floor. Default: bare promises. */
+  readonly floorName?: string;
+  /** Where the peers are: a file in peers/, and its export. */
+  readonly peers?: readonly [file: string, name: string];
+  readonly play: (work: Work, one: T) => Promise<unknown>;
+}
+
+/** A lock whose guards are released. */
+export function guarded(lock: Pick<local.Lock, "acquire">): Locking {
+  return { acquire: () => lock.acquire(), release: (guard: local.Guard) => guard.release() };
+}
+
+export function situation<T>(spec: Spec<T>): Situation {
+  const { floorName = FLOOR, operation = "turn", main = false, isSlow = false, ours, floor, play, peers: where } = spec;
+  // The address is computed, so that nothing looks for the packages before they are asked for.
+  const peers = async (): Promise<Readonly<Record<string, Make<T>>>> =>
+    where === undefined ? {} : (await import(`./peers/${where[0]}.ts`))[where[1]];
+  return {
+    ...spec,
+    operation,
+    main,
+    isSlow,
+    contenders: async (
+      withPeers,
+    ) => [...floor === undefined ? [] : [floorName], OURS, ...withPeers ? Object.keys(await peers()) : []],
+    iteration: async (contender, lib = { ...local, ...redis }) => {
+      const make = contender === OURS ? () => ours(lib) : contender === floorName ? floor : (await peers())[contender];
+      if (make === undefined) throw new Error(`${spec.name} has no ${contender}`);
+      const [work, one] = [await copyFor(contender === floorName ? FLOOR : contender), await make()];
+      return () => play(work, one);
+    },
+  };
+}
+
+/** Those of every run are written out: Deno loads no computed address without a permission. */
+function copyFor(contender: string): Promise<Work> {
+  if (contender === FLOOR) return import("./_work.ts?for=floor");
+  if (contender === OURS) return import("./_work.ts?for=ours");
+  return import(`./_work.ts?for=${encodeURIComponent(contender)}`);
+}
+
+/** Iterations of a benchmark: all files together take less than a minute. */
+function iterationsOf({ operations, isSlow }: Situation): number {
+  return isSlow ? 15 : Math.min(300, Math.max(15, Math.round(300_000 / operations)));
+}
+
+/** Registers the situations with `deno bench`, and prints what one operation takes at the end. Elsewhere it does nothing. */
+export async function register(situations: readonly Situation[]): Promise<void> {
+  if (typeof Deno === "undefined") return;
+  const withPeers = await mayRead("BENCH_PEERS") && process.env["BENCH_PEERS"] === "1";
+  const lines: (() => string)[] = [];
+  for (const one of situations) {
+    const group = `${one.name} (${one.operations.toLocaleString("en")} ${one.operation}s)`;
+    const n = iterationsOf(one);
+    for (const [index, name] of (await one.contenders(withPeers)).entries()) {
+      const times: number[] = [];
+      let iteration: Iteration | undefined;
+      const fn = async () => {
+        iteration ??= await one.iteration(name);
+        const start = performance.now();
+        await iteration();
+        times.push(performance.now() - start);
+      };
+      Deno.bench({ name, group, baseline: index === 0, n, warmup: Math.ceil(n / 3), fn });
+      lines.push(() => times.length === 0 ? "" : `${index === 0 ? `\n${one.name}\n` : ""}${line(name, one, times)}`);
+    }
+  }
+  globalThis.addEventListener("unload", () => {
+    const text = lines.map((line) => line()).join("");
+    if (text !== "") console.error(text);
+  });
+}
+
+export async function mayRead(variable: string): Promise<boolean> {
+  return typeof Deno === "undefined" || (await Deno.permissions.query({ name: "env", variable })).state === "granted";
+}
+
+function line(contender: string, { operation, operations }: Situation, times: readonly number[]): string {
+  const each = quantile(times, 0.5) / operations;
+  const perSecond = Number((1000 / each).toPrecision(2)).toLocaleString("en");
+  return `  ${contender.padEnd(34)} ${perSecond.padStart(11)} ${operation}s a second, ${time(each * 1e6)} each\n`;
+}
+
+/** A time as a person reads it. */
+export function time(ns: number): string {
+  const [value, unit] = ns < 10_000 ? [ns, "ns"] : ns < 1e6 ? [ns / 1e3, "µs"] : [ns / 1e6, "ms"];
+  return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en")} ${unit}`;
+}
+
+export function quantile(figures: readonly number[], part: number): number {
+  const sorted = [...figures].sort((a, b) => a - b);
+  const at = part * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(at)] ?? NaN, sorted[Math.ceil(at)] ?? NaN];
+  return low + (high - low) * (at - Math.floor(at));
+}

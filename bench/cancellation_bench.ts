@@ -1,0 +1,83 @@
+/** Waits that end by a signal or by their time, and waits with a time that do not. */
+import { type Lib, register, type Situation, situation } from "./_bench.ts";
+import type { Flag } from "./_work.ts";
+
+type Cancellable = (signal: AbortSignal) => Promise<unknown>;
+
+const held = ({ Lock }: Lib) => {
+  const lock = new Lock();
+  lock.tryAcquire();
+  return lock;
+};
+const common = { operation: "wait", isSlow: true } as const;
+
+/** One listener for the waiters of a signal that come together. */
+const listener = (): Cancellable => {
+  let known: AbortSignal | undefined;
+  let waiting: ((reason: unknown) => void)[] = [];
+  return (signal) => {
+    if (signal !== known) {
+      const mine: typeof waiting = waiting = [];
+      known = signal;
+      signal.addEventListener("abort", () => mine.forEach((reject) => reject(signal.reason)));
+    }
+    return new Promise((_, reject) => waiting.push(reject));
+  };
+};
+
+/** A timer for each. */
+const timed = (ms: number): Flag => {
+  const ends: (() => void)[] = [];
+  const wait = () =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error("late")), ms);
+      ends.push(() => (clearTimeout(timer), resolve()));
+    });
+  return { wait, set: () => ends.forEach((end) => end()) };
+};
+
+export const situations: readonly Situation[] = [
+  ...[[1000, 1000], [10_000, 10_000], [100_000, 1]].map(([waiters, signals]) =>
+    situation<Cancellable>({
+      ...common,
+      name: `cancelling, ${waiters!.toLocaleString("en")} waiters with ${
+        signals === 1 ? "one signal" : "a signal each"
+      }`,
+      operations: waiters!,
+      main: waiters === 10_000,
+      ours: (lib) => {
+        const lock = held(lib);
+        return (signal) => lock.acquire({ signal });
+      },
+      floor: listener,
+      ...waiters === 1000 ? { peers: ["cancellation", "bySignal"] } : {},
+      play: (work, wait) => work.cancel(wait, waiters!, signals!),
+    })
+  ),
+  situation<() => Flag>({
+    ...common,
+    name: "waiting with a time, 10,000 waiters that are granted",
+    operations: 10_000,
+    main: true,
+    ours: ({ Event }) => () => {
+      const event = new Event();
+      return { wait: () => event.wait({ timeout: 60_000 }), set: () => event.set() };
+    },
+    floor: () => () => timed(60_000),
+    play: (work, make) => work.waitForFlag(make, 10_000),
+  }),
+  situation<() => Promise<unknown>>({
+    ...common,
+    name: "timing out, 10,000 waiters after 1 ms",
+    operations: 10_000,
+    ours: (lib) => {
+      const lock = held(lib);
+      return () => lock.acquire({ timeout: 1 });
+    },
+    floor: () => () => timed(1).wait(),
+    peers: ["cancellation", "byTime"],
+    play: (work, wait) => work.timeOut(wait, 10_000),
+  }),
+];
+
+await register(situations);

@@ -1,0 +1,55 @@
+/** Many waiters of one event, calls that share a run, and a condition. */
+import { register, type Situation, situation } from "./_bench.ts";
+import { BareFlag, BareQueue } from "./_floor.ts";
+import type { Flag, Items } from "./_work.ts";
+
+export const situations: readonly Situation[] = [
+  ...[1000, 100_000].map((waiters) =>
+    situation<() => Flag>({
+      name: `event, ${waiters.toLocaleString("en")} waiters`,
+      operation: "wait",
+      operations: waiters,
+      main: waiters === 100_000,
+      ours: ({ Event }) => () => new Event(),
+      floor: () => () => new BareFlag(),
+      peers: ["event", "events"],
+      play: (work, make) => work.waitForFlag(make, waiters),
+    })
+  ),
+  situation<() => Flag>({
+    name: "single flight, 1,000 calls share a run",
+    operation: "call",
+    operations: 1000,
+    ours: ({ SingleFlight }) => () => {
+      const flights = new SingleFlight<number>();
+      let finish = () => {};
+      const run = new Promise<void>((resolve) => finish = resolve);
+      return { wait: () => flights.run(1, () => run), set: () => finish() };
+    },
+    floor: () => () => new BareFlag(),
+    play: (work, make) => work.waitForFlag(make, 1000),
+  }),
+  situation<Items>({
+    name: "condition, one producer and one consumer",
+    operation: "item",
+    operations: 1000,
+    ours: ({ Condition }) => {
+      const condition = new Condition();
+      const items: number[] = [];
+      const change = <T>(isReady: () => boolean, fn: () => T) =>
+        condition.run(async () => {
+          await condition.waitFor(isReady);
+          condition.notify();
+          return fn();
+        });
+      return {
+        put: (item) => change(() => items.length === 0, () => items.push(item)),
+        get: () => change(() => items.length > 0, () => items.shift()!),
+      };
+    },
+    floor: () => new BareQueue(1),
+    play: (work, items) => work.passItems(items, 1000),
+  }),
+];
+
+await register(situations);

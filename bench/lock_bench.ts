@@ -1,0 +1,55 @@
+/** A free lock, and 2 to 10,000 tasks that want one: acquire, one turn of the microtasks, release. */
+import { guarded, register, type Situation, situation } from "./_bench.ts";
+import { BareSemaphore } from "./_floor.ts";
+import type { Locking, Run, Trying } from "./_work.ts";
+
+const bareRun = (): Run => {
+  const lock = new BareSemaphore(1);
+  return (fn) => lock.run(fn);
+};
+
+export const situations: readonly Situation[] = [
+  situation<Trying>({
+    name: "free lock, tryAcquire and release",
+    operations: 1000,
+    main: true,
+    ours: ({ Lock }) => new Lock(),
+    floor: () => new BareSemaphore(1),
+    play: (work, lock) => work.tryAlone(lock, 1000),
+  }),
+  situation<Locking>({
+    name: "free lock, await acquire and release",
+    operations: 1000,
+    main: true,
+    ours: ({ Lock }) => guarded(new Lock()),
+    floor: () => new BareSemaphore(1),
+    peers: ["lock", "locks"],
+    play: (work, lock) => work.alone(lock, 1000),
+  }),
+  ...[2, 10, 100, 1000, 10_000].map((tasks) => {
+    const operations = Math.max(1000, 10 * tasks);
+    return situation<Locking>({
+      name: `lock, ${tasks.toLocaleString("en")} tasks`,
+      operations,
+      main: tasks > 2,
+      ours: ({ Lock }) => guarded(new Lock()),
+      floor: () => new BareSemaphore(1),
+      peers: ["lock", "locks"],
+      play: (work, lock) => work.contend(lock, { tasks, turns: operations }),
+    });
+  }),
+  situation<Run>({
+    name: "lock.run, 100 tasks",
+    operations: 1000,
+    main: true,
+    ours: ({ Lock }) => {
+      const lock = new Lock();
+      return (fn) => lock.run(fn);
+    },
+    floor: bareRun,
+    peers: ["lock", "runs"],
+    play: (work, run) => work.contendByRun(run, { tasks: 100, turns: 1000 }),
+  }),
+];
+
+await register(situations);

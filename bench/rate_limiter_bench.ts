@@ -1,0 +1,39 @@
+/** Starts that a limit allows at once: the price of counting them. */
+import { register, type Situation, situation } from "./_bench.ts";
+
+/** Calls a function when it may start. */
+type Start = (fn: () => void, index: number) => Promise<unknown>;
+
+/** No start waits, and the log of starts stays short. */
+const [LIMIT, INTERVAL] = [1_000_000, 10];
+
+const floor = (): Start => (fn) => Promise.resolve().then(fn);
+
+export const situations: readonly Situation[] = [
+  situation<Start>({
+    name: "rate limiter, starts that are free",
+    operation: "start",
+    operations: 1000,
+    main: true,
+    ours: ({ RateLimiter }) => {
+      const limiter = new RateLimiter(LIMIT, INTERVAL);
+      return (fn) => limiter.run(fn);
+    },
+    floor,
+    peers: ["rate_limiter", "free"],
+    play: (work, start) => work.starts(start, 1000),
+  }),
+  situation<Start>({
+    name: "keyed rate limiter, 1,000 keys",
+    operation: "start",
+    operations: 1000,
+    ours: ({ KeyedRateLimiter }) => {
+      const limiter = new KeyedRateLimiter<number>(LIMIT, INTERVAL);
+      return (fn, index) => limiter.run(index, fn);
+    },
+    floor,
+    play: (work, start) => work.starts(start, 1000),
+  }),
+];
+
+await register(situations);

@@ -1,0 +1,86 @@
+/**
+ * Locks and rate limits over Redis. `deno bench` runs them over the backend in memory, which shows the module's own part.
+ * `REDIS_URL=redis://… deno bench -A bench/redis_bench.ts` runs them over that server; it needs `deno task setup`.
+ */
+import process from "node:process";
+import { type Lib, mayRead, register, type Situation, situation } from "./_bench.ts";
+import { BareSemaphore } from "./_floor.ts";
+import type { LeaseOf } from "./_work.ts";
+import type { Backend, RedisLock } from "../lib/redis/mod.ts";
+
+const url = await mayRead("REDIS_URL") ? process.env["REDIS_URL"] : undefined;
+
+/** What needs the packages of a client. */
+const overServer = async () => await import(`./peers/${"redis"}.ts`) as typeof import("./peers/redis.ts");
+
+async function backendOf(lib: Lib): Promise<Backend> {
+  return url === undefined ? lib.memoryBackend() : lib.ioRedis((await overServer()).client());
+}
+
+async function ours(lib: Lib): Promise<LeaseOf> {
+  const backend = await backendOf(lib);
+  const locks = new Map<string, RedisLock>();
+  return async (name) => {
+    let lock = locks.get(name);
+    if (lock === undefined) locks.set(name, lock = new lib.RedisLock(backend, name));
+    const lease = await lock.acquire();
+    return () => lease.release();
+  };
+}
+
+const inMemory = (): LeaseOf => {
+  const locks = new Map<string, BareSemaphore>();
+  return async (name) => {
+    let lock = locks.get(name);
+    if (lock === undefined) locks.set(name, lock = new BareSemaphore(1));
+    const guard = await lock.acquire();
+    return async () => await Promise.resolve(guard.release());
+  };
+};
+
+const floor = async () => url === undefined ? inMemory() : (await overServer()).setAndDelete();
+const common = url === undefined
+  ? { ours, floor }
+  : { ours, floor, floorName: "SET NX, compare and delete", peers: ["redis", "locks"] } as const;
+const where = url === undefined ? "Redis in memory" : "Redis";
+
+export const situations: readonly Situation[] = [
+  situation<LeaseOf>({
+    ...common,
+    name: `${where}, a free lock`,
+    operation: "lease",
+    operations: 100,
+    main: true,
+    play: (work, acquire) => work.lease(acquire, { tasks: 1, turns: 100 }),
+  }),
+  situation<LeaseOf>({
+    ...common,
+    name: `${where}, 50 free locks at once`,
+    operation: "lease",
+    operations: 500,
+    play: (work, acquire) => work.lease(acquire, { tasks: 50, turns: 500, keys: 50 }),
+  }),
+  situation<LeaseOf>({
+    ...common,
+    name: `${where}, 10 tasks that come once to one lock`,
+    operation: "lease",
+    operations: 10,
+    main: true,
+    ...url === undefined ? {} : { floor: undefined },
+    play: (work, acquire) => work.lease(acquire, { tasks: 10, turns: 10 }),
+  }),
+  situation<(fn: () => void) => Promise<unknown>>({
+    name: `${where}, starts within a rate limit, 25 at a time`,
+    operation: "start",
+    operations: 25,
+    ours: async (lib) => {
+      const limiter = new lib.RedisRateLimiter(await backendOf(lib), "starts", 1_000_000, 1000);
+      return (fn) => limiter.run(fn);
+    },
+    floor: () => (fn) => Promise.resolve().then(fn),
+    ...url === undefined ? {} : { floor: undefined, peers: ["redis", "rates"] },
+    play: (work, start) => work.starts(start, 25),
+  }),
+];
+
+await register(situations);
