@@ -1,20 +1,45 @@
 /**
- * `deno task test [OPTION…]`: the tests to run after every change, in Deno, a file for each core; options go to
- * `deno test`. First it says how long they take, and at the end which tests it leaves out.
+ * `deno task test [OPTION…] [FILE…]`: the tests to run after every change, in Deno; options go to `deno test`. First it
+ * says how long they take, and at the end which tests failed and which it leaves out. `deno task check` has the types.
  */
-import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
+import { casesOf, failuresOf, show } from "./_reports.ts";
+import { run } from "./_run.ts";
 
 const LEFT_OUT = [
-  ["test:long", "processes, frameworks, loads, faults of Redis, soak, benchmarks once; 9 to 11 minutes"],
+  ["check", "format, lint, types, documentation"],
   ["test:node", "the same tests in Node 20 and the newest Node"],
   ["test:bun", "the same tests in Bun"],
-  ["test:docs", "the site in Chromium; also test:browser, test:page, test:playground, test:dashboard"],
+  ["test:long", "processes, frameworks, loads, faults of Redis, soak; 9 to 11 minutes"],
+  ["nightly", "everything that there is; hours"],
 ] as const;
 
-console.error("Running the everyday tests in Deno; they take 2 to 4 minutes.\n");
-const args = ["test", "-A", "--parallel", "--trace-leaks", "--ignore=tests/long,tests/jsr", ...process.argv.slice(2)];
-const { status } = spawnSync(Deno.execPath(), [...args, "tests/"], { stdio: "inherit" });
-console.error("Left out:");
-for (const [task, tests] of LEFT_OUT) console.error(`  deno task ${task}  ${tests}`);
-process.exit(status ?? 1);
+console.error("Running the everyday tests in Deno: about a minute on two cores.\n");
+const files = process.argv.slice(2).filter((argument) => existsSync(argument));
+const options = process.argv.slice(2).filter((argument) => !files.includes(argument));
+const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));
+const wanted = options.find((option) => option.startsWith("--junit-path="))?.slice("--junit-path=".length);
+const report = wanted ?? join(folder, "deno.xml");
+
+const { status } = await run(Deno.execPath(), [
+  ...["test", "-A", "--no-check", "--parallel", "--trace-leaks", "--ignore=tests/long,tests/jsr"],
+  ...options,
+  ...(wanted === undefined ? [`--junit-path=${report}`] : []),
+  ...(files.length > 0 ? files : ["tests/"]),
+], {
+  // Half of their time the tests wait: for a process, a server or a timer.
+  env: { DENO_JOBS: String(2 * availableParallelism()) },
+  working: (seconds) => `${seconds} s: still running`,
+});
+
+const failures = existsSync(report) ? failuresOf(casesOf(readFileSync(report, "utf8"))) : [];
+rmSync(folder, { recursive: true });
+if (status === 0) {
+  console.error("Left out:");
+  for (const [task, tests] of LEFT_OUT) console.error(`  deno task ${task}  ${tests}`);
+} else if (failures.length === 0) console.error(`\nexit code ${status}, and no failed test says why`);
+else for (const failed of failures) console.error(`\n${show(failed)}`);
+process.exit(status);

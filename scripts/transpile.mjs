@@ -3,10 +3,15 @@
  * loaded. That is everything on a Node that strips no types, and files with decorators on one that does; types are then
  * stripped by Node itself, so that running the source unbuilt is really tested.
  */
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import * as module from "node:module";
 import { fileURLToPath } from "node:url";
-import { transformSync } from "esbuild";
+
+/** What was transpiled before, by its source: starting esbuild takes longer than most test files. */
+const cache = fileURLToPath(new URL("../node_modules/.interlock/", import.meta.url));
+const require = createRequire(import.meta.url);
 
 /** Whether this Node runs the files as they are: types, and `using`, which 22 does not know yet. */
 const stripsTypes = Boolean(process.features.typescript) && knowsUsing();
@@ -18,7 +23,17 @@ export function load(url, context, nextLoad) {
   const file = fileURLToPath(url);
   const source = readFileSync(file, "utf8");
   if (stripsTypes && !DECORATOR.test(source)) return nextLoad(url, context);
-  const { code } = transformSync(source, {
+  return { format: "module", source: transpiled(source, file), shortCircuit: true };
+}
+
+function transpiled(source, file) {
+  const key = createHash("sha256").update(`${process.version} ${file}\n${source}`).digest("hex");
+  try {
+    return readFileSync(cache + key, "utf8");
+  } catch {
+    // Not transpiled yet.
+  }
+  const { code } = require("esbuild").transformSync(source, {
     loader: "ts",
     format: "esm",
     target: `node${process.versions.node}`,
@@ -26,7 +41,10 @@ export function load(url, context, nextLoad) {
     sourcemap: "inline",
     keepNames: true, // a function or class keeps its name, which lockOnArguments goes by
   });
-  return { format: "module", source: code, shortCircuit: true };
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(`${cache}${key}.${process.pid}`, code);
+  renameSync(`${cache}${key}.${process.pid}`, cache + key); // another process never reads half of it
+  return code;
 }
 
 function knowsUsing() {

@@ -1,8 +1,10 @@
 /**
  * Shared tools of the tests: promises observed without waiting for them, counted signals and timers, a clock that moves
- * only by `advance`, and repeatable randomness.
+ * only by `advance`, and the repeatable randomness of _random.ts.
  */
 import assert from "node:assert/strict";
+
+export { deeply, Random, seeded } from "./_random.ts";
 
 /** Runs everything that only waits for microtasks. */
 export async function flushMicrotasks(): Promise<void> {
@@ -20,21 +22,6 @@ export async function until(condition: () => boolean | Promise<boolean>, ms = 60
     if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-}
-
-/** How much longer `fn(20 * count)` takes than `fn(count)`, each at its quickest: 20 to 80, or 400 for a square. */
-export async function growth(count: number, fn: (count: number) => Promise<unknown>): Promise<number> {
-  let few = Infinity, many = Infinity;
-  const timed = async (count: number) => {
-    const start = performance.now();
-    await fn(count);
-    return performance.now() - start;
-  };
-  for (let i = 0; i < 3; i++) { // in turns: what else the machine does, both meet
-    few = Math.min(few, await timed(count));
-    many = Math.min(many, await timed(20 * count));
-  }
-  return many / few;
 }
 
 /** A promise, and the functions that settle it. */
@@ -204,37 +191,6 @@ export async function withFakeTime(fn: (time: FakeTime) => Promise<void>): Promi
     assert.equal(time.timers, 0, "timers left");
   } finally {
     time.restore();
-  }
-}
-
-/** Whole numbers from 0 to `below` - 1, the same ones for the same seed (mulberry32, by Tommy Ettinger). */
-export class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  below(below: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor(((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 * below);
-  }
-
-  pick<T>(items: readonly T[]): T {
-    return items[this.below(items.length)]!;
-  }
-}
-
-/** Calls `fn` with a random source; a failure names the seed. SEED=n in the environment repeats a run. */
-export async function seeded(fn: (random: Random) => Promise<void>): Promise<void> {
-  const { env } = await import("node:process");
-  const seed = env.SEED === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(env.SEED);
-  try {
-    await fn(new Random(seed));
-  } catch (error) {
-    throw new Error(`failed with SEED=${seed}`, { cause: error });
   }
 }
 

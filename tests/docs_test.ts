@@ -6,6 +6,7 @@ import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { brokenPromises, instrumented, mapped, type Print, runs, type Snippet, snippetsOf } from "./_snippets.ts";
+import { deeply } from "./_random.ts";
 import { runtime, test } from "./_test.ts";
 
 interface Exception {
@@ -94,7 +95,7 @@ test("every @example is among them", () => {
   }
 });
 
-if (runtime === "deno") {
+if (deeply(false, runtime === "deno")) {
   test("the examples type-check", () => {
     const checked = snippets.filter((snippet) => EXCEPTIONS.find((one) => isAbout(one, snippet))?.checked !== false);
     const files = checked.map((snippet) => write(snippet, "types", mapped(snippet, resolve)));

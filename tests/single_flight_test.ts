@@ -338,12 +338,3 @@ test("single flight: random calls, aborts and failures; one run for a key at a t
     await flushMicrotasks();
     assert.equal(flights.size, 0);
   }));
-
-test("single flight: runs that fail together end in a time that grows with their number only", async () => {
-  const fail = () => Promise.reject(new RangeError("each of them"));
-  const failed = (count: number) => {
-    const flights = new SingleFlight<number>();
-    return Promise.all(Array.from({ length: count }, (_, key) => flights.run(key, fail).catch(() => {})));
-  };
-  assert.ok(await growth(2000, failed) < 150); // as in closing_test.ts
-});

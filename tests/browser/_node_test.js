@@ -5,6 +5,8 @@ export function test(name, _options, fn) {
   tests.push({ name, fn });
 }
 
+export function after() {}
+
 // Taken before a test puts a fake clock in their place.
 const { setTimeout, clearTimeout } = globalThis;
 

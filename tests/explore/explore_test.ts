@@ -1,13 +1,14 @@
 /** Every schedule of small programs, up to a bound that keeps it short; `deno task explore` goes further. */
 import assert from "node:assert/strict";
 import { Lock } from "../../mod.ts";
+import { deeply } from "../_random.ts";
 import { test } from "../_test.ts";
 import { broken } from "./broken/mod.ts";
 import { programs, threeWant } from "./programs.ts";
 import { search, tell } from "./_search.ts";
 
 /** All broken variants show within 250 schedules. */
-const BOUND = 1000;
+const BOUND = deeply(250, 1000);
 
 for (const program of programs) {
   test(`explore: ${program.name}`, async () => {

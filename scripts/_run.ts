@@ -1,0 +1,103 @@
+/**
+ * Runs a command, passes on what it prints, and shows that it is at work: after each 8 seconds without a line it prints
+ * one. With a limit the command gets a process group of its own, which ends as a whole.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import process from "node:process";
+
+const SILENCE = 8_000; // ms
+/** How long a process that left the group may keep the pipes of its output open, in ms. */
+const CLOSING = 2_000;
+
+export interface RunOptions {
+  /** Seconds after which the command and everything that it started are ended. Default: none. */
+  readonly limit?: number;
+  /** Variables of the environment, besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The line to print during a silence. */
+  readonly working?: (seconds: number) => string;
+}
+
+export interface Outcome {
+  /** The exit code, or 1 if a signal ended it. */
+  readonly status: number;
+  readonly seconds: number;
+  readonly timedOut: boolean;
+  readonly output: string;
+  /** Command lines of processes that the command left behind. They are ended by now. */
+  readonly leftovers: readonly string[];
+}
+
+/** Ends what runs now: a group gets no Ctrl-C of the terminal. */
+let interrupt = () => {};
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    interrupt();
+    process.exit(130);
+  });
+}
+
+export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { limit, env, working = (seconds) => `still running after ${seconds} s` } = options;
+  const begun = performance.now();
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: limit !== undefined,
+    env: { ...process.env, ...env },
+  });
+  const exited = Promise.race([once(child, "exit"), once(child, "error").then(() => [1])]);
+  const closed = once(child, "close");
+  interrupt = () => limit !== undefined && child.pid !== undefined ? end(child.pid) : void child.kill();
+  let output = "", heard = begun, timedOut = false;
+  for (const [from, to] of [[child.stdout, process.stdout], [child.stderr, process.stderr]] as const) {
+    from.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      heard = performance.now();
+      to.write(text);
+    });
+  }
+  const watch = setInterval(() => {
+    const now = performance.now();
+    if (limit !== undefined && now - begun > 1000 * limit && child.pid !== undefined) {
+      timedOut = true;
+      end(child.pid);
+    }
+    if (now - heard < SILENCE) return;
+    heard = now;
+    console.error(`  … ${working(Math.round((now - begun) / 1000))}`);
+  }, 500);
+  const [code] = await exited;
+  clearInterval(watch);
+  const leftovers = limit === undefined || timedOut || child.pid === undefined ? [] : membersOf(child.pid);
+  if (limit !== undefined && child.pid !== undefined) end(child.pid);
+  interrupt = () => {};
+  let late: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([closed, new Promise((resolve) => late = setTimeout(resolve, CLOSING))]);
+  clearTimeout(late);
+  return { status: code ?? 1, seconds: (performance.now() - begun) / 1000, timedOut, output, leftovers };
+}
+
+function end(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch {
+    // The group is gone.
+  }
+}
+
+/** The command lines of the living processes of a group, where the system has a /proc. */
+function membersOf(leader: number): string[] {
+  if (!existsSync("/proc/self/stat")) return [];
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      const [state, , of] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (state === "Z" || Number(of) !== leader) return [];
+      return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim().slice(0, 200)];
+    } catch {
+      return []; // it ended meanwhile
+    }
+  });
+}

@@ -1,0 +1,66 @@
+/** The steps of CI and of the night. What differs between run-times runs on all four, and the rest on one. */
+import { deepFiles } from "./_test_files.ts";
+
+export interface Step {
+  readonly name: string;
+  /** Seconds. A busy machine takes three times as long as a quiet one. */
+  readonly limit: number;
+  /** The names of the JUnit reports that it writes, which are those of run-times. */
+  readonly reports: readonly string[];
+  /** Its command, which writes its reports into the folder. */
+  readonly command: (folder: string) => string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const deno = Deno.execPath();
+
+/** A task without a report: its exit code counts. */
+const task = (name: string, limit: number, ...args: string[]): Step => ({
+  name,
+  limit,
+  reports: [],
+  command: () => [deno, "task", name, ...args],
+});
+
+/** Test files in Deno, as they are typed on the command line. */
+const inDeno = (name: string, limit: number, files: readonly string[], env: Record<string, string> = {}): Step => ({
+  name,
+  limit,
+  reports: ["deno"],
+  command: (folder) => [
+    ...[deno, "test", "-A", "--no-check", "--parallel", `--junit-path=${folder}/deno.xml`],
+    ...files,
+  ],
+  env,
+});
+
+const inOthers = (name: string, limit: number, runTimes: readonly string[], ...args: string[]): Step => ({
+  name,
+  limit,
+  reports: runTimes,
+  command: (folder) => [deno, "run", "-A", "scripts/test_in.ts", ...runTimes, `--junit=${folder}`, ...args],
+});
+
+/** Of the long tests, these meet a run-time's own sockets and processes. */
+const LONG = ["redis_examples", "redis_reconnect", "redis_servers", "shutdown_process", "deno_serve", "queue"].map(
+  (name) => `tests/long/${name}_test.ts`,
+);
+
+export const ci: readonly Step[] = [
+  // The README's command. It installs, too, which takes minutes where the registry is slow.
+  {
+    name: "test",
+    limit: 480,
+    reports: ["deno"],
+    command: (folder) => [deno, "task", "test", `--junit-path=${folder}/deno.xml`],
+  },
+  task("check", 240),
+  inDeno("deep", 200, deepFiles(), { TEST_DEPTH: "deep" }),
+  inOthers("bun", 200, ["bun"], "--differing"),
+  inOthers("node20", 300, ["node20"], "--differing"),
+  inOthers("node", 300, ["node"], "--differing"),
+  inDeno("long", 240, LONG),
+  inOthers("long in node20", 240, ["node20"], ...LONG),
+];
+
+export const nightly: readonly Step[] = [];

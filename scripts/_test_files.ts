@@ -1,0 +1,34 @@
+/** Which test files there are, and which kind each of them is. */
+import { readdirSync, readFileSync } from "node:fs";
+
+/** One run-time proves these for all: texts, types, bundles, and models that know no platform. */
+const SAME_EVERYWHERE =
+  /^tests\/((docs|shape|shape_rules|size|timelines|snippets|reliability|run_times|reports|types)_test|explore\/|redis\/model\/)/;
+
+/** These have processes, sockets or servers, or change what is global: each needs a process of its own in Node. */
+const PLATFORM =
+  /^tests\/((demo|examples|reports|two_copies)_test|(redis|shutdown|dashboard|web)\/|diagnostics\/(observe|ending_process|run_context)_test|internal\/polluted_test|pool\/(cancelled_work|failures_process|runtime)_test)/;
+
+/** Text by which a test file shows that it is random. */
+const RANDOM = /\b(seeded|walkActing)\b/;
+
+/** Text by which a test file shows that the deep run goes further in it. */
+const DEEP = /\b(seeded|walkActing|deeply)\b/;
+
+/** Everything but tests/long and tests/jsr. */
+export function everyday(): string[] {
+  return readdirSync("tests", { recursive: true, encoding: "utf8" })
+    .map((file) => `tests/${file.replaceAll("\\", "/")}`)
+    .filter((file) => /[a-z]_test\.ts$/.test(file) && !/^tests\/(long|jsr)\//.test(file))
+    .sort();
+}
+
+/** Whether a run-time may behave differently in this file than another one. */
+export const differs = (file: string): boolean => !SAME_EVERYWHERE.test(file);
+
+/** Whether the file may share its process with other test files. */
+export const isPure = (file: string): boolean => !PLATFORM.test(file) && !SAME_EVERYWHERE.test(file);
+
+export const deepFiles = (): string[] => everyday().filter((file) => DEEP.test(readFileSync(file, "utf8")));
+
+export const randomFiles = (): string[] => everyday().filter((file) => RANDOM.test(readFileSync(file, "utf8")));
