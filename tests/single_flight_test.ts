@@ -7,7 +7,6 @@ import {
   CountingController,
   deferred,
   flushMicrotasks,
-  growth,
   refusesBadOptions,
   rejectsWith,
   seeded,
