@@ -320,7 +320,13 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** The numbers have changed. */
   #serve(): void {
-    for (const { starts } of [...this.#entries.values()]) starts.serve();
+    const lookAt = performance.now() + this.#longest();
+    for (const entry of [...this.#entries.values()]) {
+      entry.lookAt = lookAt;
+      entry.starts.serve();
+    }
+    this.#timer.clear();
+    this.#sweep();
   }
 }
 

@@ -297,6 +297,50 @@ test("RateLimiter: replaced timers without a replaced performance.now", async ()
   }
 });
 
+test("RateLimiter: replaced timers that fire several times in one turn without a replaced performance.now", async () => {
+  const { now } = performance;
+  const time = new FakeTime();
+  performance.now = now;
+  try {
+    const limiter = new RateLimiter(1, 60_000);
+    const waiters = Array.from({ length: 4 }, () => watch(limiter.acquire()));
+    time.advance(180_010);
+    assert.equal(await states(waiters), "fulfilled fulfilled fulfilled fulfilled");
+  } finally {
+    time.restore();
+  }
+});
+
+test("RateLimiter: times with fractions are neither early nor late", () =>
+  seeded((random) =>
+    withFakeTime(async (time) => {
+      for (let round = 0; round < 300; round++) {
+        const limiter = new RateLimiter(1, 100);
+        time.advance(random.below(1e9) / 1e8);
+        assert.equal(limiter.tryAcquire(), true);
+        time.advance(25);
+        time.advance(25);
+        const waits = watch(limiter.acquire());
+        time.advance(49);
+        assert.equal(await states([waits]), "pending");
+        time.advance(1 + 1e-9);
+        assert.equal(await states([waits]), "fulfilled");
+        assert.equal(time.timers, 0);
+      }
+    })
+  ));
+
+test("RateLimiter: a start of this turn that is given back leaves the time of the one before", async () => {
+  const limiter = new RateLimiter(2, 60_000);
+  assert.equal(limiter.tryAcquire(), true);
+  const after = performance.now() + 20;
+  while (performance.now() < after);
+  const granted = limiter.acquire();
+  limiter.reward();
+  assert.ok(limiter.retryAfter(2) <= 59_981);
+  await granted;
+});
+
 test("RateLimiter: limits that need no memory in advance", () =>
   withFakeTime(async (time) => {
     const huge = new RateLimiter(Number.MAX_SAFE_INTEGER, 1000);

@@ -12,6 +12,7 @@ import {
   SetEvent,
   TimeoutLock,
 } from "../mod.ts";
+import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../lib/redis/mod.ts";
 import { WebLock, WebRwLock } from "../lib/web/mod.ts";
 import { flushMicrotasks } from "./_tools.ts";
 import { test } from "./_test.ts";
@@ -21,6 +22,8 @@ const locks = {
   request: (_name: string, _options: unknown, fn: (lock: unknown) => unknown) => Promise.resolve(fn({})),
   query: () => Promise.resolve({ held: [], pending: [] }),
 };
+
+const OFF = { renew: false };
 
 const local = {
   "Lock": () => new Lock(),
@@ -37,6 +40,11 @@ const all = {
   ...local,
   "WebLock": () => new WebLock("a", { locks }),
   "WebRwLock.reader": () => new WebRwLock("a", { locks }).reader,
+  "RedisLock": () => new RedisLock(memoryBackend(), "a", OFF),
+  "RedisSemaphore": () => new RedisSemaphore(memoryBackend(), "a", 1, OFF),
+  "RedisKeyedMutex.at": () => new RedisKeyedMutex(memoryBackend(), OFF).at("a"),
+  "RedisRwLock.reader": () => new RedisRwLock(memoryBackend(), "a", OFF).reader,
+  "RedisRwLock.writer": () => new RedisRwLock(memoryBackend(), "a", OFF).writer,
   "WebRwLock.writer": () => new WebRwLock("a", { locks }).writer,
 };
 

@@ -42,7 +42,9 @@ export function heldLong(hold: Acquisition, now: number): Finding {
   const { waits } = hold.group;
   const [first] = waits;
   const waiting = first === undefined
-    ? "no call waits for it"
+    ? hold.resource.isRemote
+      ? "no call of this process waits for it, inspect() shows those of others"
+      : "no call waits for it"
     : `${count(waits.size, "call waits", "calls wait")} for it, the first for ${span(first, now)}${at(first)}`;
   const message = `${hold.thing.label} has been held for ${span(hold, now)}, since ${clock(hold, now)}` +
     `${at(hold, ", acquired at")}; ${waiting}`;

@@ -73,7 +73,7 @@ export class StartLog {
     if (permits === 0) return;
     this.total += permits;
     const last = this.times.length - 1;
-    if (this.isOpen || !opens && this.times[last] === now) this.counts[last] = this.total;
+    if (this.isOpen || this.times[last] === now) this.counts[last] = this.total;
     else {
       this.times.push(now);
       this.counts.push(this.total);

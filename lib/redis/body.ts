@@ -8,6 +8,7 @@ import { checkFunction, checkName, promised, readWaitOptions } from "../internal
 import { hook } from "../internal/hook.ts";
 import { type Place, setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
+import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
 import { explain, UnknownOutcomeError } from "./errors.ts";
@@ -95,5 +96,11 @@ export class SpecLock implements RedisAcquirable {
 
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
+  }
+
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 }

@@ -22,8 +22,22 @@ export class RightsError extends StateError {}
 /** The data in Redis is of another shape, or of something else. */
 export class DataError extends StateError {}
 
-/** The keys of a name are on their way from one node of a cluster to another: it did not run, and may soon. */
-export class SlotMovingError extends StateError {}
+/** It did not run, and may soon. */
+export class PassingError extends StateError {}
+
+/** The keys of a name are on their way from one node of a cluster to another. */
+export class SlotMovingError extends PassingError {}
+
+/** The client was closed, perhaps by that failure, so that no command of it runs any more. */
+export class ClientClosedError extends StateError {
+  constructor(cause?: unknown, failure?: unknown) {
+    const words = "the client was closed";
+    super(
+      failure === undefined ? words : `${words} (${messageOf(failure)})`,
+      cause === undefined ? undefined : { cause },
+    );
+  }
+}
 
 /** Nothing came back within the time that one command gets: it may or may not have run. */
 export class NoAnswerError extends StateError {
@@ -88,6 +102,8 @@ const explanations: Readonly<Record<string, string>> = {
   BUSY: "Redis is busy with a script",
   CROSSSLOT: "the keys of one name are not in one cluster slot",
   MISCONF: "Redis cannot save its data and refuses writes",
+  CLUSTERDOWN: "the cluster is down, or no node of it serves the slot of this name",
+  MASTERDOWN: "this replica has lost its master",
   NOREPLICAS: "not enough replicas are connected, and this Redis refuses writes without them",
 };
 
@@ -96,7 +112,7 @@ const passing = new Set(["LOADING", "BUSY", "READONLY", "CLUSTERDOWN", "MASTERDO
 
 /** Whether trying again can help: the server did not refuse, or only refuses for now. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof RedisError) return error instanceof NoAnswerError || error instanceof SlotMovingError;
+  if (error instanceof RedisError) return error instanceof NoAnswerError || error instanceof PassingError;
   const code = codeOf(error);
   if (/in subscriber mode/.test(messageOf(error))) return false; // the application subscribes with this client
   return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));

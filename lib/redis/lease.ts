@@ -59,7 +59,7 @@ export interface Lease extends AsyncDisposable {
    *
    * @returns True if this call gave the hold back, also if its answer came late or a second attempt was needed. False
    * after a loss.
-   * @throws {RedisError} Redis refuses, the client is closed, or the outcome cannot be known: an answer was lost and the
+   * @throws {RedisError} Redis refuses, the client was closed while it was held, or the outcome cannot be known: an answer was lost and the
    * hold is over by now.
    */
   release(): Promise<boolean>;
@@ -73,4 +73,12 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
    * @returns The lease; undefined if it is not held any more.
    */
   adopt(id: string): Promise<Lease | undefined>;
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`; see `RedisLock.wrap`.
+   *
+   * @throws {TypeError} `fn` is not a function, or is a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }

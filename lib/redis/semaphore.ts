@@ -7,6 +7,7 @@
 import { checkInteger, checkName, must, option, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
+import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
 import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
@@ -144,6 +145,18 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
+  }
+
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`: `fn` gets the arguments
+   * of the call and nothing else. A function that has to notice the loss of its lease needs `run`.
+   *
+   * @throws {TypeError} `fn` is not a function, or is a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 
   /** Returns the holders and the waiters, at one moment. */

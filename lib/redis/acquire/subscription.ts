@@ -11,7 +11,7 @@
 import { codeOf, messageOf } from "../errors.ts";
 import { NotifyMode, type Push, type PushListener, type Store, type Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
+import { GAP_SPREAD, HEARTBEAT, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
 /** A waiter, to be notified. */
 export interface Listener {
@@ -57,6 +57,10 @@ export class Subscription {
   #unconfirmed = 0;
   /** Ends the one before, which is kept until the current one is confirmed, as it may still work. */
   #endBefore: Unsubscribe | undefined;
+  /** Since when the server answers and no message could come; undefined while they can. */
+  #deafSince: number | undefined;
+  /** Why it could not be opened last. */
+  #failure: unknown;
   #notBefore = -Infinity;
   #confirmedAt = -Infinity;
   readonly #linger = new LocalTimer(() => this.#retire());
@@ -84,11 +88,19 @@ export class Subscription {
   add(id: string, listener: Listener): void {
     this.#linger.clear();
     this.#listeners.set(id, listener);
+    this.#noteIfDeaf();
     if (this.#isOverdue()) {
       this.#current = undefined;
       this.#unconfirmed++;
     }
     this.#begin();
+  }
+
+  /** Asked after an answer of the server. Hand-offs are slow then, and nothing else shows why. */
+  #noteIfDeaf(): void {
+    if (this.live || this.#never) return void (this.#deafSince = undefined);
+    this.#deafSince ??= now();
+    if (now() - this.#deafSince >= HEARTBEAT) this.#store.warnDeaf(this.#failure);
   }
 
   delete(id: string): void {
@@ -202,6 +214,7 @@ export class Subscription {
   #failed(mine: Attempt, error: unknown): void {
     if (mine !== this.#current) return;
     this.#current = undefined; // the next waiter tries again
+    this.#failure = error;
     this.#never = codeOf(error) !== "" && !this.#store.mayPass(error);
     if (this.#never && !this.#store.closed) this.#store.warnSlow(`SUBSCRIBE (${messageOf(error)})`);
   }

@@ -38,6 +38,8 @@ export interface Backend {
   readonly library?: string;
   /** The error of the connection while there is none, such as ECONNREFUSED: for the `cause` of errors. */
   readonly failure?: unknown;
+  /** The last error of the connection that subscribes, where that is another one: for a warning. */
+  readonly subscriberFailure?: unknown;
   /**
    * How many connections were lost so far, for a client that sends a command in flight again over the next one: the
    * answer to the second run of a release does not show what the first one did.

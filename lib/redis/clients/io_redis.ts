@@ -37,7 +37,7 @@ interface Stream {
 interface Connection {
   readonly isCluster?: boolean;
   /** The commands of a cluster client that wait to be tried again. */
-  readonly delayQueue?: { readonly queues?: { readonly tryagain?: unknown } };
+  readonly delayQueue?: { readonly queues?: { readonly tryagain?: unknown; readonly clusterdown?: unknown } };
   readonly status: string;
   readonly stream?: Stream & { unref?(): void };
   on(event: string, listener: (...args: string[]) => void): unknown;
@@ -77,6 +77,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
+  const noteFailure = (error: unknown) => void (backend.subscriberFailure = withoutArguments(error));
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) => {
       cork.hold(connection.stream);
@@ -84,46 +85,82 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
     ...push &&
-      { subscribe: listening(connection, cluster ? clusterSubscriber(connection) : subscriber(client, connection)) },
+      {
+        subscribe: listening(
+          connection,
+          cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteFailure),
+        ),
+      },
     library: "npm:ioredis",
     cluster,
     failure: undefined as unknown,
+    subscriberFailure: undefined as unknown,
     losses: 0,
     get closed() {
       return client.status === "end";
     },
     onClose: (listener: () => void) => void connection.on("end", listener),
   };
-  if (cluster) {
-    connection.on("-node", () => backend.losses++);
-    Object.defineProperty(backend, "failure", { get: () => heldBack(connection) });
-  } else noteFailures(connection, backend);
+  if (cluster) noteClusterFailures(connection, backend);
+  else noteFailures(connection, backend, () => backend.losses++);
   return backend;
 });
 
 /**
- * A cluster client of ioredis (5 and 6) sends a command that met TRYAGAIN 16 times, 100 ms apart, before it says so: a
- * call that ends sooner would take the server for silent. The command may still run.
+ * A cluster client of ioredis (5 and 6) sends a command that met one of these errors again, up to 16 times and 100 ms apart,
+ * before it says so: a call that ends sooner would take the server for silent. The command may still run.
  */
-function heldBack({ delayQueue }: Connection): HeldBackError | undefined {
-  if (!delayQueue?.queues?.tryagain) return undefined;
-  return new HeldBackError("the slot of a name is being moved (ioredis tries again after TRYAGAIN)");
+const HELD_BACK = {
+  tryagain: "the slot of a name is being moved (ioredis tries again after TRYAGAIN)",
+  clusterdown: "the cluster is down (ioredis tries again after CLUSTERDOWN)",
+} as const;
+
+/** It connects again without a word when its ready check fails. */
+const NOT_READY =
+  "the cluster is down (CLUSTERDOWN), or its state cannot be read: ioredis is not ready before CLUSTER INFO " +
+  "shows that it is fine";
+
+function noteClusterFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
+  let isConnected = false; // and not ready yet
+  let failure: unknown;
+  noteFailures(connection, {
+    get failure() {
+      return failure;
+    },
+    // What a node said, in place of "Failed to refresh slots cache."
+    set failure(error) {
+      failure = (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
+    },
+  }, () => {});
+  connection.on("connect", () => isConnected = true);
+  connection.on("ready", () => isConnected = false);
+  connection.on("close", () => {
+    if (isConnected) failure = new HeldBackError(NOT_READY);
+    isConnected = false;
+  });
+  connection.on("-node", () => backend.losses++);
+  const heldBack = () => {
+    const { tryagain, clusterdown } = connection.delayQueue?.queues ?? {};
+    if (!tryagain && !clusterdown) return failure;
+    return new HeldBackError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
+  };
+  Object.defineProperty(backend, "failure", { get: heldBack });
 }
 
-function noteFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
+function noteFailures(connection: Connection, noted: { failure: unknown }, onLoss: () => void): void {
   let up = connection.status === "ready";
   connection.on("error", (error) => {
-    backend.failure = withoutArguments(error);
+    noted.failure = withoutArguments(error);
     // As ioredis itself does if the application has no listener. Only the stack: other members may hold secrets.
     const { stack = error } = Object(error) as { stack?: string };
     if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", stack);
   });
   connection.on("ready", () => {
     up = true;
-    backend.failure = undefined;
+    noted.failure = undefined;
   });
   connection.on("close", () => {
-    if (up) backend.losses++; // also emitted after each attempt to connect
+    if (up) onLoss(); // also emitted after each attempt to connect
     up = false;
   });
 }
@@ -134,7 +171,7 @@ function noteFailures(connection: Connection, backend: { failure: unknown; losse
  */
 const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
-function subscriber(client: IoRedisClient, main: Connection): Subscribe {
+function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate(OVERRIDE) as Connection;
     // The main connection may have gone to another server, and this one has stayed.
@@ -149,7 +186,8 @@ function subscriber(client: IoRedisClient, main: Connection): Subscribe {
       main.off("ready", ready);
       if (own.status !== "end") own.disconnect(); // on a connection that has ended it would set a timer
     };
-    own.on("error", () => {}); // it reconnects by itself
+    own.on("error", noteFailure); // it reconnects by itself
+    own.on("ready", () => noteFailure());
     own.on("connect", () => own.stream?.unref?.());
     main.on("end", end);
     try {

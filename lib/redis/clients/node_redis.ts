@@ -82,6 +82,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const portions = new Portions();
   const quick = kind === "client" ? withoutTimeouts(events) : client;
   const target = () => events.isReady ? quick : client;
+  const noteFailure = (error: unknown) => backend.subscriberFailure = error;
   let wasOpen = client.isOpen;
   const send = (command: () => Promise<unknown>) => {
     wasOpen ||= client.isOpen;
@@ -97,10 +98,16 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => target().eval(script, { keys, arguments: args })),
     ...push &&
-      { subscribe: listening(events, kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events)) },
+      {
+        subscribe: listening(
+          events,
+          kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
+        ),
+      },
     library: nameOf(client, kind),
     cluster: kind === "cluster",
     failure: undefined as unknown,
+    subscriberFailure: undefined as unknown,
     get closed() {
       return !client.isOpen;
     },
@@ -168,7 +175,7 @@ function clusterSubscriber(cluster: Client): Subscribe {
   };
 }
 
-function subscriber(client: NodeRedisClient, main: Client): Subscribe {
+function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate!() as Client;
     // The main connection may have gone to another server, and this one has stayed.
@@ -178,7 +185,8 @@ function subscriber(client: NodeRedisClient, main: Client): Subscribe {
       main.off("ready", moved);
       if (own.isOpen) own.destroy();
     };
-    own.on("error", () => {}); // without a listener it would end the process; it reconnects by itself
+    own.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
+    own.on("ready", () => noteFailure());
     main.on("end", end);
     try {
       await own.connect();

@@ -7,7 +7,7 @@
 import { promised } from "../../internal/check.ts";
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { show } from "../../internal/show.ts";
-import { explain } from "../errors.ts";
+import { ClientClosedError, explain } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
@@ -85,7 +85,11 @@ export class LeaseHandle implements Lease {
   }
 
   async #giveBack(): Promise<boolean> {
-    if (!this.#hold.isHeld()) return false;
+    if (!this.#hold.isHeld()) {
+      // Redis may keep it for a while.
+      if (this.#hold.wasCut) throw explain(`release ${this.#hold.spec.what}`, new ClientClosedError());
+      return false;
+    }
     this.#hold.release();
     await this.#hold.whenIdle();
     return await new LeaseRelease(this.#hold).result;

@@ -41,6 +41,8 @@ export class LeaseHold implements RenewableLease {
   index: number = -1;
   /** The failure of the last command that sets the end; undefined after a success. */
   #failure: unknown;
+  /** The client was closed while it was held. */
+  wasCut = false;
   #released = false;
   #lostError: LeaseLostError | undefined;
   #controller: AbortController | undefined;
@@ -83,7 +85,8 @@ export class LeaseHold implements RenewableLease {
   #check(): void {
     this.expire(now());
     const act = `Cannot extend ${this.spec.what}`;
-    if (this.#lostError) throw new LeaseLostError(`${act}: the lease is lost`, { cause: this.#lostError });
+    const why = this.wasCut ? ", because the client was closed" : "";
+    if (this.#lostError) throw new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#lostError });
     if (this.#released) throw new NotHeldError(`${act}: it was released`);
   }
 
@@ -96,7 +99,12 @@ export class LeaseHold implements RenewableLease {
     this.#ended(false);
   }
 
-  lose(reason: string, cause?: unknown): void {
+  close(): void {
+    this.wasCut = !this.#isOver();
+    this.#lose("the client was closed");
+  }
+
+  #lose(reason: string, cause?: unknown): void {
     if (this.#isOver()) return;
     const options = cause === undefined ? undefined : { cause };
     this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
@@ -106,7 +114,7 @@ export class LeaseHold implements RenewableLease {
   }
 
   loseUnknown(): void {
-    this.lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
+    this.#lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
   }
 
   #ended(isLost: boolean): void {
@@ -219,7 +227,7 @@ export class LeaseHold implements RenewableLease {
     const { renew } = this.spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const isMeant = renew !== Infinity && this.#failure === undefined;
-    this.lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
+    this.#lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
     if (keptUntil > time) void releaseInBackground(this.spec, this.id, this.releaseOptions);
     return true;
   }

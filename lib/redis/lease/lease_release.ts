@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
+import { ClientClosedError, codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import { releaseInBackground } from "./background_release.ts";
 import type { Closable, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
@@ -98,7 +98,9 @@ export class LeaseRelease implements Closable {
   #giveUp(): void {
     if (this.#settled) return;
     if (this.#inFlight + this.#unanswered === 0) return this.#settle(() => this.#resolve(false)); // refused to the end
-    const cause = this.#failure ?? new NoAnswerError("Redis gave no answer in time");
+    const { closed } = this.#hold.spec.client.store;
+    const silence = () => closed ? new ClientClosedError() : new NoAnswerError("Redis gave no answer in time");
+    const cause = this.#failure ?? silence();
     this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${this.#hold.spec.what}`, cause)));
   }
 

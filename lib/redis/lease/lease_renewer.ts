@@ -32,7 +32,8 @@ export interface RenewableLease extends Member, Renewal {
   /** Renewed by a command that was sent at that moment; perhaps its answer is late. */
   renewed(sent: Moment): void;
   retryRenewal(error: unknown): void;
-  lose(state: string): void;
+  /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
+  close(): void;
   /** The server does not know the hold. */
   loseUnknown(): void;
 }
@@ -58,9 +59,8 @@ export class LeaseRenewer {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.clear();
   }
 
-  /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
   #close(): void {
-    for (const lease of this.#leases.all()) lease.lose("the client was closed");
+    for (const lease of this.#leases.all()) lease.close();
   }
 
   #look(time: number): void {

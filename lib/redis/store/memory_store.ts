@@ -96,6 +96,8 @@ export class MemoryStore implements Store, MemoryServer {
 
   warnSlow(): void {}
 
+  warnDeaf(): void {}
+
   onClose(): void {}
 
   offClose(): void {}

@@ -6,7 +6,7 @@
  */
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
-import { explain, SlotMovingError, UselessAnswerError } from "../errors.ts";
+import { explain, messageOf, SlotMovingError, UselessAnswerError } from "../errors.ts";
 import type { Inspection } from "../inspect.ts";
 import { adopt } from "../scripts/adopt.ts";
 import { inspect, PAGE } from "../scripts/inspect.ts";
@@ -34,10 +34,14 @@ import type {
 /** How holders are stored, as scripts for both kinds know it. */
 const CODES = { one: "m", weighted: "w" } as const;
 
+/** The effect of no messages. */
+const SLOW = "waiters find out by heartbeats, and a hand-off takes longer";
+
 export class RedisStore extends ScriptRunner implements Store {
   /** Of a cluster, by hash slot, as a slot is on one node at a time; else one. */
   readonly #clocks = new Map<number, ServerClock>();
-  #warned = false;
+  /** Codes. */
+  readonly #warned = new Set<string>();
   readonly rates = new RedisRates(this);
   readonly #greetings = new Map<Script, Promise<void>>();
   readonly #greeted = new WeakSet<Script>();
@@ -57,11 +61,25 @@ export class RedisStore extends ScriptRunner implements Store {
     return this.backend.cluster === true;
   }
 
-  warnSlow(refused: string, effect = "waiters find out by heartbeats, and a hand-off takes longer"): void {
-    if (this.#warned) return;
-    this.#warned = true;
-    const user = `The Redis user of this client (${this.backend.library ?? "of a backend of your own"})`;
-    warn(`${user} may not ${refused}: ${effect}. See "Least rights" in docs/redis.md.`, "INTERLOCK_REDIS_RIGHTS");
+  warnSlow(refused: string, effect = SLOW): void {
+    const user = `The Redis user of this client (${
+      this.backend.library ?? "a backend of your own"
+    }) may not ${refused}`;
+    this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${user}: ${effect}. See "Least rights" in docs/redis.md.`);
+  }
+
+  warnDeaf(failure: unknown): void {
+    const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
+    const words = `The subscription of this client (${
+      this.backend.library ?? "a backend of your own"
+    }) cannot be opened: ${messageOf(reason)}`;
+    this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}; see docs/operating.md.`);
+  }
+
+  #warnOnce(code: string, message: string): void {
+    if (this.#warned.has(code)) return;
+    this.#warned.add(code);
+    warn(message, code);
   }
 
   clockOf([state]: readonly [string, ...string[]]): ServerClock {

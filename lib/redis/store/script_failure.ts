@@ -5,14 +5,35 @@
  * @module
  */
 import { quote } from "../../internal/check.ts";
-import { codeOf, DataError, messageOf, RightsError, SlotMovingError, withoutArguments } from "../errors.ts";
+import {
+  codeOf,
+  DataError,
+  messageOf,
+  PassingError,
+  RightsError,
+  SlotMovingError,
+  StateError,
+  withoutArguments,
+} from "../errors.ts";
+
+const NO_CLUSTER_CLIENT =
+  "this Redis is a node of a cluster, and the client is not one of a cluster: use a Cluster, such " +
+  "as createCluster() of npm:redis or new Cluster() of npm:ioredis";
 
 /** The meaning of a script's error; `keys` are those that it was given, the state first. */
-export function scriptFailure(error: unknown, source: string, keys: readonly string[]): unknown {
+export function scriptFailure(error: unknown, source: string, keys: readonly string[], cluster: boolean): unknown {
   const message = messageOf(error);
   const options = { cause: withoutArguments(error) };
   if (/^-?(TRYAGAIN|ASK|MOVED)\b|Cluster redirections.*\b(TRYAGAIN|ASK|MOVED)\b|non local key/.test(message)) {
+    if (!cluster) return new StateError(`${NO_CLUSTER_CLIENT} (${message})`, options);
     return new SlotMovingError(`the slot of this name is being moved (${message})`, options);
+  }
+  // ioredis has tried again for as long as it is set to; node-redis finds no node for the slot.
+  if (/Cluster redirections.*\bCLUSTERDOWN\b/.test(message) || (cluster && /undefined.*\bmaster\b/.test(message))) {
+    return new PassingError(
+      `the cluster is down (CLUSTERDOWN), or no node of it serves the slot of this name`,
+      options,
+    );
   }
   const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
   const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);

@@ -6,7 +6,7 @@
  */
 import { promised } from "../../internal/check.ts";
 import { onCancel } from "../../internal/cancellation.ts";
-import { codeOf, isPassing, NoAnswerError, withoutArguments } from "../errors.ts";
+import { ClientClosedError, codeOf, isPassing, NoAnswerError, StateError, withoutArguments } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
 import type { Script } from "../scripts/script.ts";
 import { Ids } from "./ids.ts";
@@ -68,7 +68,8 @@ export class ScriptRunner {
       return promised(() => this.backend.eval(script.source, keys as string[], args as string[]));
     };
     const first = this.#evalsha(script, keys as string[], args as string[]);
-    return this.within(limit, first, parse, late, again, (error) => scriptFailure(error, script.source, keys));
+    const explained = (error: unknown) => scriptFailure(error, script.source, keys, this.backend.cluster === true);
+    return this.within(limit, first, parse, late, again, explained);
   }
 
   /** Settles as `first` does, or as what `again` makes of its error, or rejects after `limit` milliseconds. */
@@ -109,9 +110,12 @@ export class ScriptRunner {
     });
   }
 
-  /** The error of a connection that is down says more than that of the command that waited for it. */
+  /** The error of a connection that is down, or closed, says more than that of the command that waited for it. */
   #causeOf(error: unknown): unknown {
-    return withoutArguments(codeOf(error) === "" && !this.closed ? this.backend.failure ?? error : error);
+    withoutArguments(error);
+    if (codeOf(error) !== "" || (error instanceof StateError && !(error instanceof NoAnswerError))) return error;
+    const { failure } = this.backend;
+    return this.closed ? new ClientClosedError(error, failure) : withoutArguments(failure ?? error);
   }
 
   /** The reason why a command in flight has no answer after `ms`. */

@@ -180,6 +180,8 @@ export interface Store {
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that fails no call. Default: everything takes longer. */
   warnSlow(refused: string, effect?: string): void;
+  /** Warns, once for each client, that its subscription cannot be opened, with the reason if it is known. */
+  warnDeaf(failure: unknown): void;
   /** Whether it is worth trying again after this error. */
   mayPass(error: unknown): boolean;
   /** The reason why a request has no answer after `ms`. */

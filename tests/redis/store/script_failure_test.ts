@@ -91,18 +91,18 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
 
 for (const [reply, type, words] of replies) {
   test(`script failure: ${reply.slice(0, 100)}`, () => {
-    const failure = scriptFailure(new Error(reply), SOURCE, KEYS);
+    const failure = scriptFailure(new Error(reply), SOURCE, KEYS, true);
     assert.ok(failure instanceof type);
     assert.match(failure.message, words);
   });
 }
 
 test("script failure: a script without keys names no key", () => {
-  const { message } = scriptFailure(new Error(`ERR something else ${at}`), SOURCE, []) as Error;
+  const { message } = scriptFailure(new Error(`ERR something else ${at}`), SOURCE, [], false) as Error;
   assert.doesNotMatch(message, /undefined/);
 });
 
 test("script failure: another error is returned as it is", () => {
   const error = new Error("OOM command not allowed when used memory > 'maxmemory'.");
-  assert.equal(scriptFailure(error, SOURCE, KEYS), error);
+  assert.equal(scriptFailure(error, SOURCE, KEYS, true), error);
 });

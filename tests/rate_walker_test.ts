@@ -1,0 +1,289 @@
+/**
+ * Random programs over limiters with several budgets, by fake time. A plain model keeps every start with its time: no window
+ * of any budget has more than its limit, calls start in the order in which they came and as early as they may, and a call
+ * that leaves takes nothing.
+ */
+import assert from "node:assert/strict";
+import { KeyedRateLimiter, RateLimiter } from "../mod.ts";
+import { assertSound } from "./_sound.ts";
+import { test } from "./_test.ts";
+import { type FakeTime, flushMicrotasks, Random, withFakeTime } from "./_tools.ts";
+
+type Permits = readonly number[];
+
+interface Budget {
+  limit: number;
+  interval: number;
+}
+
+/** The limiter of the walk, for one key or without keys. */
+interface Limiter {
+  readonly budgets: readonly Budget[];
+  readonly remaining: (budget: number) => number;
+  readonly waiting: () => number;
+  acquire(permits: Permits, signal: AbortSignal): Promise<void>;
+  tryAcquire(permits: Permits): boolean;
+  retryAfter(permits: Permits): number;
+  block(ms: number): void;
+  reward(permits: Permits): void;
+  penalty(permits: Permits): void;
+  assertSound(): void;
+}
+
+/** Starts of one moment, of each budget. */
+interface Start {
+  readonly at: number;
+  readonly permits: number[];
+  /** A penalty takes no part in the promise about windows. */
+  readonly isPenalty: boolean;
+}
+
+/** What the limiter should do, in the plainest words. */
+class Model {
+  readonly budgets: readonly Budget[];
+  readonly waiting: { readonly id: number; readonly permits: Permits }[] = [];
+  readonly started: number[] = [];
+  #starts: Start[] = [];
+  #blockedUntil = 0;
+
+  constructor(budgets: readonly Budget[]) {
+    this.budgets = budgets.map((budget) => ({ ...budget }));
+  }
+
+  #used(budget: number, now: number): number {
+    const { interval } = this.budgets[budget]!;
+    return this.#starts.filter(({ at }) => at + interval > now).reduce((sum, one) => sum + one.permits[budget]!, 0);
+  }
+
+  mayStart(permits: Permits, now: number): boolean {
+    const fits = (n: number, i: number) => n === 0 || this.#used(i, now) + n <= this.budgets[i]!.limit;
+    return now >= this.#blockedUntil && permits.every(fits);
+  }
+
+  remaining(budget: number, now: number): number {
+    if (this.waiting.length > 0 || now < this.#blockedUntil) return 0;
+    return Math.max(0, this.budgets[budget]!.limit - this.#used(budget, now));
+  }
+
+  add(permits: Permits, now: number, isPenalty = false): void {
+    this.#starts.push({ at: now, permits: [...permits], isPenalty });
+  }
+
+  tryAcquire(permits: Permits, now: number): boolean {
+    const may = this.waiting.length === 0 && this.mayStart(permits, now);
+    if (may) this.add(permits, now);
+    return may;
+  }
+
+  acquire(id: number, permits: Permits, now: number): void {
+    this.waiting.push({ id, permits });
+    this.serve(now);
+  }
+
+  leave(id: number, now: number): void {
+    const index = this.waiting.findIndex((one) => one.id === id);
+    if (index >= 0) this.waiting.splice(index, 1);
+    this.serve(now);
+  }
+
+  serve(now: number): void {
+    for (
+      let first = this.waiting[0];
+      first !== undefined && this.mayStart(first.permits, now);
+      first = this.waiting[0]
+    ) {
+      this.add(first.permits, now);
+      this.started.push(first.id);
+      this.waiting.shift();
+    }
+  }
+
+  block(ms: number, now: number): void {
+    this.#blockedUntil = Math.max(this.#blockedUntil, now + ms);
+  }
+
+  reward(permits: Permits, now: number): void {
+    permits.forEach((n, budget) => {
+      let left = Math.min(n, this.#used(budget, now));
+      for (const one of [...this.#starts].reverse()) {
+        const taken = Math.min(left, one.permits[budget]!);
+        one.permits[budget]! -= taken;
+        left -= taken;
+      }
+    });
+    this.serve(now);
+  }
+
+  /** No window that begins with a start has more than the limit, penalties aside. */
+  assertWindows(): void {
+    this.budgets.forEach(({ limit, interval }, budget) => {
+      for (const { at } of this.#starts) {
+        const inside = this.#starts.filter((one) => !one.isPenalty && one.at >= at && one.at < at + interval);
+        const count = inside.reduce((sum, one) => sum + one.permits[budget]!, 0);
+        assert.ok(count <= limit, `${count} of ${limit} starts within ${interval} ms from ${at} on`);
+      }
+    });
+  }
+}
+
+class Walk {
+  readonly #random: Random;
+  readonly #time: FakeTime;
+  readonly #limiter: Limiter;
+  readonly #model: Model;
+  readonly #started: number[] = [];
+  readonly #controllers = new Map<number, AbortController>();
+  #changes = 0;
+  #calls = 0;
+
+  constructor(random: Random, time: FakeTime, make: (budgets: readonly Budget[]) => Limiter) {
+    this.#random = random;
+    this.#time = time;
+    const budgets = Array.from({ length: 1 + random.below(3) }, () => ({
+      limit: 1 + random.below(6),
+      interval: 1 + random.below(40),
+    }));
+    this.#limiter = make(budgets);
+    this.#model = new Model(budgets);
+  }
+
+  async run(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step++) {
+      this.#step();
+      await flushMicrotasks();
+      this.#check();
+      for (let ms = this.#random.pick([0, 0, 1, 5, 20]); ms > 0; ms--) await this.#tick();
+    }
+    for (const controller of this.#controllers.values()) controller.abort();
+    await flushMicrotasks();
+    if (this.#changes === 0) this.#model.assertWindows();
+    this.#time.advance(1000);
+  }
+
+  async #tick(): Promise<void> {
+    this.#time.advance(1);
+    this.#model.serve(performance.now());
+    await flushMicrotasks();
+    this.#check();
+  }
+
+  #permits(most: (budget: Budget) => number = ({ limit }) => limit): Permits {
+    const permits = this.#limiter.budgets.map((budget) => this.#random.below(1 + most(budget)));
+    return permits.some((n) => n > 0) ? permits : permits.map(() => 1);
+  }
+
+  #step(): void {
+    const [random, limiter, model, now] = [this.#random, this.#limiter, this.#model, performance.now()];
+    const permits = this.#permits();
+    const what = random.below(12);
+    if (what < 5) this.#acquire(permits, now);
+    else if (what < 7) assert.equal(limiter.tryAcquire(permits), model.tryAcquire(permits, now));
+    else if (what === 7) this.#abort(now);
+    else if (what === 8) {
+      limiter.reward(permits);
+      model.reward(permits, now);
+    } else if (what === 9) {
+      const more = this.#permits(() => 8);
+      limiter.penalty(more);
+      model.add(more, now, true);
+    } else if (what === 10) {
+      const ms = random.below(30);
+      limiter.block(ms);
+      model.block(ms, now);
+    } else if (random.below(3) === 0) this.#change(now);
+  }
+
+  #acquire(permits: Permits, now: number): void {
+    const id = this.#calls++;
+    const controller = new AbortController();
+    this.#controllers.set(id, controller);
+    const wait = this.#limiter.retryAfter(permits);
+    this.#limiter.acquire(permits, controller.signal).then(() => {
+      this.#started.push(id);
+      this.#controllers.delete(id);
+    }, () => {});
+    this.#model.acquire(id, permits, now);
+    assert.equal(wait === 0, this.#model.started.includes(id), "retryAfter is 0 for a call that starts at once");
+  }
+
+  #abort(now: number): void {
+    const ids = [...this.#controllers.keys()];
+    if (ids.length === 0) return;
+    const id = this.#random.pick(ids);
+    this.#controllers.get(id)!.abort("enough");
+    this.#controllers.delete(id);
+    this.#model.leave(id, now);
+  }
+
+  #change(now: number): void {
+    this.#changes++;
+    const index = this.#random.below(this.#limiter.budgets.length);
+    // A lower limit could leave a waiter that wants more; a longer interval could count starts that were forgotten.
+    this.#model.budgets[index]!.limit += 1;
+    this.#model.budgets[index]!.interval = Math.max(1, this.#model.budgets[index]!.interval - 3);
+    this.#limiter.budgets[index]!.limit = this.#model.budgets[index]!.limit;
+    this.#limiter.budgets[index]!.interval = this.#model.budgets[index]!.interval;
+    this.#model.serve(now);
+  }
+
+  #check(): void {
+    assert.deepEqual(this.#started, this.#model.started);
+    assert.equal(this.#limiter.waiting(), this.#model.waiting.length);
+    this.#limiter.budgets.forEach((_, i) => {
+      assert.equal(this.#limiter.remaining(i), this.#model.remaining(i, performance.now()));
+    });
+    this.#limiter.assertSound();
+  }
+}
+
+function plain(budgets: readonly Budget[]): Limiter {
+  const one = new RateLimiter(budgets);
+  return {
+    budgets: one.budgets,
+    remaining: (budget) => one.budgets[budget]!.remaining,
+    waiting: () => one.waiting,
+    acquire: (permits, signal) => one.acquire({ permits, signal }),
+    tryAcquire: (permits) => one.tryAcquire(permits),
+    retryAfter: (permits) => one.retryAfter(permits),
+    block: (ms) => one.block(ms),
+    reward: (permits) => one.reward(permits),
+    penalty: (permits) => one.penalty(permits),
+    assertSound: () => assertSound(one),
+  };
+}
+
+/** The walk uses one key; another one has starts, blocks and waiters of its own, which must not matter. */
+function keyed(budgets: readonly Budget[]): Limiter {
+  const all = new KeyedRateLimiter<string>(budgets);
+  const disturb = () => {
+    all.tryAcquire("other");
+    all.block("third", 3);
+  };
+  return {
+    budgets: all.budgets,
+    remaining: (budget) => all.budgets[budget]!.remaining("a"),
+    waiting: () => all.waiting("a"),
+    acquire: (permits, signal) => {
+      disturb();
+      return all.acquire("a", { permits, signal });
+    },
+    tryAcquire: (permits) => all.tryAcquire("a", permits),
+    retryAfter: (permits) => all.retryAfter("a", permits),
+    block: (ms) => all.block("a", ms),
+    reward: (permits) => all.reward("a", permits),
+    penalty: (permits) => all.penalty("a", permits),
+    assertSound: () => assertSound(all),
+  };
+}
+
+for (const [name, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter: keyed })) {
+  test(`walk: ${name}: windows, order and what is left, with random budgets and calls`, async () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      try {
+        await withFakeTime((time) => new Walk(new Random(seed), time, make).run(60));
+      } catch (error) {
+        throw new Error(`failed with seed ${seed}`, { cause: error });
+      }
+    }
+  });
+}
