@@ -1,15 +1,17 @@
 /**
- * One map: its life from the first read to the end, the side of the reader, and how it is stopped.
+ * One map: its life from the first read to the end, the side of the reader, and how it is stopped. It waits for its first
+ * read; then its puller works until the source has ended or something stops the map; then it waits until no function runs,
+ * closes the source, and is over.
  *
  * @module
  */
-import { show } from "../internal/show.ts";
 import { type Cancellation, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
+import { show } from "../internal/show.ts";
 import { SyncError } from "../errors.ts";
-import { type PulledMap, Puller } from "./map_puller.ts";
+import { Puller } from "./map_puller.ts";
 import { type Read, Results } from "./map_results.ts";
-import type { MapJob, MapResults } from "./map_types.ts";
+import type { MapJob, MapResults } from "./types.ts";
 import type { MapInProgress, PoolState } from "./state.ts";
 
 /** Milliseconds that the end of a map waits for its source to close while the source still owes an item. */
@@ -22,7 +24,10 @@ interface EarlyEnd {
   readonly isFailure: boolean;
 }
 
-export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
+/** The private state, for {@linkcode assertSoundMap}, which bundlers drop because it is no method. */
+let stateOf: (map: PoolMap<unknown, unknown>) => readonly [puller: Puller<unknown, unknown>, ahead: number];
+
+export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   // The signal of #controller is aborted exactly if the map was stopped before its source ended.
   /** Until the reader gets it. */
   #earlyEnd: EarlyEnd | undefined;
@@ -30,8 +35,8 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   #isEndAwaited = false;
   readonly #pool: PoolState;
   readonly #signal: AbortSignal | undefined;
-  readonly #controller = sharedController();
   readonly #results: Results<R>;
+  readonly #controller: AbortController = sharedController();
   readonly #puller: Puller<T, R>;
   #link: Cancellation | undefined;
   /** Lets `#drive` go on. */
@@ -39,6 +44,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   readonly #driving: Promise<void>;
 
   static {
+    stateOf = (one) => [one.#puller, one.#results.ahead];
     show(PoolMap, "MapResults", []);
   }
 
@@ -60,7 +66,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     this.#begin();
     const read = this.#results.tryRead();
     if (read !== undefined) {
-      if (this.#puller.hasRoomAgain) this.poke(); // not at every read: one wake-up is for several items
+      if (this.#puller.hasRoomAgain()) this.poke(); // not at every read: one wake-up is for several items
       return Promise.resolve(read);
     }
     if (this.#puller.phase !== "over") {
@@ -92,22 +98,12 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
   }
 
   cancel(reason: unknown): void {
-    if (this.#isStopped()) return;
-    this.#results.discard();
+    if (!this.#isStopped()) this.#results.discard();
     this.#stop({ error: reason, isFailure: false });
   }
 
   poke(): void {
-    if (this.#puller.canPull) this.#wake?.();
-  }
-
-  /** The first failure ends the map. Later ones are of functions that were told to stop: the reader has the first. */
-  fail(error: unknown): void {
-    if (!this.#isStopped()) this.#stop({ error, isFailure: true });
-  }
-
-  onIdle(): void {
-    this.#wake?.();
+    if (this.#puller.canPull()) this.#wake?.();
   }
 
   /** The first read. */
@@ -115,8 +111,8 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     if (this.#puller.phase !== "unread") return;
     this.#pool.failures.observe(this);
     this.#puller.phase = "pulling";
+    this.#pool.beginMap(this);
     const signal = this.#signal;
-    this.#pool.beginMap(this); // first: asking a foreign signal runs its code, which may cancel the pool
     try {
       this.#pool.admit(this.#pool.mapping, { signal });
       if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
@@ -131,16 +127,18 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     do {
       await new Promise<void>((resolve) => this.#wake = resolve);
       this.#puller.pull();
-    } while (!this.#puller.isIdle);
+    } while (!this.#puller.isIdle());
     await this.#close();
     this.#finish();
   }
 
-  async #end(): Promise<EarlyEnd | undefined> {
-    this.#isEndAwaited = true;
-    this.#pool.failures.observe(this); // a `join` in between throws nothing of this map
-    await this.#driving;
-    return this.#takeEarlyEnd();
+  /** The first failure ends the map. Later ones are of functions that were told to stop: the reader has the first. */
+  fail(error: unknown): void {
+    this.#stop({ error, isFailure: true });
+  }
+
+  onIdle(): void {
+    this.#wake?.();
   }
 
   #isStopped(): boolean {
@@ -161,9 +159,23 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     if (end?.isFailure) this.#pool.failures.add(this, end.error);
   }
 
+  async #end(): Promise<EarlyEnd | undefined> {
+    this.#isEndAwaited = true;
+    this.#pool.failures.observe(this); // a `join` in between throws nothing of this map
+    await this.#driving;
+    return this.#takeEarlyEnd();
+  }
+
+  #takeEarlyEnd(): EarlyEnd | undefined {
+    const end = this.#earlyEnd;
+    this.#earlyEnd = undefined;
+    this.#pool.failures.observe(this);
+    return end;
+  }
+
   /** Waits until the source is closed, but not long if it still owes an item: it may be unable to close before. */
   async #close(): Promise<void> {
-    const { source } = this.#puller;
+    const source = this.#puller.source;
     if (source === undefined) return;
     const isOwed = source.pending;
     const closed = source.close().catch((error) => {
@@ -183,11 +195,12 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress, PulledMap {
     if (isReported || this.#isEndAwaited) this.#pool.failures.observe(this);
     this.#pool.endMap(this);
   }
+}
 
-  #takeEarlyEnd(): EarlyEnd | undefined {
-    const end = this.#earlyEnd;
-    this.#earlyEnd = undefined;
-    this.#pool.failures.observe(this);
-    return end;
-  }
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundMap(map: MapInProgress): void {
+  const [{ phase, running, started }, ahead] = stateOf(map as PoolMap<unknown, unknown>);
+  const isSound = running >= 0 && running <= started && (running === 0 || phase === "pulling" || phase === "ending") &&
+    (phase === "unread" || phase === "over" || ahead >= running);
+  if (!isSound) throw new Error(`unsound map: ${phase}, ${running} of ${started} run, ${ahead} ahead`);
 }

@@ -1,5 +1,6 @@
 /**
- * Pulls the items of one map while there are slots and room, and calls the function for each.
+ * Pulls the items of one map: it waits for an item, then for a slot, and calls the function, while there is room between
+ * the functions and the reader.
  *
  * `pull` is called in the asynchronous context of map's caller, and all else follows an `await` or `then` of its own: so
  * the source and the function always run in that context, never in that of the reader or of another slot's holder.
@@ -11,12 +12,12 @@ import { follow } from "../internal/follow.ts";
 import { type Hook, hook } from "../internal/hook.ts";
 import type { ResultNode, Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
-import type { MapJob } from "./map_types.ts";
-import { SlotCall, type SlotUse } from "./lanes.ts";
+import { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
+import type { MapJob } from "./types.ts";
 
 /** The map that a puller works for. */
-export interface PulledMap {
+interface PulledMap {
   /** The source or the function failed. */
   fail(error: unknown): void;
   /** No more items are pulled, and no function runs. */
@@ -25,22 +26,20 @@ export interface PulledMap {
 
 /**
  * How far a map is. "unread": nothing has happened yet. "pulling": from the first read on. "ending": no more items are
- * pulled. "over": no function runs, and the
- * source has ended or is being closed.
+ * pulled. "over": no function runs, and the source has ended or is being closed.
  */
 type MapPhase = "unread" | "pulling" | "ending" | "over";
 
 export class Puller<T, R> {
-  // The phase only moves on. #running > 0 implies "pulling" or "ending".
+  // The phase only moves on. running > 0 implies "pulling" or "ending".
   phase: MapPhase = "unread";
+  running = 0;
+  started = 0;
   buffer: number;
   /** Opened by the first pull. */
   source: Source<T> | undefined;
-  #running = 0;
-  #pulled = 0;
-  /** An item is waited for: its slot, the source, or its start. One at a time. */
+  /** Something is waited for before the next function starts: an item or a slot. One at a time. */
   #isWaiting = false;
-  readonly #idle: Worker<T, R>[] = [];
   readonly #pool: PoolState;
   readonly #map: PulledMap;
   readonly #job: MapJob<T, R>;
@@ -48,6 +47,8 @@ export class Puller<T, R> {
   readonly #limits: WaitLimits;
   /** All calls that need not wait, while nothing observes them one by one. */
   readonly #unobserved: SlotCall;
+  /** Used again for other items, which saves two closures for each. */
+  readonly #idleWorkers: Worker<R>[] = [];
 
   constructor(pool: PoolState, map: PulledMap, job: MapJob<T, R>, results: Results<R>, signal: AbortSignal) {
     this.buffer = job.buffer;
@@ -56,162 +57,193 @@ export class Puller<T, R> {
     this.#job = job;
     this.#results = results;
     this.#limits = { signal, timeout: Infinity };
-    this.#unobserved = this.#slotCall(pool.pulling);
+    this.#unobserved = this.#slotCall();
   }
 
   /** No more items are pulled, and no function runs. */
-  get isIdle(): boolean {
-    return this.phase !== "pulling" && this.#running === 0;
+  isIdle(): boolean {
+    return this.phase !== "pulling" && this.running === 0;
   }
 
-  get canPull(): boolean {
-    const atOnce = Math.max(this.#pool.slots.limit, 1); // also while the pool is paused: the map waits in its queue
-    // With as many functions running as there are slots, the next one to end pulls.
-    return this.#running < atOnce && this.phase === "pulling" && !this.#isWaiting &&
-      this.#results.ahead < Math.max(this.buffer, atOnce);
+  /** The most functions at a time; also while the pool is paused, where the map waits in its queue. */
+  #most(): number {
+    return Math.max(this.#pool.slots.limit, 1);
+  }
+
+  canPull(): boolean {
+    return this.phase === "pulling" && !this.#isWaiting && this.running < this.#most() &&
+      this.#results.ahead < Math.max(this.buffer, this.#most());
   }
 
   /** Whether so many results were read since pulling stopped for lack of room that it is worth a wake-up. */
-  get hasRoomAgain(): boolean {
-    const room = Math.max(this.buffer, this.#pool.slots.limit, 1);
+  hasRoomAgain(): boolean {
+    const room = Math.max(this.buffer, this.#most());
     return this.#results.ahead === room - Math.max(room >> 2, 1);
   }
 
-  /** Pulls items and calls the function for them, until something has to be waited for. */
+  /** Calls the function for items, until something has to be waited for. */
   pull(): void {
     try {
-      while (this.canPull) {
-        this.source ??= new Source(this.#job.source);
-        const { pulling, slots } = this.#pool;
-        const call = hook === undefined ? this.#unobserved : this.#slotCall(pulling);
-        if (!slots.tryTake(call)) return void this.#pullLater(this.#slotCall(pulling));
-        const later = this.#ask(call, this.source);
-        if (later !== undefined) return void this.#pullLater(call, later);
-        this.#start(call);
+      while (this.canPull()) {
+        const source = this.source ??= new Source(this.#job.source);
+        if (!source.hasItem && this.#asksFirst(source)) {
+          if (this.#ask(source)) return;
+          continue;
+        }
+        const call = hook === undefined ? this.#unobserved : this.#slotCall();
+        if (!this.#pool.slots.tryTake(call)) return void this.#waitForSlot(call);
+        this.#use(call);
       }
+      this.#askAhead();
     } catch (error) {
       this.#map.fail(error);
     }
-  }
-
-  /** A use of a slot by this map. The first one is made in the call of `map`: to observers, all come from there. */
-  #slotCall(use: SlotUse): SlotCall {
-    const call = new SlotCall(use, this.#limits, this.#job.priority);
-    if (hook !== undefined) hook.begin(call, this.#unobserved);
-    return call;
-  }
-
-  /** Pulls one item that has to be waited for: its slot, or else the source. */
-  async #pullLater(call: SlotCall | undefined, later?: Promise<void>): Promise<void> {
-    this.#isWaiting = true;
-    try {
-      if (later === undefined) {
-        await this.#pool.slot(call!);
-        later = this.#ask(call!, this.source!);
-      }
-      if (later !== undefined) {
-        call = undefined; // its slot is free
-        await later;
-        if (this.#mayStart()) await this.#pool.slot(call = this.#slotCall(this.#pool.mapping));
-      }
-    } catch (error) {
-      call = undefined;
-      this.#map.fail(error);
-    }
-    this.#isWaiting = false; // first: the end of a synchronous function may wait for the next slot
-    if (call !== undefined) this.#start(call);
-    this.#goOn();
   }
 
   /**
-   * Asks the source for an item. If that or the start has to be waited for, returns a promise and frees the slot, because
-   * other calls may need it for what the source waits for.
+   * Whether an item is asked for before there is a slot for it. No slot is held while an item is waited for, as other calls
+   * may need it for what the source waits for; and no start is used for the end of the source.
    */
-  #ask(call: SlotCall, source: Source<T>): Promise<void> | undefined {
-    if (this.phase !== "pulling") return undefined;
-    let later;
+  #asksFirst({ isAsync }: Source<T>): boolean {
+    return isAsync || this.#pool.slots.rate !== undefined;
+  }
+
+  /** An asynchronous source works on while the functions take all slots: it is asked for one item ahead. */
+  #askAhead(): void {
+    const source = this.source;
+    if (this.phase !== "pulling" || this.#isWaiting || this.running < this.#most()) return;
+    if (source?.isAsync && !source.hasItem) this.#ask(source);
+  }
+
+  /** Asks the source for an item. Returns whether it has to be waited for. */
+  #ask(source: Source<T>): boolean {
+    const later = source.ask();
+    if (later !== undefined) void this.#waitForItem(later);
+    else this.#noticeEnd(source);
+    return later !== undefined;
+  }
+
+  async #waitForItem(later: Promise<void>): Promise<void> {
+    this.#isWaiting = true;
     try {
-      later = source.next();
-      if (this.#pool.slots.rate !== undefined) later ??= Promise.resolve();
+      await later;
+      this.#noticeEnd(this.source!);
+    } catch (error) {
+      this.#map.fail(error);
+    }
+    this.#isWaiting = false;
+    this.#goOn();
+  }
+
+  async #waitForSlot(call: SlotCall): Promise<void> {
+    this.#isWaiting = true;
+    let isGranted = false;
+    try {
+      await this.#pool.slots.wait(call);
+      isGranted = true;
+    } catch (error) {
+      this.#map.fail(error); // unless it was stopped: then its own signal has ended the wait
+    }
+    this.#isWaiting = false; // first: the end of a synchronous function may wait for the next slot
+    try {
+      if (isGranted) this.#use(call);
+    } catch (error) {
+      this.#map.fail(error);
+    }
+    this.#goOn();
+  }
+
+  #noticeEnd(source: Source<T>): void {
+    if (source.done && this.phase === "pulling") this.phase = "ending";
+  }
+
+  /** Calls the function for the next item in the slot of `call`, or frees it where there is no item yet, or none any more. */
+  #use(call: SlotCall): void {
+    const source = this.source!;
+    try {
+      if (this.phase === "pulling" && !source.hasItem) this.#ask(source);
     } catch (error) {
       this.#pool.free(call);
       throw error;
     }
-    if (later !== undefined) this.#pool.free(call);
-    return later;
+    if (this.phase === "pulling" && source.hasItem) this.#start(call, source.take());
+    else this.#pool.free(call);
   }
 
-  /** Whether the source has not ended, and the map was not stopped. */
-  #mayStart(): boolean {
-    if (this.phase === "pulling" && this.source!.done) this.phase = "ending";
-    return this.phase === "pulling";
-  }
-
-  /** Calls the function for the last item, in the slot of `call`. */
-  #start(call: SlotCall): void {
-    if (!this.#mayStart()) return this.#pool.free(call);
-    const worker = this.#idle.pop() ?? new Worker(this);
+  #start(call: SlotCall, item: T): void {
+    const worker = this.#idleWorkers.pop() ?? this.#newWorker();
     worker.call = call;
-    worker.index = this.#pulled++;
+    worker.index = this.started++;
     worker.node = this.#results.add(worker.index);
-    this.#running++;
+    this.running++;
     try {
-      const result = hook === undefined ? this.#call(worker.index) : this.#callObserved(hook, call, worker.index);
+      const result = hook === undefined
+        ? this.#call(item, worker.index)
+        : this.#callObserved(hook, call, item, worker.index);
       if (isThenable(result)) return follow(result, worker.onFulfilled, worker.onRejected);
       this.#results.fill(worker.node, worker.index, result);
     } catch (error) {
       this.#map.fail(error);
     }
-    this.#end(worker);
+    this.#free(worker);
   }
 
-  #call(index: number): R | PromiseLike<R> {
+  #call(item: T, index: number): R | PromiseLike<R> {
     const { fn } = this.#job;
-    return fn(this.source!.value as T, index, this.#limits.signal!);
+    return fn(item, index, this.#limits.signal!);
   }
 
-  #callObserved(hook: Hook, call: SlotCall, index: number): R | PromiseLike<R> {
-    return hook.run(call, () => this.#call(index));
+  #callObserved(hook: Hook, call: SlotCall, item: T, index: number): R | PromiseLike<R> {
+    return hook.run(call, () => this.#call(item, index));
   }
 
-  onFulfilled(worker: Worker<T, R>, value: R): void {
-    this.#results.fill(worker.node, worker.index, value);
-    this.#end(worker);
-    this.#goOn();
+  #newWorker(): Worker<R> {
+    const worker: Worker<R> = {
+      call: undefined,
+      index: 0,
+      node: undefined,
+      onFulfilled: (value) => {
+        this.#results.fill(worker.node, worker.index, value);
+        this.#free(worker);
+        this.#goOn();
+      },
+      onRejected: (error) => {
+        this.#map.fail(error);
+        this.#free(worker);
+        this.#goOn();
+      },
+    };
+    return worker;
   }
 
-  onRejected(worker: Worker<T, R>, error: unknown): void {
-    this.#map.fail(error);
-    this.#end(worker);
-    this.#goOn();
-  }
-
-  #end(worker: Worker<T, R>): void {
-    this.#running--;
+  #free(worker: Worker<R>): void {
+    this.running--;
     // Waits for the next slot before this one is free: greater priorities come first.
     if (this.#pool.slots.waiting > 0) this.pull();
-    this.#pool.free(worker.call!);
+    this.#pool.free(worker.call);
     worker.node = worker.call = undefined;
-    this.#idle.push(worker);
+    this.#idleWorkers.push(worker);
   }
 
   #goOn(): void {
     this.pull();
-    if (this.isIdle) this.#map.onIdle();
+    if (this.isIdle()) this.#map.onIdle();
+  }
+
+  /** A use of a slot by this map. The first one is made in the call of `map`: to observers, all come from there. */
+  #slotCall(): SlotCall {
+    const call = new SlotCall(this.#pool.mapping, this.#limits, this.#job.priority, false);
+    if (hook !== undefined) hook.begin(call, this.#unobserved);
+    return call;
   }
 }
 
-/** Has one item at a time. Workers are used again, which saves two closures for each item. */
-class Worker<T, R> {
+/** Has one item at a time. */
+interface Worker<R> {
   /** Of the item: its slot, its index, and the place of its result. */
   call: SlotCall | undefined;
-  index = 0;
+  index: number;
   node: ResultNode<R> | undefined;
   readonly onFulfilled: (value: R) => void;
   readonly onRejected: (error: unknown) => void;
-
-  constructor(puller: Puller<T, R>) {
-    this.onFulfilled = (value) => puller.onFulfilled(this, value);
-    this.onRejected = (error) => puller.onRejected(this, error);
-  }
 }

@@ -4,46 +4,65 @@
  *
  * @module
  */
-import { isThenable, must } from "../internal/check.ts";
+import { checkNotPromise, isThenable, must } from "../internal/check.ts";
 
 /** A source of items for {@linkcode Pool.map}. The promises in a synchronous one are awaited. */
 export type MapSource<T> = Iterable<T | PromiseLike<T>> | AsyncIterable<T>;
 
 /** Something with an iterator. */
 export function checkSource(value: unknown): void {
+  checkNotPromise(value, "source");
   const source = value as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined;
   const iterate = source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator];
   must(typeof iterate === "function", "source", "be an iterable or async iterable", value);
 }
 
 export class Source<T> {
+  // At most one of `done`, `pending` and `hasItem` is true.
   /** It has ended or failed, so there is nothing to close. */
   done = false;
   /** It was asked for an item that has not come yet. */
   pending = false;
-  /** The last item. */
-  value: T | PromiseLike<T> | undefined = undefined;
+  /** Its last item was not taken yet. */
+  hasItem = false;
+  readonly isAsync: boolean;
+  #item: T | PromiseLike<T> | undefined = undefined;
   readonly #iterator: Iterator<T | PromiseLike<T>> | AsyncIterator<T>;
 
   constructor(given: MapSource<T>) {
     const source = given as Partial<AsyncIterable<T>> & Iterable<T | PromiseLike<T>>;
-    this.#iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
+    const iterator = source[Symbol.asyncIterator]?.();
+    this.isAsync = iterator !== undefined;
+    this.#iterator = iterator ?? source[Symbol.iterator]();
   }
 
-  /** Moves on to the next item. Returns a promise if the item has to be waited for. */
-  next(): Promise<void> | undefined {
+  /** Moves on to the next item or the end. Returns a promise if that has to be waited for. */
+  ask(): Promise<void> | undefined {
     this.done = true; // unless an item comes
     const step = this.#iterator.next();
     if (isThenable(step)) return this.#later(step);
-    this.#take(step);
-    return !this.done && isThenable(this.value) ? this.#awaited(this.value) : undefined;
+    const item = this.#read(step);
+    if (this.done) return undefined;
+    if (isThenable(item)) return this.#awaited(item);
+    this.#item = item;
+    this.hasItem = true;
+    return undefined;
+  }
+
+  /** Takes the item that it has. */
+  take(): T {
+    const item = this.#item as T;
+    this.#item = undefined;
+    this.hasItem = false;
+    return item;
   }
 
   async #later(step: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
     this.done = false;
     this.pending = true;
     try {
-      this.#take(await step);
+      this.#item = this.#read(await step);
+      this.hasItem = !this.done;
     } catch (error) {
       this.done = true;
       throw error;
@@ -53,16 +72,20 @@ export class Source<T> {
   }
 
   /** Reads each member once: they may be getters. */
-  #take(step: IteratorResult<T | PromiseLike<T>, unknown>): void {
+  #read(step: IteratorResult<T | PromiseLike<T>, unknown>): T | PromiseLike<T> | undefined {
     must(Object(step) === step, "the next of source", "return an object", step);
-    const done = Boolean(step.done);
-    this.value = done ? undefined : step.value as T | PromiseLike<T>;
-    this.done = done;
+    this.done = Boolean(step.done);
+    if (this.done) return undefined;
+    this.done = true; // its value may be a getter that throws
+    const item = step.value as T | PromiseLike<T>;
+    this.done = false;
+    return item;
   }
 
   /** A synchronous source stays open when a promise in it is rejected. */
-  async #awaited(value: PromiseLike<T>): Promise<void> {
-    this.value = await value;
+  async #awaited(item: PromiseLike<T>): Promise<void> {
+    this.#item = await item;
+    this.hasItem = true;
   }
 
   /** Closes it, unless it has ended. */

@@ -8,7 +8,6 @@ import {
   checkCount,
   checkFunction,
   checkInstance,
-  checkNumber,
   checkOptions,
   checkSignal,
   must,
@@ -19,12 +18,13 @@ import {
 import { setDisposal } from "../internal/dispose.ts";
 import { isNamed } from "../internal/class_name.ts";
 import { show } from "../internal/show.ts";
-import { RateLimiter } from "../rate_limiter.ts";
-import { PoolMap } from "./map.ts";
+import { wrapped } from "../internal/wrap.ts";
+import { RateLimiter, startQueueOf } from "../rate_limiter.ts";
+import { assertSoundMap, PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
-import type { MapFunction, MapJob, MapOptions, MapResults } from "./map_types.ts";
-import { assertSoundSlots, type Slots } from "./slots.ts";
-import { PoolState } from "./state.ts";
+import type { MapFunction, MapJob, MapOptions, MapResults, TaskOptions } from "./types.ts";
+import { assertSoundSlots } from "./slots.ts";
+import { PoolState, readPriority } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
 import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
 
@@ -37,18 +37,8 @@ export interface PoolOptions extends MaxWaitingOptions {
   readonly rate?: RateLimiter | undefined;
 }
 
-/** Options of {@linkcode Pool.run} and {@linkcode Pool.createTask}. */
-export interface TaskOptions extends WaitOptions {
-  /**
-   * Where the call waits: before those with a smaller number, behind those with the same or a greater one. Any finite
-   * number. Functions that run are not touched. Calls of a small priority may starve: there may always be others before
-   * them. Default: 0.
-   */
-  readonly priority?: number | undefined;
-}
-
-/** The slots, for {@linkcode assertSoundPool}, which bundlers drop because it is no method. */
-let slotsOf: (pool: Pool) => Slots;
+/** The private state, for {@linkcode assertSoundPool}, which bundlers drop because it is no method. */
+let stateOf: (pool: Pool) => PoolState;
 
 /**
  * Runs functions with limited concurrency, and applies back-pressure to producers.
@@ -84,7 +74,7 @@ export class Pool implements AsyncDisposable {
 
   static {
     setDisposal(Pool);
-    slotsOf = (pool) => pool.#state.slots;
+    stateOf = (pool) => pool.#state;
     show(Pool, "Pool", ["name", "limit", "active", "waiting", "closed"]);
   }
 
@@ -114,7 +104,7 @@ export class Pool implements AsyncDisposable {
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const rate = option(options, "rate");
     if (rate !== undefined) checkInstance(rate, RateLimiter, "rate", "RateLimiter");
-    this.#state = new PoolState(maxConcurrency, name, rate, readMaxWaiting(options));
+    this.#state = new PoolState(maxConcurrency, name, rate && startQueueOf(rate), readMaxWaiting(options));
   }
 
   /** Its name, which error messages and diagnostics show. */
@@ -178,10 +168,10 @@ export class Pool implements AsyncDisposable {
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
     checkFunction(fn, "fn");
     const state = this.#state;
-    const call = state.call(state.creating, options, readPriority(options));
+    const call = state.call(state.creating, options, true)!;
     await state.slot(call);
     try {
-      state.begin(call, true);
+      state.begin(call);
     } catch (error) {
       state.end(call);
       throw error;
@@ -207,15 +197,43 @@ export class Pool implements AsyncDisposable {
    */
   async run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<T> {
     checkFunction(fn, "fn");
-    const call = this.#state.call(this.#state.running, options, readPriority(options));
-    await this.#state.slot(call);
+    const state = this.#state;
+    const call = state.call(state.running, options, fn.length > 0);
+    await state.slot(call);
     try {
       // Awaited here and not just returned, so that the stack of an error shows the caller. There are few variables and
       // expressions here, because a queued call keeps memory for each.
-      return await this.#state.start(call, fn);
+      return await state.start(call, fn);
     } finally {
-      this.#state.end(call);
+      state.end(call);
     }
+  }
+
+  /**
+   * Returns a function each call of which is a {@linkcode Pool.run} of `fn`: with the parameters, `this` and result of
+   * `fn`, which gets the arguments of the call and nothing else. It takes the place of p-limit's `limitFunction` and
+   * es-toolkit's `limitAsync`, and is the quickest way through a pool.
+   *
+   * The stack of an error that `fn` throws before its first `await` does not show the caller.
+   *
+   * **Fairness** as in {@linkcode Pool.run}.
+   *
+   * **Cancellation**: by {@linkcode Pool.cancel}, until `fn` starts.
+   *
+   * @param fn The function to wrap. A generator function is refused: calling it runs nothing.
+   * @throws {TypeError} when `fn` is not a function.
+   * @example
+   * ```ts
+   * import { Pool } from "@interlock/interlock";
+   *
+   * const get = new Pool(2).wrap(async (url: string) => await Promise.resolve(`page ${url}`)); // as wrap(fetch)
+   * console.log(await Promise.all(["/a", "/b", "/c"].map((url) => get(url)))); // [ 'page /a', 'page /b', 'page /c' ]
+   * ```
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.#state.runBare(call));
   }
 
   /**
@@ -260,7 +278,7 @@ export class Pool implements AsyncDisposable {
    */
   map<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options?: MapOptions): MapResults<R> {
     const job = checkMap(source, fn, options);
-    this.#state.admit(this.#state.mapping, undefined);
+    this.#state.admit(this.#state.mapping);
     return new PoolMap(this.#state, job);
   }
 
@@ -317,7 +335,9 @@ export class Pool implements AsyncDisposable {
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundPool(pool: Pool): void {
-  assertSoundSlots(slotsOf(pool));
+  const state = stateOf(pool);
+  assertSoundSlots(state.slots);
+  for (const map of state.maps) assertSoundMap(map);
 }
 
 /** Reads each option once. */
@@ -331,13 +351,5 @@ function checkMap<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options: Ma
   checkBoolean(ordered, "ordered");
   checkCount(buffer, "buffer", 1);
   if (signal !== undefined) checkSignal(signal);
-  return { source, fn, ordered, buffer, signal, priority: readPriority(options) };
-}
-
-function readPriority(options: Pick<TaskOptions, "priority"> | undefined): number {
-  if (options === undefined) return 0;
-  const priority = option(options, "priority", 0);
-  checkNumber(priority, "priority");
-  must(Number.isFinite(priority), "priority", "be a finite number", priority, RangeError);
-  return priority;
+  return { source, fn, ordered, buffer, signal, priority: options === undefined ? 0 : readPriority(options) };
 }

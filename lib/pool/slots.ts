@@ -4,41 +4,83 @@
  *
  * @module
  */
-import { hook } from "../internal/hook.ts";
+import type { Cancellation, Served } from "../internal/cancellation.ts";
+import type { WaitLimits } from "../internal/check.ts";
+import { hook, type Resource } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
-import { grant, reject, reportGrant } from "../internal/wait_queue.ts";
-import { assertSoundLanes, Lanes, type SlotCall } from "./lanes.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
-import { type RateLimiter, startQueueOf } from "../rate_limiter.ts";
+import {
+  assertSoundWaitQueue,
+  grant,
+  refuse,
+  reject,
+  rejectAll,
+  reportGrant,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "../internal/wait_queue.ts";
+
+/** A way to use a slot: the resource that is reported, and the operation in messages. */
+export interface SlotUse extends WaitedFor, Resource {
+  readonly kind: string;
+  /** Whether it is for an item of a map, which is never refused: the item waits in its source. */
+  readonly isMap: boolean;
+}
+
+/** One use of a slot, from its wait to its end. */
+export class SlotCall extends Waiter<void> {
+  readonly use: SlotUse;
+  readonly limits: WaitLimits | undefined;
+  readonly priority: number;
+  /** Whether the function gets a signal of its own: it listens, so that nothing is left on a shared one. */
+  readonly needsOwn: boolean;
+  /** Of that signal, while the function runs. */
+  controller: AbortController | undefined = undefined;
+  /** From the caller's signal to `controller`. */
+  link: Cancellation | undefined = undefined;
+
+  constructor(use: SlotUse, limits: WaitLimits | undefined, priority: number, needsOwn: boolean) {
+    super(use);
+    this.use = use;
+    this.limits = limits;
+    this.priority = priority;
+    this.needsOwn = needsOwn;
+  }
+}
+
+/** The calls of one priority. */
+interface Lane {
+  readonly priority: number;
+  readonly queue: WaitQueue<void, SlotCall>;
+}
 
 /** The private state, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
-let stateOf: (slots: Slots) => readonly [queue: Lanes, waitsForStart: boolean];
+let stateOf: (slots: Slots) => readonly [lanes: readonly Lane[], waitsForStart: boolean];
 
-export class Slots {
-  // #queue.size > 0 implies that no slot is free, or that the first call waits for its start; exactly then #stopWaiting
-  // is there.
-  #limit: number;
-  #active = 0;
-  #stopWaiting: (() => void) | undefined;
+export class Slots implements Served {
+  // waiting > 0 implies that no slot is free, or that the first call waits for its start; exactly then #leaveRate is there.
+  active = 0;
   readonly rate: StartQueue | undefined;
+  #limit: number;
+  readonly #maxWaiting: number;
   readonly #onLeave: () => void;
-  readonly #queue: Lanes;
+  /** In the order of their priorities. The one of 0 is always there; others only while calls wait in them. */
+  #lanes: Lane[];
+  /** Leaves the queue of the rate limiter. */
+  #leaveRate: (() => void) | undefined;
 
   static {
-    stateOf = (slots) => [slots.#queue, slots.#stopWaiting !== undefined];
+    stateOf = (slots) => [slots.#lanes, slots.#leaveRate !== undefined];
   }
 
   /** @param onLeave Called after calls have left the queue without a slot. */
-  constructor(limit: number, rate: RateLimiter | undefined, maxWaiting: number, onLeave: () => void) {
+  constructor(limit: number, rate: StartQueue | undefined, maxWaiting: number, onLeave: () => void) {
     this.#limit = limit;
-    this.rate = rate && startQueueOf(rate);
+    this.rate = rate;
+    this.#maxWaiting = maxWaiting;
     this.#onLeave = onLeave;
-    this.#queue = new Lanes({
-      afterLeave: () => {
-        this.#serve();
-        onLeave();
-      },
-    }, maxWaiting);
+    this.#lanes = [{ priority: 0, queue: new WaitQueue(this) }];
   }
 
   get limit(): number {
@@ -50,111 +92,130 @@ export class Slots {
     this.#serve();
   }
 
-  get active(): number {
-    return this.#active;
-  }
-
   /** Whether the next call waits for a slot. If not, it may wait for a start, or until the pool goes on. */
   get isFull(): boolean {
-    return this.#limit > 0 && this.#active >= this.#limit;
+    return this.#limit > 0 && this.active >= this.#limit;
   }
 
+  /** How many calls wait. */
   get waiting(): number {
-    return this.#queue.size;
+    let waiting = 0;
+    for (const { queue } of this.#lanes) waiting += queue.size;
+    return waiting;
   }
 
-  /** Takes a slot, and a start if the call needs one, unless it has to wait. */
+  /** Whether a call needs no wait for its slot. */
+  get isFree(): boolean {
+    return this.active < this.#limit && this.#front() === undefined;
+  }
+
+  /** Takes a slot, and a start in a pool with a rate, unless the call has to wait. */
   tryTake(call: SlotCall): boolean {
-    if (this.#active >= this.#limit || !this.#queue.isEmpty) return false;
-    this.#active++; // at once: an observer of the start may use the pool
-    if (this.rate !== undefined && call.use.needsStart) {
-      let isStarted = false;
-      try {
-        isStarted = this.rate.startSoon(1);
-      } finally {
-        if (!isStarted) this.#active--;
-      }
-      if (!isStarted) return false;
-    }
+    if (!this.isFree || (this.rate !== undefined && !this.rate.startSoon(1))) return false;
+    this.active++;
     if (hook !== undefined) reportGrant(call);
     return true;
   }
 
   /** Waits for what {@linkcode Slots.tryTake} did not get. Options are checked by now. */
   wait(call: SlotCall): Promise<void> {
-    const granted = this.#queue.wait(call);
+    const { waiting } = this;
+    const isRefused = !call.use.isMap && waiting >= this.#maxWaiting && call.limits?.timeout !== 0;
+    if (isRefused) return refuse(call, waiting);
+    const granted = this.#lane(call.limits?.timeout === 0 ? 0 : call.priority).queue.wait(call, call.limits);
     if (this.rate !== undefined) {
-      this.#serve(); // also behind others: their clock may be gone
+      this.#serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(() => call.queue !== undefined);
     }
     return granted;
   }
 
-  /** Frees the slot of `call`. */
-  free(call: SlotCall): void {
-    this.#active--;
-    if (hook !== undefined) hook.release(call.use, call);
-    if (!this.#queue.isEmpty) this.#serve();
-  }
-
-  /** Rejects all queued calls. */
-  rejectQueued(reason: unknown): void {
-    this.#queue.rejectAll(reason);
+  /** Frees a slot. `call` had it; undefined if it was not reported. */
+  free(call: SlotCall | undefined): void {
+    this.active--;
+    if (hook !== undefined && call !== undefined) hook.release(call.use, call);
     this.#serve();
   }
 
-  /** Grants slots while there are both calls and slots, and starts for those that need one. */
-  #serve(hasStart = false): void {
-    let next: SlotCall | undefined;
-    while (this.#active < this.#limit && (next = this.#queue.peek()) !== undefined) {
-      if (this.#active >= this.#limit) break; // code that ran as a cancelled call was passed over took the slot
-      const { needsStart } = next.use;
-      if (this.rate !== undefined && needsStart && !hasStart) {
-        const { rate } = this;
-        try {
-          if (!rate.startSoon(1)) return this.#waitForStart(rate);
-        } catch (error) { // the rate limiter was cancelled
-          this.#queue.shift(next);
-          reject(next, error);
-          continue;
-        }
-        hasStart = true; // an observer of the start may have used the queue: look again
-        continue;
-      }
-      if (needsStart) hasStart = false;
-      this.#active++; // first: leaving a foreign signal runs its code
-      this.#queue.shift(next);
-      grant(next, undefined);
-    }
-    // Without a call that could use it, no start is waited for: it would be lost.
-    const stop = this.#stopWaiting;
-    this.#stopWaiting = undefined;
-    stop?.();
+  /** Rejects all queued calls, in the order in which they would be served, once all have left. */
+  rejectQueued(reason: unknown): void {
+    const queues = this.#lanes.map(({ queue }) => queue).reverse();
+    rejectAll(queues.flatMap((queue) => queue.takeAll()), reason);
+    this.#serve();
   }
 
-  /** The code that the rate limiter calls back may use the pool, so this is set before it is asked. */
+  /** Cancelled calls have left: those behind them may be the first, and the pool idle. */
+  afterLeave(): void {
+    if (this.#lanes.length > 1) this.#lanes = this.#lanes.filter((lane) => lane.priority === 0 || lane.queue.size > 0);
+    this.#serve();
+    this.#onLeave();
+  }
+
+  /** Grants slots while there are both calls and slots, and starts in a pool with a rate. */
+  #serve(hasStart = false): void {
+    let queue;
+    while ((queue = this.#front()) !== undefined && this.active < this.#limit) {
+      if (this.rate !== undefined && !hasStart) {
+        try {
+          if (!this.rate.startSoon(1)) return this.#waitForStart(this.rate);
+        } catch (error) { // the rate limiter was cancelled
+          const call = queue.take();
+          if (call !== undefined) reject(call, error);
+          continue;
+        }
+      }
+      const call = queue.take();
+      if (call === undefined) continue;
+      hasStart = false;
+      this.active++;
+      grant(call, undefined);
+    }
+    // Without a call that could use it, no start is waited for: it would be lost.
+    const leave = this.#leaveRate;
+    this.#leaveRate = undefined;
+    leave?.();
+  }
+
   #waitForStart(rate: StartQueue): void {
-    if (this.#stopWaiting !== undefined) return;
-    let isOver = false;
-    let leave: (() => void) | undefined = undefined as (() => void) | undefined;
-    const stop = this.#stopWaiting = () => {
-      isOver = true;
-      leave?.();
-    };
-    leave = rate.join(1, (isStart) => {
-      if (this.#stopWaiting === stop) this.#stopWaiting = undefined;
+    this.#leaveRate ??= rate.join(1, (isStart) => {
+      this.#leaveRate = undefined;
       this.#serve(isStart);
       if (!isStart) this.#onLeave();
     });
-    if (isOver) leave?.();
+  }
+
+  /** The queue to serve first, which has a call that is not aborted; undefined if no call waits. */
+  #front(): WaitQueue<void, SlotCall> | undefined {
+    const lanes = this.#lanes;
+    for (let i = lanes.length - 1; i >= 0; i--) {
+      const { priority, queue } = lanes[i]!;
+      if (queue.size > 0 && queue.peek() !== undefined) return queue;
+      if (priority !== 0) lanes.splice(i, 1);
+    }
+    return undefined;
+  }
+
+  /** The lane of a priority, made if it is not there. */
+  #lane(priority: number): Lane {
+    const lanes = this.#lanes;
+    const behind = lanes.findIndex((lane) => lane.priority >= priority);
+    const found = lanes[behind];
+    if (found?.priority === priority) return found;
+    const lane = { priority, queue: new WaitQueue<void, SlotCall>(this) };
+    lanes.splice(behind < 0 ? lanes.length : behind, 0, lane);
+    return lane;
   }
 }
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundSlots(slots: Slots): void {
   const { active, limit, waiting } = slots;
-  const [queue, waitsForStart] = stateOf(slots);
-  assertSoundLanes(queue);
+  const [lanes, waitsForStart] = stateOf(slots);
+  const priorities = lanes.map(({ priority }) => priority);
+  const areSound = priorities.includes(0) && priorities.every((one, i) => i === 0 || one > priorities[i - 1]!);
+  if (!areSound) throw new Error(`unsound lanes: ${priorities}`);
+  for (const { queue } of lanes) assertSoundWaitQueue(queue);
   const mayWait = active >= limit || waitsForStart;
-  if (active < 0 || waiting > 0 && !mayWait) throw new Error(`unsound pool: ${active} active, ${waiting} wait`);
+  const isSound = active >= 0 && (waiting === 0 || mayWait);
+  if (!isSound) throw new Error(`unsound pool: ${active} active, ${waiting} wait, for a start: ${waitsForStart}`);
 }

@@ -4,16 +4,19 @@
  * @module
  */
 import { callIn } from "../internal/call_in.ts";
-import { type Cancellation, onCancel, reasonOf } from "../internal/cancellation.ts";
-import { named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
+import { onCancel, reasonOf } from "../internal/cancellation.ts";
+import { checkNumber, must, named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
+import { isPlain } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import { ClosedError } from "../errors.ts";
-import type { RateLimiter } from "../rate_limiter.ts";
+import type { StartQueue } from "../internal/start_queue.ts";
 import { Failures, type TakenFailures } from "./failures.ts";
-import { SlotCall, type SlotUse } from "./lanes.ts";
-import { Slots } from "./slots.ts";
+import { SlotCall, Slots, type SlotUse } from "./slots.ts";
+import type { TaskOptions } from "./types.ts";
 import type { WaitOptions } from "../types.ts";
+
+const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
 /** A map as its pool sees it. */
 export interface MapInProgress {
@@ -33,108 +36,122 @@ export class PoolState {
   readonly creating: SlotUse;
   readonly running: SlotUse;
   readonly mapping: SlotUse;
-  /** A map that asks its source for an item. */
-  readonly pulling: SlotUse;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<TakenFailures>();
   /** Made when it is needed first: Cloudflare Workers forbids it at module scope. */
   #cancelled: AbortController | undefined;
   /** One for each function that has a signal of its own. */
   readonly #controllers = new Set<AbortController>();
-  readonly #maps = new Set<MapInProgress>();
+  readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
 
-  constructor(limit: number, name: string | undefined, rate: RateLimiter | undefined, maxWaiting: number) {
+  constructor(limit: number, name: string | undefined, rate: StartQueue | undefined, maxWaiting: number) {
     this.name = name;
     this.slots = new Slots(limit, rate, maxWaiting, () => this.#checkIdle());
-    const use = (operation: string, needsStart = true, isMap = false): SlotUse => ({
+    const use = (operation: string, isMap = false): SlotUse => ({
       kind: "pool",
       name,
       operation: named(operation, name),
       group: this,
       waitsForRelease: () => this.slots.isFull,
-      needsStart,
       isMap,
     });
     this.creating = { ...use(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = use("run in pool");
-    this.mapping = use("map in pool", true, true);
-    this.pulling = use("map in pool", false, true);
+    this.mapping = use("map in pool", true);
     this.#joining = describe(undefined, "join pool", name);
   }
 
   setLimit(limit: number): void {
     this.slots.limit = limit;
-    for (const map of this.#maps) map.poke();
+    for (const map of this.maps) map.poke();
   }
 
-  /** Throws for bad options, then for a closed pool, then for an aborted signal. */
-  admit({ operation }: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
-    const limits = options === undefined ? undefined : readWaitOptions(options);
+  /** Throws if the pool is closed, and then if the signal of a call has aborted. */
+  admit({ operation }: WaitedFor, limits?: Pick<WaitLimits, "signal">): void {
     if (this.closed) throw new ClosedError(`Cannot ${operation}: pool is closed`);
-    this.#throwIfCancelled(limits);
-    return limits;
-  }
-
-  /** Asks the signal of a call first: a foreign one runs its code, which may cancel the pool. */
-  #throwIfCancelled(limits: WaitLimits | undefined): void {
     throwIfAborted(limits);
-    if (this.closed) this.#signal().throwIfAborted();
   }
 
   get title(): string {
     return named("pool", this.name);
   }
 
-  /** A call that is about to wait for its slot. */
-  call(use: SlotUse, options: WaitOptions | undefined, priority: number): SlotCall {
-    return new SlotCall(use, this.admit(use, options), priority);
+  /**
+   * Checks a call and takes its slot if one is free. Undefined for a call that has its slot and needs no object: nothing
+   * observes it, and its function shares the pool's signal.
+   */
+  call(use: SlotUse, options: TaskOptions | undefined, needsOwn: boolean): SlotCall | undefined {
+    const limits = options === undefined ? undefined : readWaitOptions(options);
+    const priority = options === undefined ? 0 : readPriority(options);
+    this.admit(use, limits);
+    const isBare = options === undefined && !needsOwn && isPlain && this.slots.rate === undefined;
+    if (!isBare || !this.slots.isFree) return new SlotCall(use, limits, priority, needsOwn);
+    this.slots.active++;
+    return undefined;
   }
 
-  /** Waits for the slot of `call`, and for a turn in any case: no function is called synchronously. */
-  slot(call: SlotCall): Promise<void> | undefined {
-    return this.slots.tryTake(call) ? undefined : this.slots.wait(call);
+  /** Waits for the slot of a call, and for a turn in any case: no function is called synchronously. */
+  slot(call: SlotCall | undefined): Promise<void> | undefined {
+    return call === undefined || this.slots.tryTake(call) ? undefined : this.slots.wait(call);
   }
 
   /**
-   * Returns the signal for the function of `call`, which has its slot and is about to start: the pool's, unless the
-   * function needs its own or the caller's signal has to reach it. Throws if the call was cancelled since the grant.
+   * Returns the signal for the function of a call that has its slot: the pool's, unless the function needs its own or the
+   * caller's signal has to reach it. Throws if the call was cancelled since the grant.
    */
-  begin(call: SlotCall, needsOwn: boolean): AbortSignal {
-    const { limits } = call;
-    this.#throwIfCancelled(limits);
-    if (!needsOwn && limits?.signal === undefined) return this.#signal();
+  begin(call: SlotCall | undefined): AbortSignal {
+    throwIfAborted(call?.limits);
+    if (this.closed) throwIfAborted({ signal: this.#signal() });
+    if (call === undefined || !(call.needsOwn || call.limits?.signal !== undefined)) return this.#signal();
     const controller = call.controller = new AbortController();
     this.#controllers.add(controller);
-    if (limits?.signal !== undefined) call.link = linked(limits.signal, controller);
+    const signal = call.limits?.signal;
+    if (signal !== undefined) call.link = onCancel({ signal }, () => controller.abort(reasonOf(signal)));
     return controller.signal;
   }
 
-  /** Calls `fn` in the slot of `call`. */
-  start<T>(call: SlotCall, fn: (signal: AbortSignal) => T): T {
-    // A function that listens gets a signal of its own, so that nothing is left on a shared one; making one is slow.
-    return callIn(call, fn, this.begin(call, fn.length > 0));
+  /** Calls `fn` in the slot of a call. */
+  start<T>(call: SlotCall | undefined, fn: (signal: AbortSignal) => T): T {
+    const signal = this.begin(call);
+    return call === undefined ? fn(signal) : callIn(call, fn, signal);
   }
 
-  /** The function of `call` has ended, or {@linkcode PoolState.begin} threw. */
-  end(call: SlotCall): void {
-    if (call.controller !== undefined) {
+  /** The quick way, for functions that take no signal: by `then`, which keeps 40 % less for a queued call on V8 than `await`. */
+  runBare<T>(fn: () => T): Promise<T> {
+    try {
+      const call = this.call(this.running, undefined, false);
+      return (this.slot(call) ?? NEXT_TURN).then(async () => {
+        try {
+          return await this.start(call, fn);
+        } finally {
+          this.end(call);
+        }
+      });
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** The function of a call has ended, or {@linkcode PoolState.begin} threw. */
+  end(call: SlotCall | undefined): void {
+    if (call?.controller !== undefined) {
       this.#controllers.delete(call.controller);
       call.link?.end();
     }
     this.free(call);
   }
 
-  free(call: SlotCall): void {
+  free(call: SlotCall | undefined): void {
     this.slots.free(call);
-    this.#checkIdle();
+    if (this.#joiners.size > 0) this.#checkIdle();
   }
 
   beginMap(map: MapInProgress): void {
-    this.#maps.add(map);
+    this.maps.add(map);
   }
 
   endMap(map: MapInProgress): void {
-    this.#maps.delete(map);
+    this.maps.delete(map);
     this.#checkIdle();
   }
 
@@ -148,9 +165,9 @@ export class PoolState {
     if (signal.aborted) return; // the first reason stays
     this.closed = true;
     this.#cancelled!.abort(reason);
-    const cause = signal.reason; // never undefined
+    const cause = reasonOf(signal);
     this.slots.rejectQueued(cause);
-    for (const map of this.#maps) map.cancel(cause);
+    for (const map of this.maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
     this.#checkIdle();
   }
@@ -172,7 +189,7 @@ export class PoolState {
   }
 
   #isIdle(): boolean {
-    return this.slots.active === 0 && this.slots.waiting === 0 && this.#maps.size === 0;
+    return this.slots.active === 0 && this.slots.waiting === 0 && this.maps.size === 0;
   }
 
   #checkIdle(): void {
@@ -183,7 +200,9 @@ export class PoolState {
   }
 }
 
-/** Aborts `controller` when `signal` aborts. */
-function linked(signal: AbortSignal, controller: AbortController): Cancellation {
-  return onCancel({ signal }, () => controller.abort(reasonOf(signal)));
+/** Reads the option of a call. */
+export function readPriority({ priority = 0 }: Pick<TaskOptions, "priority">): number {
+  checkNumber(priority, "priority");
+  must(Number.isFinite(priority), "priority", "be a finite number", priority, RangeError);
+  return priority;
 }

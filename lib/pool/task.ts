@@ -6,7 +6,7 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { show } from "../internal/show.ts";
-import type { SlotCall } from "./lanes.ts";
+import type { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
 
 /**

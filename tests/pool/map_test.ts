@@ -1,8 +1,18 @@
 /** Pool.map: back-pressure at both ends, order, errors, leaving early. */
 import assert from "node:assert/strict";
 import { ClosedError, type MapResults, Pool } from "../../mod.ts";
+import { assertSoundPool } from "../../lib/pool/pool.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, nextTurn, rejectsWith, states, until, watch } from "../_tools.ts";
+import {
+  CountingController,
+  deferred,
+  flushMicrotasks,
+  nextTurn,
+  rejectsWith,
+  states,
+  until,
+  watch,
+} from "../_tools.ts";
 
 async function collect<R>(results: AsyncIterable<R>): Promise<R[]> {
   const all: R[] = [];
@@ -78,6 +88,114 @@ test("Pool.map: pulls nothing before the first read, and only as the reader read
   await results.return!();
   assert.equal(state.closed, 1);
 });
+
+/** An asynchronous source and a function, each of whose items takes the given number of turns of a counted clock. */
+function slow(sourceTurns: number, fnTurns: number, count: number) {
+  const state = { turn: 0, asked: 0, started: 0, running: 0, most: 0, last: 0 };
+  const wait = async (turns: number) => {
+    for (const end = state.turn + turns; state.turn < end;) await Promise.resolve();
+  };
+  const items: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        state.asked++;
+        if (state.asked > count) return { done: true, value: undefined };
+        await wait(sourceTurns);
+        return { done: false, value: state.asked };
+      },
+    }),
+  };
+  const fn = async (n: number) => {
+    state.started++;
+    state.most = Math.max(state.most, ++state.running);
+    await wait(fnTurns);
+    state.running--;
+    state.last = state.turn;
+    return n;
+  };
+  /** Moves the clock until the promise settles. */
+  const run = async <T>(promise: Promise<T>): Promise<T> => {
+    const watched = watch(promise);
+    while (watched.state === "pending") {
+      await flushMicrotasks();
+      await flushMicrotasks();
+      state.turn++;
+    }
+    return await promise;
+  };
+  return { state, items, fn, run };
+}
+
+test("Pool.map: an asynchronous source works while the functions take all slots", async () => {
+  for (const read of [collect, (map: MapResults<number>) => map.toArray()]) {
+    const { state, items, fn, run } = slow(300, 300, 4);
+    const pool = new Pool(1);
+    assert.deepEqual(await run(read(pool.map(items, fn))), [1, 2, 3, 4]);
+    assert.deepEqual([state.most, state.last <= 1510], [1, true], `${state.last} turns`);
+    await pool.join();
+  }
+});
+
+test("Pool.map: one item is asked for ahead, no more, while all slots are taken or the pool is paused", async () => {
+  const { state, items } = slow(0, 0, 10);
+  const pool = new Pool(2);
+  const gate = deferred();
+  const map = pool.map(items, async (n) => {
+    await gate.promise;
+    return n;
+  });
+  const read = watch(map.next());
+  await flushMicrotasks();
+  assert.deepEqual([state.asked, pool.active], [3, 2]);
+  pool.limit = 0;
+  gate.resolve();
+  await flushMicrotasks();
+  assert.deepEqual([state.asked, pool.active, read.value?.value], [3, 0, 1]);
+  await map.return!();
+  await pool.join();
+});
+
+test("Pool.map: the item asked for ahead is not for a map that was stopped meanwhile", async () => {
+  for (const how of ["abort", "leave", "fail"]) {
+    const { state, items } = slow(0, 0, 10);
+    const pool = new Pool(1);
+    const controller = new AbortController();
+    const gate = deferred();
+    let calls = 0;
+    const map = pool.map(items, () => (calls++, gate.promise), { signal: controller.signal });
+    const read = watch(map.next());
+    await flushMicrotasks();
+    assert.deepEqual([state.asked, calls], [2, 1]);
+    if (how === "abort") controller.abort("stop");
+    if (how === "fail") gate.reject("stop");
+    const left = how === "leave" ? watch(map.return!()) : undefined;
+    gate.resolve();
+    await read.promise.catch((error) => assert.equal(error, "stop"));
+    await left?.promise;
+    await flushMicrotasks();
+    assert.deepEqual([state.asked, calls, pool.active], [2, 1, 0], how);
+    await pool.join();
+  }
+});
+
+for (const limit of [1, 2, 3, 8]) {
+  test(`Pool.map: with a slow reader, started less read stays at the limit of ${limit}`, async () => {
+    for (const kind of [(items: number[]) => items, later]) {
+      const pool = new Pool(limit);
+      let started = 0;
+      const map = pool.map(kind(Array.from({ length: 40 }, (_, i) => i)), (n) => (started++, n));
+      for (let read = 1; read <= 40 - limit; read++) {
+        assert.equal((await map.next()).value, read - 1);
+        for (let i = 0; i <= limit; i++) await nextTurn(); // the reader is slow
+        const batch = Math.max(limit >> 2, 1); // room for so many is waited for
+        assert.ok(started - read <= limit && started - read > limit - batch, `${started} started, ${read} read`);
+        assertSoundPool(pool);
+      }
+      await map.return!();
+      await pool.join();
+    }
+  });
+}
 
 test("Pool.map: no slot stays empty while the reader waits for results", async () => {
   const pool = new Pool(8);
@@ -761,6 +879,10 @@ test("Pool.map: wrong arguments throw at once", () => {
   const pool = new Pool(1);
   for (const wrong of [undefined, null, 5, {}]) assert.throws(() => pool.map(wrong as never, (n) => n), TypeError);
   for (const wrong of [undefined, null, 5]) assert.throws(() => pool.map([1], wrong as never), TypeError);
+  assert.throws(() => pool.map(Promise.resolve([1]) as never, (n) => n), /^TypeError: source .*await it first/);
+  for (const generator of [function* () {}, async function* () {}] as (() => unknown)[]) {
+    assert.throws(() => pool.map([1], generator), /^TypeError: fn must not be a generator function/);
+  }
   for (const wrong of [null, 5, { ordered: 1 }, { signal: {} }, { buffer: "5" }, { buffer: null }]) {
     assert.throws(() => pool.map([1], (n) => n, wrong as never), TypeError);
   }

@@ -1,9 +1,11 @@
 /** Pool: slots, order, tasks, signals, and failures that are thrown exactly where they have to be. */
 import assert from "node:assert/strict";
 import { ClosedError, Pool, type Task, TimeoutError } from "../../mod.ts";
+import { assertSoundPool } from "../../lib/pool/pool.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,
+  deferred,
   flushMicrotasks,
   refusesBadOptions,
   rejectsWith,
@@ -498,6 +500,49 @@ test("Pool: bad arguments, then closed, then the signal", async () => {
   await assert.rejects(pool.run(() => 1, { timeout: NaN }), RangeError);
   pool.close();
   await pool.join();
+});
+
+test("Pool: generator functions are refused, and leave no trace", async () => {
+  await using pool = new Pool(1);
+  for (const generator of [function* () {}, async function* () {}] as (() => unknown)[]) {
+    for (const call of [pool.run(generator), pool.createTask(generator)]) {
+      await assert.rejects(call, /^TypeError: fn must not be a generator function/);
+    }
+    assert.throws(() => pool.wrap(generator), /^TypeError: fn must not be a generator function/);
+  }
+  assert.deepEqual([pool.active, pool.waiting], [0, 0]);
+});
+
+test("Pool.wrap: calls wait in the queue of the pool, are refused and cancelled like those of run", async () => {
+  const pool = new Pool(1, { name: "pages", maxWaiting: 2 });
+  const gates = [deferred<string>(), deferred<string>()];
+  const order: number[] = [];
+  const load = pool.wrap(async (n: number) => {
+    order.push(n);
+    return await gates[n]!.promise;
+  });
+  const calls = [load(0), load(1), pool.run(() => order.push(2))].map((call) => watch<unknown>(call));
+  assert.deepEqual([order, pool.active, pool.waiting], [[], 1, 2]);
+  await assert.rejects(load(3), /^QueueFullError: Cannot run in pool "pages": 2 calls are waiting already$/);
+  await flushMicrotasks();
+  gates[0]!.resolve("first");
+  await flushMicrotasks();
+  gates[1]!.reject(new Error("second"));
+  assert.equal(await states(calls), "fulfilled rejected fulfilled");
+  assert.deepEqual([calls[0]!.value, order], ["first", [0, 1, 2]]);
+  const sync = pool.wrap(() => {
+    throw new Error("synchronous");
+  });
+  await assert.rejects(sync(), /synchronous/);
+  assertSoundPool(pool);
+
+  const [running, queued] = [watch(pool.run(() => gates[0]!.promise)), watch(load(1))];
+  const begun = order.length;
+  pool.cancel("over");
+  await rejectsWith(queued.promise, "over");
+  await running.promise.catch(() => {});
+  assert.deepEqual([order.length, pool.active], [begun, 0]);
+  await assert.rejects(load(1), /^ClosedError: Cannot run in pool "pages": pool is closed$/);
 });
 
 test("Pool: queued calls are still served after close, and join waits for them", async () => {

@@ -65,7 +65,7 @@ const LOCAL: Readonly<Record<string, string>> = {
 };
 
 const POOL: Readonly<Record<string, string>> = {
-  Pool: "createTask run map active waiting limit name join close cancel closed Symbol.asyncDispose",
+  Pool: "createTask run wrap map active waiting limit name join close cancel closed Symbol.asyncDispose",
   PoolOptions: "name rate maxWaiting",
   Task: "result signal cancel status",
   TaskStatus: "",

@@ -1,9 +1,20 @@
 /**
- * The public types of a map.
+ * The public types of the calls of a pool.
  *
  * @module
  */
 import type { MapSource } from "./map_source.ts";
+import type { WaitOptions } from "../types.ts";
+
+/** Options of {@linkcode Pool.run} and {@linkcode Pool.createTask}. */
+export interface TaskOptions extends WaitOptions {
+  /**
+   * Where the call waits: before those with a smaller number, behind those with the same or a greater one. Any finite
+   * number. Functions that run are not touched. Calls of a small priority may starve: there may always be others before
+   * them. Default: 0.
+   */
+  readonly priority?: number | undefined;
+}
 
 /** Options of {@linkcode Pool.map}. */
 export interface MapOptions {
