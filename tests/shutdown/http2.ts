@@ -245,7 +245,7 @@ if (runtime === "bun") {
     });
     const [, session] = await open(server, "http");
     const answer = get(session, "/late");
-    await stop(shutdown);
+    shutdown.request();
     assert.equal(shutdown.active, 0);
     assert.equal(await answer, "200 done");
     assert.equal((await shutdown.finished).ok, true);
