@@ -4,11 +4,13 @@
  * @module
  */
 import { must } from "../internal/check.ts";
+import { builtin } from "../internal/platform.ts";
 import { bunAbilities, type BunServerLike } from "./fetch/bun.ts";
 import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
 import type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
+import { Task } from "./in_flight.ts";
 import { readLabel } from "./options.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
@@ -26,8 +28,8 @@ export interface AttachOptions {
 
 const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve";
 
-/** The shutdown that each attached server belongs to. */
-const owners = new WeakMap<object, ShutdownState>();
+/** What each attached server belongs to. */
+const known = new WeakMap<object, { readonly state: ShutdownState; readonly attached: AttachedServer }>();
 
 /** Checks the arguments of attach(); returns the label among them. */
 export function checkAttach(
@@ -37,24 +39,74 @@ export function checkAttach(
 ): AttachOptions["label"] {
   if (!isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
   const label = readLabel(options);
-  const owner = owners.get(server);
-  must(owner === undefined || owner === state, "server", "belong to one GracefulShutdown only", server);
+  const owner = known.get(server)?.state ?? state;
+  must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", server);
   return label;
 }
 
-/** Ties the server to `state`, unless it is tied already. */
+/** Ties the server to `state`, unless it is tied already. One that comes late stops listening. */
 export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
-  if (owners.has(server)) return;
+  const before = known.get(server);
+  if (before?.state === state) return;
+  before?.attached.detach();
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
   const attached: AttachedServer = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
     : new FetchServer(state, abilities);
-  owners.set(server, state); // not before: a frozen server cannot be attached
-  state.atEnd.push(() => owners.delete(server));
-  state.servers.push(attached);
-  if (state.phase !== "serving") attached.begin?.();
-  if (state.phase === "draining") attached.stopListening();
-  if (state.announces) attached.announce?.();
+  known.set(server, { state, attached }); // not before: a frozen server cannot be attached
+  if (attached instanceof NodeServer) attachSiblings(state, label);
+  const { phase } = state;
+  if (phase !== "serving") attached.begin?.();
+  if (phase === "serving" || phase === "delaying") {
+    state.servers.add(attached);
+    if (state.announces) attached.announce?.();
+  } else if (phase === "finished") state.add(close(state, attached));
+  else {
+    const entry = new Task("a server that stops listening");
+    state.inFlight.add(entry);
+    void state.attemptLater(() => stop(state, attached)).then(() => state.inFlight.delete(entry));
+  }
+}
+
+/**
+ * Attaches a server of node:http that has the listener of one that is attached, when its first connection comes: an app may
+ * make several servers itself, as Fastify does for each address of localhost. Not on Bun (1.4), which reports no connection.
+ */
+function attachSiblings(state: ShutdownState, label: AttachOptions["label"]): void {
+  type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
+  const channels = builtin<Channels>("diagnostics_channel");
+  if (state.watchesConnections || channels === undefined) return;
+  state.watchesConnections = true;
+  const connected = ({ socket: { server } }: { socket: { server?: NodeServerLike | null } }) => {
+    if (server == null || known.has(server) || !isServer(server)) return;
+    if (Array.from(state.servers).some((each) => each.isSibling?.(server))) attachTo(state, server, label);
+  };
+  channels.subscribe("net.server.socket", connected);
+  state.atEnd.push(() => channels.unsubscribe("net.server.socket", connected));
+}
+
+/** Undoes it. */
+export function detachFrom(state: ShutdownState, server: ServerLike): void {
+  const { state: owner, attached } = known.get(server) ?? {};
+  if (owner !== state) return;
+  known.delete(server);
+  state.servers.delete(attached!);
+  attached!.detach();
+}
+
+/** Not before a turn of the event loop: where it has begun to listen just now, its callback is still to come. */
+async function stop(state: ShutdownState, server: AttachedServer): Promise<void> {
+  await server.settle();
+  state.servers.add(server);
+  server.stopListening();
+  server.announce?.();
+}
+
+/** Its connections are closed with it: none can be counted any more. */
+async function close(state: ShutdownState, server: AttachedServer): Promise<void> {
+  await stop(state, server);
+  state.servers.delete(server);
+  await server.close();
 }
 
 function isServer(value: unknown): value is ServerLike {

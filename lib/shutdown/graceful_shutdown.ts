@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type AttachOptions, attachTo, checkAttach, type ServerLike } from "./attach.ts";
+import { type AttachOptions, attachTo, checkAttach, detachFrom, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
 import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./options.ts";
@@ -11,7 +11,7 @@ import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { ShutdownState, type Step } from "./shutdown_state.ts";
-import { countShutdown, warnForced } from "./warnings.ts";
+import { countShutdown, warnForced, warnInWorker } from "./warnings.ts";
 import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
 import { ClosedError } from "../errors.ts";
 import { setDisposal } from "../internal/dispose.ts";
@@ -75,11 +75,7 @@ export class GracefulShutdown implements AsyncDisposable {
   readonly #ignoreSignals: () => void;
   /** The first OS signal that arrived, and when; on the monotonic clock. */
   #first: { readonly name: string; readonly at: number } | undefined;
-  #started: boolean;
   #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
-
-  /** Resolves when everything is over. Never rejects. */
-  readonly finished: Promise<ShutdownReport>;
 
   static {
     setDisposal(GracefulShutdown);
@@ -97,11 +93,19 @@ export class GracefulShutdown implements AsyncDisposable {
   constructor(options?: GracefulShutdownOptions) {
     const settings = shutdownSettings(options);
     countShutdown();
-    this.#started = settings.ready;
     this.#state = new ShutdownState(settings);
-    this.finished = new Promise((resolve) => this.#resolve = resolve);
+    this.#state.finished = new Promise((resolve) => this.#resolve = resolve);
+    warnInWorker(settings.signals);
     this.#ignoreSignals = listenToSignals(settings.signals, (name) => this.#receive(name));
     this.#state.atEnd.push(() => this.#leaveSignals());
+  }
+
+  /**
+   * Resolves when everything is over. Never rejects. What is attached, deferred or registered later, by a start-up that the
+   * signal came into, is waited for as well: `await shutdown.finished` belongs at the end of the program.
+   */
+  get finished(): Promise<ShutdownReport> {
+    return this.#state.finished;
   }
 
   /** Aborts when shutdown is requested, with `request`'s reason or an AbortError that names the OS signal. */
@@ -119,12 +123,12 @@ export class GracefulShutdown implements AsyncDisposable {
    * and false from the signal on; setting it then has no effect.
    */
   get ready(): boolean {
-    return this.#started && this.#state.phase === "serving";
+    return this.#state.started && this.#state.phase === "serving";
   }
 
   set ready(value: boolean) {
     checkBoolean(value, "ready");
-    this.#started = value;
+    this.#state.started = value;
   }
 
   /** The number of requests, tasks and WebSockets in flight. */
@@ -206,17 +210,25 @@ export class GracefulShutdown implements AsyncDisposable {
    *
    * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Give Deno.serve `signal: shutdown.forced`
    * as well: its server has no other way to be closed by force. A server that is attached already is left as it is; one
-   * that is attached after the signal stops listening immediately.
+   * that is attached once listeners are being closed stops listening, too. Other servers of the same app, such as those
+   * that Fastify makes for each address of localhost, are attached by their first connection (Node, Deno).
    * @returns The same server.
    * @throws {TypeError} when it is none of them (an app, say), or attached to another GracefulShutdown.
-   * @throws {ClosedError} when the drain is over.
    */
   attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
     const state = this.#state;
     const label = checkAttach(state, server, options);
-    this.#use("attach server");
+    state.used = true;
     attachTo(state, server, label);
     return server;
+  }
+
+  /**
+   * Undoes `attach`: the server is not closed by this shutdown. Its requests in flight stay counted until they end.
+   * `handler` is not undone. A server that is not attached is left as it is.
+   */
+  detach(server: ServerLike): void {
+    detachFrom(this.#state, server);
   }
 
   /**
@@ -242,31 +254,35 @@ export class GracefulShutdown implements AsyncDisposable {
    * (`io.close()`). A framework's close that also ends what handlers use (NestJS, Apollo Server, hapi) belongs into
    * {@linkcode GracefulShutdown.defer}. All callbacks run side by side and are in flight until they end. If one rejects, its
    * error is in the report, unless it only reports that `forced` cancelled it. After that moment a callback is called
-   * immediately.
+   * immediately, and once the drain is over it counts as a clean-up step.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
+   * @returns Once everything is over, a promise that settles as `fn` does, whose rejection needs no handler.
    * @throws {TypeError} when `fn` is not a function.
-   * @throws {ClosedError} when the drain is over.
    */
-  onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): void {
-    const callback = this.#step("register callback", fn, label, "shutdown callback");
-    if (this.#state.callbacksStarted) startCallback(this.#state, callback);
-    else this.#state.callbacks.push(callback);
+  onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
+    const callback = this.#step(fn, label, "shutdown callback");
+    const { phase, callbacksStarted, callbacks } = this.#state;
+    if (phase === "closed" || phase === "finished") return this.#cleanUp(callback);
+    if (callbacksStarted) startCallback(this.#state, callback);
+    else callbacks.push(callback);
+    return undefined;
   }
 
   /**
    * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, last one
    * first, one after the other, each bounded by the rest of the grace time; one that fails keeps no other from running, and
-   * its error is in the report. If it only reports that `forced` cancelled it, its label is in `remaining` instead.
+   * its error is in the report. If it only reports that `forced` cancelled it, its label is in `remaining` instead. When
+   * everything is over, a step is called immediately: what a start-up has opened is closed although the signal came first.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the report if it does not end in time. Default: the function's name.
+   * @returns Once everything is over, a promise that settles as `fn` does, whose rejection needs no handler.
    * @throws {TypeError} when `fn` is not a function.
-   * @throws {ClosedError} when the drain is over.
    */
-  defer(fn: (signal: AbortSignal) => unknown, label?: string): void {
-    this.#state.steps.push(this.#step("defer clean-up step", fn, label, "clean-up step"));
+  defer(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
+    return this.#cleanUp(this.#step(fn, label, "clean-up step"));
   }
 
   /** Requests shutdown and waits for its end. */
@@ -275,15 +291,24 @@ export class GracefulShutdown implements AsyncDisposable {
     await this.finished;
   }
 
-  #step(operation: string, fn: Step["fn"], label: string | undefined, otherwise: string): Step {
+  #step(fn: Step["fn"], label: string | undefined, otherwise: string): Step {
     checkFunction(fn, "fn");
-    this.#use(operation, label);
+    if (label !== undefined) checkString(label, "label");
+    this.#state.used = true;
     return { fn, label: label ?? (fn.name || otherwise) };
+  }
+
+  #cleanUp(step: Step): Promise<void> | undefined {
+    const state = this.#state;
+    if (state.phase === "finished") return state.add((async () => void await step.fn(state.forced))());
+    state.steps.push(step);
+    return undefined;
   }
 
   #use(operation: string, label?: string): void {
     if (label !== undefined) checkString(label, "label");
-    if (this.#state.phase === "closed") throw new ClosedError(`Cannot ${operation}: shutdown is over`);
+    const { phase } = this.#state;
+    if (phase === "closed" || phase === "finished") throw new ClosedError(`Cannot ${operation}: shutdown is over`);
     this.#state.used = true;
   }
 
@@ -303,8 +328,8 @@ export class GracefulShutdown implements AsyncDisposable {
     const since = performance.now() - first.at;
     if (since < this.#state.settings.debounce) return;
     this.#ignoreSignals();
-    const labels = this.labels.concat(this.#state.step ?? []);
+    const labels = this.#state.pending();
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
-    warnForced(name, first.name, since, labels);
+    warnForced(`${name}, ${Math.round(since)} ms after ${first.name}`, labels);
   }
 }

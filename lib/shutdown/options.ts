@@ -31,9 +31,11 @@ export interface GracefulShutdownOptions {
   readonly debounce?: number | undefined;
   /**
    * For how long after the signal new connections are still accepted, while `ready` is false already and answers ask the
-   * clients to close their connections. For load balancers that keep sending until they notice. Default: 0.
+   * clients to close their connections: for load balancers that keep sending until they notice. A function is called at
+   * the signal with `forced`, and its promise awaited: `delay: () => registry.leave()`. Its error is in the report, and the
+   * shutdown continues. Default: 0.
    */
-  readonly delay?: number | undefined;
+  readonly delay?: number | ((forced: AbortSignal) => unknown) | undefined;
   /** How long a connection has to be silent, once the listener is closed, to be closed as idle. Default: 100. */
   readonly idle?: number | undefined;
   /**
@@ -66,8 +68,11 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
   checkTimeout(debounce, "debounce");
-  checkTimeout(delay, "delay");
-  must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
+  if (typeof delay === "function") checkFunction(delay, "delay");
+  else {
+    checkTimeout(delay, "delay");
+    must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
+  }
   checkTimeout(idle, "idle");
   checkInteger(retryAfter, "retryAfter", 0);
   checkString(late, "late");

@@ -5,7 +5,6 @@
  */
 import { printable } from "../internal/check.ts";
 import { inspectBy } from "../internal/show.ts";
-import type { ShutdownState } from "./shutdown_state.ts";
 
 /** The outcome of a shutdown. */
 export interface ShutdownReport {
@@ -24,10 +23,15 @@ export interface ShutdownReport {
 }
 
 /** Makes the report. `remaining` are the labels of what was cut. */
-export function report(state: ShutdownState, remaining: readonly string[], elapsed: number): ShutdownReport {
-  const [drained, errors] = [remaining.length === 0, [...state.errors]];
+export function report(
+  reason: unknown,
+  remaining: readonly string[],
+  elapsed: number,
+  errors: readonly unknown[],
+): ShutdownReport {
+  const drained = remaining.length === 0;
   const ok = drained && errors.length === 0;
-  const made: ShutdownReport = { reason: state.signal.reason, drained, remaining, elapsed, errors, ok };
+  const made: ShutdownReport = { reason, drained, remaining, elapsed, errors, ok };
   const brief = {
     ok,
     reason: line(made.reason),
@@ -37,6 +41,12 @@ export function report(state: ShutdownState, remaining: readonly string[], elaps
     errors: lines(errors),
   };
   return inspectBy(made, (options, inspect) => inspect(brief, options));
+}
+
+/** The same report, with these errors as well. */
+export function addErrors([made, more]: [ShutdownReport, readonly unknown[]]): ShutdownReport {
+  const { reason, remaining, elapsed, errors } = made;
+  return more.length === 0 ? made : report(reason, remaining, elapsed, [...errors, ...more]);
 }
 
 /** How many entries of a list are shown. */

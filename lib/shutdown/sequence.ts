@@ -9,41 +9,55 @@ import { type Cancellation, onCancel, pause } from "../internal/cancellation.ts"
 import { printable } from "../internal/check.ts";
 import { report, type ShutdownReport } from "./report.ts";
 import { type AttachedServer, LOOK, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
-import { warnIfItStays, warnIfNotTied, whenPrinted } from "./warnings.ts";
+import { warnForced, warnIfItStays, warnIfNotTied, watchExit, whenPrinted } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
 
 /** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
-  const { grace, delay } = state.settings;
+  const { grace } = state.settings;
   const started = performance.now();
-  const limit = onCancel(
-    { timeout: grace },
-    () => state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`)),
-  );
+  const limit = onCancel({ timeout: grace }, () => {
+    const labels = state.pending();
+    state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
+    warnForced(`the end of grace, ${grace} ms after the signal`, labels);
+  });
+  const stopWatching = watchExit(state);
   state.calls.sweep(); // which answers are complete decides how servers stop listening
 
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
-  const hasListeners = delay > 0 || state.servers.length > 0;
-  if (delay > 0) announce(state);
+  const hasListeners = state.hasDelay || state.servers.size > 0;
+  if (state.hasDelay) announce(state);
   if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
   if (hasListeners) {
-    if (delay > 0) await state.pause(delay);
-    await Promise.all(state.servers.map((server) => server.settle()));
+    if (state.hasDelay) await pass(state);
+    state.phase = "settling";
+    await Promise.all(Array.from(state.servers, (server) => server.settle()));
     stopListening(state);
   }
   state.callbacksStarted = true;
   for (const callback of state.callbacks) startCallback(state, callback);
 
   const remaining = await drain(state);
-  remaining.push(...await cleanUp(state));
+  do {
+    remaining.push(...await cleanUp(state));
+    await whenPrinted();
+  } while (state.steps.length > 0);
   limit.end();
-  await whenPrinted();
+  stopWatching();
   warnIfItStays();
   for (const undo of state.atEnd) undo(); // last: from here on a signal has its default effect
-  return report(state, remaining, performance.now() - started);
+  state.phase = "finished";
+  return report(state.signal.reason, remaining, performance.now() - started, [...state.errors]);
+}
+
+/** Waits for the delay. */
+async function pass(state: ShutdownState): Promise<void> {
+  const { delay } = state.settings;
+  if (typeof delay === "number") return state.pause(delay);
+  await state.attemptLater(() => bounded({ label: delay.name || "delay", fn: delay }, state.forced));
 }
 
 /** One step: a client that is sent away comes back on a new connection, which an open listener would accept and reset. */
@@ -74,16 +88,17 @@ async function drain(state: ShutdownState): Promise<string[]> {
   const { servers, inFlight, forced } = state;
   const over = new AbortController();
   void poll(state, over.signal);
-  let known = 0;
+  const known = new Set<AttachedServer>();
+  const isNew = (server: AttachedServer) => !known.has(server);
   try {
     do {
       await inFlight.empty(forced);
       if (state.calls.lagging) await state.pause(TURN);
       // While some close, more work may be tracked, and more servers attached.
-      const more = servers.slice(known);
-      known = servers.length;
+      const more = [...servers].filter(isNew);
+      for (const server of more) known.add(server);
       await closed(state, more);
-    } while (known < servers.length || inFlight.size > 0);
+    } while (inFlight.size > 0 || [...servers].some(isNew));
   } catch {
     // It is forced: nothing else rejects.
   }
@@ -122,7 +137,7 @@ function cut(state: ShutdownState): string[] {
  */
 async function cleanUp(state: ShutdownState): Promise<string[]> {
   const cancelled: string[] = [];
-  for (const step of [...state.steps].reverse()) {
+  for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
     state.step = step.label;
     if (await state.attemptLater(() => bounded(step, state.forced))) cancelled.push(step.label);
   }

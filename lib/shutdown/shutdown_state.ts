@@ -9,13 +9,14 @@ import { runtime, sharedController } from "../internal/platform.ts";
 import { FetchCalls } from "./fetch/calls.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
+import { addErrors, type ShutdownReport } from "./report.ts";
 
 /**
- * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. draining: the servers
- * were asked to stop listening, and each connection gets one last answer. closed: the drain is over, and nothing is counted
- * any more.
+ * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. settling: the listeners
+ * are about to be closed. draining: they are, and each connection gets one last answer. closed: the drain is over, nothing
+ * is counted any more, and the clean-up steps run. finished: the report is made.
  */
-type Phase = "serving" | "delaying" | "draining" | "closed";
+type Phase = "serving" | "delaying" | "settling" | "draining" | "closed" | "finished";
 
 /** A server that was attached. */
 export interface AttachedServer {
@@ -33,8 +34,12 @@ export interface AttachedServer {
   close(): Promise<void>;
   /** Whether requests go past `handler`, by which alone they are counted. Asked at the signal. */
   isUncounted?(): boolean;
+  /** Whether both have the same listener for requests. */
+  isSibling?(server: object): boolean;
   /** Closes what is still open at once. Returns labels for connections that are not in flight and yet were cut. */
   cut(): string[];
+  /** Leaves the server as it was before it was attached; what is in flight stays so until it ends. */
+  detach(): void;
 }
 
 /** A function of the user, to be called in the course of the shutdown. */
@@ -55,7 +60,8 @@ export class ShutdownState {
   readonly inFlight: WorkInFlight = new WorkInFlight();
   /** Those of fetch-style handlers, which are part of it. */
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
-  readonly servers: AttachedServer[] = [];
+  /** Those that listen or drain; in the phase draining, without those that are about to stop listening. */
+  readonly servers: Set<AttachedServer> = new Set();
   /** The request that one of them counts, and is passing to its listeners at this moment. */
   dispatching: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
@@ -67,16 +73,28 @@ export class ShutdownState {
   step: string | undefined;
   /** Called when everything is over. */
   readonly atEnd: (() => void)[] = [];
+  /** Whether it sees the connections of all servers of the process. */
+  watchesConnections = false;
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
   /** The work that was in flight when the shutdown was forced. */
   readonly cut: Set<InFlight> = new Set();
+  /** Whether the service has started; until then, a shutdown that nothing was tied to yet is not worth a warning. */
+  started: boolean;
+  /** Resolves when everything is over, with what was registered after that. */
+  finished!: Promise<ShutdownReport>;
   /** Errors for the report. */
   readonly errors: unknown[] = [];
   readonly settings: ShutdownSettings;
 
   constructor(settings: ShutdownSettings) {
     this.settings = settings;
+    this.started = settings.ready;
+  }
+
+  /** Whether clients are sent away from the signal on, while new connections are still accepted. */
+  get hasDelay(): boolean {
+    return this.settings.delay !== 0;
   }
 
   /** Value of the Retry-After header. */
@@ -87,13 +105,19 @@ export class ShutdownState {
   /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
     if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
-    return this.phase === "closed" || this.forced.aborted ||
+    return this.phase === "closed" || this.phase === "finished" || this.forced.aborted ||
       (this.settings.late === "refuse" && this.phase === "draining");
   }
 
   /** The labels of the work in flight, or of the given one; oldest first. */
   labels(entries: Iterable<InFlight> = this.inFlight): string[] {
     return Array.from(entries, ({ label }) => label);
+  }
+
+  /** The labels of what would be cut now: the work in flight, and the clean-up step that runs. */
+  pending(): string[] {
+    this.calls.sweep();
+    return this.labels().concat(this.step ?? []);
   }
 
   /** The signal that aborts when shutdown is requested. */
@@ -141,6 +165,12 @@ export class ShutdownState {
       this.errors.push(error);
     }
     return false;
+  }
+
+  /** Work that was begun when everything was over: `finished` waits for it from here on, and has its error. */
+  add(late: Promise<void>): Promise<void> {
+    this.finished = Promise.all([this.finished, late.then(() => [], (error) => [error])]).then(addErrors);
+    return late;
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { printable } from "../internal/check.ts";
-import { currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
+import { builtin, currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
 /** ms that a process has to end once its shutdown is over. */
@@ -27,13 +27,14 @@ function emit(message: string, code: string): void {
 
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */
 export function warnIfNotTied(state: ShutdownState): void {
-  const isHandled = runtime() === "node" && state.calls.arrived > 0 && state.servers.length === 0;
+  const isHandled = runtime() === "node" && state.calls.arrived > 0 && state.servers.size === 0;
+  if (!state.started) return; // it is the start-up that was interrupted
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
   else if (isHandled) {
     const risk = "so answers that are still being sent may be cut off";
     warnNotAttached(`its handler answered requests and no server was attached, ${risk}`);
   }
-  if (!state.servers.some((server) => server.isUncounted?.())) return;
+  if (![...state.servers].some((server) => server.isUncounted?.())) return;
   const remedy = "wrap the server's function: fetch: shutdown.handler(app.fetch)";
   const message =
     `Cannot count requests: a server of Deno.serve or Bun.serve was attached without handler(); ${remedy}`;
@@ -44,10 +45,32 @@ function warnNotAttached(problem: string): void {
   emit(`Cannot wait for requests: ${problem}; pass the server to shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
 }
 
-/** Warns with the signal that forced the shutdown and the labels of the work that it cut. */
-export function warnForced(name: string, first: string, ms: number, labels: readonly string[]): void {
+/** Warns with the cause for which the shutdown was forced and the labels of the work that it cut. */
+export function warnForced(cause: string, labels: readonly string[]): void {
   const what = labels.length === 0 ? "nothing was in flight" : `cut: ${list(labels)}`;
-  emit(`Shutdown forced by ${name}, ${Math.round(ms)} ms after ${first}; ${what}`, "INTERLOCK_FORCED");
+  emit(`Shutdown forced by ${cause}; ${what}`, "INTERLOCK_FORCED");
+}
+
+/** Warns where OS signals never arrive: in a worker thread of Node or Bun. */
+export function warnInWorker(signals: readonly string[]): void {
+  if (signals.length === 0 || runtime() === "deno") return;
+  if (builtin<{ isMainThread: boolean }>("worker_threads")?.isMainThread !== false) return;
+  const remedy = "pass signals: [], and call request() when the main thread sends a message";
+  emit(
+    `Cannot receive ${signals.join(", ")}: OS signals do not arrive in a worker thread; ${remedy}`,
+    "INTERLOCK_WORKER",
+  );
+}
+
+/** Prints a line if the process ends before the returned function was called: warnings come too late then. */
+export function watchExit(state: ShutdownState): () => void {
+  const exiting = () => {
+    const labels = state.pending();
+    const what = labels.length === 0 ? "nothing was in flight" : `in flight: ${list(labels)}`;
+    console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${what}`);
+  };
+  currentProcess()?.on?.("exit", exiting);
+  return () => void currentProcess()?.off?.("exit", exiting);
 }
 
 /** Shutdowns that were made so far, and those of them that are not over. */

@@ -202,3 +202,29 @@ for (const on of ["deno", "node", "node20", "bun"] as const) {
     assert.equal(serves.output.text, "finished true\n");
   });
 }
+
+for (const on of ["deno", "node", "node20", "bun"] as const) {
+  if (runtime !== "deno") continue;
+  test(`shutdown: a process that ends during it prints one line, ${on}`, async () => {
+    const expected = {
+      early: "[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; in flight: the endless one\n",
+      step: "[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; in flight: leaves\n",
+      after: "",
+      before: "",
+    };
+    for (const [mode, text] of Object.entries(expected)) {
+      const started = await start(on, "tests/shutdown/exits.ts", [mode]);
+      assert.deepEqual([mode, (await started.ended).code, started.output.text], [mode, 0, text]);
+    }
+  });
+
+  test(`shutdown: in a worker thread, waiting for OS signals is a warning where none arrive, ${on}`, async () => {
+    const [loud, quiet] = [
+      await start(on, "tests/shutdown/exits.ts", ["worker"]),
+      await start(on, "tests/shutdown/exits.ts", ["quiet worker"]),
+    ];
+    assert.deepEqual([(await loud.ended).code, (await quiet.ended).code], [0, 0]);
+    assert.equal(loud.output.text.match(/INTERLOCK_WORKER/g)?.length ?? 0, on === "deno" ? 0 : 1, loud.output.text);
+    assert.equal(quiet.output.text, "");
+  });
+}

@@ -78,7 +78,7 @@ const POOL: Readonly<Record<string, string>> = {
 
 const SHUTDOWN: Readonly<Record<string, string>> = {
   GracefulShutdown:
-    "signal forced ready active labels request track handler attach webSocket onShutdown defer finished " +
+    "signal forced ready active labels request track handler attach detach webSocket onShutdown defer finished " +
     "Symbol.asyncDispose",
   GracefulShutdownOptions: "grace signals debounce delay idle late retryAfter ready",
   ShutdownReport: "reason drained remaining elapsed errors ok",

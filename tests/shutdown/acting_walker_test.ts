@@ -49,6 +49,8 @@ class Walk extends ActingWalk {
   /** The steps that were added, and those that began, by number. */
   readonly #added: number[] = [];
   readonly #begun: number[] = [];
+  /** How many were added when each of them began. */
+  readonly #cleaning: number[] = [];
   /** How many of them run. */
   #stepping = 0;
   readonly #finished: Watched<ShutdownReport>;
@@ -92,6 +94,7 @@ class Walk extends ActingWalk {
     const number = this.#added.length;
     this.#added.push(number);
     return async (signal) => {
+      this.#cleaning.push(this.#added.length);
       this.#begun.push(number);
       assert.ok(++this.#stepping === 1 || signal.aborted, "two steps at a time");
       try {
@@ -103,6 +106,7 @@ class Walk extends ActingWalk {
   }
 
   #use(fn: () => void): void {
+    if (this.#finished.state === "fulfilled") return;
     const before = this.#added.length;
     try {
       fn();
@@ -142,11 +146,19 @@ class Walk extends ActingWalk {
     assert.equal(this.#finished.state, "fulfilled", "it ends");
     const elapsed = performance.now() - started;
     assert.ok(elapsed <= this.grace + 10 * (this.#added.length + 3), `within the grace time: ${elapsed}`);
-    assert.deepEqual(this.#begun, this.#added.toReversed(), "each step begins once, the last one first");
+    assert.deepEqual(this.#begun.toSorted((a, b) => a - b), this.#added, "each step begins once");
+    const [before] = this.#cleaning;
+    assert.deepEqual(
+      this.#begun.filter((step) => step < (before ?? 0)),
+      this.#added.slice(0, before ?? 0).toReversed(),
+      "the last one first",
+    );
     const { ok, drained, remaining, errors } = this.#finished.value!;
     assert.deepEqual([drained, ok], [remaining.length === 0, remaining.length === 0 && errors.length === 0]);
     if (drained) assert.equal(shutdown.active, 0);
-    assert.throws(() => shutdown.defer(() => {}), ClosedError);
+    let late = false;
+    await shutdown.defer(() => void (late = true));
+    assert.equal(late, true);
     for (const end of [...this.running]) end(false);
     for (const socket of this.#sockets) socket.end();
     await flushMicrotasks();

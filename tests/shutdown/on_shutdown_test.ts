@@ -6,7 +6,7 @@ import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createTcpServer } from "node:net";
 import process from "node:process";
 import { inspect } from "node:util";
-import { ClosedError, type GracefulShutdown } from "../../mod.ts";
+import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
 import { Client, gate, listen, quiet, schemes } from "./client.ts";
@@ -52,7 +52,6 @@ test("onShutdown: the delay comes first; a callback that is registered later is 
   assert.deepEqual(events, []);
   assert.equal((await shutdown.finished).ok, true);
   assert.deepEqual(events, ["early", "late", "early ends"]);
-  assert.throws(() => shutdown.onShutdown(() => {}), ClosedError);
   assert.throws(() => shutdown.onShutdown(1 as never), /fn must be a function, got 1/);
 });
 
@@ -183,6 +182,64 @@ test("warning: a second signal that forces says which, how long after the first,
   assert.deepEqual(others, []);
 });
 
+test("warning: the end of grace forces, and what was cut is named", async () => {
+  const [warning, ...others] = await warnings(async () => {
+    const shutdown = quiet({ grace: 20 });
+    shutdown.track(new Promise(() => {}), "endless");
+    shutdown.request();
+    await shutdown.finished;
+  });
+  assert.equal(warning?.code, "INTERLOCK_FORCED");
+  assert.match(warning.message, /forced by the end of grace, 20 ms after the signal; cut: endless$/);
+  assert.deepEqual(others, []);
+});
+
+test("delay: a function is awaited before the listeners are closed, while answers send clients away", async () => {
+  const shutdown = quiet();
+  const { promise, open } = gate();
+  const own = quiet({ delay: (forced) => forced === own.forced ? promise : Promise.reject(new Error("not forced")) });
+  const server = own.attach(createServer((_, response) => response.end("done")));
+  const port = await listen(server);
+  own.request();
+  await nextTurn();
+  const client = new Client(schemes.http!.connect(port));
+  client.send("/");
+  await client.gets(/connection: close[^]*done/i);
+  assert.deepEqual([own.ready, server.listening], [false, true]);
+  open();
+  const { ok, errors } = await own.finished;
+  assert.deepEqual([ok, errors, server.listening], [true, [], false]);
+  shutdown.request();
+  await shutdown.finished;
+});
+
+test("delay: a function that fails is in the report, and the shutdown goes on; grace bounds one that never ends", async () => {
+  const boom = new Error("boom");
+  for (
+    const fail of [() => Promise.reject(boom), () => {
+      throw boom;
+    }]
+  ) { // deno-fmt-ignore
+    const shutdown = quiet({ delay: fail });
+    let cleaned = false;
+    shutdown.defer(() => void (cleaned = true));
+    shutdown.request();
+    const { ok, errors } = await shutdown.finished;
+    assert.deepEqual([ok, errors, cleaned], [false, [boom], true]);
+  }
+  const shutdown = quiet({ grace: 20, delay: () => new Promise(() => {}) });
+  const server = shutdown.attach(createServer());
+  await listen(server);
+  shutdown.request();
+  const { ok, errors } = await shutdown.finished;
+  assert.deepEqual([ok, errors.map(String), server.listening], [
+    false,
+    ["TimeoutError: Cannot finish delay: the time is over"],
+    false,
+  ]);
+  assert.throws(() => quiet({ delay: "x" as never }), TypeError);
+});
+
 test("warning: a second signal during the clean-up names the step that it cuts", async () => {
   const emit = (name: string) => (process as { emit(name: string): boolean }).emit(name);
   const [warning] = await warnings(async () => {
@@ -253,6 +310,7 @@ for (const when of ["when the listener is closed", "after finished"]) {
     assert.equal(error, undefined);
     // A server that listens again is closed again.
     await listen(server);
+    await until(() => !server.listening);
     assert.equal(await closed() ?? undefined, undefined);
     assert.equal(server.listening, false);
   });

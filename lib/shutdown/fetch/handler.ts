@@ -69,7 +69,7 @@ export function countingHandler<A extends unknown[], R>(
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
   const { calls } = state;
   if (calls.held !== undefined) return calls.held.then(() => send(state, call, answer));
-  if (state.announces && (calls.listening === 0 || state.settings.delay > 0)) return sent(call, closing(answer));
+  if (state.announces && (calls.listening === 0 || state.hasDelay)) return sent(call, closing(answer));
   calls.keptAliveAt = Date.now();
   return sent(call, answer);
 }

@@ -47,6 +47,13 @@ export class FetchServer implements AttachedServer {
     this.#closed.catch(() => {}); // close() throws it
   }
 
+  /** The calls of its handler stay counted. */
+  detach(): void {
+    const { calls } = this.#state;
+    if (this.#closed === undefined) calls.listening--;
+    this.#release();
+  }
+
   #hold(): void {
     const { calls } = this.#state;
     calls.held ??= new Promise((resolve) => {

@@ -17,6 +17,7 @@ export class Listener {
   readonly #close: HttpServer["close"];
   /** Whether connections are open; then the server is not closed yet, also when its close() calls back. */
   readonly #hasConnections: () => boolean;
+  readonly #undo: (() => void)[] = [];
   /** Set once it is closed: resolves when the last connection is. */
   closed: Promise<void> | undefined = undefined;
 
@@ -29,24 +30,32 @@ export class Listener {
 
   /**
    * Makes every `server.close()` leave the connections alone, also a framework's; and one that comes after close() calls back
-   * without an error, once the last connection is closed. Returns a function that undoes the first.
+   * without an error, once the last connection is closed.
    */
-  takeOver(): () => void {
+  takeOver(): void {
     const server = this.#server;
     const inner = (server as { [BUN_INNER]?: HttpServer })[BUN_INNER];
-    if (inner?.closeIdleConnections !== undefined) inner.closeIdleConnections = () => 0;
-    server.closeIdleConnections = () => {};
+    if (inner?.closeIdleConnections !== undefined) this.#override(inner, "closeIdleConnections", () => 0);
+    this.#override(server, "closeIdleConnections", () => {});
     const { close } = server;
-    server.close = (callback) => {
+    this.#override(server, "close", (callback) => {
       if (this.closed === undefined || server.listening) {
         return (isHttp2(server) ? this.#close : close).call(server, callback);
       }
       if (typeof callback === "function") void this.closed.then(() => callback());
       return server;
-    };
+    });
     // Disposal of node:http2 goes past this close().
-    server[ASYNC_DISPOSE] = () => new Promise((resolve) => server.close(() => resolve()));
-    return () => void delete server.closeIdleConnections;
+    this.#override(server, ASYNC_DISPOSE, () => new Promise((resolve) => server.close(() => resolve())));
+  }
+
+  /** Undoes it. */
+  handBack(): void {
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  #override<K extends keyof HttpServer>(server: HttpServer, name: K, method: HttpServer[K]): void {
+    this.#undo.push(override(server, name, method));
   }
 
   /** Stops listening. */
@@ -62,6 +71,17 @@ export class Listener {
       });
     });
   }
+}
+
+/** Replaces a method. Returns a function that undoes it, unless it was replaced again. */
+export function override<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
+  const before = Object.getOwnPropertyDescriptor(target, name);
+  target[name] = method;
+  return () => {
+    if (target[name] !== method) return;
+    delete target[name];
+    if (before !== undefined) Object.defineProperty(target, name, before);
+  };
 }
 
 /** Whether `server` is one of node:http2. */

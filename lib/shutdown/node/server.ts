@@ -5,10 +5,10 @@
  * @module
  */
 import { calmTurn } from "../calm_turn.ts";
-import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
+import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
-import { hasParent, isHttp2, Listener } from "./listener.ts";
+import { hasParent, isHttp2, Listener, override } from "./listener.ts";
 import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 /** ms that a worker of a node:cluster returns connections for that are handed over to it after it stopped listening. */
@@ -25,10 +25,12 @@ export class NodeServer implements AttachedServer {
   readonly #sessions: Http2Sessions;
   /** TCP connections of a TLS server, also those that have not finished their handshake. */
   readonly #carriers = new Set<SocketLike>();
-  readonly #undo: (() => void)[];
+  readonly #withdraw: () => void;
   readonly #listener: Listener;
   #stoppedAt = -Infinity;
-  #answersExpectations = false;
+  readonly #answered = new Map<string, (request: Incoming, response: Outgoing) => void>();
+  /** Whether its connections are closed; it is closed again if it listens later. */
+  #isOver = false;
   /** Number of connections so far. */
   #accepted = 0;
 
@@ -38,11 +40,11 @@ export class NodeServer implements AttachedServer {
     this.#connections = new Http1Connections(state, server, label);
     this.#sessions = new Http2Sessions(state, label);
     this.#listener = new Listener(server, () => this.#connections.size + this.#carriers.size + this.#sessions.size > 0);
-    this.#undo = [interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass))];
+    this.#withdraw = interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass));
   }
 
   begin(): void {
-    this.#undo.push(this.#listener.takeOver());
+    this.#listener.takeOver();
   }
 
   settle(): Promise<void> {
@@ -51,8 +53,6 @@ export class NodeServer implements AttachedServer {
 
   announce(): void {
     this.#connections.announce();
-    if (this.#answersExpectations) return;
-    this.#answersExpectations = true;
     // Without a listener of its own, the server would answer that the connection stays.
     const isAnswered = isHttp2(this.#server) || this.#server.listenerCount?.("checkExpectation") !== 0;
     if (!isAnswered) this.#listen("checkExpectation", failExpectation);
@@ -102,10 +102,23 @@ export class NodeServer implements AttachedServer {
     // Also the connections that were open, and silent, before the server was attached.
     this.#server.closeAllConnections?.();
     if (this.#listener.closed === undefined) this.#listener.close();
-    for (const undo of this.#undo) undo();
+    this.#ignore();
+    this.#isOver = true;
+  }
+
+  isSibling(server: HttpServer): boolean {
+    const own = this.#server.listeners?.("request") ?? [];
+    return server.listeners?.("request").some((listener) => own.includes(listener)) ?? false;
+  }
+
+  detach(): void {
+    this.#withdraw();
+    this.#ignore();
+    this.#listener.handBack();
   }
 
   #intercept(event: string, first: unknown, second: unknown, pass: () => boolean): boolean {
+    if (this.#isOver && event !== "listening") return pass();
     switch (event) {
       case "listening":
         return this.#listening(pass);
@@ -130,11 +143,10 @@ export class NodeServer implements AttachedServer {
     return pass();
   }
 
-  /** A server that begins to listen after it was stopped is closed again. */
+  /** A server that begins to listen after it was stopped is closed again, once the callback has read its address. */
   #listening(pass: () => boolean): boolean {
-    const result = pass();
-    if (this.#state.phase !== "serving" && this.#listener.closed !== undefined) this.#listener.close();
-    return result;
+    if (this.#listener.closed !== undefined) void this.#state.pause(TURN).then(() => this.#listener.close());
+    return pass();
   }
 
   /** Under TLS, requests come on the "secureConnection" instead. */
@@ -147,8 +159,13 @@ export class NodeServer implements AttachedServer {
   }
 
   #listen(event: string, listener: (request: Incoming, response: Outgoing) => void): void {
+    if (this.#answered.has(event)) return;
+    this.#answered.set(event, listener);
     this.#server.on?.(event, listener);
-    this.#undo.push(() => void this.#server.off?.(event, listener));
+  }
+
+  #ignore(): void {
+    for (const [event, listener] of this.#answered) this.#server.off?.(event, listener);
   }
 }
 
@@ -166,20 +183,12 @@ type Interceptor = (event: string, first: unknown, second: unknown, pass: () => 
  */
 function interpose(server: HttpServer, intercept: Interceptor): () => void {
   const { emit } = server;
-  const own = Object.hasOwn(server, "emit");
-  const replacement = function (this: HttpServer, event: string, ...args: unknown[]): boolean {
+  return override(server, "emit", function (this: HttpServer, event: string, ...args: unknown[]): boolean {
     const [first, second] = args;
     // Spreading costs more than the rest of this function: all events of requests have two arguments.
     const pass = args.length === 2
       ? () => emit.call(this, event, first, second)
       : () => emit.call(this, event, ...args);
     return intercept(event, first, second, pass);
-  };
-  server.emit = replacement;
-  return () => {
-    // A later replacement, which calls this one, stays.
-    if (server.emit !== replacement) return;
-    if (own) server.emit = emit;
-    else delete (server as Partial<HttpServer>).emit;
-  };
+  });
 }

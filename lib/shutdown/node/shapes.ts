@@ -21,6 +21,7 @@ export interface NodeServerLike {
 export interface HttpServer extends NodeServerLike {
   listening?: boolean;
   listenerCount?(event: string): number;
+  listeners?(event: string): unknown[];
   on?(event: string, listener: (...args: never[]) => void): unknown;
   once?(event: string, listener: (...args: never[]) => void): unknown;
   off?(event: string, listener: (...args: never[]) => void): unknown;

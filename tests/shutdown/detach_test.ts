@@ -1,0 +1,135 @@
+/** Servers that are detached, that could not listen, and that an app has made itself. */
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import { connect } from "node:net";
+import { runtime, test } from "../_test.ts";
+import { until } from "../_tools.ts";
+import { Client, gate, host, isFree, listen, quiet, stop } from "./client.ts";
+
+test(`detach: a server goes on, and its requests in flight stay counted, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const { promise, open } = gate();
+  const server = createServer(async (request, response) => {
+    if (request.url === "/slow") await promise;
+    response.end(`done ${request.url};`);
+  });
+  const { emit, close } = server;
+  const port = await listen(shutdown.attach(server));
+  const slow = new Client(connect({ port, host }));
+  slow.send("/slow");
+  await until(() => shutdown.active === 1);
+  shutdown.detach(server);
+  shutdown.detach(server); // twice is once
+  const other = new Client(connect({ port, host }));
+  other.send("/other");
+  await other.gets(/done/);
+  assert.deepEqual(shutdown.labels, ["GET /slow"]);
+  await stop(shutdown);
+  assert.deepEqual([server.listening, shutdown.labels], [true, ["GET /slow"]]);
+  open();
+  await slow.gets(/done \/slow;/);
+  const { ok } = await shutdown.finished;
+  assert.deepEqual([ok, server.listening, server.emit === emit, server.close === close], [true, true, true, true]);
+  other.send("/again");
+  await other.gets(/done \/again;/);
+  assert.doesNotMatch(other.text, /connection: close/i);
+  for (const client of [slow, other]) client.destroy();
+  await new Promise((closed) => server.close(closed));
+});
+
+test(`detach: a server can be attached again, there or elsewhere, ${runtime}`, async () => {
+  const [first, second] = [quiet(), quiet()];
+  const server = createServer((_, response) => response.end(`${second.labels}`));
+  first.attach(server);
+  first.detach(server);
+  second.detach(first.attach(server)); // not its own: it stays with the first
+  assert.throws(() => second.attach(server), /belong to one/);
+  first.detach(server);
+  const port = await listen(second.attach(server));
+  const client = new Client(connect({ port, host }));
+  client.send("/once");
+  await client.gets(/GET \/once$/);
+  first.request();
+  assert.equal((await first.finished).ok, true);
+  assert.equal(server.listening, true);
+  second.request();
+  assert.equal((await second.finished).ok, true);
+  assert.equal(server.listening, false);
+});
+
+test(`detach: during the shutdown, a server is left as it was, ${runtime}`, async () => {
+  const shutdown = quiet({ delay: 20 });
+  const server = createServer();
+  const { close } = server;
+  await listen(shutdown.attach(server));
+  shutdown.request();
+  assert.notEqual(server.close, close);
+  shutdown.detach(server);
+  assert.equal(server.close, close);
+  assert.equal((await shutdown.finished).ok, true);
+  assert.equal(server.listening, true);
+  await new Promise((closed) => server.close(closed));
+});
+
+test(`attach: a server whose port was taken can be attached again, and listens elsewhere, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const occupant = createServer();
+  const taken = await listen(occupant);
+  const server = shutdown.attach(createServer((_, response) => response.end(`${shutdown.labels}`)));
+  const failed = new Promise<Error & { code?: string }>((resolve) => server.once("error", resolve));
+  server.listen(taken, host);
+  assert.equal((await failed).code, "EADDRINUSE");
+  shutdown.attach(server);
+  const port = await listen(server);
+  const client = new Client(connect({ port, host }));
+  client.send("/once");
+  await client.gets(/GET \/once$/);
+  shutdown.request();
+  assert.equal((await shutdown.finished).ok, true);
+  assert.ok(await isFree(port));
+  await new Promise((closed) => occupant.close(closed));
+});
+
+test(`attach: a server whose port was taken is closed without an error, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const occupant = createServer();
+  const taken = await listen(occupant);
+  const server = shutdown.attach(createServer());
+  const failed = new Promise((resolve) => server.once("error", resolve));
+  server.listen(taken, host);
+  await failed;
+  shutdown.request();
+  const { ok, errors } = await shutdown.finished;
+  assert.deepEqual([ok, errors], [true, []]);
+  await new Promise((closed) => occupant.close(closed));
+});
+
+// Bun (1.4) reports no connection of its servers.
+if (runtime !== "bun") {
+  test(`attach: other servers of the same app are attached by their first connection, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    const { promise, open } = gate();
+    const app: RequestListener = async (request, response) => {
+      if (request.url === "/slow") await promise;
+      response.end(`done ${request.url};`);
+    };
+    const [main, second, stranger] = [createServer(app), createServer(app), createServer((_, r) => void r.end("own"))];
+    await listen(shutdown.attach(main, { label: ({ url }) => `of the app: ${url}` }));
+    const port = await listen(second);
+    const other = new Client(connect({ port: await listen(stranger), host }));
+    other.send("/");
+    await other.gets(/own/);
+    const slow = new Client(connect({ port, host }));
+    slow.send("/slow");
+    await until(() => shutdown.active === 1);
+    assert.deepEqual(shutdown.labels, ["of the app: /slow"]);
+    await stop(shutdown);
+    assert.deepEqual([main.listening, second.listening, stranger.listening], [false, false, true]);
+    open();
+    await slow.gets(/connection: close[^]*done \/slow;/i);
+    await slow.end();
+    assert.equal((await shutdown.finished).ok, true);
+    other.destroy();
+    await new Promise((closed) => stranger.close(closed));
+  });
+}

@@ -1,0 +1,152 @@
+/** A signal that comes while the service starts: an ordinary shutdown, whatever comes after it. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import process from "node:process";
+import type { GracefulShutdown, GracefulShutdownOptions } from "../../mod.ts";
+import { runtime, test } from "../_test.ts";
+import { until } from "../_tools.ts";
+import { Client, gate, host, isFree, listen, quiet } from "./client.ts";
+
+/** The steps of a start, in the order of the examples. */
+async function startUp(shutdown: GracefulShutdown, pause: (at: string) => Promise<void>): Promise<string[]> {
+  const log: string[] = [];
+  await pause("before anything");
+  shutdown.defer(async () => {
+    await Promise.resolve();
+    log.push("database closed");
+  });
+  await pause("before the server");
+  const server = createServer((_, response) => void response.end("done"));
+  server.on("close", () => log.push("server closed"));
+  shutdown.attach(server);
+  await pause("before it listens");
+  shutdown.onShutdown(() => void log.push("callback"));
+  const port = await listen(server);
+  log.push("listens");
+  await pause("after it listens");
+  shutdown.ready = true;
+  await until(() => isFree(port));
+  return log;
+}
+
+const PAUSES = ["before anything", "before the server", "before it listens", "after it listens"];
+
+for (const at of PAUSES) {
+  for (const until of ["the signal has come", "the shutdown is finished"]) {
+    test(`start-up: a signal ${at}, where it goes on once ${until}, ${runtime}`, async () => {
+      const warnings: unknown[] = [];
+      const listener = (warning: Error) => warnings.push(warning);
+      process.on("warning", listener);
+      const shutdown = quiet({ ready: false });
+      const log = await startUp(shutdown, async (pause) => {
+        if (pause !== at) return;
+        shutdown.request();
+        if (until === "the shutdown is finished") await shutdown.finished;
+      });
+      const { ok, errors } = await shutdown.finished;
+      process.off("warning", listener);
+      assert.deepEqual([ok, errors, warnings], [true, [], []]);
+      // A server that was stopped before it listened is closed a second time.
+      const times = log.filter((entry) => entry !== "server closed").map((entry) =>
+        log.filter((each) => each === entry).length
+      );
+      assert.deepEqual(times, times.map(() => 1), log.join());
+      for (const entry of ["database closed", "listens", "callback"]) assert.ok(log.includes(entry), entry);
+    });
+  }
+}
+
+const OVER: GracefulShutdownOptions = { ready: false };
+
+test(`start-up: what is registered after the end is called at once, and its promise settles as it does, ${runtime}`, async () => {
+  const shutdown = quiet(OVER);
+  shutdown.request();
+  assert.equal((await shutdown.finished).ok, true);
+  const calls: string[] = [];
+  const { promise, open } = gate();
+  const deferred = shutdown.defer(async () => {
+    calls.push("deferred");
+    await promise;
+    calls.push("ended");
+  });
+  const registered = shutdown.onShutdown(() => void calls.push("registered"));
+  assert.deepEqual(calls, ["deferred", "registered"]);
+  const finished = shutdown.finished; // waits for it
+  open();
+  assert.equal((await finished).ok, true);
+  assert.deepEqual(calls, ["deferred", "registered", "ended"]);
+  await Promise.all([deferred, registered]);
+  const boom = new Error("boom");
+  await assert.rejects(shutdown.defer(() => Promise.reject(boom))!, boom);
+  await assert.rejects(
+    shutdown.onShutdown(() => {
+      throw boom;
+    })!,
+    boom,
+  );
+  const { ok, errors, drained } = await shutdown.finished;
+  assert.deepEqual([ok, errors, drained], [false, [boom, boom], true]);
+  await assert.rejects(shutdown.track(() => {}), { name: "ClosedError" });
+});
+
+test(`start-up: a step that is deferred while others run, runs next, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const order: string[] = [];
+  shutdown.defer(() => void order.push("first"));
+  shutdown.defer(() => {
+    order.push("second");
+    shutdown.defer(() => void order.push("late"));
+    shutdown.onShutdown(() => void order.push("later"));
+  });
+  shutdown.request();
+  assert.equal((await shutdown.finished).ok, true);
+  assert.deepEqual(order, ["second", "later", "late", "first"]);
+});
+
+test(`start-up: a server that listens when everything is over calls back, and is closed, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const [before, after] = [createServer(), createServer()];
+  shutdown.attach(before);
+  shutdown.request();
+  await shutdown.finished;
+  for (const server of [before, after]) {
+    const port = await listen(shutdown.attach(server));
+    await until(() => !server.listening);
+    assert.ok(await isFree(port));
+    await shutdown.finished;
+  }
+});
+
+test(`start-up: a listening server that is attached when everything is over refuses, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 20 });
+  shutdown.request();
+  await shutdown.finished;
+  const server = createServer((_, response) => void response.end("done"));
+  const port = await listen(server);
+  const open = new Client(connect({ port, host }));
+  open.send("/");
+  await open.gets(/done/);
+  shutdown.attach(server);
+  await open.end();
+  assert.equal((await shutdown.finished).ok, true);
+  assert.ok(await isFree(port));
+});
+
+test(`start-up: an attached server can belong to another shutdown when the first is over, ${runtime}`, async () => {
+  const [first, second] = [quiet(), quiet()];
+  const server = first.attach(createServer((_, response) => void response.end("done")));
+  assert.throws(() => second.attach(server), /belong to one GracefulShutdown only/);
+  first.request();
+  await first.finished;
+  second.attach(server);
+  const port = await listen(server);
+  const client = new Client(connect({ port, host }));
+  client.send("/");
+  await client.gets(/200 OK[^]*done/);
+  assert.equal(server.listening, true);
+  second.request();
+  await client.end();
+  assert.equal((await second.finished).ok, true);
+  assert.equal(server.listening, false);
+});
