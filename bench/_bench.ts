@@ -1,8 +1,9 @@
 /**
  * Situations, the things that are measured. Each is described once: `deno bench` registers it, `deno task bench` adds the
  * peers, and `bench:compare` and `bench:report` measure it in processes of its own.
+ *
+ * Files of `deno bench` import nothing from `node:`: before an install, Deno has no types for it.
  */
-import process from "node:process";
 import * as local from "../mod.ts";
 import * as redis from "../lib/redis/mod.ts";
 import type { Locking } from "./_work.ts";
@@ -55,9 +56,9 @@ export function guarded(lock: Pick<local.Lock, "acquire">): Locking {
 
 export function situation<T>(spec: Spec<T>): Situation {
   const { floorName = FLOOR, operation = "turn", main = false, isSlow = false, ours, floor, play, peers: where } = spec;
-  // The address is computed, so that nothing looks for the packages before they are asked for.
+  // A URL object, as Deno resolves templates before they are asked for, and then looks for the packages.
   const peers = async (): Promise<Readonly<Record<string, Make<T>>>> =>
-    where === undefined ? {} : (await import(`./peers/${where[0]}.ts`))[where[1]];
+    where === undefined ? {} : (await import(new URL(`peers/${where[0]}.ts`, import.meta.url).href))[where[1]];
   return {
     ...spec,
     operation,
@@ -84,13 +85,13 @@ function copyFor(contender: string): Promise<Work> {
 
 /** Iterations of a benchmark: all files together take less than a minute. */
 function iterationsOf({ operations, isSlow }: Situation): number {
-  return isSlow ? 15 : Math.min(300, Math.max(15, Math.round(300_000 / operations)));
+  return isSlow ? 8 : Math.min(200, Math.max(10, Math.round(200_000 / operations)));
 }
 
 /** Registers the situations with `deno bench`, and prints what one operation takes at the end. Elsewhere it does nothing. */
 export async function register(situations: readonly Situation[]): Promise<void> {
   if (typeof Deno === "undefined") return;
-  const withPeers = await mayRead("BENCH_PEERS") && process.env["BENCH_PEERS"] === "1";
+  const withPeers = await variable("BENCH_PEERS") === "1";
   const lines: (() => string)[] = [];
   for (const one of situations) {
     const group = `${one.name} (${one.operations.toLocaleString("en")} ${one.operation}s)`;
@@ -114,8 +115,12 @@ export async function register(situations: readonly Situation[]): Promise<void> 
   });
 }
 
-export async function mayRead(variable: string): Promise<boolean> {
-  return typeof Deno === "undefined" || (await Deno.permissions.query({ name: "env", variable })).state === "granted";
+/** An environment variable, where it may be read without a question. */
+export async function variable(name: string): Promise<string | undefined> {
+  const mayRead = typeof Deno === "undefined" ||
+    (await Deno.permissions.query({ name: "env", variable: name })).state === "granted";
+  const { process } = globalThis as unknown as { process: { env: Record<string, string | undefined> } };
+  return mayRead ? process.env[name] : undefined;
 }
 
 function line(contender: string, { operation, operations }: Situation, times: readonly number[]): string {

@@ -1,5 +1,4 @@
 /** At most ten functions at a time: a promise for each call, a handle for each task, and a map over a list. */
-import { setImmediate } from "node:timers";
 import { type Lib, register, type Situation, situation } from "./_bench.ts";
 import { bareMap, BareSemaphore } from "./_floor.ts";
 
@@ -7,7 +6,7 @@ type Call = (n: number) => Promise<number>;
 type MapAll = (list: readonly number[], fn: Call) => Promise<readonly number[]>;
 
 const work: Call = (n) => Promise.resolve(n);
-const eventLoop: Call = (n) => new Promise((resolve) => setImmediate(() => resolve(n)));
+const timer: Call = (n) => new Promise((resolve) => setTimeout(() => resolve(n)));
 
 const bareCalls = (): Call => {
   const semaphore = new BareSemaphore(10);
@@ -64,13 +63,13 @@ export const situations: readonly Situation[] = [
     play: (work, map) => work.mapAll(map, 10_000),
   }),
   situation<MapAll>({
-    name: "map a list of 1,000 whose functions wait for the event loop, 10 at a time",
+    name: "map a list of 1,000 whose functions wait for a timer, 10 at a time",
     operation: "item",
     operations: 1000,
     ours: toArray,
     floor,
     peers: ["pool", "maps"],
-    play: (work, map) => work.mapAll(map, 1000, eventLoop),
+    play: (work, map) => work.mapAll(map, 1000, timer),
   }),
 ];
 

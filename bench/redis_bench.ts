@@ -2,16 +2,19 @@
  * Locks and rate limits over Redis. `deno bench` runs them over the backend in memory, which shows the module's own part.
  * `REDIS_URL=redis://… deno bench -A bench/redis_bench.ts` runs them over that server; it needs `deno task setup`.
  */
-import process from "node:process";
-import { type Lib, mayRead, register, type Situation, situation } from "./_bench.ts";
+import { type Lib, register, type Situation, situation, variable } from "./_bench.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { LeaseOf } from "./_work.ts";
-import type { Backend, RedisLock } from "../lib/redis/mod.ts";
+import type { Backend, IoRedisClient, RedisLock } from "../lib/redis/mod.ts";
 
-const url = await mayRead("REDIS_URL") ? process.env["REDIS_URL"] : undefined;
+const url = await variable("REDIS_URL");
 
 /** What needs the packages of a client. */
-const overServer = async () => await import(`./peers/${"redis"}.ts`) as typeof import("./peers/redis.ts");
+interface OverServer {
+  client(): IoRedisClient;
+  setAndDelete(): LeaseOf;
+}
+const overServer = async () => await import(new URL("peers/redis.ts", import.meta.url).href) as OverServer;
 
 async function backendOf(lib: Lib): Promise<Backend> {
   return url === undefined ? lib.memoryBackend() : lib.ioRedis((await overServer()).client());
