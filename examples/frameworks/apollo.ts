@@ -11,7 +11,7 @@ import { expressMiddleware } from "@as-integrations/express5";
 import express from "express";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 const apollo = new ApolloServer({
   typeDefs: "type Query { wait(ms: Int!): String }",
   resolvers: {
@@ -35,5 +35,6 @@ app.get("/wait/:ms", async (request, response) => {
 
 shutdown.attach(app.listen(Number(process.env.PORT ?? 8000)));
 shutdown.defer(() => apollo.stop(), "apollo");
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

@@ -9,7 +9,7 @@ import websocket from "@fastify/websocket";
 import fastify from "fastify";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 // Without this option Fastify itself answers 503 to the last request of a kept-alive connection.
 const app = fastify({ return503OnClosing: false });
 await app.register(websocket);
@@ -21,8 +21,9 @@ app.get("/echo", { websocket: true }, (socket) => {
   socket.on("message", (data) => socket.send(String(data)));
 });
 
+await app.listen({ port: Number(process.env.PORT ?? 8000) });
 shutdown.attach(app.server);
 shutdown.onShutdown(() => app.close(), "fastify");
-await app.listen({ port: Number(process.env.PORT ?? 8000) });
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

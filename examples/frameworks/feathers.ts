@@ -9,7 +9,7 @@ import { feathers } from "@feathersjs/feathers";
 import { errorHandler, koa, rest } from "@feathersjs/koa";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 const app = koa(feathers());
 app.use(errorHandler());
 app.configure(rest((context) => void (context.body = context.feathers?.result ?? context.body)));
@@ -22,5 +22,6 @@ app.use("wait", {
 
 shutdown.attach(await app.listen(Number(process.env.PORT ?? 8000)));
 shutdown.defer(() => app.teardown(), "feathers");
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

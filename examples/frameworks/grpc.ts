@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type sendUnaryData, Server, ServerCredentials, type ServerUnaryCall } from "@grpc/grpc-js";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 const server = new Server();
 const text = { serialize: (value: string) => Buffer.from(value), deserialize: (bytes: Uint8Array) => String(bytes) };
 const wait = {
@@ -37,5 +37,6 @@ await new Promise((listening, reject) => {
 });
 shutdown.onShutdown(() => new Promise((ended) => server.tryShutdown(ended)), "grpc");
 shutdown.forced.addEventListener("abort", () => server.forceShutdown());
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

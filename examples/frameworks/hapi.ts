@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { server as hapi } from "@hapi/hapi";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 const server = hapi({ port: Number(process.env.PORT ?? 8000) });
 server.route({
   method: "GET",
@@ -19,8 +19,9 @@ server.route({
   },
 });
 
+await server.start();
 shutdown.attach(server.listener);
 shutdown.defer(() => server.stop(), "hapi");
-await server.start();
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

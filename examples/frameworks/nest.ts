@@ -26,13 +26,14 @@ Get(":ms")(Waiting.prototype, "wait", Object.getOwnPropertyDescriptor(Waiting.pr
 Param("ms")(Waiting.prototype, "wait", 0);
 Module({ controllers: [Waiting] })(App);
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 // Fastify itself would answer 503 to the last request of a kept-alive connection.
 const fastify = () => new FastifyAdapter({ return503OnClosing: false } as object);
 const adapter = process.argv[2] === "fastify" ? fastify() : new ExpressAdapter();
 const app = await NestFactory.create(App, adapter, { logger: ["error", "warn"] });
+await app.listen(Number(process.env.PORT ?? 8000));
 shutdown.attach(app.getHttpServer());
 shutdown.defer(() => app.close(), "nest");
-await app.listen(Number(process.env.PORT ?? 8000));
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

@@ -8,7 +8,7 @@ import process from "node:process";
 import next from "next";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 const app = next({ dev: false, dir: process.argv[2] ?? "." });
 await app.prepare();
 const handle = app.getRequestHandler();
@@ -17,5 +17,6 @@ shutdown.attach(createServer((request, response) => handle(request, response))).
   Number(process.env.PORT ?? 8000),
 );
 shutdown.defer(() => app.close(), "next");
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

@@ -10,10 +10,11 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { GracefulShutdown } from "../../mod.ts";
 
-const shutdown = new GracefulShutdown({ grace: 10_000 });
+const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
 const file = pathToFileURL(resolve(process.argv[2] ?? "build", "handler.js")).href;
 const { handler } = await import(file) as { handler: RequestListener };
 
 shutdown.attach(createServer(handler)).listen(Number(process.env.PORT ?? 8000));
+shutdown.ready = true;
 const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);

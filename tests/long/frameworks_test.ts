@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
+import process from "node:process";
 import { runtime, test } from "../_test.ts";
-import { started } from "../shutdown/round.ts";
+import { freePort } from "../shutdown/ports.ts";
+import { signal, started } from "../shutdown/round.ts";
 import { endUnderLoad, type FrameworkOutcome, startFramework } from "../shutdown/frameworks/run.ts";
 import { openSocketIo, openWebSocket } from "../shutdown/frameworks/sockets.ts";
 import { program, type RuntimeName } from "../shutdown/runtimes.ts";
@@ -54,6 +56,29 @@ if (runtime === "deno") {
     });
   }
 
+  for (const name of ["express", "fastify", "koa", "hono_node", "ws", "socket_io"]) {
+    test(`frameworks: ${name} ends cleanly by a signal in any turn of its start`, async () => {
+      for (let turns = 0, listens = false; !listens; turns = Math.ceil(turns * 1.5) + 1) {
+        const { code, text } = await interrupted(name, turns);
+        listens = text.includes("it listens");
+        assert.deepEqual([turns, code, text.replace(/interrupted.*\n/, "")], [turns, 0, ""]);
+      }
+    });
+  }
+
+  test("frameworks: fastify answers on each address of localhost", async () => {
+    const env = { NODE_OPTIONS: "--import=./tests/shutdown/frameworks/two_addresses.mjs" };
+    const server = await startFramework("node", "fastify", { env });
+    const answers = ["127.0.0.1", "[::1]"].map(async (host) => {
+      const response = await fetch(`http://${host}:${server.port}/wait/600`);
+      return `${response.headers.get("connection")}: ${await response.text()}`;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200)); // both are in flight
+    signal(server, "SIGTERM");
+    assert.deepEqual(await Promise.all(answers), Array(2).fill("close: waited 600 ms\n"));
+    assert.equal((await server.ended).code, 0);
+  });
+
   test("frameworks: tsc --strict with exactOptionalPropertyTypes passes with the frameworks' own types", async () => {
     // Deno checks that of hono_deno.ts; more_frameworks_test.ts installs what the others need.
     const others = /^(hono_deno|nest|apollo|trpc|hapi|feathers|elysia|srvx|h3|grpc|next|sveltekit)\.ts$/;
@@ -72,6 +97,15 @@ if (runtime === "deno") {
     const reasons = await Promise.all(sockets.map(({ closed }) => closed));
     assert.deepEqual(reasons, reasons.map(() => "transport close"));
   });
+}
+
+/** Starts an example, and ends it so many turns of the event loop after its GracefulShutdown was made. */
+async function interrupted(name: string, turns: number): Promise<{ code: number | null; text: string }> {
+  const env = { ...process.env, PORT: String(await freePort()), INTERRUPT_AFTER: String(turns) };
+  const preload = "--import=./tests/shutdown/frameworks/interrupt.mjs";
+  const server = started(spawn(await program("node"), [preload, `examples/frameworks/${name}.ts`], { env }));
+  const { code } = await server.ended;
+  return { code, text: server.output.text };
 }
 
 function check(name: string, { tally, code, exit }: FrameworkOutcome): void {

@@ -13,10 +13,14 @@ export interface FrameworkServer extends Started {
 export async function startFramework(
   runtime: RuntimeName,
   name: string,
-  { folder = "examples/frameworks", args = [] }: { folder?: string; args?: readonly string[] } = {},
+  { folder = "examples/frameworks", args = [], env = {} }: {
+    folder?: string;
+    args?: readonly string[];
+    env?: Record<string, string>;
+  } = {},
 ): Promise<FrameworkServer> {
   const port = await freePort();
-  const started = await start(runtime, `${folder}/${name}.ts`, args, { PORT: String(port) });
+  const started = await start(runtime, `${folder}/${name}.ts`, args, { ...env, PORT: String(port) });
   while (!await answers(`http://127.0.0.1:${port}/wait/0`)) {
     if (started.child.exitCode !== null) throw new Error(`It ended: ${started.output.text}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
