@@ -19,29 +19,61 @@ const LIMIT = 60_000;
 const CLOSING = 5_000;
 
 // Typed by hand so that no run-time's own types are needed to check the tests in another one.
-const deno = (globalThis as { Deno?: { test(definition: object): void } }).Deno;
+interface DenoTest {
+  (definition: object): void;
+  beforeAll(fn: () => Promise<void>): void;
+  afterAll(fn: () => Promise<void>): void;
+}
+const deno = (globalThis as { Deno?: { test: DenoTest } }).Deno;
 
 /** "deno", "bun" or "node". */
 export const runtime: "deno" | "bun" | "node" = deno ? "deno" : "Bun" in globalThis ? "bun" : "node";
 
-const register = await registrar();
+const { register, aroundAll } = await registrar();
 watchErrors();
 
-async function registrar(): Promise<(name: string, fn: Body, timeout: number) => void> {
+interface Registrar {
+  register(name: string, fn: Body, timeout: number): void;
+  aroundAll(before: () => Promise<void>, after: () => Promise<void>): void;
+}
+
+async function registrar(): Promise<Registrar> {
   if (deno) {
+    const { test } = deno;
     const sanitizers = { sanitizeOps: true, sanitizeResources: true, sanitizeExit: true };
-    return (name, fn, timeout) => deno.test({ name, fn, timeout, ...sanitizers });
+    return {
+      register: (name, fn, timeout) => test({ name, fn, timeout, ...sanitizers }),
+      aroundAll: (before, after) => {
+        test.beforeAll(before);
+        test.afterAll(after);
+      },
+    };
   }
   if (runtime === "bun") {
     const bunTest = "bun:test"; // a variable, so that no other run-time looks for it
-    const { test } = await import(bunTest);
-    return (name, fn, timeout) => test(name, fn, timeout);
+    const { afterAll, beforeAll, test } = await import(bunTest);
+    return {
+      register: (name, fn, timeout) => test(name, fn, timeout),
+      aroundAll: (before, after) => {
+        beforeAll(before);
+        afterAll(after);
+      },
+    };
   }
-  const { after, test } = await import("node:test");
+  const { after, before, test } = await import("node:test");
   // A handle left open would keep the process alive for ever. --test-force-exit of Node 20.20 loses the report.
   after(() => void setTimeout(() => process.exit(), CLOSING).unref());
-  return (name, fn, timeout) => void test(name, { timeout }, fn);
+  return {
+    register: (name, fn, timeout) => void test(name, { timeout }, fn),
+    aroundAll: (first, last) => {
+      before(first);
+      after(last);
+    },
+  };
 }
+
+/** Registers what the tests of this file share, outside of each of them. */
+export { aroundAll };
 
 /** Registers a test. */
 export function test(name: string, fn: Body, options: TestOptions = {}): void {

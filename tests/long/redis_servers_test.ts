@@ -89,7 +89,7 @@ redisTest("a stopped server: the call ends in time, and releases its state after
   server.resume();
   await until(async () => (await lock.inspect()).holders.length === 0);
   await (await lock.acquire({ timeout: 60_000 })).release();
-});
+}, { isAlone: true });
 
 for (const refusal of ["LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script"]) {
   test(`a server that answers ${refusal.split(" ")[0]}`, async () => {
@@ -148,7 +148,7 @@ redisTest("NOAUTH", async ({ server, connect }) => {
   const lock = new RedisLock(backend, "a");
   await fails(lock.acquire({ timeout: 3000 }), RedisError, /Redis asks for a password \(NOAUTH/);
   await fails(lock.tryAcquire(), RedisError, /NOAUTH/);
-});
+}, { isAlone: true });
 
 /** A client of a user with these rights, closed with the test. */
 async function asUser({ server, connect }: Setup, ...rights: string[]): Promise<Backend> {
@@ -220,7 +220,7 @@ redisTest("READONLY", async ({ server, backend }) => {
   await fails(lock.acquire({ timeout: 300 }), TimeoutError, /300 ms/);
   await server.send("REPLICAOF", "NO", "ONE");
   await (await waiting).release();
-});
+}, { isAlone: true });
 
 redisTest("a key that belongs to something else", async ({ server, backend }) => {
   await server.send("RPUSH", "interlock:lock:2:{a}", "x");
@@ -238,4 +238,4 @@ redisTest("a server that comes back within the time-out", async ({ server, backe
   const waiting = lock.acquire({ timeout: 60_000 });
   await server.start();
   assert.equal(await (await waiting).release(), true);
-});
+}, { isAlone: true });

@@ -13,7 +13,7 @@ import {
   nodeRedis,
   type NodeRedisClient,
 } from "../../lib/redis/mod.ts";
-import { runtime, test } from "../_test.ts";
+import { aroundAll, runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
 import { DenoRedisDouble } from "./clients/_deno_redis_double.ts";
 import { Server } from "./_server.ts";
@@ -119,33 +119,55 @@ export const noPushClient: Client = { name: "@db/redis without push", connect: (
 
 /** The server and the clients of one test. */
 export interface Setup {
+  /** Empty. It is that of all tests of a file, unless the test is alone. */
   readonly server: Server;
   readonly backend: Backend;
   /** One more client, as another process has; closed with the test. */
   connect(client?: Client): Promise<Backend>;
 }
 
-/** Registers a test that has a server and a client of its own. */
-export function redisTest(
-  name: string,
-  fn: (setup: Setup) => Promise<void>,
-  { client = clients[0]!, args = [] }: { client?: Client; args?: string[] } = {},
-): void {
+/** The server of this file's tests, and whether it has been registered. */
+let shared: Server | undefined;
+let isShared = false;
+
+/** Starts one server for the tests of this file. Returns what lends it, empty, to one of them. */
+export function sharedServer(): () => Promise<Server> {
+  if (!isShared) {
+    isShared = true;
+    aroundAll(async () => void (shared = await Server.start()), async () => {
+      shared?.takeBack();
+      await shared?.[Symbol.asyncDispose]();
+      shared = undefined;
+      isShared = false; // Bun keeps this module for its next file
+    });
+  }
+  return async () => await shared?.lend() ?? await Server.start();
+}
+
+export interface RedisTestOptions {
+  readonly client?: Client;
+  /** Arguments of the server, which is that of this test alone then. */
+  readonly args?: readonly string[];
+  /** Whether the server is that of this test alone, which may stop or configure it. Default: false. */
+  readonly isAlone?: boolean;
+  readonly timeout?: number;
+}
+
+/** Registers a test that has an empty server, and clients of its own. */
+export function redisTest(name: string, fn: (setup: Setup) => Promise<void>, options: RedisTestOptions = {}): void {
+  const { client = clients[0]!, args = [], isAlone = args.length > 0, ...limits } = options;
+  const start = isAlone ? () => Server.start(...args) : sharedServer();
   test(name, async () => {
-    const server = await Server.start(...args);
+    await using server = await start();
     const connected: Connected[] = [];
+    await using _ = { [Symbol.asyncDispose]: async () => void await Promise.all(connected.map((one) => one.close())) };
     const connect = async (other: Client = client) => {
       const one = await other.connect(server.url);
       connected.push(one);
       return one.backend;
     };
-    try {
-      await fn({ server, backend: await connect(), connect });
-    } finally {
-      for (const one of connected) await one.close();
-      await server[Symbol.asyncDispose]();
-    }
-  });
+    await fn({ server, backend: await connect(), connect });
+  }, limits);
 }
 
 /** Registers the same test for each client of this run-time. */

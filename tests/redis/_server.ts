@@ -23,6 +23,9 @@ export async function freePort(wanted = 0): Promise<number> {
   return port;
 }
 
+/** Commands that change a server beyond its data. */
+const CHANGES = /^(ACL SETUSER default|CONFIG SET|REPLICAOF|SHUTDOWN|FAILOVER|CLIENT PAUSE)\b/i;
+
 export class Server implements AsyncDisposable {
   readonly port: number;
   readonly #args: readonly string[];
@@ -30,6 +33,7 @@ export class Server implements AsyncDisposable {
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #wire: Wire | undefined;
+  #isLent = false;
 
   private constructor(port: number, args: readonly string[]) {
     this.port = port;
@@ -42,6 +46,25 @@ export class Server implements AsyncDisposable {
       if (await server.#starts()) return server;
       server.end(); // another process took the port meanwhile
     }
+  }
+
+  /**
+   * This server for one test among others: empty, and as after its start. Disposing of it leaves it running. What would
+   * change it for the next test throws.
+   */
+  async lend(): Promise<this> {
+    this.#isLent = true;
+    for (const command of ["FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT"]) await this.send(...command.split(" "));
+    return this;
+  }
+
+  /** The opposite of `lend`. */
+  takeBack(): void {
+    this.#isLent = false;
+  }
+
+  #mayChange(): void {
+    if (this.#isLent) throw new Error("this test needs a server of its own: { isAlone: true }");
   }
 
   /** Waits while another process has the port. */
@@ -90,8 +113,7 @@ export class Server implements AsyncDisposable {
       }
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    await this.#wire?.close();
-    this.#wire = undefined;
+    await this.#hangUp();
     return false;
   }
 
@@ -115,6 +137,7 @@ export class Server implements AsyncDisposable {
 
   /** Sends a command over the fixture's own connection. */
   async send(...parts: (string | number)[]): Promise<unknown> {
+    if (CHANGES.test(parts.join(" "))) this.#mayChange();
     if (this.#wire === undefined || this.#wire.closed) this.#wire = await Wire.connect(this.port);
     return await this.#wire.send(...parts);
   }
@@ -130,6 +153,7 @@ export class Server implements AsyncDisposable {
 
   /** Stops the process; its connections stay open. */
   pause(): void {
+    this.#mayChange();
     this.#signal("SIGSTOP");
   }
 
@@ -145,8 +169,8 @@ export class Server implements AsyncDisposable {
 
   /** Kills the process, as a crash does. The data in memory is lost. */
   async kill(): Promise<void> {
-    await this.#wire?.close();
-    this.#wire = undefined;
+    this.#mayChange();
+    await this.#hangUp();
     this.#signal("SIGKILL");
     await this.#exited;
     this.#child = undefined;
@@ -158,7 +182,20 @@ export class Server implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  /** Cuts all connections, and gives clients the turns that they need to see it: they would show as leaks of the test. */
+  async #giveBack(): Promise<void> {
+    for (const kind of ["normal", "pubsub"]) await this.send("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes");
+    await this.#hangUp();
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+
+  async #hangUp(): Promise<void> {
+    await this.#wire?.close();
+    this.#wire = undefined;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isLent) return await this.#giveBack();
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }

@@ -15,8 +15,7 @@ import {
 } from "../../lib/redis/mod.ts";
 import { contractSuite } from "../contract_suite.ts";
 import { RunningTime } from "../_tools.ts";
-import { type Client, clients, type Connected, until } from "./_clients.ts";
-import { Server } from "./_server.ts";
+import { type Client, clients, type Connected, sharedServer, until } from "./_clients.ts";
 
 interface Remote {
   readonly held: Acquirable<Lease>;
@@ -39,8 +38,10 @@ function suite(name: string, connect: () => Promise<Connected>, make: Make, hasP
   });
 }
 
+const lend = sharedServer();
+
 async function withServer(client: Client): Promise<Connected> {
-  const server = await Server.start();
+  const server = await lend();
   const { backend, close } = await client.connect(server.url);
   return { backend, close: () => close().then(() => server[Symbol.asyncDispose]()) };
 }

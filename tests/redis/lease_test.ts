@@ -62,7 +62,7 @@ redisTest("verify rejects while Redis does not reply, and the lease goes on", as
   server.resume();
   assert.equal(await lease.verify(), true);
   assert.equal(await lease.release(), true);
-});
+}, { isAlone: true });
 
 /** The same backend with a callback after each release. */
 function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise<unknown>): Backend {

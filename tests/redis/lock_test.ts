@@ -68,7 +68,7 @@ redisTest("tokens grow with every grant, across a flush and an empty restart", a
     assert.equal(new Set(leases.map((lease) => lease.fencingToken)).size, 3);
     for (const lease of leases) await lease.release();
   }
-});
+}, { isAlone: true });
 
 redisTest("a hold whose data is gone is lost, and never taken again silently", async ({ server, backend }) => {
   for (const lock of [new RedisLock(backend, "a", { ttl: 3000 }), new RedisSemaphore(backend, "a", 1, { ttl: 3000 })]) {
@@ -101,7 +101,7 @@ redisTest("a lease that cannot be renewed is lost by the local clock", async ({ 
   } finally {
     server.resume();
   }
-});
+}, { isAlone: true });
 
 redisTest("after a blocked event loop, the next read of the lease reports the loss", async ({ backend, connect }) => {
   const lock = new RedisLock(backend, "a", { ttl: 2000 });

@@ -222,4 +222,4 @@ redisTest("a caller without the right to publish can still release", async ({ se
   assert.equal(await first.release(), true);
   await server.send("ACL", "SETUSER", "default", "+publish");
   assert.equal(await (await second).release(), true);
-});
+}, { isAlone: true });
