@@ -57,7 +57,7 @@ class OwnTimer implements RunningTimer {
     this.#id = set(() => {
       this.#rest -= delay;
       this.#id = undefined;
-      if (this.#rest > 0) this.#start();
+      if (this.#rest > ROUNDING) this.#start();
       else this.#fn();
     }, delay);
     if (!this.#keepsAlive) (this.#id as { unref?(): void }).unref?.(); // browsers have numbers here

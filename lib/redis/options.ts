@@ -94,10 +94,13 @@ export function keysOf(prefix: string, kind: Kind, name: string): Keys {
   return [state, `${state}:queue`, `${state}:waiters`, ...leases];
 }
 
+/** The same for rate limits. */
+const RATE_LAYOUT = 3;
+
 /** The keys of a rate limit, or of one key of it; "%:" is in no escaped text. */
 export function rateKeysOf(prefix: string, name: string, key?: string): readonly [string, string] {
   const text = key === undefined ? escapeName(name) : `${escapeName(name)}%:${escapeName(key)}`;
-  const head = `${prefix}rate:${LAYOUT}:{${text}}`;
+  const head = `${prefix}rate:${RATE_LAYOUT}:{${text}}`;
   return [head, `${head}:starts`];
 }
 

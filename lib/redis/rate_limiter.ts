@@ -17,8 +17,9 @@ import {
   throwIfAborted,
 } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
+import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { type RateSpec, startWithin, tryStart, waitOf } from "./rate/start_call.ts";
+import { changeRate, lookAt, type RateSpec, startWithin, tryStart } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { clientOf } from "./client.ts";
 import { prefixOf, rateKeysOf } from "./options.ts";
@@ -75,7 +76,8 @@ export class RedisRateLimiter {
    *
    * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
    * @param name Any text but the empty one. The same name means the same limit, wherever the `prefix` is the same.
-   * @param limit Starts in any window, 1 or more. All callers have to agree about it, and about the interval.
+   * @param limit Starts in any window, 1 or more. Callers may disagree about it and about the interval, as they do while a
+   * new version is rolled out: each call is judged by its own numbers, and a process warning names the limiter once.
    * @param interval Length of the window in milliseconds, more than 0, at most 31 days.
    * @param options Where keys live.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
@@ -128,8 +130,7 @@ export class RedisRateLimiter {
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
    * later than that rejects at once, and uses nothing.
    * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
-   * @throws {RedisError} Redis refuses, other callers use another limit or interval, or Redis could not be reached for
-   * 30 s and neither option is given.
+   * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
    */
   acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
@@ -181,7 +182,75 @@ export class RedisRateLimiter {
   retryAfter(permits: number = 1): Promise<number> {
     return promised(() => {
       this.#check(permits);
-      return waitOf(this.#spec, permits);
+      return lookAt(this.#spec, permits).then(({ wait }) => Math.ceil(wait));
+    });
+  }
+
+  /**
+   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a
+   * {@linkcode RedisRateLimiter.run}: `fn` gets the arguments of the call and nothing else.
+   *
+   * @throws {TypeError} `fn` is not a function, or a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
+  }
+
+  /**
+   * Returns the starts that a new call could make now: 0 while others sleep until their turns, or while it is blocked. One
+   * command, which takes nothing.
+   *
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   */
+  async remaining(): Promise<number> {
+    return (await lookAt(this.#spec, 1)).remaining;
+  }
+
+  /**
+   * Starts nothing for a time from now on, for example after an answer 429 with a Retry-After. It prolongs a block that
+   * lasts, and never shortens it. Calls of this process that sleep until their turns get new ones, in their order; calls
+   * of other processes that have their turns already start at them.
+   *
+   * @param ms Milliseconds, a finite number of 0 or more.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {TypeError | RangeError} `ms` has a wrong type or value.
+   */
+  block(ms: number): Promise<void> {
+    return promised(() => {
+      checkNumber(ms, "ms");
+      must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
+      return changeRate(this.#spec, "block", { block: ms });
+    });
+  }
+
+  /**
+   * Gives back the latest starts within the window, at most that number of them: a call that was not made, or that used
+   * less than it took. Calls that sleep keep their turns; later calls come sooner. One command.
+   *
+   * @param permits How many starts. Default: 1.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
+   */
+  reward(permits: number = 1): Promise<void> {
+    return promised(() => {
+      checkInteger(permits, "permits", 1);
+      return changeRate(this.#spec, "settle", { reward: permits });
+    });
+  }
+
+  /**
+   * Counts starts that were made without asking, now, even beyond the limit. Calls that sleep keep their turns. One command.
+   *
+   * @param permits How many starts. Default: 1.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
+   */
+  penalty(permits: number = 1): Promise<void> {
+    return promised(() => {
+      checkInteger(permits, "permits", 1);
+      return changeRate(this.#spec, "settle", { penalty: permits });
     });
   }
 
@@ -202,5 +271,5 @@ function specOf(
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: client.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
-  return { client, keys, limit, interval, what, resource, clock: client.store.clockOf(keys) };
+  return { client, keys, limit, interval, what, resource };
 }

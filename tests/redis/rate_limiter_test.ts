@@ -1,8 +1,10 @@
 /** RedisRateLimiter, on real servers and in memory: the window, order, give-up, disagreement, cost and keys. */
 import assert from "node:assert/strict";
+import process from "node:process";
 import { inspect } from "node:util";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
+import { giveBack } from "../../lib/redis/rate/scripts.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
@@ -125,15 +127,88 @@ eachStore("RedisRateLimiter: when all sleepers give up, their turns are free aga
   await until(async () => await limiter.retryAfter() <= 5000);
 });
 
-eachStore("RedisRateLimiter: callers that disagree get a clear error", async (backend) => {
-  await new RedisRateLimiter(backend, "crawl", 2, 60_000).acquire();
-  for (const [limit, interval] of [[3, 60_000], [2, 2000]] as const) {
-    const other = new RedisRateLimiter(backend, "crawl", limit, interval);
-    const words = `Cannot acquire rate limiter "crawl": it is in use with 2 in 60000 ms elsewhere, with ${limit} in ` +
-      `${interval} ms here`;
-    await assert.rejects(other.acquire(), (error) => error instanceof RedisError && error.message === words);
-    await assert.rejects(other.tryAcquire(), RedisError);
+eachStore(
+  "RedisRateLimiter: callers that disagree are judged by their own numbers, with one warning",
+  async (backend) => {
+    const { emitWarning } = process;
+    const warnings: unknown[][] = [];
+    process.emitWarning = (...warning: unknown[]) => void warnings.push(warning);
+    try {
+      const name = `crawl ${Math.random()}`;
+      const [two, three, brief] = [[2, 60_000], [3, 60_000], [2, 20]].map(([limit, interval]) =>
+        new RedisRateLimiter(backend, name, limit!, interval!)
+      ) as [RedisRateLimiter, RedisRateLimiter, RedisRateLimiter];
+      assert.deepEqual([await two.tryAcquire(2), await two.tryAcquire()], [true, false]);
+      assert.deepEqual(warnings, []);
+      assert.deepEqual([await three.remaining(), await three.tryAcquire(), await three.tryAcquire()], [1, true, false]);
+      assert.deepEqual([await two.remaining(), await two.tryAcquire()], [0, false]);
+      await brief.acquire({ timeout: 5000 }); // by its own interval, the window is over soon
+      assert.ok(await two.retryAfter() > 50_000, "four starts in a minute");
+      const words = `Callers of rate limiter "${name}" disagree: 3 in 60000 ms here, 2 in 60000 ms elsewhere. ` +
+        "Each call is judged by its own.";
+      assert.deepEqual(warnings, [[words, { code: "INTERLOCK_REDIS_NUMBERS" }]]);
+    } finally {
+      process.emitWarning = emitWarning;
+    }
+  },
+);
+
+eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 3, 60_000).at("a");
+  assert.equal(await limiter.remaining(), 3);
+  await limiter.acquire({ permits: 2 });
+  assert.equal(await limiter.remaining(), 1);
+  await limiter.reward();
+  assert.equal(await limiter.remaining(), 2);
+  await limiter.penalty(5);
+  assert.deepEqual([await limiter.remaining(), await limiter.tryAcquire()], [0, false]);
+  await limiter.reward(100);
+  assert.equal(await limiter.remaining(), 3, "never more than the limit allows");
+  await limiter.block(80);
+  await limiter.block(20);
+  assert.deepEqual([await limiter.remaining(), await limiter.tryAcquire()], [0, false]);
+  const wait = await limiter.retryAfter();
+  assert.ok(wait > 20 && wait <= 80, `${wait}`);
+  const before = performance.now();
+  await limiter.acquire({ permits: 3 });
+  assert.ok(performance.now() - before >= wait - 20);
+  for (const wrong of [0, -1, 1.5, NaN]) {
+    await assert.rejects(limiter.reward(wrong), RangeError);
+    await assert.rejects(limiter.penalty(wrong), RangeError);
   }
+  for (const wrong of [-1, NaN, Infinity]) await assert.rejects(limiter.block(wrong), RangeError);
+  await assert.rejects(limiter.block("1" as never), TypeError);
+  await assert.rejects(limiter.reward("1" as never), TypeError);
+});
+
+eachStore("RedisRateLimiter: calls that sleep when their process blocks start after it, in order", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 1, 40);
+  await limiter.acquire();
+  const order: string[] = [];
+  const controller = new AbortController();
+  const calls = ["first", "middle", "last"].map((name) =>
+    limiter.acquire(name === "middle" ? { signal: controller.signal } : {}).then(() => {
+      order.push(name);
+      return performance.now();
+    })
+  );
+  await limiter.retryAfter(); // behind their commands, so that these have their turns
+  const blocked = performance.now();
+  await limiter.block(300);
+  controller.abort("enough");
+  await assert.rejects(calls[1]!, (reason) => reason === "enough");
+  assert.ok(await calls[0]! - blocked >= 299);
+  assert.ok(await calls[2]! - await calls[0]! >= 20);
+  assert.deepEqual(order, ["first", "last"]);
+});
+
+test("RedisRateLimiter: wrap makes a function each call of which is a run", async () => {
+  const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 5, 1000);
+  const add = limiter.wrap(function add(this: number[], a: number, b: number): number {
+    return this.length + a + b;
+  });
+  assert.deepEqual([add.name, add.length, await add.call([1], 2, 3)], ["add", 2, 6]);
+  assert.throws(() => limiter.wrap(5 as never), TypeError);
 });
 
 redisTest("RedisRateLimiter: one command for each acquire, none while sleeping", async ({ server, backend }) => {
@@ -145,9 +220,9 @@ redisTest("RedisRateLimiter: one command for each acquire, none while sleeping",
 });
 
 redisTest(
-  "RedisRateLimiter: at most 8 bytes a start, gone one interval after the last",
+  "RedisRateLimiter: at most 16 bytes a call, gone one interval after the last",
   async ({ server, backend }) => {
-    const [head, starts] = ["interlock:rate:2:{crawl}", "interlock:rate:2:{crawl}:starts"];
+    const [head, starts] = ["interlock:rate:3:{crawl}", "interlock:rate:3:{crawl}:starts"];
     const bytes = async () =>
       Number(await server.send("MEMORY", "USAGE", head, "SAMPLES", 0)) +
       Number(await server.send("MEMORY", "USAGE", starts, "SAMPLES", 0));
@@ -156,9 +231,9 @@ redisTest(
     const one = await bytes();
     await limiter.acquire({ permits: 5000 });
     for (let i = 0; i < 5000; i++) void limiter.acquire();
-    await until(async () => Number(await server.send("LLEN", starts)) === 10_001);
-    const each = (await bytes() - one) / 10_000;
-    assert.ok(each <= 8, `${each} bytes a start`);
+    await until(async () => Number(await server.send("LLEN", starts)) === 10_004);
+    const each = (await bytes() - one) / 5001;
+    assert.ok(each <= 16, `${each} bytes a call`);
     assert.ok(one < 600, `${one} bytes`);
     await server.send("DEL", head, starts);
     await new RedisRateLimiter(backend, "crawl", 5, 80).acquire({ permits: 5 });
@@ -167,19 +242,20 @@ redisTest(
   },
 );
 
-redisTest("RedisRateLimiter: no call leaves starts that are over, however many permits it has", async (setup) => {
-  const limiter = new RedisRateLimiter(setup.backend, "crawl", 5000, 20);
-  for (let i = 0; i < 8; i++) {
-    await limiter.acquire({ permits: 5000 });
-    const starts = Number(await setup.server.send("LLEN", "interlock:rate:2:{crawl}:starts"));
-    assert.ok(starts <= 2 * 5000 + 8, `${starts} starts`);
+redisTest("RedisRateLimiter: a call of 100,000 permits is one entry, and entries that are over go", async (setup) => {
+  const limiter = new RedisRateLimiter(setup.backend, "crawl", 100_000, 5);
+  for (let i = 0; i < 40; i++) {
+    await limiter.acquire({ permits: 100_000 });
+    const length = Number(await setup.server.send("LLEN", "interlock:rate:3:{crawl}:starts"));
+    assert.ok(length <= 2 * 16, `${length / 2} entries`);
   }
 });
 
 redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once", async ({ server, backend }) => {
+  const isGiveBack = (text: string) => text === giveBack.sha || text === giveBack.source;
   const run = async (script: "eval" | "evalsha", text: string, keys: string[], args: string[]) => {
     const reply = await backend[script](text, keys, args);
-    if (args.length === 8) { // gives back
+    if (isGiveBack(text)) {
       await backend[script](text, keys, args); // as a client does that sends again after a lost reply
     }
     return reply;
@@ -192,24 +268,24 @@ redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once"
   await limiter.acquire();
   const controller = new AbortController();
   const calls = [0, 1, 2].map(() => limiter.acquire({ signal: controller.signal }));
-  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") === 4);
+  await until(async () => await server.send("LLEN", "interlock:rate:3:{crawl}:starts") === 8);
   const rest = new AbortController();
   const kept = limiter.acquire({ signal: rest.signal });
-  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") === 5);
+  await until(async () => await server.send("LLEN", "interlock:rate:3:{crawl}:starts") === 10);
   controller.abort();
   await Promise.allSettled(calls);
-  await until(async () => await server.send("LLEN", "interlock:rate:2:{crawl}:starts") as number === 2);
+  await until(async () => await server.send("LLEN", "interlock:rate:3:{crawl}:starts") as number === 4);
   rest.abort();
   await assert.rejects(kept);
 });
 
 redisTest("RedisRateLimiter: data of another shape is an error that names the key", async ({ server, backend }) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 1000);
-  for (const [command, key] of [["SET", "interlock:rate:2:{crawl}"], ["SET", "interlock:rate:2:{crawl}:starts"]]) {
+  for (const [command, key] of [["SET", "interlock:rate:3:{crawl}"], ["SET", "interlock:rate:3:{crawl}:starts"]]) {
     await server.send("FLUSHALL");
     await server.send(command!, key!, "garbage");
     await assert.rejects(limiter.acquire(), (error) => {
-      return error instanceof RedisError && error.message.includes("interlock:rate:2:{crawl}");
+      return error instanceof RedisError && error.message.includes("interlock:rate:3:{crawl}");
     });
   }
 });

@@ -99,7 +99,7 @@ const REDIS: Readonly<Record<string, string>> = {
   RedisSemaphoreWaitOptions: "signal timeout permits",
   RedisKeyedMutex: `${ACQUIRABLE} ${LOOKING} at`,
   RedisRwLock: `reader writer ${LOOKING}`,
-  RedisRateLimiter: `${ACQUIRABLE} retryAfter at limit interval name`,
+  RedisRateLimiter: `${ACQUIRABLE} wrap retryAfter remaining block reward penalty at limit interval name`,
   RedisRateLimiterOptions: "prefix",
   RedisRateLimiterWaitOptions: "signal timeout permits",
   RedisAcquirable: `${ACQUIRABLE} wrap adopt`,

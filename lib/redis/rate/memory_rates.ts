@@ -1,26 +1,12 @@
 /**
- * The starts of one rate limit, in memory: as `scripts/rate.ts` keeps them, with objects in place of numbers. Invariants:
- * starts never decrease along the list; of any `limit` + 1 in a row, the last is one interval after the first, or later.
+ * The rate limits of a store in memory: as `scripts.ts` keeps them, with objects in place of numbers.
  *
  * @module
  */
 import { SteadyClock } from "../clock.ts";
 import { MemoryData } from "../store/memory_data.ts";
-import {
-  rateError,
-  type RateStore,
-  type StartAnswer,
-  type StartRequest,
-  type StoredRate,
-  type Turn,
-} from "./rate_store.ts";
+import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
-interface Start {
-  readonly at: number;
-  readonly number: number;
-}
-
-/** All rate limits of a store in memory. */
 export class MemoryRates implements RateStore {
   readonly #rates = new MemoryData<MemoryRate>();
 
@@ -34,45 +20,105 @@ export class MemoryRates implements RateStore {
     this.#rateOf(rate).giveBack(turn);
   }
 
+  // deno-lint-ignore require-await
+  async change(rate: StoredRate, change: RateChange): Promise<void> {
+    this.#rateOf(rate).change(rate.interval, change);
+  }
+
   #rateOf(rate: StoredRate): MemoryRate {
-    return this.#rates.of(rate.keys[0], () => new MemoryRate(rate));
+    return this.#rates.of(rate.keys[0], () => new MemoryRate());
   }
 }
 
+/** The starts of one call; a penalty has no number. */
+interface Start {
+  readonly at: number;
+  readonly number: number;
+  permits: number;
+}
+
 class MemoryRate {
-  readonly #limit: number;
-  readonly #interval: number;
+  // In the order of their turns: those made, and those still to come.
   #starts: Start[] = [];
   #numbers = 0;
+  #blockedUntil = -Infinity;
+  /** The longest interval in use: starts are kept for it. */
+  #longest = 0;
+  #callers: { readonly limit: number; readonly interval: number } | undefined;
   readonly #clock = new SteadyClock();
 
-  constructor({ limit, interval }: StoredRate) {
-    this.#limit = limit;
-    this.#interval = interval;
-  }
+  /** When nothing of it counts any more. */
+  #until = -Infinity;
 
-  /** Whether its numbers count no longer, and it can go. */
   get isOver(): boolean {
-    const last = this.#starts.at(-1);
-    return last === undefined || last.at + this.#interval <= this.#clock.now();
+    return this.#until <= this.#clock.now();
   }
 
-  start({ rate, permits, within }: StartRequest): StartAnswer {
-    const [limit, interval] = [this.#limit, this.#interval];
-    if (rate.limit !== limit || rate.interval !== interval) throw rateError(rate, limit, interval);
-    const time = this.#clock.now();
-    const past = this.#starts.findIndex(({ at }) => at + interval > time);
-    this.#starts.splice(0, past < 0 ? this.#starts.length : past);
-    const gate = this.#starts[this.#starts.length - 1 - limit + permits];
-    const at = Math.max(time, this.#starts.at(-1)?.at ?? time, gate === undefined ? time : gate.at + interval);
+  start({ rate: { limit, interval }, permits, within }: StartRequest): StartAnswer {
+    const time = this.#advance(interval);
+    const last = this.#starts.at(-1)?.at ?? -Infinity;
+    const at = Math.max(time, this.#blockedUntil, last, this.#gate(permits, limit, interval));
     const wait = at - time;
-    if (wait > within) return { kind: "later", wait };
+    const isOther = this.#callers !== undefined &&
+      (this.#callers.limit !== limit || this.#callers.interval !== interval);
+    const other = isOther ? this.#callers : undefined;
+    if (wait > within) {
+      const used = sum(this.#starts.filter((start) => start.at + interval > time));
+      const remaining = time < this.#blockedUntil || last > time ? 0 : Math.max(0, limit - used);
+      return { kind: "later", wait, remaining, other };
+    }
+    this.#callers = { limit, interval };
     const number = ++this.#numbers;
-    for (let i = 0; i < permits; i++) this.#starts.push({ at, number });
-    return { kind: "turn", turn: { wait, number, start: number } };
+    this.#starts.push({ at, number, permits });
+    this.#keep(time);
+    return { kind: "turn", turn: { wait, number, moment: at }, other };
   }
 
   giveBack({ number }: Turn): void {
     this.#starts = this.#starts.filter((start) => start.number !== number);
+    this.#keep(this.#clock.now());
   }
+
+  change(interval: number, { reward = 0, penalty = 0, block = 0 }: RateChange): void {
+    const time = this.#advance(interval);
+    if (block > 0) this.#blockedUntil = Math.max(this.#blockedUntil, time + block);
+    const made = this.#starts.filter(({ at }) => at <= time);
+    const toCome = this.#starts.slice(made.length);
+    for (let left = reward, i = made.length - 1; left > 0 && i >= 0 && made[i]!.at + interval > time; i--) {
+      const taken = Math.min(left, made[i]!.permits);
+      made[i]!.permits -= taken;
+      left -= taken;
+    }
+    if (penalty > 0) made.push({ at: time, number: 0, permits: penalty });
+    this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
+    this.#keep(time);
+  }
+
+  #keep(time: number): void {
+    const last = Math.max(this.#starts.at(-1)?.at ?? time, time);
+    this.#until = Math.max(last + this.#longest, this.#blockedUntil);
+  }
+
+  /** When the window of the caller has room for its starts. */
+  #gate(permits: number, limit: number, interval: number): number {
+    let over = sum(this.#starts) + permits - limit; // this number of the oldest has to be over
+    for (const start of this.#starts) {
+      if (over <= 0) break;
+      over -= start.permits;
+      if (over <= 0) return start.at + interval;
+    }
+    return -Infinity;
+  }
+
+  #advance(interval: number): number {
+    const time = this.#clock.now();
+    this.#longest = Math.max(this.#longest, interval);
+    const first = this.#starts.findIndex(({ at }) => at + this.#longest > time);
+    this.#starts.splice(0, first < 0 ? this.#starts.length : first);
+    return time;
+  }
+}
+
+function sum(starts: readonly Start[]): number {
+  return starts.reduce((all, { permits }) => all + permits, 0);
 }

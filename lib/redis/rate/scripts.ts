@@ -1,109 +1,209 @@
 /**
- * The scripts of a rate limit. KEYS[1] is a string: the latest time seen and the correction of the server's clock (µs), limit,
- * interval (µs), the number of the last call, and the numbers of calls that gave their starts back lately. KEYS[2] is a
- * list of starts, made or still to come, in order: each a number of 32 bits, which takes 6 bytes.
+ * The scripts of a rate limit: this file alone knows how its starts are stored. KEYS[1] is a string, the head: the latest
+ * moment seen, the correction of the server's clock, the number of the last call, the moment until which nothing starts, the
+ * count of the starts that were dropped, the longest interval in use, limit and interval of the last caller, and the numbers
+ * of calls that gave their starts back lately. KEYS[2] is a list with two elements for each call, in the order of their
+ * turns: its turn, and the count of all starts up to and including its own. All moments and intervals are µs since the head
+ * was made.
  *
- * - start: the turn of a call is now, or as soon as those ahead of it and the window let it; it takes its place there.
- *   A turn that comes too late for its caller is not taken.
- * - give back: the start of a caller that gave up goes; those behind it keep their turns, and later calls come sooner.
+ * - start: the turn of a call is now, or as soon as those ahead of it and its own window let it. A turn that comes too late
+ *   for its caller is not taken.
+ * - give back: the start of a caller that gave up goes. Those behind it keep their turns, and later calls come sooner.
+ * - change: gives back the latest starts, counts starts that were made without asking, or blocks.
  *
- * Invariants: starts never decrease along the list; of any `limit` + 1 in a row, the last is one window after the first, or
- * later; time never goes back, also if the server's clock does.
- *
- * A start is stored in units of a part of the interval, modulo 2^32: all that are in the list lie within half of that
- * around now.
+ * Each call is judged by its own limit and interval: what is stored depends on neither. Invariants: turns and counts grow
+ * along the list; in the window that ends with a turn there are at most as many starts as its caller allows; time never
+ * goes back, even if the server's clock does.
  *
  * @module
  */
-import { clock, digits, type Script, script } from "../scripts/script.ts";
+import { type Script, script } from "../scripts/script.ts";
 
 /** Numbers of calls that are remembered, so that a command that runs twice gives back once. */
 const REMEMBERED = 32;
 
-/** At most this many starts that are over are kept. One in LOOK calls for one start looks for them. */
+/** One call in LOOK looks for starts that are over and can be dropped, in steps that begin with as many entries. */
 const LOOK = 8;
 
-/** ARGV[1] to ARGV[5]: limit, interval (µs), unit (µs), window (units), ms until nothing counts that starts now. */
-const begin = `${clock}
-local floor = math.floor
-local head, unit, window = call('GET', KEYS[1]), ARGV[3] + 0, ARGV[4] + 0
-local seen, shift, limit, interval, number, back = '0', '0', ARGV[1], ARGV[2], '0', ' '
+/** With more calls behind it, a start that is given back counts until its turn: rewriting them would take too long. */
+const REWRITTEN = 200;
+
+/** Entries that one reward looks at. */
+const REWARDED = 5000;
+
+/** The most entries at the end that one run drops, because their calls gave up. */
+const VOIDS = 2000;
+
+/** ARGV[1] and ARGV[2]: the caller's limit, and its interval in µs. */
+const begin = `
+local call, format = redis.call, string.format
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local floor, min, max = math.floor, math.min, math.max
+local limit, interval = ARGV[1] + 0, ARGV[2] + 0
+local seen, shift, number, blocked, dropped, longest, callers, back = 0, -now, 0, 0, 0, 0, nil, ' '
+local head = call('GET', KEYS[1])
 if head then
-  seen, shift, limit, interval, number, back = string.match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+)( .*)$')
+  seen, shift, number, blocked, dropped, longest, callers, back =
+    string.match(head, '^(%d+) (-?%d+) (%d+) (%d+) (%d+) (%d+) (%d+ %d+)( .*)$')
   if not back then error('the head of a rate limit has another shape') end
+  seen, shift, number, blocked, dropped, longest = seen + 0, shift + 0, number + 0, blocked + 0, dropped + 0, longest + 0
+else
+  call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
-if limit ~= ARGV[1] or interval ~= ARGV[2] then return { -3, limit, interval } end
 local moment = now + shift
-if moment < seen + 0 then -- the server's clock was set back
-  shift, moment = format('%.0f', shift + seen - moment), seen + 0
+if moment < seen then -- the server's clock was set back
+  shift, moment = shift + seen - moment, seen
 end
-local units = floor(moment / unit)
--- Units from now to a stored start; less than 0 if it is past.
-local function ahead(start)
-  if start % 1 ~= 0 then error('no start of a rate limit') end -- also for what Lua takes for infinite, or no number
-  local distance = (start + 2147483648 - units) % 4294967296
-  return distance >= 2147483648 and distance - 4294967296 or distance
+local isLonger = head and interval > longest
+longest = max(longest, interval)
+local differ = callers and callers ~= ARGV[1] .. ' ' .. ARGV[2]
+local other, otherInterval = string.match(differ and callers or '0 0', '(%d+) (%d+)')
+
+local function whole(text)
+  local n = tonumber(text)
+  if not n or n % 1 ~= 0 then error('no start of a rate limit') end -- also for what Lua takes for infinite, or no number
+  return n
 end
-local function save(wait)
-  ${digits}
-  local life = wait == 0 and ARGV[5] or format('%.0f', math.ceil((wait + interval) / 1000))
-  local state = n16(moment) .. ' ' .. shift .. ' ' .. limit .. ' ' .. interval .. ' ' .. number .. back
+-- Turn and count of the k-th entry from the end; without one, no turn and the count of those dropped. The turn of a start
+-- that was given back and still counts is stored as less than 0.
+local function entry(k)
+  local pair = call('LRANGE', KEYS[2], format('%.0f', -2 * k), format('%.0f', 1 - 2 * k))
+  if not pair[2] then return nil, dropped end
+  local turn = whole(pair[1])
+  return math.abs(turn), whole(pair[2]), turn < 0
+end
+local last, total, isVoid
+local function readLast()
+  last, total, isVoid = entry(1)
+  for _ = 1, ${VOIDS} do -- these keep none waiting
+    if not isVoid then return end
+    call('LTRIM', KEYS[2], '0', '-3')
+    last, total, isVoid = entry(1)
+  end
+end
+readLast()
+local function length() return call('LLEN', KEYS[2]) / 2 end
+-- The k of the earliest entry for which \`is\` holds; it holds for all later ones, too, and for the one with k = low.
+local function earliest(low, high, is)
+  while low < high do
+    local middle = floor((low + high + 1) / 2)
+    if is(entry(middle)) then low = middle else high = middle - 1 end
+  end
+  return low
+end
+-- The number of entries whose turns are after this moment.
+local function after(time) return earliest(0, length(), function(turn) return turn > time end) end
+-- Puts these entries, a flat list, in place of the last k.
+local function put(k, entries)
+  call('LTRIM', KEYS[2], '0', format('%.0f', -2 * k - 1))
+  for i = 1, #entries, 1000 do call('RPUSH', KEYS[2], unpack(entries, i, min(i + 999, #entries))) end
+end
+-- The last k entries, as a flat list, with their counts changed.
+local function shifted(k, by)
+  local entries = k > 0 and call('LRANGE', KEYS[2], format('%.0f', -2 * k), '-1') or {}
+  for i = 2, #entries, 2 do entries[i] = format('%.0f', whole(entries[i]) + by) end
+  return entries
+end
+local function save()
+  local life = format('%.0f', math.ceil((max(max(last or 0, moment) + longest, blocked) - moment) / 1000))
+  callers = callers or ARGV[1] .. ' ' .. ARGV[2]
+  local state = format('%.0f %.0f %.0f %.0f %.0f %.0f ', moment, shift, number, blocked, dropped, longest) .. callers .. back
   call('SET', KEYS[1], state, 'PX', life)
   call('PEXPIRE', KEYS[2], life)
 end
 `;
 
 /**
- * ARGV[6]: permits, index from the end of the list of the start that must be one window before, the longest wait in µs
- * ("" for any; -1 to take nothing), latest server time in µs (0: any). Returns
- * 1 now wait number start | 0 now wait (nothing taken) | -2 now (too late) | -3 limit interval (the others use these) |
- * -4 now (the queue is too long to be counted).
+ * ARGV[3]: permits, the longest wait in µs ("" for any; -1 to take nothing). Returns 1 wait number turn | 0 wait (nothing
+ * taken) remaining (if it was to take nothing), and then limit and interval of a caller with other numbers, or 0 0.
  */
 export const start: Script = script(`${begin}
-if ARGV[9] ~= '0' and now > ARGV[9] + 0 then return { -2, now } end
-local permits, at = ARGV[6] + 0, 0
-local last = call('LINDEX', KEYS[2], '-1')
-if last then
-  at = math.max(0, ahead(last)) -- nothing overtakes those that sleep until their turn
-  local gate = call('LINDEX', KEYS[2], ARGV[7])
-  if gate then at = math.max(at, ahead(gate) + window) end
+local permits, turn = ARGV[3] + 0, max(moment, blocked, last or 0) -- nothing overtakes those that sleep until their turn
+local expiring = total + permits - limit -- this number of all starts has to be over first
+if expiring > dropped then
+  local k = limit - permits + 1 -- each entry has one start at least
+  local gate, count = entry(k)
+  if count ~= expiring or not gate then
+    gate = entry(earliest(1, min(k, length()), function(_, count) return count >= expiring end))
+  end
+  turn = max(turn, gate + interval)
 end
-local wait = at == 0 and 0 or (units + at) * unit - moment
-if ARGV[8] ~= '' and wait > ARGV[8] + 0 then return { 0, now, wait } end
-if at + window >= 2147483648 then return { -4, now } end
-number = format('%.0f', number + 1)
-local stored = format('%d', (units + at) % 4294967296 - 2147483648)
-call('RPUSH', KEYS[2], stored)
-local some = permits > 1 and {}
-for i = 1, math.min(permits - 1, 1000) do some[i] = stored end
-for left = permits - 1, 1, -1000 do
-  call('RPUSH', KEYS[2], unpack(some, 1, math.min(left, 1000)))
+local wait = turn - moment
+if isLonger then save() end -- starts are kept for it from now on, whether it takes one or not
+if ARGV[4] == '-1' then
+  local _, over = entry(after(moment - interval) + 1)
+  local waits = moment < blocked or last and last > moment
+  return { 0, wait, waits and 0 or max(0, limit - (total - over)), other, otherInterval }
 end
-if permits > 1 or number % ${LOOK} == 0 then
+if ARGV[4] ~= '' and wait > ARGV[4] + 0 then return { 0, wait, 0, other, otherInterval } end
+number = number + 1
+call('RPUSH', KEYS[2], format('%.0f', turn), format('%.0f', total + permits))
+last, callers = turn, ARGV[1] .. ' ' .. ARGV[2]
+if number % ${LOOK} == 0 then
   local past, step, factor = 0, ${LOOK}, 2 -- steps that grow as long as they find no other start, and then shrink
   while step >= ${LOOK} do
-    local old = call('LINDEX', KEYS[2], past + step - 1)
-    if old and ahead(old) + window <= 0 then past = past + step else factor = 0.5 end
+    local old = call('LINDEX', KEYS[2], format('%.0f', 2 * (past + step) - 2))
+    if old and math.abs(whole(old)) + longest <= moment then past = past + step else factor = 0.5 end
     step = step * factor
   end
-  if past > 0 then call('LTRIM', KEYS[2], past, '-1') end
+  if past > 0 then
+    dropped = whole(call('LINDEX', KEYS[2], format('%.0f', 2 * past - 1)))
+    call('LTRIM', KEYS[2], format('%.0f', 2 * past), '-1')
+  end
 end
-save(wait)
-return { 1, now, wait, number, stored }
+save()
+return { 1, wait, number, turn, other, otherInterval }
 `);
 
-/** ARGV[6]: permits, number and start of the call. Returns 1 now, or 0 now if there is nothing to give back any more. */
+/** ARGV[3]: permits, number and turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
 export const giveBack: Script = script(`${begin}
-local mine = ' ' .. ARGV[7]
-if not head or string.find(back, mine .. ' ', 1, true) then return { 0, now } end
-call('LREM', KEYS[2], '-' .. ARGV[6], ARGV[8])
-local last = call('LINDEX', KEYS[2], '-1')
+local permits, mine, turn = ARGV[3] + 0, ' ' .. ARGV[4], ARGV[5] + 0
+if not head or string.find(back, mine .. ' ', 1, true) then return { 0 } end
+local k, found = after(turn), nil
+repeat -- calls of one turn are alike, if they have as many starts
+  k = k + 1
+  local at, count, isVoid = entry(k)
+  if at ~= turn then return { 0 } end
+  local _, before = entry(k + 1)
+  found = not isVoid and count - before == permits
+until found
+if k <= ${REWRITTEN} then put(k, shifted(k - 1, -permits)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. ARGV[5]) end
+readLast()
 back = mine .. back
 local kept = {}
 for one in string.gmatch(back, '%d+') do
   if #kept < ${REMEMBERED} then kept[#kept + 1] = one end
 end
 back = ' ' .. table.concat(kept, ' ') .. ' '
-save(last and math.max(0, ahead(last)) * unit or 0)
-return { 1, now }
+save()
+return { 1 }
+`);
+
+/** ARGV[3]: starts to give back, starts to count, and µs to block. Returns 1. */
+export const change: Script = script(`${begin}
+local reward, penalty, block = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
+if block > 0 then blocked = max(blocked, moment + block) end
+if reward + penalty > 0 then
+  local later = after(moment) -- those that sleep until their turn
+  local k, taken, entries = later, 0, {}
+  local _, count = entry(k + 1)
+  while taken < reward and k - later < ${REWARDED} do
+    local turn = entry(k + 1)
+    if not turn or turn + interval <= moment then break end
+    k = k + 1
+    local _, before = entry(k + 1)
+    taken = min(reward, count - before)
+    if count - before > taken then entries = { format('%.0f', turn), format('%.0f', count - taken) } end
+  end
+  if penalty > 0 then
+    entries[#entries + 1] = format('%.0f', moment)
+    entries[#entries + 1] = format('%.0f', count - taken + penalty)
+  end
+  for _, one in ipairs(shifted(later, penalty - taken)) do entries[#entries + 1] = one end
+  put(k, entries)
+  readLast()
+end
+save()
+return { 1 }
 `);

@@ -1,19 +1,33 @@
 /**
  * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command, unless it
- * fails or comes too late by the server's clock; a turn that the call does not use, because it gave up, is given back.
+ * fails or this process blocks the limit; a turn that the call does not use, because it gave up, is given back.
  *
  * @module
  */
+import { quote } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
+import { onceFor } from "../../internal/once.ts";
 import type { WaitOptions } from "../../types.ts";
-import { explain, UselessAnswerError } from "../errors.ts";
+import { ServerCall, timedOutError } from "../acquire/server_call.ts";
+import { warnDiffering } from "../differing.ts";
+import { explain } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import type { StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
-import { ServerCall, timedOutError } from "../acquire/server_call.ts";
+import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {}
+
+/**
+ * The calls of this process that sleep until the turns of one limit. Answers that come together count from when the server
+ * saw each command, so a call takes care not to wake before the one that it is behind.
+ */
+class Sleepers extends Set<StartCall> {
+  last: { readonly moment: number; readonly at: number } | undefined;
+}
+
+/** By the key of the limit. */
+const sleepersOf = onceFor((_: RateStore) => new Map<string, Sleepers>());
 
 /** Resolves once the call may start. */
 export function startWithin(spec: RateSpec, permits: number, limits: WaitOptions = {}): Promise<boolean> {
@@ -25,15 +39,29 @@ export function tryStart(spec: RateSpec, permits: number): Promise<boolean> {
   return new StartCall(spec, permits, { timeout: 0 }, false).result;
 }
 
-/** The milliseconds until a call could start. */
-export async function waitOf(spec: RateSpec, permits: number): Promise<number> {
-  const request = { rate: spec, permits, within: -1, latest: 0, settled: false };
+/** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
+export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
+  const request = { rate: spec, permits, within: -1, settled: false };
   try {
     const answer = await spec.client.store.rates.start(request, SINGLE_COMMAND);
-    return answer.kind === "later" ? Math.ceil(answer.wait) : 0;
+    return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
   } catch (error) {
     throw explain(`look at ${spec.what}`, error);
   }
+}
+
+/** Settles or blocks. After a block, the calls of this process that sleep ask anew, in their order. */
+export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
+  const { rates } = spec.client.store;
+  try {
+    await rates.change(spec, change, SINGLE_COMMAND);
+  } catch (error) {
+    throw explain(`${act} ${spec.what}`, error);
+  }
+  if (change.block === undefined) return;
+  const sleepers = [...sleepersOf(rates).get(spec.keys[0]) ?? []];
+  for (const call of sleepers) call.returnTurn();
+  for (const call of sleepers) call.askAnew();
 }
 
 class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest {
@@ -53,43 +81,65 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   // Asking.
 
   protected send(sent: Moment, limit: number): Promise<StartAnswer> {
-    const { client: { store }, clock } = this.rate;
     this.within = this.timeout === 0 ? 0 : this.retry.endsAt - sent.at;
-    this.latest = clock.known ? clock.at(sent.at + limit) : 0;
-    return store.rates.start(this, limit, (answer) => {
+    return this.rate.client.store.rates.start(this, limit, (answer) => {
       if (answer.kind === "turn") this.#giveBack(answer.turn); // another command may have brought one since
     });
   }
 
   protected take(answer: StartAnswer): void {
-    if (answer.kind === "turn") {
-      if (this.settled) return this.#giveBack(answer.turn);
-      return this.#wait(answer.turn);
-    }
-    if (this.settled) return;
-    if (answer.kind === "later") return this.#refuse(answer.wait);
-    // Too late by the server's clock, which is known better now.
-    if (!this.retry.refused()) throw new UselessAnswerError("the command came too late by the server's clock");
-    this.askNow();
+    const { other } = answer;
+    if (other !== undefined) warnOther(this.rate, other);
+    if (answer.kind === "later") {
+      if (!this.settled) this.#refuse(answer.wait);
+    } else if (this.settled) this.#giveBack(answer.turn);
+    else if (answer.turn.wait === 0) this.#start();
+    else this.#sleep(answer.turn);
   }
 
   protected failed(error: unknown): void {
     if (!this.settled && !this.asksAgain(error, this.timeout !== 0)) this.fail(error);
   }
 
-  // Waiting for its turn.
+  // Sleeping until its turn.
 
-  #wait(turn: Turn): void {
-    if (turn.wait === 0) return this.#start();
+  #sleep(turn: Turn): void {
     this.#turn = turn;
+    const { keys: [key], client: { store: { rates } } } = this.rate;
+    const sleepers = sleepersOf(rates).get(key) ?? new Sleepers();
+    sleepersOf(rates).set(key, sleepers.add(this));
+    const { moment = Infinity, at: before = 0 } = sleepers.last ?? {};
+    const at = Math.max(now() + turn.wait, moment <= turn.moment ? before : 0); // answers may overtake each other
+    sleepers.last = { moment: turn.moment, at };
     this.reportWait();
-    if (!this.settled) this.askAt(now() + turn.wait); // else an observer has cancelled it
+    if (!this.settled) this.askAt(at); // else an observer has cancelled it
   }
 
   protected override onTime(): void {
     if (this.#turn === undefined) return super.onTime();
-    this.#turn = undefined;
+    this.#wake();
     this.#start();
+  }
+
+  /** It sleeps no more. Returns its turn. */
+  #wake(): Turn | undefined {
+    const { keys: [key], client: { store: { rates } } } = this.rate;
+    const sleepers = sleepersOf(rates).get(key);
+    sleepers?.delete(this);
+    if (sleepers?.size === 0) sleepersOf(rates).delete(key);
+    const turn = this.#turn;
+    this.#turn = undefined;
+    return turn;
+  }
+
+  /** For a limit that was blocked. */
+  returnTurn(): void {
+    const turn = this.#wake();
+    if (turn !== undefined) this.#giveBack(turn);
+  }
+
+  askAnew(): void {
+    this.askNow();
   }
 
   // Settled.
@@ -106,18 +156,25 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected timeOut(): void {
-    if (!this.#rejects && this.#turn !== undefined) return this.refuse(false);
     const cause = this.obstacle(this.#turn === undefined);
     if (this.#rejects) this.cancel(timedOutError(this.rate, this.timeout, cause), "timeout");
     else this.cancel(this.explained(cause), "error");
   }
 
   protected cleanUp(): void {
-    if (this.#turn !== undefined) this.#giveBack(this.#turn);
+    if (this.#turn !== undefined) this.returnTurn();
   }
 
   /** No caller waits for it; without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
     this.rate.client.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
   }
+}
+
+function warnOther(
+  { resource: { name }, limit, interval }: RateSpec,
+  other: { limit: number; interval: number },
+): void {
+  const what = `rate limiter ${quote(name)}`;
+  warnDiffering(what, `${limit} in ${interval} ms`, `${other.limit} in ${other.interval} ms`);
 }

@@ -8,7 +8,7 @@ import { adopt } from "../../../lib/redis/scripts/adopt.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
 import { releaseOwn, verify } from "../../../lib/redis/scripts/own_keys.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
-import { giveBack, start } from "../../../lib/redis/rate/scripts.ts";
+import { change, giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { renew } from "../../../lib/redis/scripts/renew.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import type { Random } from "../../_tools.ts";
@@ -21,6 +21,7 @@ const scripts = [
   verify,
   start,
   giveBack,
+  change,
   ...[acquire, release, releaseOwn, adopt, inspect].flatMap(({ one, weighted }) => [one, weighted]),
 ];
 for (const one of scripts) one.sha = digest(one.source);

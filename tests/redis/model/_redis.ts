@@ -137,18 +137,21 @@ export class MemoryRedis {
   #list(name: string, key: string, args: string[]): unknown {
     const value = this.#get(key);
     const items = value?.kind === "list" ? value.items : [];
-    const [from = 0] = args.map(Number);
+    const [from = 0, to = -1] = args.map(Number);
+    const end = to < 0 ? items.length + to + 1 : to + 1;
+    const begin = Math.max(0, from < 0 ? items.length + from : from);
     switch (name) {
+      case "LLEN":
+        return items.length;
       case "LINDEX":
         return items.at(from) ?? false;
-      case "LTRIM":
-        items.splice(0, from);
+      case "LRANGE":
+        return items.slice(begin, Math.max(begin, end));
+      case "LSET":
+        items[begin] = args[1]!;
         break;
-      case "LREM": // from the end, as the count is below 0
-        for (let left = -from; left > 0; left--) {
-          const at = items.lastIndexOf(args[1]!);
-          if (at >= 0) items.splice(at, 1);
-        }
+      case "LTRIM":
+        items.splice(0, items.length, ...items.slice(begin, Math.max(begin, end)));
         break;
       case "RPUSH":
         if (value === undefined) this.#entries.set(key, { value: { kind: "list", items }, until: Infinity });

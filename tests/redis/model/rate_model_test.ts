@@ -1,0 +1,156 @@
+/**
+ * Random programs of callers with different numbers over the scripts of a rate limit and over the store in memory, which
+ * keeps plain objects: both answer alike, and in the window that ends with a turn there are as many starts as its caller
+ * allows, at most.
+ */
+import assert from "node:assert/strict";
+import { MemoryRates } from "../../../lib/redis/rate/memory_rates.ts";
+import type { StartAnswer, StoredRate, Turn } from "../../../lib/redis/rate/rate_store.ts";
+import { RedisRates } from "../../../lib/redis/rate/redis_rates.ts";
+import type { Script } from "../../../lib/redis/scripts/script.ts";
+import { test } from "../../_test.ts";
+import { type FakeTime, flushMicrotasks, Random, withFakeTime } from "../../_tools.ts";
+import { reply } from "./_lua.ts";
+import { MemoryRedis } from "./_redis.ts";
+
+const KEYS = ["rate", "rate:starts"] as const;
+
+interface Taken {
+  readonly permits: number;
+  readonly rate: StoredRate;
+  readonly turns: readonly [redis: Turn, memory: Turn];
+  /** By the fake clock, in ms. */
+  readonly at: number;
+  back: boolean;
+}
+
+/** Runs scripts on `redis`, after `before`. */
+function runnerOf(redis: MemoryRedis, before: () => void): ConstructorParameters<typeof RedisRates>[0] {
+  return {
+    run: <T>(
+      script: Script,
+      keys: readonly string[],
+      args: readonly string[],
+      _: number,
+      parse?: (_: unknown) => T,
+    ) => {
+      before();
+      const answer = reply(redis, script, keys, args);
+      return Promise.resolve(parse === undefined ? answer as T : parse(answer));
+    },
+  };
+}
+
+class Walk {
+  readonly #random: Random;
+  readonly #time: FakeTime;
+  readonly #redis = new MemoryRedis();
+  readonly #zero = this.#redis.now;
+  readonly #stores: readonly [RedisRates, MemoryRates];
+  readonly #rates: readonly StoredRate[];
+  readonly #taken: Taken[] = [];
+  #isSettled = false;
+
+  constructor(random: Random, time: FakeTime) {
+    this.#random = random;
+    this.#time = time;
+    const runner = runnerOf(this.#redis, () => this.#redis.now = this.#zero + performance.now() * 1000);
+    this.#stores = [new RedisRates(runner), new MemoryRates()];
+    this.#rates = Array.from({ length: 1 + random.below(3) }, () => {
+      const numbers = { limit: 1 + random.below(8), interval: 1 + random.below(60) };
+      return { keys: KEYS, what: 'rate limiter "a"', ...numbers };
+    });
+  }
+
+  async run(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step++) {
+      await this.#step();
+      if (this.#random.below(3) === 0) this.#time.advance(this.#random.pick([1, 5, 40]));
+      await flushMicrotasks();
+    }
+    if (!this.#isSettled) this.#assertWindows();
+  }
+
+  async #step(): Promise<void> {
+    const random = this.#random;
+    const rate = random.pick(this.#rates);
+    const permits = 1 + random.below(rate.limit);
+    const what = random.below(10);
+    if (what < 5) await this.#start(rate, permits, random.pick([Infinity, Infinity, 30, 0]));
+    else if (what === 5) await this.#start(rate, permits, -1);
+    else if (what < 8) await this.#giveBack();
+    else {
+      const amount = 1 + random.below(12);
+      const change = random.pick([{ reward: amount }, { penalty: amount }, { block: amount }]);
+      this.#isSettled ||= change.reward !== undefined;
+      for (const store of this.#stores) await store.change(rate, change, 1);
+    }
+  }
+
+  async #start(rate: StoredRate, permits: number, within: number): Promise<void> {
+    const request = { rate, permits, within, settled: false };
+    const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request, 1))) as [
+      StartAnswer,
+      StartAnswer,
+    ];
+    if (redis.kind === "turn" && memory.kind === "turn") {
+      assert.equal(redis.turn.wait, memory.turn.wait);
+      const at = performance.now() + redis.turn.wait;
+      this.#taken.push({ permits, rate, turns: [redis.turn, memory.turn], at, back: false });
+    } else if (redis.kind === "later" && memory.kind === "later") {
+      assert.equal(redis.wait, memory.wait);
+      if (within < 0) assert.equal(redis.remaining, memory.remaining);
+    } else assert.fail(`${redis.kind} ${redis.kind === "later" && redis.wait} ${memory.kind}`);
+  }
+
+  /** Of a call that sleeps; sometimes twice. */
+  async #giveBack(): Promise<void> {
+    const sleeping = this.#taken.filter(({ at, back }) => at > performance.now() && !back);
+    if (sleeping.length === 0) return;
+    const taken = this.#random.pick(sleeping);
+    taken.back = true;
+    for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
+      for (const [i, store] of this.#stores.entries()) {
+        await store.giveBack(taken.rate, taken.permits, taken.turns[i]!, 1);
+      }
+    }
+  }
+
+  #assertWindows(): void {
+    const made = this.#taken.filter(({ back }) => !back);
+    for (const [i, { at, rate: { limit, interval } }] of made.entries()) {
+      const inside = made.slice(0, i + 1).filter((one) => one.at > at - interval);
+      const starts = inside.reduce((sum, { permits }) => sum + permits, 0);
+      assert.ok(starts <= limit, `${starts} of ${limit} starts within ${interval} ms before ${at}`);
+    }
+    for (let i = 1; i < made.length; i++) assert.ok(made[i]!.at >= made[i - 1]!.at, "in order");
+  }
+}
+
+test("walk: the scripts of a rate limit answer as the store in memory", async () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    try {
+      await withFakeTime((time) => new Walk(new Random(seed), time).run(80));
+    } catch (error) {
+      throw new Error(`failed with seed ${seed}`, { cause: error });
+    }
+  }
+});
+
+test("a rate limit of which 500 sleepers give up from the first to the last is free again", () =>
+  withFakeTime(async () => {
+    const redis = new MemoryRedis();
+    const rates = new RedisRates(runnerOf(redis, () => {}));
+    const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
+    const start = async (within: number) => await rates.start({ rate, permits: 1, within, settled: false }, 1);
+    const turns: Turn[] = [];
+    for (let i = 0; i < 500; i++) {
+      const answer = await start(Infinity);
+      if (answer.kind === "turn") turns.push(answer.turn);
+    }
+    const [first, ...sleepers] = turns;
+    for (const turn of sleepers) await rates.giveBack(rate, 1, turn, 1);
+    assert.deepEqual([first!.wait, (await start(-1)).kind], [0, "later"]);
+    assert.equal((await start(0) as { wait: number }).wait, 10);
+    assert.equal(redis.call("LLEN", KEYS[1]), 2);
+  }));
