@@ -2,7 +2,7 @@
  * A server whose replies are scripted by the test, without a connection: for behaviour that depends on the moment of a
  * reply, or on its absence.
  */
-import type { Backend } from "../../lib/redis/mod.ts";
+import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
 
 export type Command = "greet" | "acquire" | "release" | "renew" | "verify";
 
@@ -34,6 +34,19 @@ export function scripted(answer: (command: Command, args: string[]) => unknown):
     return await answer(command, args) ?? usual(command, args);
   };
   return { evalsha: run, eval: run };
+}
+
+/** Computes the scripts' digests, for which the first command waits some turns: before a test replaces the clock. */
+export async function computeDigests(): Promise<void> {
+  const backend = scripted(() => undefined);
+  for (const lock of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 1)]) {
+    const lease = await lock.acquire();
+    await lease.extend();
+    await lease.verify();
+    await lease.release();
+  }
+  const down = () => Promise.reject(new Error("down"));
+  await new RedisRateLimiter({ evalsha: down, eval: down }, "a", 1, 1000).acquire({ timeout: 0 }).catch(() => {});
 }
 
 function usual(command: Command, args: string[]): unknown {

@@ -5,9 +5,11 @@ import { type Backend, type Lease, RedisError, RedisLock, RedisRateLimiter } fro
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { clients, type Connected, subscribed, until } from "./_clients.ts";
-import { nothing, scripted } from "./_scripted.ts";
+import { computeDigests, nothing, scripted } from "./_scripted.ts";
 import { Server } from "./_server.ts";
 import { Warnings } from "./_warnings.ts";
+
+await computeDigests();
 
 const CLOSED = (operation: string) => (error: Error) => {
   assert.ok(error instanceof RedisError, `${error}`);

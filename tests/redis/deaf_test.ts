@@ -4,8 +4,10 @@ import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { clients, redisTest, until } from "./_clients.ts";
-import { queuedReply, scripted } from "./_scripted.ts";
+import { computeDigests, queuedReply, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
+
+await computeDigests();
 
 for (const client of clients.filter(({ name }) => !name.includes("double"))) {
   redisTest(`${client.name}: a subscription refused by maxclients is a warning within a heartbeat`, async (setup) => {
