@@ -7,6 +7,7 @@ import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
 import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
+import { hook } from "./internal/hook.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
 import { cancelQueues } from "./internal/wait_queue.ts";
@@ -143,6 +144,7 @@ export class Lock implements Acquirable<Guard> {
   release(): void {
     const { holder, name } = this.#mutex;
     if (!holder?.held) throw new NotHeldError(`Cannot ${named("release lock", name)}: lock is not held`);
+    if (hook !== undefined) hook.releaseWithoutGuard(holder);
     holder.release();
   }
 

@@ -84,6 +84,8 @@ export class Acquisition implements ObservedCall {
   state: "waits" | "holds" | "ended" = "ended";
   /** False for a free acquire. */
   hasWaited = false;
+  /** It has ended without a grant. */
+  isRefused = false;
 
   constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, registry: object) {
     this.id = id;

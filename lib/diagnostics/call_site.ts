@@ -21,11 +21,19 @@ class SourceLine implements CallSite {
   readonly file: string;
   readonly line: number;
   readonly column: number;
+  /** Empty for a function without a name. */
+  readonly #function: string;
 
-  constructor(file: string, line: number, column: number) {
+  constructor(file: string, line: number, column: number, name: string) {
     this.file = file;
     this.line = line;
     this.column = column;
+    this.#function = name;
+  }
+
+  static isSameFunction(one: CallSite | undefined, other: CallSite | undefined): boolean {
+    if (!(one instanceof SourceLine && other instanceof SourceLine)) return false;
+    return one.file === other.file && one.#function === other.#function;
   }
 
   toString(): string {
@@ -63,8 +71,10 @@ export function callerIn(stack: unknown): CallSite | undefined {
 /** As in `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and `run@/srv/checkout.ts:41:7`. */
 function siteOf(text: string): CallSite | undefined {
   if (text.length > LONGEST_LINE) return undefined;
-  const found = /^\s*(?:at (?:.*? \()?(?:async )?|[^@]*@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
-  return found === null ? undefined : new SourceLine(found[1]!, Number(found[2]), Number(found[3]));
+  const found = /^\s*(?:at (?:async )?(?:(.*?) \()?(?:async )?|([^@]*)@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
+  if (found === null) return undefined;
+  const [, of, before = of ?? "", file, line, column] = found;
+  return new SourceLine(file!, Number(line), Number(column), before);
 }
 
 /** Whether it is the run-time's. */
@@ -85,3 +95,7 @@ function pathOf(file: string): string {
     return file;
   }
 }
+
+/** Whether both lines are in functions of one name in one file. */
+export const isSameFunction: (one: CallSite | undefined, other: CallSite | undefined) => boolean =
+  SourceLine.isSameFunction;

@@ -5,6 +5,7 @@
  */
 import { type Acquisition, at } from "./acquisition.ts";
 import type { Deadlock, StuckRun } from "./deadlock.ts";
+import type { WrongRelease } from "./listeners.ts";
 import { callOf, type CallSnapshot } from "./snapshot.ts";
 
 /** A call and the thing that it waits for or holds. */
@@ -26,13 +27,14 @@ export interface Finding {
    * - "waited": a wait that lasts longer than `waited`, or is pending when the process ends
    * - "self": a call that waits for what its own `run` holds
    * - "cycle": `run`s that wait for each other
+   * - "release": `lock.release()` by a caller whose own acquire was refused: it has freed the hold of another one
    */
-  readonly kind: "held" | "waited" | "self" | "cycle";
+  readonly kind: "held" | "waited" | "self" | "cycle" | "release";
   /** The finding in words. */
   readonly message: string;
   /**
    * The calls in it. "held": the hold, then the first waiter. "waited": the wait, then the first holder. "self": the
-   * hold, then the wait. "cycle": for each run its hold, then its wait.
+   * hold, then the wait. "cycle": for each run its hold, then its wait. "release": the hold.
    */
   readonly calls: readonly FoundCall[];
 }
@@ -74,6 +76,16 @@ function holderInWords(
   }
   const others = group.holds.size === 1 ? "" : `, the oldest of ${group.holds.size} holders`;
   return `held for ${span(holder, now)}${at(holder, ", acquired at")}${others}`;
+}
+
+/** A release of another caller's hold. */
+export function wrongRelease({ hold, refused, origin }: WrongRelease, now: number): Finding {
+  const message =
+    `${hold.thing.label} is released${at({ origin })} by a caller whose own acquire${at(refused)} was refused; ` +
+    `another call has held it for ${span(hold, now)}${
+      at(hold, ", acquired at")
+    }. Release the guard in place of the lock`;
+  return finding("release", message, [hold], now);
 }
 
 /** A wait for its own run, or runs that wait for each other. */

@@ -6,13 +6,13 @@
  */
 import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
-import { captureStack } from "./call_site.ts";
+import { captureStack, isSameFunction } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
 import { type Acquisition, at, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { guard, type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
-import { currentFrame, runInFrame } from "./run_context.ts";
+import { currentFrame, noteCall, refusedBefore, runInFrame } from "./run_context.ts";
 
 class Hub implements Hook {
   // Its methods as a Hook are called through `guarded` alone.
@@ -74,12 +74,24 @@ class Hub implements Hook {
     // It began to wait before anything was observed.
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
+    acquisition.isRefused = true;
     this.#listeners.notify("giveUp", { ...about(acquisition), waited, outcome }, acquisition);
   }
 
   release(_resource: Resource, call: object, isLost = false): void {
     const acquisition = this.registry.acquisitionOf(call);
     if (acquisition?.state === "holds") this.#end(acquisition, isLost);
+  }
+
+  releaseWithoutGuard(hold: object): void {
+    const acquisition = this.registry.acquisitionOf(hold);
+    if (acquisition?.state !== "holds") return;
+    const { refused, isOwn } = refusedBefore(acquisition);
+    if (refused === undefined) return;
+    const origin = this.#origin();
+    // It may release what it has acquired before, in a function around the one that was refused.
+    if (isOwn && !isSameFunction(refused.site, origin.site)) return;
+    this.#listeners.wrongRelease({ hold: acquisition, refused, origin });
   }
 
   giveBack(resource: Resource, permits: number): void {
@@ -121,7 +133,9 @@ class Hub implements Hook {
   /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
   #add(resource: Resource, call: object, permits: number): Acquisition {
     const origin = this.#originOf(call);
-    return this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
+    const acquisition = this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
+    if (this.#frames && origin.began === undefined) noteCall(acquisition); // else it is reported in a later turn
+    return acquisition;
   }
 
   #originOf(call: object): Origin {
@@ -152,6 +166,7 @@ const guarded: Hook = {
   grant: (resource, call, permits, hold) => guard(() => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => guard(() => hub.giveUp(resource, call, outcome, permits)),
   release: (resource, call, isLost) => guard(() => hub.release(resource, call, isLost)),
+  releaseWithoutGuard: (hold) => guard(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => guard(() => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` are the caller's
   deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),

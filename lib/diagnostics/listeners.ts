@@ -3,10 +3,18 @@
  *
  * @module
  */
-import type { Acquisition } from "./acquisition.ts";
+import type { Acquisition, Origin } from "./acquisition.ts";
 import type { EventName, EventOf } from "./events.ts";
 import { option } from "../internal/check.ts";
 import { throwUncaught } from "../internal/platform.ts";
+
+/** A hold that a caller releases whose own acquisition was refused. */
+export interface WrongRelease {
+  readonly hold: Acquisition;
+  readonly refused: Acquisition;
+  /** Where it is released. */
+  readonly origin: Origin;
+}
 
 /** Functions for events, and flags for further records. */
 export type Listener =
@@ -18,6 +26,7 @@ export type Listener =
     readonly rejects?: boolean;
     /** Needs to know which `run` each wait is part of. */
     readonly frames?: boolean;
+    wrongRelease?(release: WrongRelease): void;
   };
 
 type Change = readonly [EventName, EventOf[EventName], Acquisition];
@@ -43,6 +52,10 @@ export class Listeners {
 
   need(what: "sites" | "frames" | "rejects"): boolean {
     return this.#all.some((listener) => option(listener, what));
+  }
+
+  wrongRelease(release: WrongRelease): void {
+    for (const listener of this.#all) guard(() => listener.wrongRelease?.(release));
   }
 
   notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {

@@ -4,7 +4,9 @@
  * @module
  */
 import { DISPOSE } from "../internal/dispose.ts";
-import { must } from "../internal/check.ts";
+import { checkFunction, checkOptions, must, option } from "../internal/check.ts";
+import type { Resource } from "../internal/hook.ts";
+import { onceFor } from "../internal/once.ts";
 import type { Acquisition } from "./acquisition.ts";
 import type { GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
 import { hub } from "./hub.ts";
@@ -42,6 +44,15 @@ export interface MeterLike {
   createCounter(name: string, options: MetricOptions): CounterLike;
 }
 
+/** Options of {@linkcode metrics}. */
+export interface MetricsOptions {
+  /**
+   * Makes the attribute `interlock.name` of a name; undefined leaves it out. For names that contain ids, of which each would
+   * be a series of its own: `(name) => name.replace(/:.*$/, "")`. Called once for each primitive. Default: the name itself.
+   */
+  readonly name?: ((name: string) => string | undefined) | undefined;
+}
+
 /** From half a millisecond to a minute, in seconds. */
 const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -57,7 +68,8 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * "full" or "error" for calls that ended without a grant, "lost" for leases that were lost. A key is never an attribute: there may be any number of them.
  *
  * @param meter OpenTelemetry's, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
- * @throws {TypeError} if it is not a meter.
+ * @param options `name`: what becomes of names.
+ * @throws {TypeError} if it is not a meter, or `name` is not a function.
  *
  * @example
  * ```ts
@@ -69,9 +81,12 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * }
  * ```
  */
-export function metrics(meter: MeterLike): Disposable {
+export function metrics(meter: MeterLike, options: MetricsOptions = {}): Disposable {
   checkMeter(meter);
-  const instruments = new Instruments(meter);
+  checkOptions(options);
+  const nameOf = option(options, "name", (name: string) => name);
+  checkFunction(nameOf, "name");
+  const instruments = new Instruments(meter, nameOf);
   instruments.countPresent(1);
   const listening = hub.listen(instruments);
   let isOn = true;
@@ -90,8 +105,14 @@ class Instruments implements Listener {
   readonly #waiters: CounterLike;
   readonly #holders: CounterLike;
   readonly #giveUps: CounterLike;
+  /** Once for each resource, so that counters go down where they went up. */
+  readonly #attributesOf: (resource: Resource) => Record<string, string>;
 
-  constructor(meter: MeterLike) {
+  constructor(meter: MeterLike, nameOf: (name: string) => string | undefined) {
+    this.#attributesOf = onceFor(({ kind, name }: Resource) => {
+      const shown = name === undefined ? undefined : nameOf(name);
+      return { "interlock.kind": kind, ...shown !== undefined && { "interlock.name": shown } };
+    });
     const histogram = (name: string, description: string) =>
       meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });
     this.#waits = histogram("interlock.wait.duration", "Time from the call to its grant or its end");
@@ -110,23 +131,23 @@ class Instruments implements Listener {
   countPresent(step: 1 | -1): void {
     for (const acquisition of hub.registry.present()) {
       const counter = acquisition.state === "holds" ? this.#holders : this.#waiters;
-      counter.add(step, attributesOf(acquisition));
+      counter.add(step, this.#attributesOf(acquisition.resource));
     }
   }
 
   wait(_event: WaitEvent, acquisition: Acquisition): void {
-    this.#waiters.add(1, attributesOf(acquisition));
+    this.#waiters.add(1, this.#attributesOf(acquisition.resource));
   }
 
   grant({ waited }: GrantEvent, acquisition: Acquisition): void {
-    const attributes = attributesOf(acquisition);
+    const attributes = this.#attributesOf(acquisition.resource);
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
     if (acquisition.isHeldOnceGranted) this.#holders.add(1, attributes);
     this.#waits.record(waited / 1000, attributes);
   }
 
   giveUp({ waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
-    const attributes = attributesOf(acquisition);
+    const attributes = this.#attributesOf(acquisition.resource);
     const ended = withOutcome(attributes, outcome);
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
     this.#giveUps.add(1, ended);
@@ -134,7 +155,7 @@ class Instruments implements Listener {
   }
 
   release({ held, outcome }: ReleaseEvent, acquisition: Acquisition): void {
-    const attributes = attributesOf(acquisition);
+    const attributes = this.#attributesOf(acquisition.resource);
     this.#holders.add(-1, attributes);
     this.#holds.record(held / 1000, outcome === undefined ? attributes : withOutcome(attributes, outcome));
   }
@@ -142,10 +163,6 @@ class Instruments implements Listener {
 
 function withOutcome(attributes: Record<string, string>, outcome: string): Record<string, string> {
   return { ...attributes, "interlock.outcome": outcome };
-}
-
-function attributesOf({ resource: { kind, name } }: Acquisition): Record<string, string> {
-  return name === undefined ? { "interlock.kind": kind } : { "interlock.kind": kind, "interlock.name": name };
 }
 
 function checkMeter(meter: MeterLike): void {

@@ -1,5 +1,6 @@
 /**
- * Tracks the `run` that a piece of code is part of, across its awaits, so that a wait inside of a hold is recognized.
+ * Tracks, across its awaits, the `run` that a piece of code is part of, so that a wait inside of a hold is recognized, and the
+ * acquisitions that the code has made, so that a release of another caller's hold is.
  *
  * @module
  */
@@ -12,21 +13,45 @@ export interface Frame {
   parent: Frame | undefined;
 }
 
-interface Storage {
-  getStore(): Frame | undefined;
-  run<T>(frame: Frame, fn: () => T): T;
+/** An acquisition, granted or not. */
+interface Attempt {
+  readonly group: { readonly key: unknown };
+  readonly isRefused: boolean;
+}
+
+interface Storage<S> {
+  getStore(): S | undefined;
+  run<T>(store: S, fn: () => T): T;
+  enterWith?(store: S): void;
 }
 
 interface AsyncHooks {
-  AsyncLocalStorage: new () => Storage;
+  AsyncLocalStorage: new <S>() => Storage<S>;
 }
 
-let storage: Storage | undefined;
+let storage: Storage<Frame> | undefined;
+let recent: Storage<readonly Attempt[]> | undefined;
 
-/** Made when first needed: it costs the run-time something from then on. */
-function started(): Storage | undefined {
+/** Storages are made when first needed: they cost the run-time something from then on. */
+function made<S>(): Storage<S> | undefined {
   const AsyncLocalStorage = builtin<AsyncHooks>("async_hooks")?.AsyncLocalStorage;
-  return storage ??= AsyncLocalStorage && new AsyncLocalStorage();
+  return AsyncLocalStorage && new AsyncLocalStorage();
+}
+
+/** How many acquisitions of a piece of code are remembered. */
+const RECENT = 8;
+
+/** The present code has made it, in this turn: what follows in the same function, also behind an `await`, knows it. */
+export function noteCall(acquisition: Attempt): void {
+  recent ??= made();
+  recent?.enterWith?.([acquisition, ...(recent.getStore() ?? []).slice(0, RECENT - 1)]);
+}
+
+/** The last acquisition of the same thing by the present code, if that was refused; and whether it has made the hold, too. */
+export function refusedBefore<A extends Attempt>(hold: A): { refused: A | undefined; isOwn: boolean } {
+  const calls = recent?.getStore() ?? [];
+  const last = calls.find(({ group }) => group.key === hold.group.key);
+  return { refused: last?.isRefused ? last as A : undefined, isOwn: calls.includes(hold) };
 }
 
 /** The innermost `run` around the present code. */
@@ -36,7 +61,7 @@ export function currentFrame(): Frame | undefined {
 
 /** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
 export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
-  const known = started();
+  const known = storage ??= made();
   return known === undefined ? fn() : known.run({ call, parent: heldFrame(known.getStore(), isHeld) }, fn);
 }
 

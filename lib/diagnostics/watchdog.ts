@@ -9,9 +9,9 @@ import { checkBoolean, checkFunction, checkOptions, checkTimeout, must, option }
 import { Timer } from "../internal/timer.ts";
 import { type Deadlock, findDeadlocks } from "./deadlock.ts";
 import type { Acquisition } from "./acquisition.ts";
-import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
+import { type Finding, heldLong, stuck, waitedLong, wrongRelease } from "./finding.ts";
 import { hub } from "./hub.ts";
-import { guard, type Listener } from "./listeners.ts";
+import { guard, type Listener, type WrongRelease } from "./listeners.ts";
 import { firstFew, Overdue } from "./overdue.ts";
 import { currentProcess } from "../internal/platform.ts";
 
@@ -43,6 +43,8 @@ export interface Watchdog extends Disposable {
  *
  * - a hold or a wait that lasts longer than `held` or `waited`
  * - a call that waits for what its own `run` holds, and `run`s that wait for each other, after `self` ms
+ * - `lock.release()` by a caller whose own `acquire` was refused, as in a `finally` after a time-out: it frees the hold of
+ *   another caller
  * - where there is a `process`: any wait that is pending when the process has run out of work and ends
  *
  * Each finding is reported once, with the name of the lock, since when it lasts, and the file and line of both sides. While
@@ -97,6 +99,9 @@ function warn(message: string, { calls }: Finding): void {
 /** How many waits or holds are reported in one turn, so that thousands of them do not block the program. */
 const MOST_REPORTS = 20;
 
+/** How many places with a wrong release are reported. */
+const MOST_PLACES = 100;
+
 type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
 
 type Needs = Readonly<Record<"sites" | "rejects", boolean>>;
@@ -120,8 +125,10 @@ class Watcher implements Listener, Watchdog {
   readonly #onBeforeExit = (): void => this.#lookAtWaits(performance.now(), Infinity);
   /** Until it is disposed of, which `report` may do. */
   #isOn = true;
-  /** Those in a deadlock that was reported: that they last long is no news. */
+  /** Those in a deadlock, which is reported already. */
   readonly #stuck = new WeakSet<Acquisition>();
+  /** Places that were reported. */
+  readonly #wrongReleases = new Set<string>();
 
   constructor(limits: Limits, needs: Needs, report: (message: string, finding: Finding) => void) {
     const { waited, held, self } = this.#limits = limits;
@@ -156,6 +163,13 @@ class Watcher implements Listener, Watchdog {
 
   release(_event: unknown, acquisition: Acquisition): void {
     this.#holds.delete(acquisition);
+  }
+
+  wrongRelease(release: WrongRelease): void {
+    const place = `${release.origin.site} ${release.hold.thing.label}`;
+    if (!this.#isOn || this.#wrongReleases.has(place) || this.#wrongReleases.size === MOST_PLACES) return;
+    this.#wrongReleases.add(place);
+    this.#say(wrongRelease(release, performance.now()), []);
   }
 
   findings(): Finding[] {
@@ -216,7 +230,7 @@ class Watcher implements Listener, Watchdog {
   }
 
   #say(finding: Finding, about: readonly Acquisition[]): void {
-    if (!this.#isOn || about.every((acquisition) => this.#stuck.has(acquisition))) return;
+    if (!this.#isOn || (about.length > 0 && about.every((acquisition) => this.#stuck.has(acquisition)))) return;
     guard(() => this.#report(finding.message, finding));
   }
 }

@@ -58,6 +58,8 @@ export interface Hook {
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
   /** `call` has ended its hold, or lost it. */
   release(resource: Resource, call: object, isLost?: boolean): void;
+  /** A caller without the guard, which may be another one, is about to release that hold (`Lock.release()`). */
+  releaseWithoutGuard(hold: object): void;
   /** Permits were given back without a guard (`Semaphore.release()`): the oldest holds count as ended. */
   giveBack(resource: Resource, permits: number): void;
   /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */

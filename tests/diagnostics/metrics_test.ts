@@ -99,6 +99,31 @@ test("metrics: present numbers begin with what is there, and end with nothing", 
   assert.deepEqual(present(after.values), [["lock: 0"], ["lock: 0"]]);
 });
 
+test("metrics: names with ids in them become one series, or none", async () => {
+  const of = (name: ((name: string) => string | undefined) | undefined) =>
+    measured((meter) => {
+      const measuring = metrics(meter, { name });
+      for (const id of [1, 2, 3]) {
+        const lock = new Thing("lock", `order:${id}`), call = {};
+        lock.grant(call);
+        lock.release(call);
+      }
+      return measuring;
+    }).then(({ values }) => values["interlock.holders"]);
+  assert.deepEqual(await of(undefined), ["lock order:1: 0", "lock order:2: 0", "lock order:3: 0"]);
+  assert.deepEqual(await of((name) => name.replace(/:.*/, "")), ["lock order: 0"]);
+  assert.deepEqual(await of(() => undefined), ["lock: 0"]);
+  let count = 0;
+  assert.deepEqual(await of(() => `${count++}`), ["lock 0: 0", "lock 1: 0", "lock 2: 0"]); // once for each thing
+  const wrong = () =>
+    metrics({ createCounter, createHistogram: createCounter, createUpDownCounter: createCounter }, {
+      name: "orders" as never,
+    });
+  assert.throws(wrong, { name: "TypeError", message: 'name must be a function, got "orders"' });
+});
+
+const createCounter = () => ({ add() {}, record() {} });
+
 test("metrics: what is no meter is refused", () => {
   for (const wrong of [undefined, null, {}, { createCounter() {} }]) {
     assert.throws(() => metrics(wrong as never), {

@@ -27,6 +27,7 @@ redisTest(
       giveUp: ({ kind }, call) => note("giveUp", kind, call),
       release: ({ kind }, call) => note("release", kind, call),
       giveBack: () => {},
+      releaseWithoutGuard: () => {},
       run: (call, fn) => {
         note("run", "", call);
         return fn();

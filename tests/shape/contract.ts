@@ -146,6 +146,7 @@ const DIAGNOSTICS: Readonly<Record<string, string>> = {
   ReleaseEvent: `${EVENT} held outcome`,
   channels: "",
   metrics: "",
+  MetricsOptions: "name",
   MeterLike: "createHistogram createUpDownCounter createCounter",
   HistogramLike: "record",
   CounterLike: "add",
