@@ -73,8 +73,8 @@ function siteOf(text: string): CallSite | undefined {
   if (text.length > LONGEST_LINE) return undefined;
   const found = /^\s*(?:at (?:async )?(?:(.*?) \()?(?:async )?|([^@]*)@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
   if (found === null) return undefined;
-  const [, of, before = of ?? "", file, line, column] = found;
-  return new SourceLine(file!, Number(line), Number(column), before);
+  const [, inV8, inJsc, file, line, column] = found;
+  return new SourceLine(file!, Number(line), Number(column), inV8 ?? inJsc ?? "");
 }
 
 /** Whether it is the run-time's. */

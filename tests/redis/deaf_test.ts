@@ -28,7 +28,7 @@ for (const client of clients.filter(({ name }) => !name.includes("double"))) {
     await lease.release();
     await (await waiting).release();
     assert.equal(warnings.seen.length, 1);
-  }, { client });
+  }, { client, isAlone: true });
 }
 
 /** A server on which the call waits, with that subscription. */
