@@ -30,11 +30,11 @@ export interface Outcome {
   readonly leftovers: readonly string[];
 }
 
-/** Ends what runs now: a group gets no Ctrl-C of the terminal. */
-let interrupt = () => {};
+/** The ends of what runs now: a group gets no Ctrl-C of the terminal. */
+const interrupts = new Set<() => void>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    interrupt();
+    for (const interrupt of interrupts) interrupt();
     process.exit(130);
   });
 }
@@ -49,7 +49,8 @@ export async function run(command: string, args: readonly string[], options: Run
   });
   const exited = Promise.race([once(child, "exit"), once(child, "error").then(() => [1])]);
   const closed = once(child, "close");
-  interrupt = () => limit !== undefined && child.pid !== undefined ? end(child.pid) : void child.kill();
+  const interrupt = () => limit !== undefined && child.pid !== undefined ? end(child.pid) : void child.kill();
+  interrupts.add(interrupt);
   let output = "", heard = begun, timedOut = false;
   for (const [from, to] of [[child.stdout, process.stdout], [child.stderr, process.stderr]] as const) {
     from.setEncoding("utf8").on("data", (text: string) => {
@@ -72,7 +73,7 @@ export async function run(command: string, args: readonly string[], options: Run
   clearInterval(watch);
   const leftovers = limit === undefined || timedOut || child.pid === undefined ? [] : membersOf(child.pid);
   if (limit !== undefined && child.pid !== undefined) end(child.pid);
-  interrupt = () => {};
+  interrupts.delete(interrupt);
   let late: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([closed, new Promise((resolve) => late = setTimeout(resolve, CLOSING))]);
   clearTimeout(late);

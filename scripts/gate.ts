@@ -4,7 +4,7 @@
  * nothing, is skipped or exits with a code that no failed test explains has failed, and so has one whose output shows the
  * password of the tests' servers.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -45,8 +45,8 @@ async function result(step: Step): Promise<Result> {
   const cases: Case[] = [];
   const failed: string[] = [];
   for (const name of step.reports) {
-    const file = join(folder, `${name}.xml`);
-    const found = existsSync(file) ? casesOf(readFileSync(file, "utf8")) : [];
+    const files = readdirSync(folder).filter((file) => new RegExp(`^${name}\\d?\\.xml$`).test(file));
+    const found = files.flatMap((file) => casesOf(readFileSync(join(folder, file), "utf8")));
     if (found.length === 0) failed.push(`no report of ${name}`);
     for (const one of found) cases.push(await isFlaky(one, name) ? { name: one.name, failure: undefined } : one);
   }

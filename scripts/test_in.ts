@@ -26,38 +26,43 @@ const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
 const BUN = "1.4.5";
 
-const runners: Record<string, (junit: string | undefined) => string[]> = {
+/** The commands that together run the files, at the same time, each with a report of its own. */
+const runners: Record<string, (junit: string | undefined) => string[][]> = {
   node20: (junit) => nodeTest(onPath("node", "v20.") ?? nodeOfNpm(NODE_20), junit),
   node22: (junit) => nodeTest(nodeOfNpm(NODE_22), junit),
   node24: (junit) => nodeTest(nodeOfNpm(NODE_24), junit),
   node: (junit) => nodeTest(nodeOfNpm(NEWEST_NODE), junit),
-  bun: (junit) => [
-    ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
-    ...["test", "--timeout=60000"],
-    ...(values.package ? ["--preload=./scripts/built.mjs"] : []),
-    ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}`]),
-    ...files.map((file) => `./${file}`),
-  ],
+  bun: (junit) =>
+    parts(files).map((part, i) => [
+      ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
+      ...["test", "--timeout=60000"],
+      ...(values.package ? ["--preload=./scripts/built.mjs"] : []),
+      ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}${i}.xml`]),
+      ...part.map((file) => `./${file}`),
+    ]),
 };
 
-function nodeTest(node: string, junit: string | undefined): string[] {
-  const reporters = junit === undefined ? [] : ["spec", "stdout", "junit", junit].map(
+/** Equal parts, one for each core: half of their time the tests wait. */
+function parts(all: readonly string[]): string[][] {
+  const count = Math.min(all.length, availableParallelism());
+  return Array.from({ length: count }, (_, i) => all.filter((_, index) => index % count === i));
+}
+
+function nodeTest(node: string, junit: string | undefined): string[][] {
+  const reporters = junit === undefined ? [] : ["spec", "stdout", "junit", `${junit}.xml`].map(
     (value, i) => `--test-reporter${i % 2 === 0 ? "" : "-destination"}=${value}`,
   );
   const hooks = values.package ? ["--import=./scripts/built.mjs"] : [];
   // Half of their time these wait. Node's own choice is one process fewer, which suits the long tests.
   const jobs = chosen.length > 0 ? [] : [`--test-concurrency=${2 * availableParallelism()}`];
   const options = ["--import=./scripts/transpile.mjs", ...hooks, "--test", ...jobs];
-  return [node, ...options, ...reporters, ...(chosen.length > 0 ? files : grouped())];
+  return [[node, ...options, ...reporters, ...(chosen.length > 0 ? files : grouped())]];
 }
 
 /** Pure files share a process for each core: starting one and loading the module takes longer than most of their tests. */
 function grouped(): string[] {
-  const pure = files.filter(isPure);
-  const cores = availableParallelism();
-  const entries = Array.from({ length: cores }, (_, i) => {
+  const entries = parts(files.filter(isPure)).map((part, i) => {
     const entry = join(folder, `pure${i}.mjs`);
-    const part = pure.filter((_, index) => index % cores === i);
     writeFileSync(entry, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
     return entry;
   });
@@ -81,10 +86,11 @@ if (names.length === 0 || files.length === 0) throw new Error("Cannot test: noth
 const folder = mkdtempSync(join(tmpdir(), "interlock-entries-"));
 let failed = false;
 for (const name of names) {
-  const [command, ...args] = runners[name]!(values.junit && join(values.junit, `${name}.xml`));
-  console.log(`\n== ${name}: ${files.length} files, ${command}`);
-  const { status } = await run(command!, args, { working: (seconds) => `${seconds} s: still running in ${name}` });
-  failed ||= status !== 0;
+  const commands = runners[name]!(values.junit && join(values.junit, name));
+  console.log(`\n== ${name}: ${files.length} files, ${commands[0]![0]}`);
+  const working = (seconds: number) => `${seconds} s: still running in ${name}`;
+  const outcomes = await Promise.all(commands.map(([command, ...args]) => run(command!, args, { working })));
+  failed ||= outcomes.some(({ status }) => status !== 0);
 }
 rmSync(folder, { recursive: true });
 process.exit(failed ? 1 : 0);
