@@ -47,7 +47,23 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   per_user_limits: [
     "8 requests of one user: 5 served, then 429, Retry-After: 60",
     "one of another user: 200, at most 3 at a time",
-    "entries left: 0 held, 2 with starts in the last minute",
+    "three more users, with 8 requests a minute for all: 200; 200; 429, Retry-After: 60",
+    "entries left: 0 held, 4 with starts in the last minute",
+  ],
+  llm_budget: [
+    "after an estimate of 400 for 50: 49 requests and 950 tokens left",
+    "after an estimate of 100 for 410: 540 tokens left",
+    "a call of 900 tokens has to wait: true",
+  ],
+  honest_headers: [
+    '200, RateLimit: "user";r=2;t=60',
+    '200, RateLimit: "user";r=1;t=60',
+    '200, RateLimit: "user";r=0;t=60',
+    '429, RateLimit: "user";r=0;t=60, Retry-After: 60',
+  ],
+  polite_crawler: [
+    "16 of 16 pages",
+    "requests while the host had said no: at most those in flight: true",
   ],
   semaphore: ["without a limit: 9 requests at once", "with a semaphore: 3 requests at once"],
   barrier: ["without a barrier a worker began too early: true", "with a barrier: 0 times"],
