@@ -1,0 +1,185 @@
+/** The table of docs/operating.md: what callers, log, metrics and dashboard show within a minute of each trouble. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Tracks } from "../../lib/dashboard/tracks.ts";
+import { Frame } from "../../lib/dashboard/view.ts";
+import { metrics, observe, snapshot } from "../../lib/diagnostics/mod.ts";
+import { type Backend, memoryBackend, nodeRedis, type NodeRedisClient, RedisLock } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { FakeTime, flushMicrotasks } from "../_tools.ts";
+import { type Command, computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
+import { Warnings } from "./_warnings.ts";
+
+await computeDigests();
+
+interface Row {
+  readonly trouble: string;
+  readonly error: string;
+  readonly log: string;
+  readonly metrics: string;
+}
+
+function rowsOfTable(): Row[] {
+  const text = readFileSync(new URL("../../docs/operating.md", import.meta.url), "utf8");
+  const lines = /## Redis in trouble[^]*?\n((?:\|.*\n)+)/.exec(text)![1]!.trim().split("\n").slice(2);
+  return lines.map((line) => {
+    const [trouble, error, log, metrics] = line.split("|").slice(1, -1).map((cell) => cell.trim());
+    return { trouble: trouble!, error: error!, log: log!, metrics: metrics! };
+  });
+}
+
+/** The quoted parts of a cell. */
+function quoted(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
+}
+
+/** A server, which is in trouble from some moment on. */
+interface Patient {
+  readonly backend: Backend;
+  beginTrouble(): void;
+}
+
+/** Answers as a healthy server until then, and with that error, or as `answer` has it, afterwards. */
+function patient(answer: Error | ((command: Command) => unknown), more: Partial<Backend> = {}): Patient {
+  let isSick = false;
+  const backend = scripted((command) => {
+    if (!isSick) return undefined;
+    if (answer instanceof Error) throw answer;
+    return answer(command);
+  });
+  return { backend: { ...backend, ...more }, beginTrouble: () => void (isSick = true) };
+}
+
+function replies(message: string): () => Patient {
+  return () => patient(new Error(message));
+}
+
+const OOM = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+const MAXCLIENTS = new Error("ERR max number of clients reached");
+
+function closing(): Patient {
+  const listeners: (() => void)[] = [];
+  const more = { closed: false, onClose: (listener: () => void) => void listeners.push(listener) };
+  const { backend, beginTrouble } = patient(new Error("The client is closed"));
+  const closable = Object.assign(more, backend);
+  return {
+    backend: closable,
+    beginTrouble: () => {
+      beginTrouble();
+      closable.closed = true;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** The client of a program that forgot to connect it. */
+function unconnected(): Patient {
+  const run = () => Promise.reject(new Error("The client is closed"));
+  const client = { evalSha: run, eval: run, on() {}, duplicate() {}, subscribe() {}, destroy() {}, isOpen: false };
+  return { backend: nodeRedis(client as unknown as NodeRedisClient), beginTrouble: () => {} };
+}
+
+function forgetting(): Patient {
+  const backend = memoryBackend();
+  return { backend, beginTrouble: () => void new RedisLock(backend, "held").forceRelease() };
+}
+
+const troubles: Record<string, () => Patient> = {
+  "Redis is down": () => patient(new Error("connect ECONNREFUSED 127.0.0.1:6379")),
+  "Redis is silent": () => patient(() => nothing),
+  "out of memory (OOM)": () =>
+    patient((command) => {
+      if (command === "acquire") throw OOM;
+    }),
+  "cannot save (MISCONF)": replies("MISCONF Redis is configured to save RDB snapshots, but it is unable to persist"),
+  "a replica (READONLY)": replies("READONLY You can't write against a read only replica."),
+  "starting (LOADING)": replies("LOADING Redis is loading the dataset in memory"),
+  "a long script (BUSY)": replies("BUSY Redis is busy running a script."),
+  "a missing right (NOPERM)": replies("NOPERM this user has no permissions to run the 'evalsha' command"),
+  "out of connections": () => patient(MAXCLIENTS),
+  "no connection for messages": () =>
+    patient((command) => command === "acquire" ? queuedReply() : undefined, {
+      subscribe: () => Promise.reject(MAXCLIENTS),
+    }),
+  "a plain client on a cluster's node": replies("MOVED 11337 127.0.0.1:7001"),
+  "the cluster is down (CLUSTERDOWN)": replies("CLUSTERDOWN Hash slot not served"),
+  "the client was closed": closing,
+  "the client was never connected": unconnected,
+  "a lease was lost (flush, failover)": forgetting,
+};
+
+/** The error, and its causes. */
+function chain(error: unknown): string {
+  return error instanceof Error ? `${error.message}\n${chain(error.cause)}` : "";
+}
+
+/** What one minute of that trouble shows. */
+async function suffer(make: () => Patient) {
+  const time = new FakeTime();
+  using warnings = new Warnings();
+  const outcomes = new Set<string>();
+  const waiting = new Set<number>();
+  const instrument = () => {
+    const note = (_: number, of: Record<string, string>) => void outcomes.add(of["interlock.outcome"] ?? "");
+    return { add: note, record: note };
+  };
+  using _metrics = metrics({
+    createCounter: instrument,
+    createUpDownCounter: instrument,
+    createHistogram: instrument,
+  });
+  const tracks = new Tracks();
+  using _observing = observe(tracks);
+  try {
+    const { backend, beginTrouble } = make();
+    const lease = await new RedisLock(backend, "held").acquire().catch(() => undefined);
+    beginTrouble();
+    const lock = new RedisLock(backend, "orders");
+    const controller = new AbortController();
+    const errors: unknown[] = [];
+    const limits = [{ timeout: 5000 }, undefined];
+    for (const limit of limits) {
+      void lock.acquire(limit).then((lease) => lease.release(), (error) => errors.push(error));
+    }
+    for (let i = 0; i < 240; i++) {
+      await flushMicrotasks();
+      waiting.add(snapshot().find(({ name }) => name === "orders")?.waiters.length ?? 0);
+      time.advance(250);
+    }
+    await flushMicrotasks();
+    controller.abort();
+    const page = new Frame(tracks, []).parts("", 600).things;
+    const seen = new Set([...outcomes].filter((outcome) => outcome !== ""));
+    return { lease, errors, warnings: warnings.seen, outcomes: seen, waited: Math.max(...waiting), page };
+  } finally {
+    time.restore();
+  }
+}
+
+const rows = rowsOfTable();
+
+test("docs/operating.md: the table has a row for each trouble that is tried, and no other", () => {
+  assert.deepEqual(rows.map(({ trouble }) => trouble), Object.keys(troubles));
+});
+
+for (const row of rows) {
+  test(`docs/operating.md: ${row.trouble}`, async () => {
+    const { lease, errors, warnings, outcomes, waited, page } = await suffer(troubles[row.trouble]!);
+    const isFinal = row.error.startsWith("final:");
+    if (!row.error.startsWith("none")) {
+      assert.equal(errors.length, 2, "both calls fail");
+      const [words, cause] = quoted(row.error);
+      const [timedOut, failed] = isFinal ? [undefined, ...errors] : errors;
+      assert.equal((failed as Error).message.includes(words!), true, chain(failed));
+      if (isFinal) { for (const error of errors) assert.equal((error as Error).message, (failed as Error).message); }
+      else assert.ok((timedOut as Error).name === "TimeoutError" && chain(timedOut).includes(cause!), chain(timedOut));
+      if (!isFinal) assert.equal(waited, 2, "both wait");
+    }
+    assert.deepEqual(warnings.length, row.log === "–" ? 0 : 1, warnings.join("\n"));
+    for (const text of quoted(row.log)) assert.ok(warnings[0]!.includes(text), warnings[0]);
+    assert.deepEqual([...outcomes].sort(), quoted(row.metrics).sort());
+    assert.equal(page.includes("gave up"), outcomes.has("timeout") || outcomes.has("error"));
+    assert.equal(page.includes(" lost"), outcomes.has("lost"));
+    if (outcomes.has("lost")) assert.equal(lease!.signal.aborted, true);
+  });
+}
