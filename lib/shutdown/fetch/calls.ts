@@ -15,6 +15,8 @@ export class Call extends InFlight {
   /** The second argument of the handler, by which the server is known. */
   readonly info: unknown;
   #label: string | undefined = undefined;
+  /** When its answer was given, if that lets its connection live; by the wall clock, which costs less than the other. */
+  keptAliveAt = -Infinity;
   /** Breaks off whatever it is doing. */
   onCut: (() => void) | undefined = undefined;
 
@@ -64,13 +66,19 @@ export class FetchCalls {
   isAttached = false;
   /** Number of those that listen. */
   listening = 0;
-  /** When the last answer was given that lets its connection live; by the wall clock, which costs less than the other. */
+  /** The latest `keptAliveAt`. */
   keptAliveAt = -Infinity;
   /** While it is set, answers wait for it. */
   held: Promise<void> | undefined = undefined;
 
   constructor(inFlight: WorkInFlight) {
     this.inFlight = inFlight;
+  }
+
+  /** Whether answers are being sent that were given after that time and let their connections live. */
+  keepsAlive(since: number): boolean {
+    for (const entry of this.inFlight) if (entry instanceof Call && entry.keptAliveAt >= since) return true;
+    return false;
   }
 
   /** Ends the calls whose answers were sent in the meantime: comes before every look at the work in flight. */

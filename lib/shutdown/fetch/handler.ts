@@ -70,7 +70,7 @@ function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Pr
   const { calls } = state;
   if (calls.held !== undefined) return calls.held.then(() => send(state, call, answer));
   if (state.announces && (calls.listening === 0 || state.hasDelay)) return sent(call, closing(answer));
-  calls.keptAliveAt = Date.now();
+  calls.keptAliveAt = call.keptAliveAt = Date.now();
   return sent(call, answer);
 }
 

@@ -38,8 +38,11 @@ export class FetchServer implements AttachedServer {
   async settle(): Promise<void> {
     const { calls, settings: { idle } } = this.#state;
     this.#hold();
-    const since = Math.max(0, Date.now() - calls.keptAliveAt); // less than 0: the wall clock was set back
-    await calmTurn(this.#state, () => calls.arrived, idle - since);
+    const now = Date.now();
+    const since = Math.max(0, now - calls.keptAliveAt); // less than 0: the wall clock was set back
+    // It also closes the connection of each answer that is being sent, behind it: those that are short end before.
+    const arrived = () => (calls.sweep(), calls.keepsAlive(now - LINGER) ? NaN : calls.arrived);
+    await calmTurn(this.#state, arrived, idle - since);
   }
 
   stopListening(): void {

@@ -12,6 +12,9 @@ const CONNECTION: unique symbol = Symbol("interlock connection");
 
 type Known = SocketLike & { [CONNECTION]?: Connection };
 
+/** A new connection may be silent for as many idle times: on a busy machine, its client has connected and cannot write yet. */
+const NEW = 5;
+
 /** A busy process may find a connection silent only because it has not read from it yet. Between two looks it does. */
 const FEWEST_LOOKS = 3;
 
@@ -76,6 +79,8 @@ export class Connection {
   readonly socket: SocketLike;
   /** The last request in flight on it; those before it follow by `older`. An upgraded connection keeps one. */
   newest: Exchange | undefined = undefined;
+  /** Whether no request has come on it. */
+  #isNew = true;
   /** Number of looks in a row that found it silent. */
   #looks = 0;
   #bytesRead: number | undefined;
@@ -97,6 +102,7 @@ export class Connection {
   }
 
   add(exchange: Exchange): void {
+    this.#isNew = false;
     exchange.older = this.newest;
     this.newest = exchange;
     this.#looks = 0;
@@ -140,7 +146,7 @@ export class Connection {
       this.#looks = 0;
     }
     // Counted in looks, not in time: on a busy machine a look takes longer, and so do the clients.
-    return ++this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK);
+    return ++this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK * (this.#isNew ? NEW : 1));
   }
 }
 
