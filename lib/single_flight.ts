@@ -3,7 +3,16 @@
  *
  * @module
  */
-import { admit, checkFunction, forKey, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
+import {
+  admit,
+  checkFunction,
+  checkKey,
+  forKey,
+  promised,
+  quote,
+  readName,
+  type WaitLimits,
+} from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
@@ -26,8 +35,9 @@ let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Fli
  * instead of running theirs. Go's singleflight.
  *
  * Not a cache: nothing is kept once a run has ended. Not for one run after the other (that is {@linkcode KeyedMutex}).
- * Keys are compared as in a `Map`. A key stands for one kind of result: the function of a call that joins a run is not
- * called.
+ * Keys are compared as in a `Map`; an object is a key only if the type argument says so. A key stands for one kind of
+ * result: the function of a call that joins a run is not called. All callers get the same object, so resolve to what was
+ * read of a `fetch` Response, whose body can be read once.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -49,7 +59,7 @@ let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Fli
  * console.log(one, same === one, queries); // user 1 true 2
  * ```
  */
-export class SingleFlight<K = unknown> {
+export class SingleFlight<K = string | number | bigint | symbol> {
   // Each has callers, and has not ended
   readonly #flights = new Map<K, Flight>();
   readonly #name: string | undefined;
@@ -104,11 +114,12 @@ export class SingleFlight<K = unknown> {
    * @param fn The function to call, with a signal; it may be synchronous.
    * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
    * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
-   * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
+   * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   run<T>(key: K, fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return promised(() => {
+      checkKey(key);
       checkFunction(fn, "fn");
       const limits = admit(options);
       const flight = this.#flights.get(key) ?? new Flight(this.#flights as Map<unknown, Flight>, key, this.#name);

@@ -35,7 +35,7 @@ test("single flight: calls with one key share a run, others have their own", asy
 });
 
 test("single flight: keys are compared as in a Map", async () => {
-  const flights = new SingleFlight();
+  const flights = new SingleFlight<unknown>();
   const object = {};
   const keys = [NaN, NaN, 1, "1", object, object, {}];
   const results = await Promise.all(keys.map((key, i) => flights.run(key, () => i)));
@@ -203,6 +203,15 @@ test("single flight: a time-out of 0 rejects without calling the function", asyn
   const running = flights.run(1, () => "result");
   await assert.rejects(flights.run(1, unused, { timeout: 0 }), TimeoutError);
   assert.equal(await running, "result");
+});
+
+test("single flight: the key comes first", async () => {
+  const flights = new SingleFlight();
+  for (const key of [undefined, () => 1]) {
+    await assert.rejects(flights.run(key as never, () => 1), /^TypeError: key .*the key comes first/);
+  }
+  await assert.rejects(flights.run("a", function* () {}), /^TypeError: fn must not be a generator function/);
+  assert.equal(flights.size, 0);
 });
 
 test("single flight: arguments first, then the signal; nothing is begun for a call that is refused", async () => {
