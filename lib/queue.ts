@@ -12,8 +12,7 @@ import {
   throwIfAborted,
   type WaitLimits,
 } from "./internal/check.ts";
-import { hook } from "./internal/hook.ts";
-import { Ring } from "./internal/ring.ts";
+import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import {
   cancelQueues,
@@ -32,6 +31,9 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Of every put that need not wait: a promise for each of them would be garbage at once. */
 const DONE = Promise.resolve();
+
+/** The fewest slots of a ring. */
+const SMALLEST = 16;
 
 /** The private state, for {@linkcode assertSoundQueue}, which bundlers drop because it is no method. */
 let stateOf: (queue: Queue<unknown>) => readonly [isCancelled: boolean, unfinished: number, joiners: number];
@@ -210,11 +212,13 @@ export class Queue<T> implements AsyncIterable<T> {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
-    for (const getter of this.#getters.takeAll()) {
-      if (this.#isLoop(getter)) giveUp(getter, done());
-      else reject(getter, closedError(this.#getting));
-    }
+    step(() => {
+      for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
+      for (const getter of this.#getters.takeAll()) {
+        if (this.#isLoop(getter)) giveUp(getter, done());
+        else reject(getter, closedError(this.#getting));
+      }
+    });
   }
 
   /**
@@ -343,50 +347,36 @@ export class Queue<T> implements AsyncIterable<T> {
     return this.#closed && this.#items.size === 0;
   }
 
-  /** Hands the item to the first getter, or puts it in if there is room. */
+  /** Puts an item in, unless there is no room for a newcomer. */
   #offer(item: T): boolean {
-    const getter = this.#getters.size > 0 && !this.#closed ? this.#getters.take() : undefined;
+    // First: cancelled getters are passed over, and observers that hear of it may use the queue.
+    const getter = this.#closed ? undefined : this.#getters.take();
     if (getter === undefined) {
       if (this.#closed) throw closedError(this.#putting);
       if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
-      this.#items.push(item);
     }
-    this.#unfinished++;
-    if (getter !== undefined) this.#hand(getter, item);
+    this.#accept(item, getter);
     if (hook !== undefined) reportGrant(new Putter(this.#putting, item));
     return true;
   }
 
-  /** Takes out the first item, of which there is one, and fills the place. */
+  /** Takes out the first item, of which there is one; the place goes to the first putter. */
   #take(): T {
     const item = this.#items.shift();
-    while (this.#putters.size > 0 && !this.#closed && this.#items.size < this.#capacity) {
-      const putter = this.#putters.peek();
-      // Asking a foreign signal whether it has aborted runs its code, which may have filled the place.
-      if (putter === undefined || this.#items.size >= this.#capacity) break;
-      this.#items.push(putter.item as T);
-      this.#unfinished++;
-      this.#putters.unlink(putter);
+    const putter = this.#putters.take();
+    if (putter !== undefined) {
+      this.#accept(putter.item as T, this.#getters.take());
       grant(putter, undefined);
-      this.#feed();
     }
     if (hook !== undefined) reportGrant(new Waiter<unknown>(this.#getting));
     return item;
   }
 
-  /** Hands items to getters that came while there was none: such code may also have called `get`. */
-  #feed(): void {
-    while (this.#getters.size > 0 && this.#items.size > 0) {
-      const getter = this.#getters.peek();
-      if (getter === undefined || this.#items.size === 0) break;
-      const item = this.#items.shift();
-      this.#getters.unlink(getter);
-      this.#hand(getter, item);
-    }
-  }
-
-  #hand(getter: Waiter<unknown>, item: T): void {
-    grant(getter, this.#isLoop(getter) ? { value: item, done: false } : item);
+  /** An item is in: it goes to a getter, or waits for one. */
+  #accept(item: T, getter: Waiter<unknown> | undefined): void {
+    this.#unfinished++;
+    if (getter === undefined) this.#items.push(item);
+    else grant(getter, this.#isLoop(getter) ? { value: item, done: false } : item);
   }
 }
 
@@ -406,6 +396,42 @@ class Putter extends Waiter<unknown> {
   constructor(waitsFor: WaitedFor, item: unknown) {
     super(waitsFor);
     this.item = item;
+  }
+}
+
+/** The items in an array that doubles when it is full, and halves when three quarters of it are free. */
+class Ring<T> {
+  // #slots.length is a power of two; the items are the `size` slots from #first on, round the end.
+  #slots: (T | undefined)[] = new Array(SMALLEST);
+  #first = 0;
+  size = 0;
+
+  push(item: T): void {
+    const { length } = this.#slots;
+    if (this.size === length) this.#resize(2 * length);
+    this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = item;
+  }
+
+  /** Only if there is one. */
+  shift(): T {
+    const { length } = this.#slots;
+    const item = this.#slots[this.#first] as T;
+    this.#slots[this.#first] = undefined;
+    this.#first = (this.#first + 1) & (length - 1);
+    if (--this.size < length / 4 && length > SMALLEST) this.#resize(length / 2);
+    return item;
+  }
+
+  clear(): void {
+    this.size = 0;
+    this.#resize(SMALLEST);
+  }
+
+  #resize(length: number): void {
+    const slots = new Array<T | undefined>(length);
+    for (let i = 0; i < this.size; i++) slots[i] = this.#slots[(this.#first + i) & (this.#slots.length - 1)];
+    this.#slots = slots;
+    this.#first = 0;
   }
 }
 
