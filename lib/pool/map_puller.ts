@@ -232,7 +232,7 @@ export class Puller<T, R> {
 
   /** A use of a slot by this map. The first one is made in the call of `map`: to observers, all come from there. */
   #slotCall(): SlotCall {
-    const call = new SlotCall(this.#pool.mapping, this.#limits, this.#job.priority, false);
+    const call = new SlotCall(this.#pool.mapping, this.#limits, this.#job.priority);
     if (hook !== undefined) hook.begin(call, this.#unobserved);
     return call;
   }

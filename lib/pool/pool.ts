@@ -18,12 +18,12 @@ import {
 import { setDisposal } from "../internal/dispose.ts";
 import { isNamed } from "../internal/class_name.ts";
 import { show } from "../internal/show.ts";
-import { wrapped } from "../internal/wrap.ts";
+import { alike } from "../internal/wrap.ts";
 import { RateLimiter, startQueueOf } from "../rate_limiter.ts";
 import { assertSoundMap, PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResults, TaskOptions } from "./types.ts";
-import { assertSoundSlots } from "./slots.ts";
+import { assertSoundSlots, type SlotCall } from "./slots.ts";
 import { PoolState, readPriority } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
 import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
@@ -168,7 +168,7 @@ export class Pool implements AsyncDisposable {
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
     checkFunction(fn, "fn");
     const state = this.#state;
-    const call = state.call(state.creating, options, true)!;
+    const call = state.call(state.creating, options, true) as SlotCall;
     await state.slot(call);
     try {
       state.begin(call);
@@ -233,7 +233,11 @@ export class Pool implements AsyncDisposable {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.#state.runBare(call));
+    checkFunction(fn, "fn");
+    const state = this.#state;
+    return alike(fn, function (this: This, ...args: A) {
+      return state.apply(fn, this, args);
+    });
   }
 
   /**

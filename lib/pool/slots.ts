@@ -8,7 +8,7 @@ import type { Cancellation, Served } from "../internal/cancellation.ts";
 import type { WaitLimits } from "../internal/check.ts";
 import { hook, type Resource } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
-import type { StartQueue } from "../internal/start_queue.ts";
+import type { Permits, StartQueue } from "../internal/start_queue.ts";
 import {
   assertSoundWaitQueue,
   grant,
@@ -28,11 +28,18 @@ export interface SlotUse extends WaitedFor, Resource {
   readonly isMap: boolean;
 }
 
-/** One use of a slot, from its wait to its end. */
+/**
+ * One use of a slot, from its wait to its end: a plain waiter where nothing but its place in the queue matters, as a queued
+ * call should be small. Its target is a {@linkcode SlotUse}.
+ */
+export type Call = Waiter<void>;
+
+/** The use of a slot by a call with options, or whose function gets a signal of its own. */
 export class SlotCall extends Waiter<void> {
-  readonly use: SlotUse;
   readonly limits: WaitLimits | undefined;
   readonly priority: number;
+  /** How many starts it takes in a pool with a rate. */
+  readonly starts: Permits;
   /** Whether the function gets a signal of its own: it listens, so that nothing is left on a shared one. */
   readonly needsOwn: boolean;
   /** Of that signal, while the function runs. */
@@ -40,11 +47,11 @@ export class SlotCall extends Waiter<void> {
   /** From the caller's signal to `controller`. */
   link: Cancellation | undefined = undefined;
 
-  constructor(use: SlotUse, limits: WaitLimits | undefined, priority: number, needsOwn: boolean) {
+  constructor(use: SlotUse, limits: WaitLimits | undefined, priority = 0, starts: Permits = 1, needsOwn = false) {
     super(use);
-    this.use = use;
     this.limits = limits;
     this.priority = priority;
+    this.starts = starts;
     this.needsOwn = needsOwn;
   }
 }
@@ -52,7 +59,7 @@ export class SlotCall extends Waiter<void> {
 /** The calls of one priority. */
 interface Lane {
   readonly priority: number;
-  readonly queue: WaitQueue<void, SlotCall>;
+  readonly queue: WaitQueue<void>;
 }
 
 /** The private state, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
@@ -67,8 +74,9 @@ export class Slots implements Served {
   readonly #onLeave: () => void;
   /** In the order of their priorities. The one of 0 is always there; others only while calls wait in them. */
   #lanes: Lane[];
-  /** Leaves the queue of the rate limiter. */
+  /** Leaves the queue of the rate limiter, in which the first call waits for this many starts. */
   #leaveRate: (() => void) | undefined;
+  #awaited: Permits = 1;
 
   static {
     stateOf = (slots) => [slots.#lanes, slots.#leaveRate !== undefined];
@@ -109,20 +117,21 @@ export class Slots implements Served {
     return this.active < this.#limit && this.#front() === undefined;
   }
 
-  /** Takes a slot, and a start in a pool with a rate, unless the call has to wait. */
-  tryTake(call: SlotCall): boolean {
-    if (!this.isFree || (this.rate !== undefined && !this.rate.startSoon(1))) return false;
+  /** Takes a slot, and its starts in a pool with a rate, unless the call has to wait. */
+  tryTake(call: Call): boolean {
+    if (!this.isFree || (this.rate !== undefined && !this.rate.startSoon(startsOf(call)))) return false;
     this.active++;
     if (hook !== undefined) reportGrant(call);
     return true;
   }
 
   /** Waits for what {@linkcode Slots.tryTake} did not get. Options are checked by now. */
-  wait(call: SlotCall): Promise<void> {
+  wait(call: Call): Promise<void> {
     const { waiting } = this;
-    const isRefused = !call.use.isMap && waiting >= this.#maxWaiting && call.limits?.timeout !== 0;
+    const { limits, priority = 0 } = call as Partial<SlotCall>;
+    const isRefused = waiting >= this.#maxWaiting && limits?.timeout !== 0 && !(call.target as SlotUse).isMap;
     if (isRefused) return refuse(call, waiting);
-    const granted = this.#lane(call.limits?.timeout === 0 ? 0 : call.priority).queue.wait(call, call.limits);
+    const granted = this.#lane(limits?.timeout === 0 ? 0 : priority).queue.wait(call, limits);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(() => call.queue !== undefined);
@@ -131,9 +140,9 @@ export class Slots implements Served {
   }
 
   /** Frees a slot. `call` had it; undefined if it was not reported. */
-  free(call: SlotCall | undefined): void {
+  free(call: Call | undefined): void {
     this.active--;
-    if (hook !== undefined && call !== undefined) hook.release(call.use, call);
+    if (hook !== undefined && call !== undefined) hook.release(call.target as SlotUse, call);
     this.#serve();
   }
 
@@ -157,7 +166,8 @@ export class Slots implements Served {
     while ((queue = this.#front()) !== undefined && this.active < this.#limit) {
       if (this.rate !== undefined && !hasStart) {
         try {
-          if (!this.rate.startSoon(1)) return this.#waitForStart(this.rate);
+          const starts = startsOf(queue.peek()!);
+          if (!this.rate.startSoon(starts)) return this.#waitForStart(this.rate, starts);
         } catch (error) { // the rate limiter was cancelled
           const call = queue.take();
           if (call !== undefined) reject(call, error);
@@ -176,8 +186,12 @@ export class Slots implements Served {
     leave?.();
   }
 
-  #waitForStart(rate: StartQueue): void {
-    this.#leaveRate ??= rate.join(1, (isStart) => {
+  /** Waits for the starts of the first call: they would not be those of another one. */
+  #waitForStart(rate: StartQueue, starts: Permits): void {
+    if (this.#leaveRate !== undefined && this.#awaited === starts) return;
+    this.#leaveRate?.();
+    this.#awaited = starts;
+    this.#leaveRate = rate.join(starts, (isStart) => {
       this.#leaveRate = undefined;
       this.#serve(isStart);
       if (!isStart) this.#onLeave();
@@ -185,7 +199,7 @@ export class Slots implements Served {
   }
 
   /** The queue to serve first, which has a call that is not aborted; undefined if no call waits. */
-  #front(): WaitQueue<void, SlotCall> | undefined {
+  #front(): WaitQueue<void> | undefined {
     const lanes = this.#lanes;
     for (let i = lanes.length - 1; i >= 0; i--) {
       const { priority, queue } = lanes[i]!;
@@ -201,10 +215,14 @@ export class Slots implements Served {
     const behind = lanes.findIndex((lane) => lane.priority >= priority);
     const found = lanes[behind];
     if (found?.priority === priority) return found;
-    const lane = { priority, queue: new WaitQueue<void, SlotCall>(this) };
+    const lane = { priority, queue: new WaitQueue<void>(this) };
     lanes.splice(behind < 0 ? lanes.length : behind, 0, lane);
     return lane;
   }
+}
+
+function startsOf(call: Call): Permits {
+  return call instanceof SlotCall ? call.starts : 1;
 }
 
 /** Throws unless the invariants hold; for tests. */
@@ -212,10 +230,11 @@ export function assertSoundSlots(slots: Slots): void {
   const { active, limit, waiting } = slots;
   const [lanes, waitsForStart] = stateOf(slots);
   const priorities = lanes.map(({ priority }) => priority);
-  const areSound = priorities.includes(0) && priorities.every((one, i) => i === 0 || one > priorities[i - 1]!);
+  const areSound = priorities.includes(0) && priorities.every((one, i) => i === 0 || one > priorities[i - 1]!) &&
+    lanes.every(({ priority, queue }) => priority === 0 || queue.size > 0);
   if (!areSound) throw new Error(`unsound lanes: ${priorities}`);
   for (const { queue } of lanes) assertSoundWaitQueue(queue);
   const mayWait = active >= limit || waitsForStart;
-  const isSound = active >= 0 && (waiting === 0 || mayWait);
+  const isSound = active >= 0 && (waiting === 0 || mayWait) && (!waitsForStart || waiting > 0);
   if (!isSound) throw new Error(`unsound pool: ${active} active, ${waiting} wait, for a start: ${waitsForStart}`);
 }

@@ -14,6 +14,11 @@ export interface TaskOptions extends WaitOptions {
    * them. Default: 0.
    */
   readonly priority?: number | undefined;
+  /**
+   * In a pool with a `rate`: how many starts the call takes of it; for a rate of several budgets also a list with a number
+   * for each, such as requests and tokens a minute. Default: 1.
+   */
+  readonly permits?: number | readonly number[] | undefined;
 }
 
 /** Options of {@linkcode Pool.map}. */

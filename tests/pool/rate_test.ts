@@ -1,8 +1,17 @@
 /** Pool with a rate: a function starts when there is both a slot and a start allowed by the limiter. */
 import assert from "node:assert/strict";
 import { Pool, RateLimiter, TimeoutError } from "../../mod.ts";
+import { assertSoundPool } from "../../lib/pool/pool.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
+import {
+  CountingController,
+  flushMicrotasks,
+  rejectsWith,
+  states,
+  watch,
+  type Watched,
+  withFakeTime,
+} from "../_tools.ts";
 
 /** How many starts the limiter allows now; uses them up. */
 function left(rate: RateLimiter): number {
@@ -225,4 +234,60 @@ test("Pool, rate: the limiter can be replaced by nothing else", async () => {
   const pool = new Pool(1, { rate: new RateLimiter(1, 1) });
   const reason = new Error("no");
   await rejectsWith(pool.run(() => 1, { signal: AbortSignal.abort(reason) }), reason);
+});
+
+test("Pool, rate: permits are starts of the limiter, of each of its budgets in a list", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter([{ limit: 4, interval: 100 }, { limit: 1000, interval: 100 }]);
+    const pool = new Pool(5, { rate });
+    const order: string[] = [];
+    const run = (name: string, permits?: number | readonly number[]) =>
+      watch(pool.run(() => void order.push(name), { permits }));
+    const calls: Watched<unknown>[] = [run("one", [1, 600]), run("two", [1, 600]), run("three", [1, 100])];
+    await flushMicrotasks();
+    assert.deepEqual([order, pool.waiting], [["one"], 2]); // the second budget is over; a small call does not overtake
+    await time.pass(100);
+    assert.deepEqual(order, ["one", "two", "three"]);
+    calls.push(run("four", 2), watch(pool.createTask(() => void order.push("five"), { permits: 4 })), run("six"));
+    await flushMicrotasks();
+    assert.deepEqual(order, ["one", "two", "three", "four"]);
+    await time.pass(200);
+    assert.deepEqual(order, ["one", "two", "three", "four", "five", "six"]);
+    assert.ok(calls.every(({ state }) => state === "fulfilled"));
+    assertSoundPool(pool);
+    await pool.join();
+  }));
+
+test("Pool, rate: the starts that are waited for are those of the first call, also when another one becomes the first", () =>
+  withFakeTime(async (time) => {
+    for (const how of ["cancelled", "overtaken"]) {
+      const rate = new RateLimiter([{ limit: 2, interval: 100 }, { limit: 10, interval: 100 }]);
+      const pool = new Pool(5, { rate });
+      const order: string[] = [];
+      await pool.run(() => {}, { permits: 2 });
+      const controller = new AbortController();
+      const first = pool.run(() => void order.push("first"), { permits: [2, 9], signal: controller.signal });
+      const others = [1, 2].map((n) => pool.run(() => void order.push(`other ${n}`), { permits: [1, 1] }));
+      if (how === "cancelled") controller.abort("gone");
+      else others.push(pool.run(() => void order.push("urgent"), { priority: 1, permits: [1, 1] }));
+      assertSoundPool(pool);
+      const settled = first.catch((error) => assert.equal(error, "gone"));
+      await time.pass(400);
+      await Promise.all([settled, ...others]);
+      assert.deepEqual(order, how === "cancelled" ? ["other 1", "other 2"] : ["urgent", "first", "other 1", "other 2"]);
+      assert.equal(rate.waiting, 0);
+      await pool.join();
+    }
+  }));
+
+test("Pool, rate: permits are checked, and are for a pool with a rate only", async () => {
+  const pool = new Pool(1, { rate: new RateLimiter([{ limit: 2, interval: 100 }, { limit: 9, interval: 100 }]) });
+  for (const permits of [0, 3, 1.5, NaN, [1], [1, 10], [0, 0], [1, -1]]) {
+    await assert.rejects(pool.run(() => {}, { permits }), RangeError, `${permits}`);
+  }
+  for (const permits of ["1", null, [1, "1"], {}]) {
+    await assert.rejects(pool.createTask(() => {}, { permits: permits as never }), TypeError);
+  }
+  await assert.rejects(new Pool(1).run(() => {}, { permits: 1 }), /^TypeError: permits must be left out in a pool/);
+  assert.deepEqual([pool.active, pool.waiting], [0, 0]);
 });

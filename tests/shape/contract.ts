@@ -69,7 +69,7 @@ const POOL: Readonly<Record<string, string>> = {
   PoolOptions: "name rate maxWaiting",
   Task: "result signal cancel status",
   TaskStatus: "",
-  TaskOptions: "signal timeout priority",
+  TaskOptions: "signal timeout priority permits",
   MapFunction: "",
   MapOptions: "ordered buffer signal priority",
   MapResults: "toArray",
