@@ -1,5 +1,5 @@
 /**
- * `deno task build:npm`: makes the npm package in npm/ out of the same sources: ES modules and declarations file by file,
+ * The first part of `deno task npm`: makes the npm package in npm/ out of the same sources: ES modules and declarations file by file,
  * by tsc. Nothing is bundled, so that a bundler of its user drops what is not imported.
  */
 import { execFileSync } from "node:child_process";

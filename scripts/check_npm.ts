@@ -1,5 +1,5 @@
 /**
- * `deno task check:npm`: whether the built package suits users of npm. publint and attw look at its
+ * The second part of `deno task npm`: whether the built package suits users of npm. publint and attw look at its
  * shape; then the packed tarball is installed into an empty project, and the files of tests/consumer are type-checked
  * there, in every TypeScript from 5.6 on and with every way of resolving modules that it has.
  */

@@ -1,5 +1,5 @@
 /**
- * `deno task timelines`: the playground's scenes as pictures for the README, in docs/timelines/. The real module runs,
+ * `deno run -A scripts/timelines.ts`: the playground's scenes as pictures for the README, in docs/timelines/. The real module runs,
  * by a clock that is moved by hand, so the same code gives the same pictures.
  */
 import { mkdirSync, writeFileSync } from "node:fs";

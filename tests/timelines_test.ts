@@ -1,4 +1,4 @@
-/** The README's pictures are what the module does now: `deno task timelines` draws them anew. */
+/** The README's pictures are what the module does now: `deno run -A scripts/timelines.ts` draws them anew. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { scenes } from "../docs/playground/scenes.ts";

@@ -1,0 +1,52 @@
+/** The built site: every link leads to a page and its heading, nothing is wider than the window, and search finds. */
+import { readFileSync } from "node:fs";
+import { expect } from "@playwright/test";
+import { expectToFit, test } from "./_page.ts";
+
+/** The reference has many pages of one kind: a few stand for all of them. */
+const isSampled = (path: string) =>
+  !path.startsWith("/reference/") ||
+  /^\/reference\/([a-z]+\/)?(index|all_symbols|~\/(Lock|Pool|RedisLock|watchdog))\.html$/.test(path);
+
+test("every link leads to a page and its heading", async ({ page, baseURL }) => {
+  test.setTimeout(240_000);
+  const missing: string[] = [];
+  page.on("response", (response) => response.status() >= 400 && missing.push(`${page.url()}: ${response.url()}`));
+  const anchors = new Map<string, Set<string>>();
+  const wanted: (readonly [from: string, to: string, anchor: string])[] = [];
+  for (const queue = ["/index.html"], seen = new Set(queue); queue.length > 0;) {
+    const at = queue.shift()!;
+    await page.goto(at);
+    await expectToFit(page);
+    expect(await page.$("a[href$='/getting-started.html']"), `${at} has a way to the guide`).not.toBeNull();
+    const ids = await page.evaluate<string[]>("[...document.querySelectorAll('[id]')].map((one) => one.id)");
+    anchors.set(at, new Set(ids));
+    for (const link of await page.evaluate<string[]>("[...document.querySelectorAll('a[href]')].map((a) => a.href)")) {
+      const { origin, pathname, hash } = new URL(link);
+      if (origin !== baseURL) continue;
+      const path = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
+      wanted.push([at, path, decodeURIComponent(hash.slice(1))]);
+      if (isSampled(path) && !seen.has(path)) queue.push(path);
+      seen.add(path);
+    }
+  }
+  for (const [from, path, anchor] of wanted) {
+    const known = anchors.get(path);
+    if (anchor !== "" && known?.has(anchor) === false) missing.push(`${from}: ${path} has no #${anchor}`);
+  }
+  expect([...new Set(missing)]).toEqual([]);
+  expect(anchors.size).toBeGreaterThan(12);
+});
+
+test("search finds a heading of the guide", async ({ page }) => {
+  await page.goto("/index.html");
+  await page.locator(".VPNavBarSearch button").click();
+  await page.locator("#localsearch-input").fill("KeyedMutex");
+  await page.locator(".VPLocalSearchBox .result", { hasText: "KeyedMutex" }).first().click();
+  await expect(page.getByRole("heading", { name: /KeyedMutex/ }).first()).toBeVisible();
+});
+
+test("llms.txt has the whole guide", () => {
+  const guide = readFileSync("site/llms.txt", "utf8");
+  for (const title of ["# Interlock", "# Primitives", "# Redis", "# Reliability"]) expect(guide).toContain(title);
+});
