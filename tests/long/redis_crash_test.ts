@@ -366,7 +366,7 @@ for (
     await (await waiting).release();
     assert.equal((await one.inspect()).holders.length, 0);
     await noneSlow(server);
-  });
+  }, { isAlone: true });
 }
 
 /** From, how many, the first digit of the time until which they count as alive, and of how many processes. */
@@ -390,7 +390,7 @@ redisTest("10,000 holders of a semaphore never block the server", async ({ serve
   assert.equal((await semaphore.inspect()).holders.length, 0);
   assert.equal(await leases[0]!.release(), false);
   await noneSlow(server);
-});
+}, { isAlone: true });
 
 async function logAll(server: Server): Promise<void> {
   await server.send("CONFIG", "SET", "slowlog-max-len", 10_000);

@@ -209,6 +209,7 @@ redisTest(
       assert.equal(await (await next).release(), true);
     }
   },
+  { isAlone: true },
 );
 
 redisTest("READONLY", async ({ server, backend }) => {
