@@ -25,6 +25,7 @@ import {
   cancelQueues,
   describe,
   rejected,
+  remove,
   type Resolve,
   timedOutError,
   WaitCancellation,
@@ -192,7 +193,7 @@ export class Condition implements Acquirable<Guard> {
       const wait = new LentWait(this.#self, this.#queue, this.#mutex, this.#hold(this.#self.operation));
       throwIfAborted(limits);
       if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
-      if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait).begin();
+      if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue).begin();
       return wait.begin();
     });
   }
@@ -218,7 +219,7 @@ export class Condition implements Acquirable<Guard> {
     const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
     const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
-    const call = limits && new WaitCancellation(limits, wait, true).begin();
+    const call = limits && new WaitCancellation(limits, wait, this.#queue, true).begin();
     wait.cancellation = call;
     try {
       for (;;) {
@@ -367,8 +368,8 @@ class LentWait extends Waiter<void> implements Borrower {
   onRelease(): void {
     const back = this.#back;
     const isNotified = back !== undefined && this.#outcome === undefined;
-    if (back !== undefined) this.#mutex.queue.remove(back);
-    else this.#queue.remove(this);
+    if (back !== undefined) remove(this.#mutex.queue, back);
+    else remove(this.#queue, this);
     if (isNotified) wakeFirst(this.#queue, 1, undefined);
     const cause = back === undefined ? undefined : this.#outcome;
     if (cause === undefined) this.#end(rejected(releasedMeanwhile(this.target)));

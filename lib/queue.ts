@@ -20,6 +20,7 @@ import {
   giveUp,
   grant,
   reject,
+  remove,
   reportGrant,
   type WaitedFor,
   Waiter,
@@ -300,7 +301,7 @@ export class Queue<T> implements AsyncIterable<T> {
         if (isLeft || this.#isOver()) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
         for (const getter of waits) { // the first calls are served first
-          if (getter.queue !== undefined) break;
+          if (getter.waits) break;
           waits.delete(getter);
         }
         const getter = new Waiter<unknown>(this.#iterating);
@@ -327,7 +328,7 @@ export class Queue<T> implements AsyncIterable<T> {
 
   /** Ends a wait of an iteration that was left. */
   #leave(getter: Waiter<unknown>): void {
-    if (this.#getters.remove(getter)) getter.resolve(done());
+    if (remove(this.#getters, getter)) getter.resolve(done());
   }
 
   /** Reads the options of a call, then refuses it if the queue is over for it, then if its signal has aborted. */

@@ -14,7 +14,7 @@
  * @module
  */
 import { TimeoutError } from "../errors.ts";
-import { reasonOf, type WaitLimits } from "./check.ts";
+import type { WaitLimits } from "./check.ts";
 import { step } from "./hook.ts";
 import { type RunningTimer, startTimer } from "./timers.ts";
 
@@ -36,14 +36,14 @@ export interface Served {
 }
 
 /** One wait that can be cancelled, from `begin` until it is cancelled or `end` is called. */
-export class Cancellation {
+export abstract class Cancellation {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
   /** Set when it is over: then it is in no listener's set, and its timer is not set. */
   isOver = false;
+  readonly #keepsAlive: boolean;
   #timer: RunningTimer | undefined = undefined;
   #listener: Listener | undefined = undefined;
-  readonly #keepsAlive: boolean;
 
   constructor({ signal, timeout = Infinity, keepsAlive = true }: CancelLimits) {
     this.signal = signal;
@@ -70,56 +70,36 @@ export class Cancellation {
 
   /** Whether its signal is aborted, which may not have notified its listeners yet. */
   get isAborted(): boolean {
-    return this.signal !== undefined && isAborted(this.signal);
-  }
-
-  /** The error to reject with. */
-  reasonFor(outcome: CancelOutcome): unknown {
-    return outcome === "aborted" ? reasonOf(this.signal!) : undefined;
+    try {
+      return this.signal?.aborted === true;
+    } catch {
+      return false; // an error would leave a lock held
+    }
   }
 
   /** Cancels it for its signal. Grants are left to the caller. */
   abort(): void {
     this.end();
-    this.onLeave();
-    this.onCancelled("aborted", this.reasonFor("aborted"));
+    this.leave();
+    this.settle("aborted");
   }
 
-  /** Phase one: leaves. Settles and grants nothing. */
-  onLeave(): void {}
+  /** Phase one: leaves. Settles and grants nothing. Returns what phase three is for. */
+  abstract leave(): Served | undefined;
 
-  /** Phase two: settles. */
-  onCancelled(_outcome: CancelOutcome, _reason: unknown): void {}
-
-  /** Phase three is called on this. */
-  get served(): Served | undefined {
-    return undefined;
-  }
+  /** Phase two: settles, and returns the reason. Must not throw. */
+  abstract settle(outcome: CancelOutcome): unknown;
 }
 
-/** Removes all cancelled waiters first, then settles them, then lets grants be made. */
-function cancelTogether(cancelled: readonly Cancellation[], outcome: CancelOutcome): void {
-  const all = cancelled.filter(({ isOver }) => !isOver); // a timer of a clock that is gone was not cleared
+/** All leave first, then all are settled, then grants are made. */
+function cancelTogether(cancelled: Iterable<Cancellation>, outcome: CancelOutcome): void {
+  const all = [...cancelled].filter(({ isOver }) => !isOver); // a timer of a clock that is gone was not cleared
   step(() => {
     for (const one of all) one.end();
-    for (const one of all) one.onLeave();
-    const served = new Map<Served | undefined, unknown>();
-    for (const one of all) {
-      const reason = one.reasonFor(outcome);
-      one.onCancelled(outcome, reason);
-      served.set(one.served, reason);
-    }
-    for (const [one, reason] of served) one?.afterLeave(reason);
+    const served = all.map((one) => one.leave());
+    const reasons = new Map(all.map((one, i) => [served[i], one.settle(outcome)]));
+    for (const [one, reason] of reasons) one?.afterLeave(reason);
   });
-}
-
-/** A signal whose getter throws counts as not aborted: an error would leave a lock held. */
-function isAborted(signal: AbortSignal): boolean {
-  try {
-    return signal.aborted;
-  } catch {
-    return false;
-  }
 }
 
 const listeners = /* @__PURE__ */ new WeakMap<AbortSignal, Listener>();
@@ -131,7 +111,7 @@ class Listener {
   readonly #signal: AbortSignal;
   /** An event that was dispatched by hand aborts nothing. */
   readonly #onAbort = (): void => {
-    if (isAborted(this.#signal)) cancelTogether([...this.#members], "aborted");
+    if (this.#signal.aborted) cancelTogether(this.#members, "aborted");
   };
 
   constructor(signal: AbortSignal) {
@@ -171,12 +151,12 @@ class Callback extends Cancellation implements Served {
     this.#fn = fn;
   }
 
-  override onCancelled(outcome: CancelOutcome): void {
-    this.#outcome = outcome;
+  override leave(): Served {
+    return this;
   }
 
-  override get served(): Served {
-    return this;
+  override settle(outcome: CancelOutcome): void {
+    this.#outcome = outcome;
   }
 
   afterLeave(): void {

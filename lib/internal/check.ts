@@ -159,14 +159,14 @@ export function option<O extends object, K extends keyof O, D = undefined>(
 /** The name in the options of a constructor, read once; undefined if there is none. */
 export function readName(options: NameOptions | undefined): string | undefined {
   checkOptions(options);
-  const name = option(options, "name");
+  const name = options?.name;
   if (name !== undefined) checkString(name, "name");
   return name;
 }
 
 /** The most calls that may wait, from the options of a constructor that {@linkcode readName} has checked. */
 export function readMaxWaiting(options: MaxWaitingOptions | undefined): number {
-  const most = option(options, "maxWaiting", Infinity);
+  const { maxWaiting: most = Infinity } = options ?? {};
   checkCount(most, "maxWaiting", 0);
   return most;
 }

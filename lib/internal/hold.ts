@@ -111,15 +111,11 @@ async function callHolding<G extends Guard, T>(
     // Awaited here and not just returned, so that the stack of an error shows the caller.
     if (isThenable(result)) result = await result;
   } catch (error) {
-    releaseQuietly(guard);
+    try {
+      guard.release();
+    } catch { /* the error of `fn` came first */ }
     throw error;
   }
   guard.release();
   return result;
-}
-
-function releaseQuietly(guard: Guard): void {
-  try {
-    guard.release();
-  } catch { /* the error of `fn` came first */ }
 }

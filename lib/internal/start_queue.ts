@@ -17,6 +17,7 @@ import {
   assertSoundWaitQueue,
   cancelQueues,
   grant,
+  remove,
   reportGrant,
   type WaitedFor,
   Waiter,
@@ -105,7 +106,7 @@ export class StartQueue {
     const waiter = new StartWaiter(this.self, permits);
     const started = this.waits.wait(waiter, limits);
     this.setTimer();
-    if (timersEndWithRequest) this.serveAlong(() => waiter.queue !== undefined);
+    if (timersEndWithRequest) this.serveAlong(() => waiter.waits);
     return started;
   }
 
@@ -118,9 +119,9 @@ export class StartQueue {
     // The pool asks again after a rejection, and hears of it.
     this.waits.join(waiter, (rejection) => onTurn(rejection === undefined));
     this.setTimer();
-    if (waiter.queue === undefined) return undefined; // an observer's action
+    if (!waiter.waits) return undefined; // an observer's action
     return () => {
-      this.waits.remove(waiter);
+      remove(this.waits, waiter);
       this.serve();
     };
   }

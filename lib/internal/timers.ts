@@ -1,157 +1,109 @@
 /**
  * Timers of the platform. Invariant: each belongs to the clock that set it. Test frameworks replace `setTimeout` and put
- * the real one back while calls still wait, so a timer is cleared by its own clock, and never by another one's numbers.
+ * the real one back while calls still wait, so a timer is set again and cleared by its own clock.
  *
  * @module
  */
-import { runtime, timersEndWithRequest } from "./platform.ts";
+import { currentProcess, timersEndWithRequest } from "./platform.ts";
 
 /** The longest delay: setTimeout fires at once above 2^31 - 1. On Workers a tick a second keeps a waiting request alive. */
 const LONGEST_DELAY = timersEndWithRequest ? 1000 : 2 ** 31 - 1;
 /** More than the error of a sum of times in ms: 100 ms from now must not be counted as 101. */
 export const ROUNDING = 1e-6;
 
-/** A timer that is set. */
-export interface RunningTimer {
-  /** Whether the clock that set it is in force. If not, it may never fire. */
-  readonly isInForce: boolean;
-  /** Calling it again, or after the timer fired, does nothing. */
-  clear(): void;
-}
-
 // When this module was loaded. Called without an object: browsers insist on it.
 const { setTimeout: firstSet, clearTimeout: firstClear } = globalThis;
 const now: () => number = performance.now.bind(performance);
 
-const isDeno = runtime() === "deno";
+/**
+ * By their durations, where those of one share a timer. Deno 2.9.6 takes 2 µs to set and clear one; Node shares its own in
+ * this way.
+ */
 const lists = /* @__PURE__ */ new Map<number, TimerList>();
+const shares = currentProcess()?.versions?.deno !== undefined;
 
-/** Calls `fn` after `timeout` ms, which may be any number; Infinity is for Workers, where it only keeps the request. */
+/** Calls `fn` after `timeout` ms, which may be any number; Infinity only keeps a request on Workers. */
 export function startTimer(timeout: number, fn: () => void, keepsAlive = true): RunningTimer {
-  const isShared = isDeno && keepsAlive && setTimeout === firstSet && timeout <= LONGEST_DELAY;
-  return isShared ? shared(timeout, fn) : new OwnTimer(timeout, fn, keepsAlive);
+  const isShared = shares && keepsAlive && setTimeout === firstSet;
+  let list = isShared ? lists.get(timeout) : undefined;
+  if (list === undefined) {
+    list = new TimerList(timeout, keepsAlive);
+    if (isShared) lists.set(timeout, list);
+  }
+  return new RunningTimer(list, fn);
 }
 
-class OwnTimer implements RunningTimer {
-  #rest: number;
-  #id: unknown;
-  readonly #fn: () => void;
-  readonly #keepsAlive: boolean;
-  readonly #set = setTimeout;
-  readonly #clear = clearTimeout;
+/** A timer that is set. */
+export class RunningTimer {
+  readonly #list: TimerList;
+  readonly due: number;
+  readonly fn: () => void;
 
-  constructor(timeout: number, fn: () => void, keepsAlive: boolean) {
-    this.#rest = timeout;
-    this.#fn = fn;
-    this.#keepsAlive = keepsAlive;
-    this.#start();
+  constructor(list: TimerList, fn: () => void) {
+    this.#list = list;
+    this.fn = fn;
+    this.due = list.add(this);
   }
 
+  /** Whether the clock that set it is in force. If not, it may never fire. */
   get isInForce(): boolean {
-    return this.#set === setTimeout;
+    return this.#list.set === setTimeout;
   }
 
-  #start(): void {
-    const delay = Math.min(Math.max(0, Math.ceil(this.#rest - ROUNDING)), LONGEST_DELAY);
-    const set = this.#set;
-    this.#id = set(() => {
-      this.#rest -= delay;
-      this.#id = undefined;
-      if (this.#rest > ROUNDING) this.#start();
-      else this.#fn();
-    }, delay);
-    if (!this.#keepsAlive) (this.#id as { unref?(): void }).unref?.(); // browsers have numbers here
-  }
-
+  /** Calling it again, or after the timer fired, does nothing. */
   clear(): void {
-    const clear = this.#clear;
-    const isKnown = clear === firstClear || clear === clearTimeout; // one of a clock that is gone may throw
-    if (this.#id !== undefined && isKnown) clear(this.#id as number);
-    this.#id = undefined;
+    this.#list.delete(this);
   }
-}
-
-// Setting and clearing a timer takes 2 µs in Deno 2.9.6, so there those of the same duration share one. Node's do so anyway.
-
-function shared(timeout: number, fn: () => void): RunningTimer {
-  let list = lists.get(timeout);
-  if (list === undefined) lists.set(timeout, list = new TimerList(timeout));
-  return list.add(fn);
 }
 
 /** Timers of one duration, in the order in which they end. */
 class TimerList {
-  // Known exactly while it has entries; then its own timer is set, for #due, when the first entry ends or sooner
-  #first: Entry | undefined = undefined;
-  #last: Entry | undefined = undefined;
-  #id: ReturnType<typeof setTimeout> | undefined;
-  #due = 0;
+  // While there are timers, one of the platform is set for #at, which is not after the first of them ends
+  readonly #timers = new Set<RunningTimer>();
   readonly #timeout: number;
+  readonly #keepsAlive: boolean;
+  readonly set: typeof setTimeout = setTimeout;
+  readonly #clear = clearTimeout;
+  #id: unknown;
+  #at = 0;
 
-  constructor(timeout: number) {
+  constructor(timeout: number, keepsAlive: boolean) {
     this.#timeout = timeout;
+    this.#keepsAlive = keepsAlive;
   }
 
-  add(fn: () => void): RunningTimer {
+  /** Returns when it is due. */
+  add(timer: RunningTimer): number {
     const time = now();
-    const entry = new Entry(this, time + this.#timeout, fn);
-    entry.previous = this.#last;
-    if (this.#last !== undefined) this.#last.next = entry;
-    else {
-      this.#first = entry;
-      this.#start(time);
-    }
-    this.#last = entry;
-    return entry;
+    const due = time + this.#timeout;
+    if (this.#timers.size === 0) this.#start(due, time);
+    this.#timers.add(timer);
+    return due;
   }
 
-  remove(entry: Entry): void {
-    const { previous, next } = entry;
-    if (previous === undefined) this.#first = next;
-    else previous.next = next;
-    if (next === undefined) this.#last = previous;
-    else next.previous = previous;
-    if (this.#first !== undefined) return;
-    firstClear(this.#id);
-    lists.delete(this.#timeout);
+  delete(timer: RunningTimer): void {
+    if (!this.#timers.delete(timer) || this.#timers.size > 0) return;
+    const clear = this.#clear;
+    const isKnown = clear === firstClear || clear === clearTimeout; // one of a clock that is gone may throw
+    if (isKnown && this.#id !== undefined) clear(this.#id as number);
+    if (lists.get(this.#timeout) === this) lists.delete(this.#timeout);
   }
 
-  #start(time: number): void {
-    this.#due = this.#first!.due;
-    this.#id = firstSet(() => this.#fire(), Math.max(0, Math.ceil(this.#due - time - ROUNDING)));
+  #start(due: number, time: number): void {
+    const { set } = this;
+    const delay = Math.min(Math.max(0, Math.ceil(due - time - ROUNDING)), LONGEST_DELAY);
+    this.#at = time + delay;
+    this.#id = set(() => this.#fire(), delay);
+    if (!this.#keepsAlive) (this.#id as { unref?(): void }).unref?.(); // browsers have numbers here
   }
 
   #fire(): void {
-    const time = Math.max(now(), this.#due); // a timer that fires is proof that its time is over
-    for (let first = this.#first; first !== undefined && first.due <= time; first = this.#first) {
-      first.clear();
-      first.fn();
+    this.#id = undefined;
+    const time = Math.max(now(), this.#at); // a timer that fires is proof that its time is over
+    for (const timer of this.#timers) {
+      if (timer.due - ROUNDING > time) return this.#start(timer.due, time);
+      this.delete(timer);
+      timer.fn();
     }
-    if (this.#first !== undefined) this.#start(time);
-  }
-}
-
-class Entry implements RunningTimer {
-  readonly #list: TimerList;
-  #isSet = true;
-  readonly due: number;
-  readonly fn: () => void;
-  previous: Entry | undefined = undefined;
-  next: Entry | undefined = undefined;
-
-  constructor(list: TimerList, due: number, fn: () => void) {
-    this.#list = list;
-    this.due = due;
-    this.fn = fn;
-  }
-
-  get isInForce(): boolean {
-    return setTimeout === firstSet;
-  }
-
-  clear(): void {
-    if (!this.#isSet) return;
-    this.#isSet = false;
-    this.#list.remove(this);
   }
 }

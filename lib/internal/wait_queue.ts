@@ -1,6 +1,6 @@
 /**
- * The queue that everything local waits in, first come, first served: waiters in a list that is linked both ways, so a
- * cancelled one is unlinked at once, O(1), and leaves nothing behind.
+ * The queue that everything local waits in, first come, first served. Waiters link to the next one, and those that can be
+ * cancelled know the one before them: they are unlinked at once, O(1), and leave nothing behind.
  *
  * A waiter waits, and then exactly one of three happens to it, in the same synchronous step in which it leaves its queue: it
  * is granted, rejected or cancelled. Several that leave together have all left before the first of them is settled.
@@ -18,7 +18,7 @@ import {
   type Served,
   timedOut,
 } from "./cancellation.ts";
-import { abortError, named } from "./check.ts";
+import { abortError, named, reasonOf } from "./check.ts";
 import { type GiveUpOutcome, type Hook, hook, isPlain, type Resource, step, tell } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { ClosedError, QueueFullError, type TimeoutError } from "../errors.ts";
@@ -39,20 +39,13 @@ export function describe(kind: string | undefined, operation: string, name?: str
 /** Settles the promise of a wait. */
 export type Resolve<T> = (value: T | PromiseLike<T>) => void;
 
-/** A queue as its waiters know it. */
-interface AnyQueue {
-  readonly owner: Served | undefined;
-  unlink(waiter: Waiter<never>): void;
-}
-
 /** A call that waits for a `T`. */
 export class Waiter<T> {
   readonly target: WaitedFor;
   /** How many permits it waits for; 1 where there are none. */
   readonly permits: number;
-  /** Set exactly while it waits. */
-  queue: AnyQueue | undefined = undefined;
-  previous: Waiter<T> | undefined = undefined;
+  /** Whether it is in a queue. */
+  waits = false;
   next: Waiter<T> | undefined = undefined;
   /** How it is cancelled, if it can be. */
   cancellation: WaitCancellation | undefined = undefined;
@@ -96,24 +89,18 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     throw new ClosedError(`Cannot ${operation}: ${noun ?? kind!.replaceAll("-", " ")} is closed`);
   }
 
-  /** Closes it; returns false if it was closed before. To empty it is left to {@linkcode cancelQueues}. */
-  close(reason: unknown): boolean {
-    if (this.end !== undefined) return false;
-    this.end = { reason };
-    return true;
-  }
-
   /** Joins the end of the queue, unless as many as may wait are waiting already, or it would wait for itself. */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
-    if (limits?.timeout === 0) return Promise.reject(timedOutError(waiter.target, 0));
-    if (this.size >= this.most) return refuse(waiter, this.size);
     if (!isPlain || limits !== undefined) return this.waitWith(waiter, limits);
+    if (this.size >= this.most) return refuse(waiter, this.size);
     this.link(waiter);
     return promiseOf(waiter);
   }
 
   private waitWith(waiter: W, limits: CancelLimits | undefined): Promise<T> {
-    const deadlock = hook && deadlockOf(waiter);
+    if (limits?.timeout === 0) return Promise.reject(timedOutError(waiter.target, 0));
+    if (this.size >= this.most) return refuse(waiter, this.size);
+    const deadlock = hook?.deadlockOf(waiter.target as Resource, waiter, waiter.target.operation);
     if (deadlock !== undefined) return Promise.reject(deadlock);
     const granted = promiseOf<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
@@ -122,7 +109,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Joins it in any case. A rejection comes as a rejected promise that `resolve` is called with. */
   join(waiter: W, resolve: Resolve<T>, limits?: CancelLimits): void {
-    if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter).begin(); // first: it may throw
+    if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this).begin(); // first: it may throw
     waiter.resolve = resolve;
     this.link(waiter);
     if (hook !== undefined) report(waiter.target, (to, target) => to.wait(target, waiter, waiter.permits));
@@ -165,36 +152,36 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return waiters;
   }
 
-  /** Removes a waiter anywhere in this queue, without a result. Returns whether it was still there. */
-  remove(waiter: W): boolean {
-    if (waiter.queue === undefined) return false;
-    this.unlink(waiter);
-    reportGiveUp(waiter, "error");
-    return true;
-  }
-
-  /** Removes a waiter of this queue. The caller settles it in the same synchronous step. */
+  /** Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it. */
   unlink(waiter: W): void {
-    const { previous, next, cancellation } = waiter;
+    const { next, cancellation } = waiter;
+    const previous = waiter === this.head ? undefined : cancellation?.previous ?? this.previousOf(waiter);
     if (previous === undefined) this.head = next as W | undefined;
     else previous.next = next;
     if (next === undefined) this.tail = previous as W | undefined;
-    else next.previous = previous;
-    waiter.queue = waiter.previous = waiter.next = undefined; // a dequeued one keeps no other one alive
+    else if (next.cancellation !== undefined) next.cancellation.previous = previous;
+    waiter.next = undefined; // a dequeued one keeps no other one alive
+    waiter.waits = false;
     this.size--;
     if (waiter.permits > 1) this.large--;
-    if (cancellation !== undefined && !cancellation.spans) cancellation.end();
+    cancellation?.onUnlinked();
   }
 
   private link(waiter: W): void {
     const last = this.tail;
-    waiter.queue = this;
-    waiter.previous = last;
     if (last === undefined) this.head = waiter;
     else last.next = waiter;
+    if (waiter.cancellation !== undefined) waiter.cancellation.previous = last;
     this.tail = waiter;
+    waiter.waits = true;
     this.size++;
     if (waiter.permits > 1) this.large++;
+  }
+
+  private previousOf(waiter: W): Waiter<T> | undefined {
+    let one: Waiter<T> | undefined = this.head;
+    while (one !== undefined && one.next !== waiter) one = one.next;
+    return one;
   }
 }
 
@@ -205,40 +192,51 @@ function promiseOf<T>(waiter: Waiter<T>): Promise<T> {
   });
 }
 
+/** A queue as the cancellation of its waiters knows it. */
+interface AnyQueue {
+  readonly owner: Served | undefined;
+  unlink(waiter: Waiter<never>): void;
+}
+
 /** The signal and the time-out of a waiter. */
 export class WaitCancellation extends Cancellation {
-  /** Whether it lasts for a whole call, which waits several times: then leaving a queue does not end it. */
-  readonly spans: boolean;
-  /** Why the call was cancelled, if it was. */
+  /** The waiter before its own in the queue. The others need none: they leave at the head. */
+  previous: Waiter<never> | undefined = undefined;
+  /** Why it was cancelled, if it was. */
   cancelled: { readonly reason: unknown } | undefined = undefined;
   readonly #waiter: Waiter<never>;
-  /** The queue that the waiter has left because it was cancelled. */
-  #left: AnyQueue | undefined = undefined;
+  readonly #queue: AnyQueue;
+  readonly #spans: boolean;
+  #hasLeft = false;
 
-  constructor(limits: CancelLimits, waiter: Waiter<never>, spans = false) {
+  /** @param spans Whether it lasts for a whole call, which may wait several times: then leaving the queue does not end it. */
+  constructor(limits: CancelLimits, waiter: Waiter<never>, queue: AnyQueue, spans = false) {
     super(limits);
     this.#waiter = waiter;
-    this.spans = spans;
+    this.#queue = queue;
+    this.#spans = spans;
   }
 
-  override onLeave(): void {
-    this.#left = this.#waiter.queue;
-    this.#left?.unlink(this.#waiter);
+  /** The waiter has left its queue. */
+  onUnlinked(): void {
+    this.previous = undefined;
+    if (!this.#spans) this.end();
   }
 
-  override onCancelled(outcome: CancelOutcome, reason: unknown): void {
+  override leave(): Served | undefined {
+    this.#hasLeft = this.#waiter.waits; // or else the call is between two waits
+    if (this.#hasLeft) this.#queue.unlink(this.#waiter);
+    return this.#queue.owner;
+  }
+
+  override settle(outcome: CancelOutcome): unknown {
+    const { target, resolve } = this.#waiter;
+    const reason = outcome === "timeout" ? timedOutError(target, this.timeout) : reasonOf(this.signal!);
     this.cancelled = { reason };
-    if (this.#left === undefined) return; // between two waits
-    this.#waiter.resolve(rejected(reason));
+    if (!this.#hasLeft) return reason;
+    resolve(rejected(reason));
     reportGiveUp(this.#waiter, outcome);
-  }
-
-  override reasonFor(outcome: CancelOutcome): unknown {
-    return outcome === "timeout" ? timedOutError(this.#waiter.target, this.timeout) : super.reasonFor(outcome);
-  }
-
-  override get served(): Served | undefined {
-    return this.#left?.owner;
+    return reason;
   }
 }
 
@@ -252,6 +250,14 @@ export function grant<T>(waiter: Waiter<T>, value: T): void {
 export function giveUp<T>(waiter: Waiter<T>, value: T): void {
   waiter.resolve(value);
   reportGiveUp(waiter, "error");
+}
+
+/** Takes a waiter out of the queue, wherever it is in it, without a result. Returns whether it was still there. */
+export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W): boolean {
+  if (!waiter.waits) return false;
+  queue.unlink(waiter);
+  reportGiveUp(waiter, "error");
+  return true;
 }
 
 /** Rejects a dequeued waiter. */
@@ -300,7 +306,8 @@ export function cancelQueues<T, W extends Waiter<T>>(
   reason: unknown = abortError(),
 ): void {
   step(() => {
-    const closed = queues.filter((queue) => queue.close(reason));
+    const closed = queues.filter((queue) => !queue.closed);
+    for (const queue of closed) queue.end = { reason };
     for (const waiter of closed.flatMap((queue) => queue.takeAll())) reject(waiter, reason);
   });
 }
@@ -314,7 +321,7 @@ export function refuse(waiter: Waiter<never>, waiting: number): Promise<never> {
 
 /** The error of a wait that took too long. The diagnostics add the holder to its message. */
 export function timedOutError(target: WaitedFor, timeout: number): TimeoutError {
-  return timedOut(target.operation, timeout, hook !== undefined && isReported(target) ? hook.holderOf(target) : "");
+  return timedOut(target.operation, timeout, hook?.holderOf(target as Resource));
 }
 
 /** Reports the grant of a waiter, also of one that did not have to wait. */
@@ -333,17 +340,7 @@ export function reportGiveUp(waiter: Waiter<never>, outcome: GiveUpOutcome): voi
 }
 
 function report(target: WaitedFor, say: (to: Hook, target: WaitedFor & Resource) => void): void {
-  if (hook !== undefined && isReported(target)) tell((to) => say(to, target));
-}
-
-/** The error of a call that must not wait, if it is one. */
-function deadlockOf(waiter: Waiter<never>): Error | undefined {
-  const { target } = waiter;
-  return isReported(target) ? hook?.deadlockOf(target, waiter, target.operation) : undefined;
-}
-
-function isReported(target: WaitedFor): target is WaitedFor & Resource {
-  return target.kind !== undefined;
+  if (hook !== undefined && target.kind !== undefined) tell((to) => say(to, target as WaitedFor & Resource));
 }
 
 /** Throws unless the invariants hold; for tests. */
@@ -351,6 +348,8 @@ export function assertSoundWaitQueue<T, W extends Waiter<T>>(queue: WaitQueue<T,
   const waiters = queue.waiters();
   const isSound = waiters.length === queue.size && (queue.size === 0 || !queue.closed) &&
     waiters.filter(({ permits }) => permits > 1).length === queue.large &&
-    waiters.every((waiter, i) => waiter.queue === queue && waiter.previous === waiters[i - 1]);
+    waiters.every(({ waits, cancellation }, i) =>
+      waits && (cancellation?.previous ?? waiters[i - 1]) === waiters[i - 1]
+    );
   if (!isSound) throw new Error(`unsound queue: ${queue.size} counted, ${waiters.length} wait, ${queue.large} large`);
 }

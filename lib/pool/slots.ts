@@ -134,7 +134,7 @@ export class Slots implements Served {
     const granted = this.#lane(limits?.timeout === 0 ? 0 : priority).queue.wait(call, limits);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
-      if (timersEndWithRequest) this.rate.serveAlong(() => call.queue !== undefined);
+      if (timersEndWithRequest) this.rate.serveAlong(() => call.waits);
     }
     return granted;
   }

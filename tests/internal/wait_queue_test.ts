@@ -1,6 +1,6 @@
 /** The queue by itself: order, and nothing left of those that have left. */
 import assert from "node:assert/strict";
-import { assertSoundWaitQueue, describe, Waiter, WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
+import { assertSoundWaitQueue, describe, remove, Waiter, WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
 
@@ -31,7 +31,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
       if (act < 3) model.push(join(queue, next++));
       else if (act === 3 && model.length > 0) {
         const [gone] = model.splice(random.below(model.length), 1);
-        queue.remove(gone!);
+        remove(queue, gone!);
       } else if (act === 7 && random.below(50) === 0) {
         const out: Numbered[] = [];
         out.push(...queue.takeAll());
@@ -41,7 +41,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
         const count = random.below(4);
         const woken = model.splice(0, count);
         wakeFirst(queue, count, undefined);
-        assert.ok(woken.every((one) => one.queue === undefined));
+        assert.ok(woken.every((one) => !one.waits));
       } else assert.equal(queue.take(), model.shift());
       assert.equal(queue.size, model.length);
       assert.equal(queue.peek(), model[0]);
@@ -74,7 +74,7 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
     else if (round === 1) wakeFirst(queue, Infinity, undefined);
     else queue.takeAll();
     assert.deepEqual([queue.size, queue.peek(), queue.take()], [0, undefined, undefined]);
-    assert.ok(waiters.every((one) => (one.next ?? one.previous) === undefined), "no waiter keeps another one alive");
+    assert.ok(waiters.every((one) => one.next === undefined), "no waiter keeps another one alive");
   }
 });
 
@@ -83,10 +83,10 @@ test("WaitQueue: a waiter that is removed leaves nothing behind, whichever of th
     const queue = new WaitQueue<void, Numbered>();
     const waiters = [0, 1, 2].map((id) => join(queue, id));
     const gone = waiters[middle]!;
-    assert.equal(queue.remove(gone), true);
-    assert.equal(queue.remove(gone), false);
+    assert.equal(remove(queue, gone), true);
+    assert.equal(remove(queue, gone), false);
     assertSoundWaitQueue(queue);
-    assert.deepEqual([gone.queue, gone.previous, gone.next], [undefined, undefined, undefined]);
+    assert.deepEqual([gone.waits, gone.next], [false, undefined]);
     assert.deepEqual(queue.waiters(), waiters.filter((one) => one !== gone));
   }
 });
