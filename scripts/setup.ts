@@ -2,43 +2,61 @@
  * `deno task setup`: installs what the other tasks need from npm, and shows that it is at work. Prints nothing and takes
  * no time while node_modules is what package.json and deno.lock ask for.
  */
-import { spawn } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
+import { run } from "./_run.ts";
 
 /** Inside the folder that it describes, so that both go together. */
 const MARK = "node_modules/.interlock_setup";
-const REPORTED = 5_000; // ms
 /** A registry fails now and then. What has been fetched is kept, so the next attempt begins where this one ended. */
 const ATTEMPTS = 3;
+const DISTRUST = /certificate|UnknownIssuer|self.?signed/i;
 
 function wanted(): string {
   return createHash("sha256").update(readFileSync("package.json")).update(readFileSync("deno.lock")).digest("hex");
 }
 
-/** Deno shows a bar on a terminal. Elsewhere it prints a thousand lines at once and is then silent: this counts seconds. */
+/** Why the registry's certificate is refused, which Deno would try again for minutes; undefined if it is not. */
+async function distrusted(): Promise<string | undefined> {
+  const registry = spawnSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).stdout?.trim();
+  if (!registry?.startsWith("https:")) return undefined;
+  try {
+    const { body } = await fetch(registry, { signal: AbortSignal.timeout(10_000) });
+    await body?.cancel();
+  } catch (error) {
+    const text = `${error} ${(error as Error).cause ?? ""}`;
+    if (DISTRUST.test(text)) return `${registry}: ${text}`;
+  }
+  return undefined;
+}
+
 async function install(): Promise<number> {
-  const isTerminal = process.stderr.isTTY === true;
-  const installing = spawn(Deno.execPath(), ["install", ...isTerminal ? [] : ["--quiet"]], { stdio: "inherit" });
-  const begun = performance.now();
-  const report = () => console.error(`  ${Math.round((performance.now() - begun) / 1000)} s: still downloading`);
-  const timer = isTerminal ? undefined : setInterval(report, REPORTED);
-  const [status] = await once(installing, "close");
-  clearInterval(timer);
-  return status ?? 1;
+  // A bar on a terminal; elsewhere Deno would print a thousand lines at once and then nothing.
+  if (process.stderr.isTTY) return spawnSync(Deno.execPath(), ["install"], { stdio: "inherit" }).status ?? 1;
+  const working = (seconds: number) => `${seconds} s: still downloading`;
+  return (await run(Deno.execPath(), ["install", "--quiet"], { working })).status;
+}
+
+async function setUp(): Promise<number> {
+  console.error("Installing development packages from npm (330 MB, the first time only). This takes a minute or two.");
+  const reason = await distrusted();
+  if (reason !== undefined) {
+    console.error(
+      `Cannot install: the registry's certificate is not trusted (${reason}). Behind a proxy with a certificate of its ` +
+        "own, set DENO_TLS_CA_STORE=system, and SSL_CERT_FILE to the file of that certificate if the system has not got it.",
+    );
+    return 1;
+  }
+  for (let attempt = 1;; attempt++) {
+    const status = await install();
+    if (status === 0 || attempt === ATTEMPTS) return status;
+    console.error(`That failed. Attempt ${attempt + 1} of ${ATTEMPTS}:`);
+  }
 }
 
 if (!existsSync(MARK) || readFileSync(MARK, "utf8") !== wanted()) {
-  console.error(
-    "Installing development packages from npm, 330 MB, into node_modules; the first time it takes a minute or two.",
-  );
-  let status = await install();
-  for (let attempt = 2; status !== 0 && attempt <= ATTEMPTS; attempt++) {
-    console.error(`That failed. Attempt ${attempt} of ${ATTEMPTS}:`);
-    status = await install();
-  }
-  if (status === 0) writeFileSync(MARK, wanted());
-  process.exitCode = status;
+  process.exitCode = await setUp();
+  if (process.exitCode === 0) writeFileSync(MARK, wanted());
 }

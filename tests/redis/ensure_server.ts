@@ -4,29 +4,35 @@
  */
 import { spawnSync } from "node:child_process";
 import process from "node:process";
+import { run } from "../../scripts/_run.ts";
 import { findServer } from "./_find_server.ts";
 
 const installers: readonly (readonly [probe: string, needsRoot: boolean, lines: readonly string[]])[] = [
-  ["apt-get", true, ["apt-get -o Acquire::Retries=3 update", "apt-get -o Acquire::Retries=3 install -y redis-server"]],
+  ["apt-get", true, [
+    "apt-get -qq -o Acquire::Retries=3 update",
+    "apt-get -qq -o Acquire::Retries=3 install -y redis-server",
+  ]],
   ["brew", false, ["brew install redis"]],
 ];
 
-function run(line: string): boolean {
+async function typed(line: string): Promise<boolean> {
   const [command = "", ...args] = line.split(" ");
-  return spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+  return (await run(command, args, { working: (seconds) => `${seconds} s: still at ${line}` })).status === 0;
 }
 
-function install(): boolean {
+async function install(): Promise<boolean> {
   for (const [probe, needsRoot, lines] of installers) {
     if (spawnSync(probe, ["--version"], { stdio: "ignore" }).status !== 0) continue;
     if (needsRoot && process.getuid?.() !== 0) continue;
     console.log(`No redis-server found, installing one: ${lines.join(" && ")}`);
-    if (lines.every(run)) return true;
+    let isDone = true;
+    for (const line of lines) isDone &&= await typed(line);
+    if (isDone) return true;
   }
   return false;
 }
 
-if (findServer() === undefined && !(install() && findServer() !== undefined)) {
+if (findServer() === undefined && !(await install() && findServer() !== undefined)) {
   console.error(
     "The Redis tests need a server. Type: sudo apt-get install -y redis-server (or brew install redis), " +
       "or set REDIS_SERVER to the path of redis-server or valkey-server.",
