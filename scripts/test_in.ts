@@ -18,13 +18,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { NEWEST_NODE, NODE_20, nodeOfNpm } from "./_node.ts";
+import { BUN, NEWEST_NODE, NODE_20, nodeOfNpm } from "./_node.ts";
 import { run } from "./_run.ts";
 import { differs, everyday, isPure } from "./_test_files.ts";
 
 const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
-const BUN = "1.4.5";
 
 /** The commands that together run the files, at the same time, each with a report of its own. */
 const runners: Record<string, (junit: string | undefined) => string[][]> = {

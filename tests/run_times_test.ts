@@ -25,7 +25,7 @@ function minor(version: string): string {
 
 test("docs/run-times.md: the versions are those that the scripts run", () => {
   assert.ok(row("Deno").includes(read(".dvmrc").trim()));
-  assert.ok(row("Bun").includes(constant("scripts/test_in.ts", "BUN")));
+  assert.ok(row("Bun").includes(constant("scripts/_node.ts", "BUN")));
   const nodes = [["_node", "NODE_20"], ["_node", "NEWEST_NODE"], ["test_in", "NODE_22"], ["test_in", "NODE_24"]];
   for (const [file, name] of nodes) {
     const version = minor(constant(`scripts/${file}.ts`, name!));

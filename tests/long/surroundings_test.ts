@@ -7,14 +7,14 @@ import { join } from "node:path";
 import process from "node:process";
 import { runtime, test as register } from "../_test.ts";
 import { program } from "../shutdown/runtimes.ts";
-import { folder, install } from "./surroundings/install.ts";
+import { assertInstalled, folder } from "./surroundings/install.ts";
 
 /** The package is built by Deno, and the tests start other run-times by themselves. */
 const test: typeof register = runtime === "deno" ? register : () => {};
 
 /** Builds the package, and installs the packages of this folder. */
 function prepare(): void {
-  install();
+  assertInstalled();
   const built = spawnSync(process.execPath, ["run", "-A", "scripts/build_npm.ts"], { encoding: "utf8" });
   assert.equal(built.status, 0, built.stderr);
   const installed = `${folder}node_modules/@interlock/interlock`;

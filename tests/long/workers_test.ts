@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "../_test.ts";
 import { program } from "../shutdown/runtimes.ts";
-import { folder, install } from "./surroundings/install.ts";
+import { assertInstalled, folder } from "./surroundings/install.ts";
 
 interface Answer {
   readonly ended: string;
@@ -16,7 +16,7 @@ interface Answer {
 type Results = Record<string, { readonly answers: readonly Answer[]; readonly most?: number }>;
 
 async function runWorker(): Promise<Results> {
-  install();
+  assertInstalled();
   const node = await program("node20");
   const out = mkdtempSync(join(tmpdir(), "interlock-worker-"));
   try {

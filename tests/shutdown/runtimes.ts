@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { BUN, NEWEST_NODE, NODE_20 } from "../../scripts/_node.ts";
 
 const run = promisify(execFile);
 
@@ -21,11 +22,12 @@ const FITS: Record<ProgramName, (major: number) => boolean> = {
   node20: (major) => major === 20,
   bun: (major) => major >= 1,
 };
+/** Pinned, and fetched by `deno task setup --long`. */
 const FROM_NPM: Record<ProgramName, string> = {
-  deno: "deno@^2",
-  node: "node@^26",
-  node20: "node@^20",
-  bun: "bun@^1.4",
+  deno: "deno@2.9.6",
+  node: `node@${NEWEST_NODE}`,
+  node20: `node@${NODE_20}`,
+  bun: `bun@${BUN}`,
 };
 const COMMAND: Record<ProgramName, string> = { deno: "deno", node: "node", node20: "node", bun: "bun" };
 const TRANSPILE = fileURLToPath(new URL("../../scripts/transpile.mjs", import.meta.url));
@@ -54,7 +56,7 @@ async function find(name: ProgramName): Promise<string> {
   const command = COMMAND[name];
   if (FITS[name](await majorOf(command))) return command;
   const print = name === "deno" ? ["eval", "console.log(Deno.execPath())"] : ["-p", "process.execPath"];
-  const args = ["exec", "--yes", `--package=${FROM_NPM[name]}`, "--", command, ...print];
+  const args = ["exec", "--yes", "--prefer-offline", `--package=${FROM_NPM[name]}`, "--", command, ...print];
   const { stdout } = await run("npm", args, { shell: process.platform === "win32" });
   return stdout.trim();
 }

@@ -17,9 +17,11 @@ function isInstalled(): boolean {
 export function install(): void {
   if (isInstalled()) return;
   const npm = ["install", "--no-package-lock", "--no-audit", "--no-fund"];
-  for (let attempt = 1;; attempt++) { // a registry fails now and then
-    const { status } = spawnSync("npm", npm, { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
-    if (status === 0) return;
-    if (attempt === 3) throw new Error(`Cannot install the packages of ${folder}: npm ended with ${status}`);
-  }
+  const { status } = spawnSync("npm", npm, { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+  if (status !== 0) throw new Error(`Cannot install the packages of ${folder}: npm ended with ${status}`);
+}
+
+/** Throws unless `deno task setup --long` has installed them. */
+export function assertInstalled(): void {
+  if (!isInstalled()) throw new Error("Cannot test surroundings: run `deno task setup --long` first");
 }

@@ -4,35 +4,38 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
-const LIMIT = 300_000;
+const LIMIT = 300_000; // ms
+const clone = createHash("sha256").update(process.cwd()).digest("hex").slice(0, 8);
+const folder = join(tmpdir(), `interlock-frameworks-${clone}`);
 
-let folder: string | undefined;
-
-/** The folder; installed within five minutes. */
+/** The folder, with the servers as they are now. Throws unless `deno task setup --long` has installed the packages. */
 export function installed(): string {
-  if (folder !== undefined) return folder;
-  const clone = createHash("sha256").update(process.cwd()).digest("hex").slice(0, 8);
-  const made = join(tmpdir(), `interlock-frameworks-${clone}`);
-  mkdirSync(made, { recursive: true });
-  copyFileSync("tests/long/frameworks/package.json", join(made, "package.json"));
+  const list = readFileSync("tests/long/frameworks/package.json", "utf8");
+  const mark = join(folder, "installed.json");
+  if (!existsSync(mark) || readFileSync(mark, "utf8") !== list) {
+    throw new Error("Cannot test frameworks: run `deno task setup --long` first");
+  }
   for (const name of readdirSync("examples/frameworks")) {
     const text = readFileSync(join("examples/frameworks", name), "utf8");
-    writeFileSync(join(made, name), text.replace('"../../mod.ts"', JSON.stringify(pathToFileURL("mod.ts").href)));
+    writeFileSync(join(folder, name), text.replace('"../../mod.ts"', JSON.stringify(pathToFileURL("mod.ts").href)));
   }
+  return folder;
+}
+
+/** Installs the packages, within five minutes. */
+export function install(): void {
+  mkdirSync(folder, { recursive: true });
+  copyFileSync("tests/long/frameworks/package.json", join(folder, "package.json"));
   const npm = ["install", "--no-audit", "--no-fund", "--no-package-lock", "--silent"];
-  const end = Date.now() + LIMIT;
-  for (let attempt = 1;; attempt++) { // a registry fails now and then
-    const timeout = Math.max(1000, end - Date.now());
-    const { status, stderr } = spawnSync("npm", npm, { cwd: made, encoding: "utf8", timeout });
-    if (status === 0) return folder = made;
-    if (attempt === 3) throw new Error(`Cannot install the frameworks within ${LIMIT / 1000} s: ${stderr}`);
-  }
+  const { status, stderr } = spawnSync("npm", npm, { cwd: folder, encoding: "utf8", timeout: LIMIT });
+  if (status !== 0) throw new Error(`Cannot install the frameworks within ${LIMIT / 1000} s: ${stderr}`);
+  copyFileSync("tests/long/frameworks/package.json", join(folder, "installed.json"));
 }
 
 /** The folder of an app that has to be built. */
