@@ -80,7 +80,7 @@ export class Registry {
     acquisition.hasWaited ||= state === "waits";
     if (state !== "ended") setOf(acquisition).add(acquisition);
     if (group.waits.size + group.holds.size > 0) this.#groups.set(group.key, group);
-    else if (this.#groups.get(group.key) === group) this.#groups.delete(group.key);
+    else this.#groups.delete(group.key);
     return lasted;
   }
 }

@@ -1,0 +1,148 @@
+/** What a slip in one line of the diagnostics would change, and no other test would see. */
+import assert from "node:assert/strict";
+import process from "node:process";
+import { Lock, Semaphore } from "../../mod.ts";
+import { type Finding, metrics, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
+import { Overdue } from "../../lib/diagnostics/overdue.ts";
+import { test } from "../_test.ts";
+import { flushMicrotasks, withFakeTime } from "../_tools.ts";
+import { Recording, Thing } from "./_tools.ts";
+
+test("watchdog: one that was disposed of is silent at the end of the process, and leaves no listener there", async () => {
+  const listeners: (() => void)[] = [];
+  const { on } = process;
+  const findings: Finding[] = [];
+  const before = process.listenerCount("beforeExit");
+  process.on = ((event: string, listener: () => void) => {
+    if (event === "beforeExit") listeners.push(listener);
+    return on.call(process, event, listener);
+  }) as typeof process.on;
+  const watching = watchdog({ report: (_, finding) => void findings.push(finding) });
+  process.on = on;
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const waiting = lock.acquire();
+  listeners[0]!();
+  assert.equal(findings.length, 1);
+  const another = lock.acquire();
+  watching[Symbol.dispose]();
+  for (const listener of listeners) listener();
+  assert.equal(findings.length, 1);
+  assert.equal(process.listenerCount("beforeExit"), before);
+  guard.release();
+  (await waiting).release();
+  (await another).release();
+});
+
+test("watchdog: a second deadlock that shares a call with a reported one is reported", () =>
+  withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    using _ = watchdog({ self: 100, report: (_, finding) => void findings.push(finding) });
+    const lock = new Lock({ name: "orders" });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const run = lock.run(async () => {
+      const first = lock.acquire({ signal }).catch(() => {});
+      await time.pass(200, 10);
+      const second = lock.acquire({ signal }).catch(() => {});
+      await time.pass(200, 10);
+      controller.abort();
+      await Promise.all([first, second]);
+    });
+    await run;
+    assert.deepEqual(findings.map(({ kind }) => kind), ["self", "self"]);
+    const [one, two] = findings.map(({ calls }) => calls.map(({ id }) => id));
+    assert.equal(one![0], two![0]); // the hold
+    assert.notEqual(one![1], two![1]);
+  }));
+
+test("watchdog: waits of a deadlock are not reported once more as long ones, and others behind them are", () =>
+  withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    using _ = watchdog({ self: 100, waited: 300, held: 300, report: (_, finding) => void findings.push(finding) });
+    const lock = new Lock(), other = new Lock();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const run = lock.run(() => lock.acquire({ signal })).catch(() => {});
+    const guard = await other.acquire();
+    const waits = [lock, other].map((one) => one.acquire({ signal }).catch(() => {}));
+    await time.pass(500, 10);
+    controller.abort();
+    await Promise.all([run, ...waits]);
+    guard.release();
+    assert.deepEqual(findings.map(({ kind }) => kind).sort(), ["held", "self", "waited"]);
+  }));
+
+test("snapshot: a thing is forgotten with its last call, and known again with the next", async () => {
+  using _ = new Recording();
+  const lock = new Lock({ name: "orders" });
+  for (let i = 0; i < 3; i++) {
+    const guard = await lock.acquire();
+    const waiting = lock.acquire();
+    guard.release();
+    assert.deepEqual(snapshot().map(({ holders, waiters }) => [holders.length, waiters.length]), [[1, 0]]);
+    (await waiting).release();
+    assert.deepEqual(snapshot(), []);
+  }
+});
+
+test("observe: permits that are given back without a guard end the oldest holds, as many as they are", async () => {
+  using recording = new Recording();
+  const semaphore = new Semaphore(3);
+  for (const permits of [1, 2]) await semaphore.acquire({ permits });
+  semaphore.release(1);
+  assert.deepEqual(recording.lines, ["grant semaphore", "grant semaphore", "release semaphore"]);
+  semaphore.release(1); // the other one holds two
+  assert.equal(recording.seen.length, 3);
+  semaphore.release(2);
+  assert.equal(recording.seen.length, 4);
+  assert.deepEqual(snapshot(), []);
+});
+
+test("metrics: disposed of twice, they count down once", () => {
+  let present = 0;
+  const counter = () => ({ add: (by: number) => void (present += by), record() {} });
+  const measuring = metrics({ createCounter: counter, createUpDownCounter: counter, createHistogram: counter });
+  const lock = new Thing(), call = {};
+  lock.grant(call);
+  assert.equal(present, 1);
+  measuring[Symbol.dispose]();
+  measuring[Symbol.dispose]();
+  assert.equal(present, 0);
+});
+
+test("overdue: the one that is next decides when to look, and those that left are no news", () => {
+  const overdue = new Overdue(100);
+  const acquisition = (since: number, group: object) => ({ since, group }) as Parameters<Overdue["add"]>[0];
+  const [group, other] = [{}, {}];
+  const [a, b, c] = [acquisition(1, group), acquisition(2, group), acquisition(3, other)];
+  for (const one of [a, b, c]) overdue.add(one);
+  assert.equal(overdue.next, 101);
+  overdue.delete(a);
+  assert.equal(overdue.next, 102);
+  assert.deepEqual(overdue.take(101), []);
+  assert.deepEqual(overdue.take(102), [b]);
+  assert.deepEqual(overdue.take(200), [c]);
+  assert.equal(overdue.next, Infinity);
+  const later = acquisition(150, group);
+  overdue.add(later);
+  assert.deepEqual(overdue.take(300), []); // of a group that is too old already
+  overdue.delete(b);
+  overdue.delete(later);
+  const fresh = acquisition(400, group);
+  overdue.add(fresh);
+  assert.deepEqual(overdue.take(500), [fresh]); // the group has been short in between
+});
+
+test("trace and metrics see each wait once, however many observers there are", async () => {
+  using first = new Recording();
+  using second = new Recording();
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const waiting = lock.acquire();
+  guard.release();
+  (await waiting).release();
+  await flushMicrotasks();
+  assert.deepEqual(first.lines, ["grant lock", "wait lock", "release lock", "grant lock", "release lock"]);
+  assert.deepEqual(second.lines, first.lines);
+});
