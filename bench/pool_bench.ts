@@ -30,6 +30,15 @@ export const situations: readonly Situation[] = [
     play: (work, call) => work.calls(call, 1000),
   }),
   situation<Call>({
+    name: "pool of 10, 1,000 calls of a wrapped function",
+    operation: "call",
+    operations: 1000,
+    ours: ({ Pool }) => new Pool(10).wrap(work),
+    floor: bareCalls,
+    peers: ["pool", "calls"],
+    play: (work, call) => work.calls(call, 1000),
+  }),
+  situation<Call>({
     name: "pool of 10, 1,000 tasks with a handle each",
     operation: "task",
     operations: 1000,

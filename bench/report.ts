@@ -50,6 +50,7 @@ export const ROWS: readonly Row[] = ([
   ["semaphore", "semaphore of 10 permits, 1,000 tasks", "one turn of 1,000 tasks that share 10 permits"],
   ["event", "event, 100,000 waiters", "one of 100,000 waiters of an event"],
   ["pool", "pool of 10, 1,000 calls at once", "a call through a pool of 10"],
+  ["pool", "pool of 10, 1,000 calls of a wrapped function", "a call of a function that `pool.wrap` has made"],
   ["pool", "map a list of 10,000, 10 at a time", "an item of a map, 10 at a time"],
   ["rate_limiter", "rate limiter, starts that are free", "a start that a rate limit allows at once"],
   ["cancellation", "cancelling, 1,000 waiters with a signal each", "a wait that a signal of its own cancels"],

@@ -1,6 +1,6 @@
 /** Every example runs and prints its point. An example without an entry here fails. */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "./_test.ts";
 
 /** The output of each example; those with a test of their own name it. */
@@ -103,6 +103,11 @@ const folder = new URL("../examples/", import.meta.url);
 test("examples: every file is run by a test", () => {
   const files = readdirSync(folder).filter((name) => name.endsWith(".ts")).map((name) => name.replace(/\.ts$/, ""));
   assert.deepEqual(files.sort(), Object.keys(expected).sort());
+});
+
+test("examples: docs/examples.md names every file", () => {
+  const page = readFileSync(new URL("../docs/examples.md", import.meta.url), "utf8");
+  assert.deepEqual(Object.keys(expected).filter((name) => !page.includes(`${name}.ts\``)), []);
 });
 
 for (const [name, lines] of Object.entries(expected)) {

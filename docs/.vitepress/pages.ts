@@ -13,6 +13,7 @@ export const guide = [
   ["Diagnostics", "diagnostics"],
   ["It hangs", "it-hangs"],
   ["Recipes", "recipes"],
+  ["Examples", "examples"],
 ] as const;
 
 export const background = [
