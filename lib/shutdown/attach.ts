@@ -55,12 +55,11 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
     : new FetchServer(state, abilities);
   known.set(server, { state, attached }); // not before: a frozen server cannot be attached
   if (attached instanceof NodeServer) attachSiblings(state, label);
-  const { phase } = state;
-  if (phase !== "serving") attached.begin?.();
-  if (phase === "serving" || phase === "delaying") {
+  if (state.phase !== "serving") attached.begin?.();
+  if (state.listens) {
     state.servers.add(attached);
     if (state.announces) attached.announce?.();
-  } else if (phase === "finished") state.add(close(state, attached));
+  } else if (state.phase === "finished") state.add(close(state, attached));
   else {
     const entry = new Task("a server that stops listening");
     state.inFlight.add(entry);

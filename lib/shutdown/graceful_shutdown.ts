@@ -10,7 +10,7 @@ import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./opt
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
-import { ShutdownState, type Step } from "./shutdown_state.ts";
+import { assertSound, ShutdownState, type Step } from "./shutdown_state.ts";
 import { countShutdown, warnForced, warnInWorker } from "./warnings.ts";
 import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
 import { ClosedError } from "../errors.ts";
@@ -25,6 +25,9 @@ export type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 export type { GracefulShutdownOptions } from "./options.ts";
 export type { ShutdownReport } from "./report.ts";
 export type { WebSocketLike } from "./work.ts";
+
+/** For {@linkcode assertSoundShutdown}, which bundlers drop because it is no method. */
+let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
 
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
@@ -78,6 +81,7 @@ export class GracefulShutdown implements AsyncDisposable {
   #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
 
   static {
+    stateOf = (shutdown) => shutdown.#state;
     setDisposal(GracefulShutdown);
     show(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
   }
@@ -263,8 +267,8 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
     const callback = this.#step(fn, label, "shutdown callback");
-    const { phase, callbacksStarted, callbacks } = this.#state;
-    if (phase === "closed" || phase === "finished") return this.#cleanUp(callback);
+    const { counts, callbacksStarted, callbacks } = this.#state;
+    if (!counts) return this.#cleanUp(callback);
     if (callbacksStarted) startCallback(this.#state, callback);
     else callbacks.push(callback);
     return undefined;
@@ -307,8 +311,7 @@ export class GracefulShutdown implements AsyncDisposable {
 
   #use(operation: string, label?: string): void {
     if (label !== undefined) checkString(label, "label");
-    const { phase } = this.#state;
-    if (phase === "closed" || phase === "finished") throw new ClosedError(`Cannot ${operation}: shutdown is over`);
+    if (!this.#state.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
     this.#state.used = true;
   }
 
@@ -332,4 +335,9 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
     warnForced(`${name}, ${Math.round(since)} ms after ${first.name}`, labels);
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundShutdown(shutdown: GracefulShutdown): void {
+  assertSound(stateOf(shutdown));
 }

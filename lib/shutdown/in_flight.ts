@@ -97,3 +97,11 @@ export class WorkInFlight implements Iterable<InFlight> {
     this.#emptied = undefined;
   }
 }
+
+/** Whether the list has as many entries as it says, linked in both directions; for tests. */
+export function isSound(work: WorkInFlight): boolean {
+  const entries = [...work];
+  const isLinked = (entry: InFlight, i: number) =>
+    entry.isListed && entry.previous === entries[i - 1] && entry.next === entries[i + 1];
+  return entries.length === work.size && entries.every(isLinked);
+}

@@ -7,16 +7,28 @@ import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { runtime, sharedController } from "../internal/platform.ts";
 import { FetchCalls } from "./fetch/calls.ts";
-import { type InFlight, WorkInFlight } from "./in_flight.ts";
+import { type InFlight, isSound, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
 
 /**
- * serving: shutdown was not requested. delaying: it was, and new connections are still accepted. settling: the listeners
- * are about to be closed. draining: they are, and each connection gets one last answer. closed: the drain is over, nothing
- * is counted any more, and the clean-up steps run. finished: the report is made.
+ * The phases, in their order, and what holds in each of them: whether work is counted, whether servers listen (those that
+ * are attached later stop), and whether requests get 503: if the option `late` says so, or in any case.
  */
-type Phase = "serving" | "delaying" | "settling" | "draining" | "closed" | "finished";
+const PHASES = {
+  /** Shutdown was not requested. */
+  serving: { counts: true, listens: true, refuses: "never" },
+  /** It was, and the delay passes. */
+  delaying: { counts: true, listens: true, refuses: "never" },
+  /** The listeners are about to be closed. */
+  settling: { counts: true, listens: false, refuses: "never" },
+  /** They are closed, and each connection gets one last answer. */
+  draining: { counts: true, listens: false, refuses: "late" },
+  /** The drain is over, and the clean-up steps run. */
+  closed: { counts: false, listens: false, refuses: "always" },
+  /** The report is made. */
+  finished: { counts: false, listens: false, refuses: "always" },
+} as const;
 
 /** A server that was attached. */
 export interface AttachedServer {
@@ -51,7 +63,7 @@ export interface Step {
 /** The shared state. */
 export class ShutdownState {
   // phase only goes forward. phase !== "serving" implies signal.aborted or about to be, in the same step.
-  phase: Phase = "serving";
+  phase: keyof typeof PHASES = "serving";
   // Made when they are needed first: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
@@ -102,11 +114,21 @@ export class ShutdownState {
     return String(Math.ceil(this.settings.retryAfter / 1000));
   }
 
+  /** Whether work is counted. */
+  get counts(): boolean {
+    return PHASES[this.phase].counts;
+  }
+
+  /** Whether a server that is attached now goes on listening. */
+  get listens(): boolean {
+    return PHASES[this.phase].listens;
+  }
+
   /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
     if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
-    return this.phase === "closed" || this.phase === "finished" || this.forced.aborted ||
-      (this.settings.late === "refuse" && this.phase === "draining");
+    const { refuses } = PHASES[this.phase];
+    return refuses === "always" || this.forced.aborted || (refuses === "late" && this.settings.late === "refuse");
   }
 
   /** The labels of the work in flight, or of the given one; oldest first. */
@@ -209,4 +231,19 @@ function dropErrorsOfClosedServers(): () => void {
   globalThis.dispatchEvent = (event) =>
     (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
   return () => globalThis.dispatchEvent = dispatchEvent;
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSound(state: ShutdownState): void {
+  const { phase, signal, announces, hasDelay, counts, listens, callbacksStarted, steps, calls, inFlight } = state;
+  const rules: Record<string, boolean> = {
+    "a signal before its phase": phase !== "serving" || !signal.aborted,
+    "clients are sent away from an open listener": !announces || hasDelay || !listens && phase !== "settling",
+    "answers are held back for ever": calls.held === undefined || counts && !listens,
+    "callbacks before the listeners are closed": !callbacksStarted || !listens,
+    "steps that never run": phase !== "finished" || steps.length === 0,
+    "the list of work": isSound(inFlight),
+  };
+  const broken = Object.keys(rules).find((rule) => !rules[rule]);
+  if (broken !== undefined) throw new Error(`unsound shutdown, ${phase}: ${broken}`);
 }

@@ -3,6 +3,7 @@
  * WebSockets and listeners of its signals track, defer, request and let time pass in the middle of whatever happens.
  */
 import assert from "node:assert/strict";
+import { assertSoundShutdown } from "../../lib/shutdown/graceful_shutdown.ts";
 import { setImmediate } from "node:timers";
 import { ClosedError, GracefulShutdown, type ShutdownReport } from "../../mod.ts";
 import { ActingWalk, walkActing } from "../_acting_walk.ts";
@@ -123,6 +124,7 @@ class Walk extends ActingWalk {
 
   override check(): void {
     const { active, labels, ready, signal, forced } = this.shutdown;
+    assertSoundShutdown(this.shutdown);
     assert.equal(labels.length, active);
     assert.ok(!ready || !signal.aborted, "ready");
     assert.ok(signal.aborted || !forced.aborted, "forced before it was asked for");

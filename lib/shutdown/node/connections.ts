@@ -13,7 +13,7 @@ const CONNECTION: unique symbol = Symbol("interlock connection");
 type Known = SocketLike & { [CONNECTION]?: Connection };
 
 /** A new connection may be silent for as many idle times: on a busy machine, its client has connected and cannot write yet. */
-const NEW = 5;
+const NEW = 2;
 
 /** A busy process may find a connection silent only because it has not read from it yet. Between two looks it does. */
 const FEWEST_LOOKS = 3;
