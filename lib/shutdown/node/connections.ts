@@ -15,6 +15,9 @@ type Known = SocketLike & { [CONNECTION]?: Connection };
 /** A new connection may be silent for as many idle times: on a busy machine, its client has connected and cannot write yet. */
 const NEW = 2;
 
+/** However busy the machine is, this many idle times are enough. */
+const SLOWEST = 10;
+
 /** A busy process may find a connection silent only because it has not read from it yet. Between two looks it does. */
 const FEWEST_LOOKS = 3;
 
@@ -81,7 +84,8 @@ export class Connection {
   newest: Exchange | undefined = undefined;
   /** Whether no request has come on it. */
   #isNew = true;
-  /** Number of looks in a row that found it silent. */
+  /** When the first look found it silent, and how many in a row have. */
+  #silentSince = Infinity;
   #looks = 0;
   #bytesRead: number | undefined;
 
@@ -145,8 +149,10 @@ export class Connection {
       this.#bytesRead = this.socket.bytesRead;
       this.#looks = 0;
     }
-    // Counted in looks, not in time: on a busy machine a look takes longer, and so do the clients.
-    return ++this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK * (this.#isNew ? NEW : 1));
+    if (this.#looks++ === 0) this.#silentSince = performance.now();
+    // Counted in looks: on a busy machine a look takes longer, and so do the clients.
+    return this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK * (this.#isNew ? NEW : 1)) ||
+      performance.now() - this.#silentSince > Math.max(idle, LOOK) * SLOWEST;
   }
 }
 
