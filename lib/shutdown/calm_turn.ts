@@ -10,8 +10,9 @@ import { type ShutdownState, TURN } from "./shutdown_state.ts";
 
 /** The longest wait, in ms: connections to an overloaded server never end. */
 const LONGEST = 250;
-/** Turns that it has in any case: a process that has to wait for a processor has few of them in that time. */
+/** A process that has to wait for a processor has few turns in that time. It waits for as many, and at most so long. */
 const FEWEST_TURNS = { timer: 8, immediate: 64 };
+const LONGEST_STARVED = 2_000;
 /** ms that a brief turn may take, by a timer or without one. */
 const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
 /** The same as a share of the wait so far: on a slow machine, no turn is brief. */
@@ -29,8 +30,9 @@ export async function calmTurn(state: ShutdownState, arrived: () => number, atLe
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(Math.max(TURN, Math.min(atLeast, LONGEST))); // the rest of this turn accepts nothing any more
   const began = performance.now();
-  let [now, calm] = [began, false];
-  for (let i = 0; !calm && (now < began + LONGEST || i < FEWEST_TURNS[kind]) && !state.forced.aborted; i++) {
+  let [now, calm, turns] = [began, false, 0];
+  const limit = () => began + (turns++ < FEWEST_TURNS[kind] ? LONGEST_STARVED : LONGEST);
+  while (!calm && now < limit() && !state.forced.aborted) {
     const [before, turnBegan] = [arrived(), now];
     await turn();
     now = performance.now();

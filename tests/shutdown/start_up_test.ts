@@ -150,3 +150,29 @@ test(`start-up: an attached server can belong to another shutdown when the first
   assert.equal((await second.finished).ok, true);
   assert.equal(server.listening, false);
 });
+
+test(`attach: the end waits for a server that is attached while the last one closes, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const events: string[] = [];
+  const { promise, open } = gate();
+  const late = {
+    shutdown: async () => {
+      events.push("late stops");
+      await promise;
+      events.push("late is closed");
+    },
+  };
+  const first = {
+    shutdown: async () => {
+      shutdown.attach(late);
+      await until(() => events.length > 0);
+      events.push("first is closed");
+      setTimeout(open, 20);
+    },
+  };
+  shutdown.handler(() => new Response());
+  shutdown.attach(first);
+  shutdown.request();
+  assert.equal((await shutdown.finished).ok, true);
+  assert.deepEqual(events, ["late stops", "first is closed", "late is closed"]);
+});

@@ -1,0 +1,89 @@
+/** When a connection of node:http counts as idle: after so many looks in a row that found it silent. */
+import assert from "node:assert/strict";
+import { Connection, Exchange } from "../../lib/shutdown/node/connections.ts";
+import type { Incoming, SocketLike } from "../../lib/shutdown/node/shapes.ts";
+import { shutdownSettings } from "../../lib/shutdown/options.ts";
+import { ShutdownState } from "../../lib/shutdown/shutdown_state.ts";
+import { test } from "../_test.ts";
+
+class Socket {
+  destroyed = false;
+  bytesRead = 0;
+  get writableEnded(): boolean {
+    return this.ends > 0;
+  }
+  ends = 0;
+  on(): void {}
+  end(): void {
+    this.ends++;
+  }
+}
+
+/** A connection whose idle time is 50 ms, which are five looks. */
+function connected() {
+  const socket = new Socket();
+  const state = new ShutdownState(shutdownSettings({ idle: 50 }));
+  const connection = Connection.of(state, new Set(), socket as unknown as SocketLike);
+  const look = (times: number) => {
+    for (let i = 0; i < times; i++) connection.endIfIdle();
+    return socket.ends;
+  };
+  const request = () => new Exchange(connection, { method: "GET", url: "/" } as Incoming, undefined);
+  return { socket, connection, look, request };
+}
+
+test("idle: a new connection may be silent for twice the time", () => {
+  const { look } = connected();
+  assert.deepEqual([look(10), look(1), look(5)], [0, 1, 1]);
+});
+
+test("idle: a request begins the time anew, with its beginning and with its end", () => {
+  const { look, request } = connected();
+  assert.equal(look(9), 0);
+  const first = request();
+  assert.equal(look(20), 0);
+  first.end();
+  assert.equal(look(5), 0);
+  request().end(); // between two looks
+  assert.deepEqual([look(5), look(1)], [0, 1]);
+});
+
+test("idle: bytes that came, and the closing of the listener, begin the time anew", () => {
+  const { look, request, socket, connection } = connected();
+  request().end();
+  assert.equal(look(5), 0);
+  socket.bytesRead = 1;
+  assert.equal(look(5), 0);
+  connection.restartIdleTime();
+  assert.deepEqual([look(5), look(1)], [0, 1]);
+});
+
+test("idle: of several requests, any may end first", () => {
+  const { look, request } = connected();
+  const [one, two, three] = [request(), request(), request()];
+  two.end();
+  three.end();
+  two.end();
+  assert.equal(look(20), 0);
+  one.end();
+  assert.deepEqual([look(5), look(1)], [0, 1]);
+});
+
+test("idle: however slow the looks are, ten idle times are enough", () => {
+  const { look, request } = connected();
+  request().end();
+  const { performance } = globalThis;
+  const now = performance.now();
+  const later = (ms: number) =>
+    Object.defineProperty(globalThis, "performance", { value: { now: () => now + ms }, configurable: true });
+  try {
+    later(0);
+    assert.equal(look(1), 0);
+    later(500);
+    assert.equal(look(1), 0);
+    later(501);
+    assert.equal(look(1), 1);
+  } finally {
+    Object.defineProperty(globalThis, "performance", { value: performance, configurable: true });
+  }
+});
