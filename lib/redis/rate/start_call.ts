@@ -23,7 +23,8 @@ export interface RateSpec extends StoredRate, CallSpec {}
  * saw each command, so a call takes care not to wake before the one that it is behind.
  */
 class Sleepers extends Set<StartCall> {
-  last: { readonly moment: number; readonly at: number } | undefined;
+  /** Whose answer came last. */
+  last: StartCall | undefined;
 }
 
 /** By the key of the limit. */
@@ -69,7 +70,8 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   within = 0;
   /** Whether a call without a turn rejects, or resolves to false. */
   readonly #rejects: boolean;
-  #turn: Turn | undefined;
+  /** Set while it sleeps. */
+  turn: Turn | undefined;
 
   constructor(rate: RateSpec, permits: number, limits: WaitOptions, rejects: boolean) {
     super(rate, permits, limits, TRYING);
@@ -104,19 +106,21 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   // Sleeping until its turn.
 
   #sleep(turn: Turn): void {
-    this.#turn = turn;
+    this.turn = turn;
     const { keys: [key], client: { store: { rates } } } = this.rate;
     const sleepers = sleepersOf(rates).get(key) ?? new Sleepers();
     sleepersOf(rates).set(key, sleepers.add(this));
-    const { moment = Infinity, at: before = 0 } = sleepers.last ?? {};
-    const at = Math.max(now() + turn.wait, moment <= turn.moment ? before : 0); // answers may overtake each other
-    sleepers.last = { moment: turn.moment, at };
+    const { last } = sleepers;
+    const isAhead = last?.turn !== undefined && last.turn.moment <= turn.moment; // answers may overtake each other
+    const before = isAhead ? last.timer?.at ?? Infinity : Infinity; // also if its clock is gone
+    sleepers.last = this;
     this.reportWait();
-    if (!this.settled) this.askAt(at); // else an observer has cancelled it
+    // Settled, if an observer has cancelled it.
+    if (!this.settled) this.askAt(Math.max(now() + turn.wait, before < Infinity ? before : 0));
   }
 
   protected override onTime(): void {
-    if (this.#turn === undefined) return super.onTime();
+    if (this.turn === undefined) return super.onTime();
     this.#wake();
     this.#start();
   }
@@ -127,8 +131,8 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     const sleepers = sleepersOf(rates).get(key);
     sleepers?.delete(this);
     if (sleepers?.size === 0) sleepersOf(rates).delete(key);
-    const turn = this.#turn;
-    this.#turn = undefined;
+    const turn = this.turn;
+    this.turn = undefined;
     return turn;
   }
 
@@ -156,13 +160,13 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected timeOut(): void {
-    const cause = this.obstacle(this.#turn === undefined);
+    const cause = this.obstacle(this.turn === undefined);
     if (this.#rejects) this.cancel(timedOutError(this.rate, this.timeout, cause), "timeout");
     else this.cancel(this.explained(cause), "error");
   }
 
   protected cleanUp(): void {
-    if (this.#turn !== undefined) this.returnTurn();
+    if (this.turn !== undefined) this.returnTurn();
   }
 
   /** No caller waits for it; without an answer, the start counts as made. */
