@@ -16,6 +16,9 @@ import type { CallSpec } from "../resource_spec.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
+/** More than the error of a sum of times. */
+const ROUNDING = 1e-6;
+
 export interface RateSpec extends StoredRate, CallSpec {}
 
 /**
@@ -120,9 +123,16 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected override onTime(): void {
-    if (this.turn === undefined) return super.onTime();
-    this.#wake();
-    this.#start();
+    const { turn, rate: { keys: [key], client: { store: { rates } } } } = this;
+    if (turn === undefined) return super.onTime();
+    // Timers of one moment fire in any order.
+    for (const call of [...sleepersOf(rates).get(key)!]) {
+      const isAhead = call.turn!.moment <= turn.moment && (call.timer?.at ?? Infinity) <= now() + ROUNDING;
+      if (call !== this && !isAhead) continue;
+      call.#wake();
+      call.#start();
+      if (call === this) return;
+    }
   }
 
   /** It sleeps no more. Returns its turn. */
