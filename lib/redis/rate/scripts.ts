@@ -60,29 +60,33 @@ longest = max(longest, interval)
 local differ = callers and callers ~= ARGV[1] .. ' ' .. ARGV[2]
 local other, otherInterval = string.match(differ and callers or '0 0', '(%d+) (%d+)')
 
-local function whole(text)
-  local n = tonumber(text)
-  if not n or n % 1 ~= 0 then error('no start of a rate limit') end -- also for what Lua takes for infinite, or no number
-  return n
-end
 -- Turn and count of the k-th entry from the end; without one, no turn and the count of those dropped. The turn of a start
 -- that was given back and still counts is stored as less than 0.
 local function entry(k)
-  local pair = call('LRANGE', KEYS[2], format('%.0f', -2 * k), format('%.0f', 1 - 2 * k))
-  if not pair[2] then return nil, dropped end
-  local turn = whole(pair[1])
-  return math.abs(turn), whole(pair[2]), turn < 0
+  local pair = call('LRANGE', KEYS[2], k == 1 and '-2' or format('%.0f', -2 * k), k == 1 and '-1' or format('%.0f', 1 - 2 * k))
+  local turn, count = tonumber(pair[1]), tonumber(pair[2])
+  if pair[2] and not (turn and count and turn % 1 + count % 1 == 0) then error('no start of a rate limit') end
+  if not turn then return nil, dropped end
+  return turn < 0 and -turn or turn, count, turn < 0
 end
-local last, total, isVoid
-local function readLast()
+local last, total, isVoid = entry(1)
+for _ = 1, isVoid and ${VOIDS} or 0 do -- these keep none waiting
+  call('LTRIM', KEYS[2], '0', '-3')
   last, total, isVoid = entry(1)
-  for _ = 1, ${VOIDS} do -- these keep none waiting
-    if not isVoid then return end
-    call('LTRIM', KEYS[2], '0', '-3')
-    last, total, isVoid = entry(1)
-  end
+  if not isVoid then break end
 end
-readLast()
+local function save()
+  local life = format('%.0f', math.ceil((max(max(last or 0, moment) + longest, blocked) - moment) / 1000))
+  callers = callers or ARGV[1] .. ' ' .. ARGV[2]
+  local state = format('%.0f %.0f %.0f %.0f %.0f %.0f ', moment, shift, number, blocked, dropped, longest) .. callers .. back
+  call('SET', KEYS[1], state, 'PX', life)
+  call('PEXPIRE', KEYS[2], life)
+end
+`;
+
+// These are put in where they are used: making a function takes longer than a short command.
+
+const search = `
 local function length() return call('LLEN', KEYS[2]) / 2 end
 -- The k of the earliest entry for which \`is\` holds; it holds for all later ones, too, and for the one with k = low.
 local function earliest(low, high, is)
@@ -94,6 +98,9 @@ local function earliest(low, high, is)
 end
 -- The number of entries whose turns are after this moment.
 local function after(time) return earliest(0, length(), function(turn) return turn > time end) end
+`;
+
+const edit = `${search}
 -- Puts these entries, a flat list, in place of the last k.
 local function put(k, entries)
   call('LTRIM', KEYS[2], '0', format('%.0f', -2 * k - 1))
@@ -102,15 +109,8 @@ end
 -- The last k entries, as a flat list, with their counts changed.
 local function shifted(k, by)
   local entries = k > 0 and call('LRANGE', KEYS[2], format('%.0f', -2 * k), '-1') or {}
-  for i = 2, #entries, 2 do entries[i] = format('%.0f', whole(entries[i]) + by) end
+  for i = 2, #entries, 2 do entries[i] = format('%.0f', entries[i] + by) end
   return entries
-end
-local function save()
-  local life = format('%.0f', math.ceil((max(max(last or 0, moment) + longest, blocked) - moment) / 1000))
-  callers = callers or ARGV[1] .. ' ' .. ARGV[2]
-  local state = format('%.0f %.0f %.0f %.0f %.0f %.0f ', moment, shift, number, blocked, dropped, longest) .. callers .. back
-  call('SET', KEYS[1], state, 'PX', life)
-  call('PEXPIRE', KEYS[2], life)
 end
 `;
 
@@ -122,16 +122,23 @@ export const start: Script = script(`${begin}
 local permits, turn = ARGV[3] + 0, max(moment, blocked, last or 0) -- nothing overtakes those that sleep until their turn
 local expiring = total + permits - limit -- this number of all starts has to be over first
 if expiring > dropped then
-  local k = limit - permits + 1 -- each entry has one start at least
+  local k = floor(limit / permits) -- if all calls have as many starts as this one
   local gate, count = entry(k)
-  if count ~= expiring or not gate then
-    gate = entry(earliest(1, min(k, length()), function(_, count) return count >= expiring end))
+  local isFirst = gate and count >= expiring
+  if isFirst and count - expiring >= 1 then
+    local _, before = entry(k + 1)
+    isFirst = before < expiring
+  end
+  if not isFirst then
+    ${search}
+    gate = entry(earliest(1, min(limit - permits + 1, length()), function(_, count) return count >= expiring end))
   end
   turn = max(turn, gate + interval)
 end
 local wait = turn - moment
 if isLonger then save() end -- starts are kept for it from now on, whether it takes one or not
 if ARGV[4] == '-1' then
+  ${search}
   local _, over = entry(after(moment - interval) + 1)
   local waits = moment < blocked or last and last > moment
   return { 0, wait, waits and 0 or max(0, limit - (total - over)), other, otherInterval }
@@ -144,11 +151,11 @@ if number % ${LOOK} == 0 then
   local past, step, factor = 0, ${LOOK}, 2 -- steps that grow as long as they find no other start, and then shrink
   while step >= ${LOOK} do
     local old = call('LINDEX', KEYS[2], format('%.0f', 2 * (past + step) - 2))
-    if old and math.abs(whole(old)) + longest <= moment then past = past + step else factor = 0.5 end
+    if old and math.abs(old) + longest <= moment then past = past + step else factor = 0.5 end
     step = step * factor
   end
   if past > 0 then
-    dropped = whole(call('LINDEX', KEYS[2], format('%.0f', 2 * past - 1)))
+    dropped = call('LINDEX', KEYS[2], format('%.0f', 2 * past - 1)) + 0
     call('LTRIM', KEYS[2], format('%.0f', 2 * past), '-1')
   end
 end
@@ -157,7 +164,7 @@ return { 1, wait, number, turn, other, otherInterval }
 `);
 
 /** ARGV[3]: permits, number and turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
-export const giveBack: Script = script(`${begin}
+export const giveBack: Script = script(`${begin}${edit}
 local permits, mine, turn = ARGV[3] + 0, ' ' .. ARGV[4], ARGV[5] + 0
 if not head or string.find(back, mine .. ' ', 1, true) then return { 0 } end
 local k, found = after(turn), nil
@@ -169,7 +176,7 @@ repeat -- calls of one turn are alike, if they have as many starts
   found = not isVoid and count - before == permits
 until found
 if k <= ${REWRITTEN} then put(k, shifted(k - 1, -permits)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. ARGV[5]) end
-readLast()
+last = entry(1)
 back = mine .. back
 local kept = {}
 for one in string.gmatch(back, '%d+') do
@@ -181,7 +188,7 @@ return { 1 }
 `);
 
 /** ARGV[3]: starts to give back, starts to count, and µs to block. Returns 1. */
-export const change: Script = script(`${begin}
+export const change: Script = script(`${begin}${edit}
 local reward, penalty, block = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
 if block > 0 then blocked = max(blocked, moment + block) end
 if reward + penalty > 0 then
@@ -202,7 +209,7 @@ if reward + penalty > 0 then
   end
   for _, one in ipairs(shifted(later, penalty - taken)) do entries[#entries + 1] = one end
   put(k, entries)
-  readLast()
+  last = entry(1)
 end
 save()
 return { 1 }
