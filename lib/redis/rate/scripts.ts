@@ -57,8 +57,8 @@ if moment < seen then -- the server's clock was set back
 end
 local isLonger = head and interval > longest
 longest = max(longest, interval)
-local differ = callers and callers ~= ARGV[1] .. ' ' .. ARGV[2]
-local other, otherInterval = string.match(differ and callers or '0 0', '(%d+) (%d+)')
+local other, otherInterval = 0, 0
+if callers and callers ~= ARGV[1] .. ' ' .. ARGV[2] then other, otherInterval = string.match(callers, '(%d+) (%d+)') end
 
 -- Turn and count of the k-th entry from the end; without one, no turn and the count of those dropped. The turn of a start
 -- that was given back and still counts is stored as less than 0.
