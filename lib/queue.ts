@@ -13,6 +13,7 @@ import {
   type WaitLimits,
 } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
+import { Ring } from "./internal/ring.ts";
 import { show } from "./internal/show.ts";
 import {
   cancelQueues,
@@ -33,11 +34,10 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 /** Of every put that need not wait: a promise for each of them would be garbage at once. */
 const DONE = Promise.resolve();
 
-/** The fewest slots of a ring. */
-const SMALLEST = 16;
-
 /** The private state, for {@linkcode assertSoundQueue}, which bundlers drop because it is no method. */
-let stateOf: (queue: Queue<unknown>) => readonly [isCancelled: boolean, unfinished: number, joiners: number];
+let stateOf: (
+  queue: Queue<unknown>,
+) => readonly [items: Ring<unknown>, isCancelled: boolean, unfinished: number, joiners: number];
 
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
@@ -83,7 +83,7 @@ export class Queue<T> implements AsyncIterable<T> {
   #closed = false;
 
   static {
-    stateOf = (queue) => [queue.#getters.closed, queue.#unfinished, queue.#joiners.size];
+    stateOf = (queue) => [queue.#items, queue.#getters.closed, queue.#unfinished, queue.#joiners.size];
     show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
   }
 
@@ -384,10 +384,11 @@ export class Queue<T> implements AsyncIterable<T> {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundQueue(queue: Queue<unknown>): void {
   const { size, capacity, getting, putting, closed } = queue;
-  const [isCancelled, unfinished, joiners] = stateOf(queue);
+  const [items, isCancelled, unfinished, joiners] = stateOf(queue);
   const isSound = size <= capacity && (getting === 0 || size === 0) && (putting === 0 || size === capacity) &&
     (!closed || getting + putting === 0) && (!isCancelled || closed && size === 0) && (joiners === 0 || unfinished > 0);
   if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
+  if (!items.isLean) throw new Error(`unsound queue: it keeps more than its ${size} items`);
 }
 
 /** A call that waits for room for its item. */
@@ -397,42 +398,6 @@ class Putter extends Waiter<unknown> {
   constructor(waitsFor: WaitedFor, item: unknown) {
     super(waitsFor);
     this.item = item;
-  }
-}
-
-/** The items in an array that doubles when it is full, and halves when three quarters of it are free. */
-class Ring<T> {
-  // #slots.length is a power of two; the items are the `size` slots from #first on, round the end.
-  #slots: (T | undefined)[] = new Array(SMALLEST);
-  #first = 0;
-  size = 0;
-
-  push(item: T): void {
-    const { length } = this.#slots;
-    if (this.size === length) this.#resize(2 * length);
-    this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = item;
-  }
-
-  /** Only if there is one. */
-  shift(): T {
-    const { length } = this.#slots;
-    const item = this.#slots[this.#first] as T;
-    this.#slots[this.#first] = undefined;
-    this.#first = (this.#first + 1) & (length - 1);
-    if (--this.size < length / 4 && length > SMALLEST) this.#resize(length / 2);
-    return item;
-  }
-
-  clear(): void {
-    this.size = 0;
-    this.#resize(SMALLEST);
-  }
-
-  #resize(length: number): void {
-    const slots = new Array<T | undefined>(length);
-    for (let i = 0; i < this.size; i++) slots[i] = this.#slots[(this.#first + i) & (this.#slots.length - 1)];
-    this.#slots = slots;
-    this.#first = 0;
   }
 }
 

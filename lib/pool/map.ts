@@ -10,7 +10,7 @@ import { sharedController } from "../internal/platform.ts";
 import { show } from "../internal/show.ts";
 import { SyncError } from "../errors.ts";
 import { Puller } from "./map_puller.ts";
-import { type Read, Results } from "./map_results.ts";
+import { assertSoundResults, type Read, Results } from "./map_results.ts";
 import type { MapJob, MapResults } from "./types.ts";
 import type { MapInProgress, PoolState } from "./state.ts";
 
@@ -25,7 +25,7 @@ interface EarlyEnd {
 }
 
 /** The private state, for {@linkcode assertSoundMap}, which bundlers drop because it is no method. */
-let stateOf: (map: PoolMap<unknown, unknown>) => readonly [puller: Puller<unknown, unknown>, ahead: number];
+let stateOf: (map: PoolMap<unknown, unknown>) => readonly [puller: Puller<unknown, unknown>, results: Results<unknown>];
 
 export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   // The signal of #controller is aborted exactly if the map was stopped before its source ended.
@@ -44,7 +44,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   readonly #driving: Promise<void>;
 
   static {
-    stateOf = (one) => [one.#puller, one.#results.ahead];
+    stateOf = (one) => [one.#puller, one.#results];
     show(PoolMap, "MapResults", []);
   }
 
@@ -199,8 +199,9 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundMap(map: MapInProgress): void {
-  const [{ phase, running, started }, ahead] = stateOf(map as PoolMap<unknown, unknown>);
-  const isSound = running >= 0 && running <= started && (running === 0 || phase === "pulling" || phase === "ending") &&
-    (phase === "unread" || phase === "over" || ahead >= running);
-  if (!isSound) throw new Error(`unsound map: ${phase}, ${running} of ${started} run, ${ahead} ahead`);
+  const [{ phase, running, started, idle }, results] = stateOf(map as PoolMap<unknown, unknown>);
+  const isWorking = phase === "pulling" || phase === "ending";
+  const isSound = running >= 0 && running <= started && (running === 0 || isWorking) && idle + running <= started;
+  if (!isSound) throw new Error(`unsound map: ${phase}, ${running} of ${started} run, ${idle} idle workers`);
+  if (phase === "pulling") assertSoundResults(results, running); // a failed function leaves a gap
 }

@@ -60,6 +60,11 @@ export class Puller<T, R> {
     this.#unobserved = this.#slotCall();
   }
 
+  /** How many workers have no item. */
+  get idle(): number {
+    return this.#idleWorkers.length;
+  }
+
   /** No more items are pulled, and no function runs. */
   isIdle(): boolean {
     return this.phase !== "pulling" && this.running === 0;

@@ -19,6 +19,11 @@ export interface ResultNode<R> {
 
 const READING = describe(undefined, "read results");
 
+/** The private state, for {@linkcode assertSoundResults}, which bundlers drop because it is no method. */
+let stateOf: (
+  results: Results<unknown>,
+) => readonly [nodes: number, isReady: boolean, isOrdered: boolean, readers: number, isWhole: boolean];
+
 export class Results<R> {
   // #readers.size > 0 implies that the first result is not ready
   /** How many results are ahead of the reader, ready or in the making. */
@@ -31,6 +36,15 @@ export class Results<R> {
   #isDiscarded = false;
   readonly #isOrdered: boolean;
   readonly #readers = new WaitQueue<Read<R>>();
+
+  static {
+    stateOf = (results) => {
+      let nodes = 0;
+      for (let node = results.#first; node !== undefined; node = node.next) nodes++;
+      const isWhole = results.#collected === undefined && !results.#isDiscarded;
+      return [nodes, results.#first?.isReady === true, results.#isOrdered, results.#readers.size, isWhole];
+    };
+  }
 
   constructor(isOrdered: boolean) {
     this.#isOrdered = isOrdered;
@@ -115,4 +129,12 @@ export class Results<R> {
     node.next = undefined; // or else a collector that has promoted the node keeps all later ones
     return { value: node.value as R, done: false };
   }
+}
+
+/** Throws unless the invariants hold, while `running` functions make results; for tests. */
+export function assertSoundResults(results: Results<unknown>, running: number): void {
+  const [nodes, isReady, isOrdered, readers, isWhole] = stateOf(results);
+  const isSound = !isWhole || nodes + (isOrdered ? 0 : running) === results.ahead;
+  if (!isSound || nodes > results.ahead) throw new Error(`unsound results: ${nodes} kept, ${results.ahead} ahead`);
+  if (readers > 0 && isReady) throw new Error(`unsound results: ${readers} readers wait for a result that is ready`);
 }

@@ -23,8 +23,8 @@ import { RateLimiter, startQueueOf } from "../rate_limiter.ts";
 import { assertSoundMap, PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResults, TaskOptions } from "./types.ts";
-import { assertSoundSlots, type SlotCall } from "./slots.ts";
-import { PoolState, readPriority } from "./state.ts";
+import type { SlotCall } from "./slots.ts";
+import { assertSoundPoolState, PoolState, readPriority } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
 import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
 
@@ -340,7 +340,7 @@ export class Pool implements AsyncDisposable {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundPool(pool: Pool): void {
   const state = stateOf(pool);
-  assertSoundSlots(state.slots);
+  assertSoundPoolState(state);
   for (const map of state.maps) assertSoundMap(map);
 }
 

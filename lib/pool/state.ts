@@ -12,7 +12,7 @@ import { describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/
 import { ClosedError } from "../errors.ts";
 import type { Permits, StartQueue } from "../internal/start_queue.ts";
 import { Failures, type TakenFailures } from "./failures.ts";
-import { type Call, SlotCall, Slots, type SlotUse } from "./slots.ts";
+import { assertSoundSlots, type Call, SlotCall, Slots, type SlotUse } from "./slots.ts";
 import type { TaskOptions } from "./types.ts";
 import type { WaitOptions } from "../types.ts";
 
@@ -26,8 +26,11 @@ export interface MapInProgress {
   poke(): void;
 }
 
+/** The private state, for {@linkcode assertSoundPoolState}, which bundlers drop because it is no method. */
+let stateOf: (state: PoolState) => readonly [controllers: number, joiners: number];
+
 export class PoolState {
-  // Cancelled implies closed.
+  // Cancelled implies closed. Joiners imply that something runs, is queued or is read.
   closed = false;
   readonly name: string | undefined;
   readonly slots: Slots;
@@ -43,6 +46,10 @@ export class PoolState {
   /** One for each function that has a signal of its own. */
   readonly #controllers = new Set<AbortController>();
   readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
+
+  static {
+    stateOf = (state) => [state.#controllers.size, state.#joiners.size];
+  }
 
   constructor(limit: number, name: string | undefined, rate: StartQueue | undefined, maxWaiting: number) {
     this.name = name;
@@ -210,6 +217,16 @@ export class PoolState {
     let failures: TakenFailures | undefined;
     for (const joiner of this.#joiners.takeAll()) grant(joiner, failures ??= this.failures.take());
   }
+}
+
+/** Throws unless the invariants hold; for tests. */
+export function assertSoundPoolState(state: PoolState): void {
+  const { slots, maps } = state;
+  const [controllers, joiners] = stateOf(state);
+  const isIdle = slots.active === 0 && slots.waiting === 0 && maps.size === 0;
+  const isSound = controllers <= slots.active && (joiners === 0 || !isIdle);
+  if (!isSound) throw new Error(`unsound pool: ${controllers} signals for ${slots.active} calls, ${joiners} joiners`);
+  assertSoundSlots(slots);
 }
 
 /** Reads the option of a call. */

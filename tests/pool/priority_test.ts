@@ -115,6 +115,21 @@ test("Pool: cancel rejects the calls of all lanes", async () => {
   await free();
 });
 
+test("Pool: cancel rejects in the order in which the calls would be served", async () => {
+  const pool = new Pool(1);
+  const order: string[] = [];
+  const { promise, resolve } = deferred();
+  const running = pool.run(() => promise);
+  await flushMicrotasks();
+  const queue = (name: string, priority: number) => pool.run(() => {}, { priority }).catch(() => void order.push(name));
+  const calls = [queue("low", -1), queue("first", 0), queue("high", 2), queue("second", 0), queue("higher", 3)];
+  pool.cancel("over");
+  await Promise.all(calls);
+  assert.deepEqual(order, ["higher", "high", "first", "second", "low"]);
+  resolve();
+  await running;
+});
+
 test("Pool: a priority is a finite number", async () => {
   const pool = new Pool(1);
   for (const priority of [NaN, Infinity, -Infinity]) {
