@@ -42,12 +42,6 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     file: "docs/shutdown.md",
-    has: "@fastify/websocket",
-    runsIn: [],
-    reason: "a server that runs until it is ended; tests/long/frameworks_test.ts runs examples/frameworks/fastify.ts",
-  },
-  {
-    file: "docs/shutdown.md",
     has: "uncaughtException",
     runsIn: [],
     reason: "it would end the process of the tests, and take every uncaught error of theirs",

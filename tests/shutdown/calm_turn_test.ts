@@ -3,10 +3,46 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { setImmediate } from "node:timers";
+import { calmTurn } from "../../lib/shutdown/calm_turn.ts";
+import type { ShutdownState } from "../../lib/shutdown/shutdown_state.ts";
 import { runtime, test } from "../_test.ts";
+import { until } from "../_tools.ts";
 import { Client, host, listen, quiet } from "./client.ts";
 
 const CLIENTS = 12;
+
+test("shutdown: the wait for a calm turn ends when the shutdown is forced", async () => {
+  const forcing = new AbortController();
+  let pauses = 0;
+  const pause = () => {
+    if (++pauses === 3) forcing.abort();
+    return Promise.resolve();
+  };
+  let looks = 0;
+  const never = () => {
+    if (++looks === 5) forcing.abort(); // on Node, turns are no pauses
+    return NaN;
+  };
+  await calmTurn({ forced: forcing.signal, pause } as unknown as ShutdownState, never);
+  assert.ok(looks <= 6, `${looks} looks`);
+});
+
+test(`shutdown: before the listener is closed, no answer sends its client away, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 500 });
+  const server = createServer((request, response) => {
+    if (request.url === "/asks") shutdown.request();
+    response.end(`done ${server.listening};`);
+  });
+  const client = new Client(connect({ port: await listen(shutdown.attach(server)), host }));
+  client.send("/asks");
+  await client.gets(/done true;/);
+  assert.doesNotMatch(client.text, /connection: close/i);
+  await until(() => !server.listening);
+  client.send("/last");
+  await client.gets(/connection: close[^]*done false;/i);
+  await client.end();
+  assert.equal((await shutdown.finished).ok, true);
+});
 
 // Deno closes connections without a request as soon as it stops listening. Bun accepts all connections in one turn.
 if (runtime === "node") {

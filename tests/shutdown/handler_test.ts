@@ -344,6 +344,29 @@ test("handler: a server whose requests never pause stops listening after 250 ms,
   }
 });
 
+test("handler: a server stops listening behind short answers that are being sent, and not behind long ones", async () => {
+  for (const age of [0, 60_000]) {
+    const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+    const { body, out } = written();
+    const handle = shutdown.handler(() => new Response(body));
+    const { now } = Date;
+    let sending = true;
+    let sendingAtStop: boolean | undefined;
+    shutdown.attach({ shutdown: () => Promise.resolve(void (sendingAtStop = sending)) });
+    Date.now = () => now() - age;
+    const answer = await handle(new Request(URL_));
+    Date.now = now;
+    shutdown.request();
+    if (age > 0) { while (sendingAtStop === undefined) await nextTurn(); }
+    else for (let i = 0; i < 4; i++) await nextTurn(); // after 250 ms it would not wait any more
+    out.close();
+    await answer.text();
+    sending = false;
+    assert.equal((await shutdown.finished).ok, true);
+    assert.equal(sendingAtStop, age > 0);
+  }
+});
+
 test("handler: answers of a server of Bun's that is never quiet are swept, also beside one that is", () => {
   const answers = new BunAnswers();
   const server = (pendingRequests: number): BunInfo => ({
