@@ -1,5 +1,5 @@
 /** The steps of CI and of the night. What differs between run-times runs on all four, and the rest on one. */
-import { deepFiles, longFiles } from "./_test_files.ts";
+import { longFiles } from "./_test_files.ts";
 
 export interface Step {
   readonly name: string;
@@ -9,7 +9,6 @@ export interface Step {
   readonly reports: readonly string[];
   /** Its command, which writes its reports into the folder. */
   readonly command: (folder: string) => string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 const deno = Deno.execPath();
@@ -22,8 +21,16 @@ const task = (name: string, limit: number, ...args: string[]): Step => ({
   command: () => [deno, "task", name, ...args],
 });
 
+/** A task that runs `deno test`. */
+const testTask = (name: string, limit: number): Step => ({
+  name,
+  limit,
+  reports: ["deno"],
+  command: (folder) => [deno, "task", name, `--junit-path=${folder}/deno.xml`],
+});
+
 /** Test files in Deno, as they are typed on the command line. */
-const inDeno = (name: string, limit: number, files: readonly string[], env: Record<string, string> = {}): Step => ({
+const inDeno = (name: string, limit: number, files: readonly string[]): Step => ({
   name,
   limit,
   reports: ["deno"],
@@ -31,7 +38,6 @@ const inDeno = (name: string, limit: number, files: readonly string[], env: Reco
     ...[deno, "test", "-A", "--no-check", "--parallel", `--junit-path=${folder}/deno.xml`],
     ...files,
   ],
-  env,
 });
 
 const inOthers = (name: string, limit: number, runTimes: readonly string[], ...args: string[]): Step => ({
@@ -48,14 +54,9 @@ const LONG = ["redis_examples", "redis_reconnect", "redis_servers", "shutdown_pr
 
 export const ci: readonly Step[] = [
   // The README's command. It installs, too, which takes minutes where the registry is slow.
-  {
-    name: "test",
-    limit: 480,
-    reports: ["deno"],
-    command: (folder) => [deno, "task", "test", `--junit-path=${folder}/deno.xml`],
-  },
+  testTask("test", 480),
   task("check", 240),
-  inDeno("deep", 200, deepFiles(), { TEST_DEPTH: "deep" }),
+  testTask("test:deep", 240),
   inOthers("bun", 200, ["bun"], "--differing"),
   inOthers("node20", 300, ["node20"], "--differing"),
   inOthers("node", 300, ["node"], "--differing"),
@@ -69,13 +70,8 @@ const HOUR = 3600;
 export const nightly: readonly Step[] = [
   task("setup", 900, "--long"),
   task("check", 600),
-  {
-    name: "test",
-    limit: HOUR,
-    reports: ["deno"],
-    command: (folder) => [deno, "task", "test", `--junit-path=${folder}/deno.xml`],
-  },
-  inDeno("deep", HOUR, deepFiles(), { TEST_DEPTH: "deep" }),
+  testTask("test", HOUR),
+  testTask("test:deep", HOUR),
   inOthers("others", HOUR, ["node20", "node", "bun"]),
   inDeno("long", 2 * HOUR, ["tests/long"]),
   inOthers("long in others", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** One run-time proves these for all: texts, types, bundles, and models that know no platform. */
 const SAME_EVERYWHERE =
-  /^tests\/((docs|shape|shape_rules|size|timelines|snippets|reliability|run_times|reports|types)_test|explore\/|redis\/model\/)/;
+  /^tests\/((docs|shape|shape_rules|size|timelines|snippets|reliability|run_times|reports|types)_test|explore\/)/;
 
 /** These have processes, sockets or servers, or change what is global: each needs a process of its own in Node. */
 const PLATFORM =
-  /^tests\/((demo|examples|reports|two_copies)_test|(redis|shutdown|dashboard|web)\/|diagnostics\/(observe|ending_process|run_context)_test|internal\/polluted_test|pool\/(cancelled_work|failures_process|runtime)_test)/;
+  /^tests\/((\w+\/)?\w*process_test|(demo|examples|reports|two_copies)_test|(redis|shutdown|dashboard|web)\/|diagnostics\/(observe|run_context)_test|internal\/polluted_test|pool\/(cancelled_work|runtime)_test)/;
 
 /** Text by which a test file shows that it is random. */
 const RANDOM = /\b(seeded|walkActing)\b/;
@@ -22,8 +22,11 @@ function testFiles(isWanted: (file: string) => boolean): string[] {
     .sort();
 }
 
-/** Everything but tests/long and tests/jsr. */
-export const everyday = (): string[] => testFiles((file) => !/^tests\/(long|jsr)\//.test(file));
+/** The scripts explored, for minutes: the deep run has them. */
+const MODELS = /^tests\/redis\/model\//;
+
+/** Everything but tests/long, tests/jsr and what the deep run alone has. */
+export const everyday = (): string[] => testFiles((file) => !/^tests\/(long|jsr)\//.test(file) && !MODELS.test(file));
 
 export const longFiles = (): string[] => testFiles((file) => /^tests\/long\/\w+\.ts/.test(file));
 
@@ -33,6 +36,9 @@ export const differs = (file: string): boolean => !SAME_EVERYWHERE.test(file);
 /** Whether the file may share its process with other test files. */
 export const isPure = (file: string): boolean => !PLATFORM.test(file) && !SAME_EVERYWHERE.test(file);
 
-export const deepFiles = (): string[] => everyday().filter((file) => DEEP.test(readFileSync(file, "utf8")));
+export const deepFiles = (): string[] =>
+  testFiles((file) =>
+    !/^tests\/(long|jsr)\//.test(file) && (MODELS.test(file) || DEEP.test(readFileSync(file, "utf8")))
+  );
 
 export const randomFiles = (): string[] => everyday().filter((file) => RANDOM.test(readFileSync(file, "utf8")));

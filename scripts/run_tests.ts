@@ -1,6 +1,7 @@
 /**
  * `deno task test [OPTION…] [FILE…]`: the tests to run after every change, in Deno; options go to `deno test`. First it
  * says how long they take, and at the end which tests failed and which it leaves out. `deno task check` has the types.
+ * `deno task test:deep` adds --deep: random and exhaustive tests alone, with more seeds and further.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -8,30 +9,33 @@ import { join } from "node:path";
 import process from "node:process";
 import { casesOf, failuresOf, show } from "./_reports.ts";
 import { run } from "./_run.ts";
+import { deepFiles, everyday } from "./_test_files.ts";
 
 const LEFT_OUT = [
   ["check", "format, lint, types, documentation"],
+  ["test:deep", "random and exhaustive tests, further and with more seeds"],
   ["test:node", "the same tests in Node 20 and the newest Node"],
   ["test:bun", "the same tests in Bun"],
   ["test:long", "processes, frameworks, loads, faults of Redis, soak; 9 to 11 minutes"],
   ["nightly", "everything that there is; hours"],
 ] as const;
 
-console.error("Running the everyday tests in Deno: about a minute on two cores.\n");
+const isDeep = process.argv.includes("--deep");
+console.error(`Running the ${isDeep ? "deep" : "everyday"} tests in Deno: about a minute on two quiet cores.\n`);
 const files = process.argv.slice(2).filter((argument) => existsSync(argument));
-const options = process.argv.slice(2).filter((argument) => !files.includes(argument));
+const options = process.argv.slice(2).filter((argument) => !files.includes(argument) && argument !== "--deep");
 const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));
 const wanted = options.find((option) => option.startsWith("--junit-path="))?.slice("--junit-path=".length);
 const report = wanted ?? join(folder, "deno.xml");
 
 const { status } = await run(Deno.execPath(), [
-  ...["test", "-A", "--no-check", "--parallel", "--trace-leaks", "--ignore=tests/long,tests/jsr"],
+  ...["test", "-A", "--no-check", "--parallel", "--trace-leaks"],
   ...options,
   ...(wanted === undefined ? [`--junit-path=${report}`] : []),
-  ...(files.length > 0 ? files : ["tests/"]),
+  ...(files.length > 0 ? files : isDeep ? deepFiles() : everyday()),
 ], {
   // Half of their time the tests wait: for a process, a server or a timer.
-  env: { DENO_JOBS: String(2 * availableParallelism()) },
+  env: { DENO_JOBS: String(2 * availableParallelism()), ...(isDeep ? { TEST_DEPTH: "deep" } : {}) },
   working: (seconds) => `${seconds} s: still running`,
 });
 

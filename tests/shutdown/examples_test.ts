@@ -1,4 +1,4 @@
-/** The servers of examples/ as processes. Started by Deno it is done for all three run-times; by another one for itself. */
+/** The servers of examples/ as processes. Each run-time starts its own. */
 import assert from "node:assert/strict";
 import { GracefulShutdown } from "../../mod.ts";
 import { serverArguments } from "../../examples/graceful/arguments.ts";
@@ -13,20 +13,18 @@ const EXAMPLES: Record<RuntimeName, string> = {
   bun: "examples/graceful_server_bun.ts",
 };
 
-for (const name of (Object.keys(EXAMPLES) as RuntimeName[]).filter((name) => runtime === "deno" || name === runtime)) {
-  test(`examples: a port that is taken is one clear line, ${name}`, async () => {
-    const first = await start(name, EXAMPLES[name], ["--port", "0"]);
-    const port = await said(first, /http:\S+:(\d+)\//);
-    const second = await start(name, EXAMPLES[name], ["--port", port]);
-    assert.deepEqual(await second.ended, { code: 1, signal: null });
-    assert.equal(
-      second.output.text,
-      `Port ${port} is taken. Choose another one with --port; 0 takes any free port.\n`,
-    );
-    signal(first, "SIGKILL");
-    await first.ended;
-  });
-}
+test(`examples: a port that is taken is one clear line, ${runtime}`, async () => {
+  const first = await start(runtime, EXAMPLES[runtime], ["--port", "0"]);
+  const port = await said(first, /http:\S+:(\d+)\//);
+  const second = await start(runtime, EXAMPLES[runtime], ["--port", port]);
+  assert.deepEqual(await second.ended, { code: 1, signal: null });
+  assert.equal(
+    second.output.text,
+    `Port ${port} is taken. Choose another one with --port; 0 takes any free port.\n`,
+  );
+  signal(first, "SIGKILL");
+  await first.ended;
+});
 
 test("examples: the command line takes both spellings of a value, and names what is wrong", () => {
   assert.equal(serverArguments(["--port=0", "--grace", "5"]).port, 0);
