@@ -59,9 +59,9 @@ export function builtin<T>(id: string): T | undefined {
  */
 export function ifStillAlive(ms: number, fn: () => void): void {
   type WaitAsync = (cell: Int32Array, index: number, value: number, ms: number) => { value: PromiseLike<unknown> };
-  const { waitAsync } = Atomics as unknown as { waitAsync?: WaitAsync };
-  if (currentProcess() === undefined || waitAsync === undefined) return;
-  void waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms).value.then(fn);
+  const { Atomics, SharedArrayBuffer } = globalThis as { Atomics?: { waitAsync?: WaitAsync } } & typeof globalThis;
+  if (currentProcess() === undefined || Atomics?.waitAsync === undefined || SharedArrayBuffer === undefined) return;
+  void Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms).value.then(fn);
 }
 
 /** Makes a controller whose signal many functions share: from the eleventh listener on, Node 20 warns of a leak. */
