@@ -16,12 +16,16 @@ function compile(): void {
   });
 }
 
-/** tsc rewrites imports in JavaScript, but not in declarations: this does. */
+/** tsc rewrites imports in JavaScript, but not in declarations: this does. And they name the lib that they need. */
 function rewriteDeclarations(): void {
   for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;
-    const text = readFileSync(`${OUT}/${file}`, "utf8");
-    writeFileSync(`${OUT}/${file}`, text.replace(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"'));
+    const text = readFileSync(`${OUT}/${file}`, "utf8").replace(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"');
+    // TypeScript has these types since 5.2, in a lib that users' settings need not name.
+    const lib = /\bDisposable\b|AsyncDisposable|asyncDispose/.test(text)
+      ? '/// <reference lib="esnext.disposable" />\n'
+      : "";
+    writeFileSync(`${OUT}/${file}`, lib + text);
   }
 }
 

@@ -42,7 +42,7 @@ function install(): string {
 function config(module: string, moduleResolution: string): string {
   return JSON.stringify({
     compilerOptions: {
-      ...{ target: "es2022", lib: ["es2022", "esnext.disposable", "dom"], types: [] },
+      ...{ target: "es2022", lib: ["es2018", "dom"], types: [] },
       ...{ module, moduleResolution, noEmit: true, skipLibCheck: false },
       ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
       ...{ noPropertyAccessFromIndexSignature: true, isolatedModules: true },
