@@ -47,7 +47,7 @@ export class RunningTimer {
 
   /** Whether the clock that set it is in force. If not, it may never fire. */
   get isInForce(): boolean {
-    return this.#list.set === setTimeout;
+    return this.#list.isInForce;
   }
 
   /** Calling it again, or after the timer fired, does nothing. */
@@ -62,7 +62,8 @@ class TimerList {
   readonly #timers = new Set<RunningTimer>();
   readonly #timeout: number;
   readonly #keepsAlive: boolean;
-  readonly set: typeof setTimeout = setTimeout;
+  readonly #set = setTimeout;
+  readonly #isMarked = isMarked();
   readonly #clear = clearTimeout;
   #id: unknown;
   #at = 0;
@@ -70,6 +71,10 @@ class TimerList {
   constructor(timeout: number, keepsAlive: boolean) {
     this.#timeout = timeout;
     this.#keepsAlive = keepsAlive;
+  }
+
+  get isInForce(): boolean {
+    return this.#set === setTimeout && this.#isMarked === isMarked();
   }
 
   /** Returns when it is due. */
@@ -90,7 +95,7 @@ class TimerList {
   }
 
   #start(due: number, time: number): void {
-    const { set } = this;
+    const set = this.#set;
     const delay = Math.min(Math.max(0, Math.ceil(due - time - ROUNDING)), LONGEST_DELAY);
     this.#at = time + delay;
     this.#id = set(() => this.#fire(), delay);
@@ -106,4 +111,9 @@ class TimerList {
       timer.fn();
     }
   }
+}
+
+/** The fake timers of Bun 1.4 replace no function; this mark is all that shows them. */
+function isMarked(): boolean {
+  return "clock" in setTimeout;
 }
