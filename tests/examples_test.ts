@@ -61,9 +61,10 @@ const expected: Record<string, string[] | { testedBy: string }> = {
     '200, RateLimit: "user";r=0;t=60',
     '429, RateLimit: "user";r=0;t=60, Retry-After: 60',
   ],
-  polite_crawler: [
-    "16 of 16 pages",
-    "requests while the host had said no: at most those in flight: true",
+  crawler: [
+    "39 pages, 4 retries, failed: https://a.example/7",
+    "refused: true, at most as many requests on their way: true",
+    "stopped: true, after some pages",
   ],
   semaphore: ["without a limit: 9 requests at once", "with a semaphore: 3 requests at once"],
   barrier: ["without a barrier a worker began too early: true", "with a barrier: 0 times"],
