@@ -55,9 +55,8 @@ class Hub implements Hook {
   }
 
   wait(resource: Resource, call: object, permits: number): void {
-    const isBack = this.registry.acquisitionOf(call) !== undefined; // to take a hold back
     const acquisition = this.#add(resource, call, permits);
-    this.registry.move(acquisition, "waits", isBack ? undefined : acquisition.origin.began);
+    this.registry.move(acquisition, "waits", acquisition.origin.began);
     this.#listeners.notify("wait", about(acquisition), acquisition);
   }
 

@@ -23,7 +23,7 @@ export class Overdue {
   readonly #isAlike: (one: Acquisition, other: Acquisition) => boolean;
   // An acquisition is in at most one of both; each holds acquisitions from the oldest to the youngest
   readonly #young = new Set<Acquisition>();
-  readonly #old = new Map<Group, Set<Acquisition>>();
+  readonly #old = new WeakMap<Group, Set<Acquisition>>();
 
   /** @param isAlike Whether two acquisitions of one group are one finding. */
   constructor(limit: number, isAlike: (one: Acquisition, other: Acquisition) => boolean = () => true) {
@@ -42,9 +42,7 @@ export class Overdue {
   }
 
   delete(acquisition: Acquisition): void {
-    if (this.#young.delete(acquisition)) return;
-    const old = this.#old.get(acquisition.group);
-    if (old?.delete(acquisition) && old.size === 0) this.#old.delete(acquisition.group);
+    if (!this.#young.delete(acquisition)) this.#old.get(acquisition.group)?.delete(acquisition);
   }
 
   /** Those that have become too old since the last time, if they are news; at most `most`, the rest comes next time. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { Lock, Semaphore } from "../../mod.ts";
 import { type Finding, metrics, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
+import { hub } from "../../lib/diagnostics/hub.ts";
 import { Overdue } from "../../lib/diagnostics/overdue.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
@@ -83,8 +84,28 @@ test("snapshot: a thing is forgotten with its last call, and known again with th
     assert.deepEqual(snapshot().map(({ holders, waiters }) => [holders.length, waiters.length]), [[1, 0]]);
     (await waiting).release();
     assert.deepEqual(snapshot(), []);
+    assert.deepEqual([...hub.registry.groups], []);
   }
 });
+
+test("watchdog: a run that waits for a run of a cycle is no cycle of its own", () =>
+  withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    using _ = watchdog({ self: 100, report: (_, finding) => void findings.push(finding) });
+    const [a, b, c] = ["a", "b", "c"].map((name) => new Lock({ name })) as [Lock, Lock, Lock];
+    const controller = new AbortController();
+    const { signal } = controller;
+    const nested = (outer: Lock, inner: Lock) =>
+      outer.run(async () => {
+        await flushMicrotasks();
+        await inner.acquire({ signal });
+      }).catch(() => {});
+    const runs = [nested(a, b), nested(b, a), nested(c, a)];
+    await time.pass(300, 10);
+    controller.abort();
+    await Promise.all(runs);
+    assert.deepEqual(findings.map(({ kind, calls }) => [kind, calls.length]), [["cycle", 4]]);
+  }));
 
 test("observe: permits that are given back without a guard end the oldest holds, as many as they are", async () => {
   using recording = new Recording();
@@ -101,6 +122,7 @@ test("observe: permits that are given back without a guard end the oldest holds,
 
 test("metrics: disposed of twice, they count down once", () => {
   let present = 0;
+  using _ = new Recording(); // so that what is present stays known
   const counter = () => ({ add: (by: number) => void (present += by), record() {} });
   const measuring = metrics({ createCounter: counter, createUpDownCounter: counter, createHistogram: counter });
   const lock = new Thing(), call = {};
