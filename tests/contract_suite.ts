@@ -313,7 +313,10 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     await fixture.passesAlong(first, [waiters[0]!]);
     await fixture.lock.run(() => {});
     const of = (name: string) => recording.seen.filter(({ event }) => event === name);
-    assert.deepEqual(["wait", "grant", "giveUp", "release"].map((name) => of(name).length), [3, 4, 2, 4]);
+    assert.deepEqual(["grant", "giveUp", "release"].map((name) => of(name).length), [4, 2, 4]);
+    // A server that takes its time makes a wait of a free acquire, too.
+    const waits = of("wait").length;
+    assert.ok(factory.short === undefined ? waits === 3 : waits >= 3, `${waits} waits`);
     assert.deepEqual(of("giveUp").map(({ outcome }) => outcome), ["timeout", "aborted"]);
     assert.equal(new Set(recording.seen.map(({ kind, name, key }) => `${kind} ${name} ${key}`)).size, 1);
     ledger.assertSettled();
