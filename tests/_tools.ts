@@ -24,6 +24,11 @@ export async function until(condition: () => boolean | Promise<boolean>, ms = 60
   }
 }
 
+/** For `await using`: calls `fn` at the end of the block, whether the test passes or fails. */
+export function ending(fn: () => unknown): AsyncDisposable {
+  return { [Symbol.asyncDispose]: async () => void await fn() };
+}
+
 /** A promise, and the functions that settle it. */
 export function deferred<T = void>(): {
   readonly promise: Promise<T>;

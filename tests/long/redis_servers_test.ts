@@ -16,7 +16,7 @@ import {
 } from "../../lib/redis/mod.ts";
 import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
-import { closeIo, connectNode, noPushClient, redisTest, type Setup, until } from "../redis/_clients.ts";
+import { closeIo, connectNode, ending, noPushClient, redisTest, type Setup, until } from "../redis/_clients.ts";
 import { freePort } from "../redis/_server.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
@@ -53,9 +53,8 @@ test("node-redis and a port that no process listens on", async () => {
   const client = createClient({ url: `redis://127.0.0.1:${await freePort()}` });
   client.on("error", () => {});
   const connecting = client.connect().catch(() => {});
+  await using _ = ending(() => (client.destroy(), connecting));
   await unreachable(nodeRedis(client), "ECONNREFUSED");
-  client.destroy();
-  await connecting;
 });
 
 test("ioredis and a port that no process listens on", async () => {
@@ -63,9 +62,11 @@ test("ioredis and a port that no process listens on", async () => {
   const retryStrategy = () => wanted ? 20 : null;
   const client = new IoRedis(await freePort(), "127.0.0.1", { maxRetriesPerRequest: 1, retryStrategy });
   client.on("error", () => {});
+  await using _ = ending(() => {
+    wanted = false; // it never reports that it is closed if disconnect() comes between two attempts
+    return until(() => client.status === "end");
+  });
   await unreachable(ioRedis(client), "ECONNREFUSED");
-  wanted = false; // it never reports that it is closed if disconnect() comes between two attempts
-  await until(() => client.status === "end");
 });
 
 test("a server that accepts everything and never replies", async () => {
@@ -74,10 +75,12 @@ test("a server that accepts everything and never replies", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const client = new IoRedis((server.address() as AddressInfo).port, "127.0.0.1", { enableReadyCheck: false });
   client.on("error", () => {});
+  await using _ = ending(async () => {
+    await closeIo(client);
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
   await unreachable(ioRedis(client));
-  await closeIo(client);
-  for (const socket of sockets) socket.destroy();
-  await new Promise((resolve) => server.close(resolve));
 });
 
 redisTest("a stopped server: the call ends in time, and releases its state afterwards", async (bench) => {
@@ -96,11 +99,10 @@ for (const refusal of ["LOADING Redis is loading the dataset in memory", "BUSY R
     const { port, stop } = await answering(`-${refusal}\r\n`);
     const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
     client.on("error", () => {});
+    await using _ = ending(() => closeIo(client).then(stop));
     const lock = new RedisLock(ioRedis(client), "a", { ttl: 400 });
     await assert.rejects(lock.acquire({ timeout: 300 }), clear(new RegExp(refusal.split(" ")[0]!)));
     await assert.rejects(lock.tryAcquire(), clear(new RegExp(refusal.split(" ")[0]!)));
-    await closeIo(client);
-    await stop();
   });
 }
 
@@ -108,11 +110,10 @@ test("a server that is not Redis", async () => {
   const { port, stop } = await answering("HTTP/1.1 400 Bad Request\r\n\r\n");
   const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
   client.on("error", () => {});
+  await using _ = ending(() => (client.disconnect(), stop()));
   const lock = new RedisLock(ioRedis(client), "a", { ttl: 400 });
   await assert.rejects(lock.acquire({ timeout: 300 }), clear(/^Cannot acquire lock "a"/));
   await assert.rejects(lock.tryAcquire(), clear(/^Cannot acquire lock "a"/));
-  client.disconnect();
-  await stop();
 });
 
 /** The message of the error or of its cause matches, and there is a cause. */

@@ -14,11 +14,11 @@ import {
   type NodeRedisClient,
 } from "../../lib/redis/mod.ts";
 import { aroundAll, runtime, test } from "../_test.ts";
-import { until } from "../_tools.ts";
+import { ending, until } from "../_tools.ts";
 import { DenoRedisDouble } from "./clients/_deno_redis_double.ts";
 import { Server } from "./_server.ts";
 
-export { until };
+export { ending, until };
 
 /** A connected client. */
 export interface Connected {
@@ -160,7 +160,7 @@ export function redisTest(name: string, fn: (setup: Setup) => Promise<void>, opt
   test(name, async () => {
     await using server = await start();
     const connected: Connected[] = [];
-    await using _ = { [Symbol.asyncDispose]: async () => void await Promise.all(connected.map((one) => one.close())) };
+    await using _ = ending(() => Promise.all(connected.map((one) => one.close())));
     const connect = async (other: Client = client) => {
       const one = await other.connect(server.url);
       connected.push(one);

@@ -3,7 +3,7 @@ import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { type Backend, ioRedis, nodeRedis } from "../../lib/redis/mod.ts";
 import { slotOf } from "../../lib/redis/options.ts";
-import { closeIo, until } from "./_clients.ts";
+import { closeIo, ending, until } from "./_clients.ts";
 import { freePort, Server } from "./_server.ts";
 
 /** The first slot of each node, and the end. */
@@ -24,9 +24,9 @@ async function startNode(): Promise<Server> {
   throw new Error("no two free ports that are 10,000 apart");
 }
 
-/** Three nodes with all slots. */
-async function startCluster(): Promise<Server[]> {
-  const nodes = [await startNode(), await startNode(), await startNode()];
+/** Starts nodes one after the other; those that did are in `nodes`, even if the next one fails. */
+async function startCluster(nodes: Server[]): Promise<void> {
+  while (nodes.length < 3) nodes.push(await startNode());
   for (const [i, node] of nodes.entries()) {
     await node.send("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
     const slots = Array.from({ length: SLOTS[i + 1]! - SLOTS[i]! }, (_, slot) => SLOTS[i]! + slot);
@@ -39,7 +39,6 @@ async function startCluster(): Promise<Server[]> {
       return info.includes("cluster_state:ok") && info.includes("cluster_known_nodes:3");
     });
   }
-  return nodes;
 }
 
 /** Adds a replica of each node, and waits until it has the data. */
@@ -61,19 +60,17 @@ export async function addReplicas(nodes: readonly Server[]): Promise<Server[]> {
 
 /** Calls `fn` with a client of ioredis, one of node-redis, and the nodes. */
 export async function inCluster(fn: (backends: Backend[], nodes: Server[]) => Promise<void>): Promise<void> {
-  const nodes = await startCluster();
+  const nodes: Server[] = [];
+  await using _nodes = ending(() => Promise.all(nodes.map((one) => one[Symbol.asyncDispose]())));
+  await startCluster(nodes);
   const io = new Cluster(nodes.map(({ port }) => ({ host: "127.0.0.1", port })));
+  await using _io = ending(() => closeIo(io));
   io.on("error", () => {});
   const node = createCluster({ rootNodes: nodes.map(({ url }) => ({ url })) });
   node.on("error", () => {});
   await node.connect();
-  try {
-    await fn([ioRedis(io), nodeRedis(node)], nodes);
-  } finally {
-    node.destroy();
-    await closeIo(io);
-    for (const one of nodes) await one[Symbol.asyncDispose]();
-  }
+  await using _node = ending(() => node.destroy());
+  await fn([ioRedis(io), nodeRedis(node)], nodes);
 }
 
 /** `count` names on each node. */

@@ -11,7 +11,7 @@ import {
 import type { Acquirable, Backend, Lease } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
-import { clients, redisTest, until } from "./_clients.ts";
+import { clients, ending, redisTest, until } from "./_clients.ts";
 import { FaultProxy } from "./faults/_proxy.ts";
 import { nothing, scripted, serverTime } from "./_scripted.ts";
 
@@ -130,6 +130,7 @@ for (const client of clients) {
     ) => {
       await using proxy = await FaultProxy.start(server.port);
       const cut = await client.connect(proxy.url); // some clients repeat the command over their next connection
+      await using _ = ending(() => cut.close());
       const others = new RedisLock(backend, "a");
       const lease = await new RedisLock(cut.backend, "a").acquire();
       const next = others.acquire();
@@ -143,7 +144,6 @@ for (const client of clients) {
       const error = await released;
       assert.ok(error instanceof RedisError, String(error));
       assert.match(error.message, /^Cannot release lock "a": /);
-      await cut.close();
     },
   );
 }

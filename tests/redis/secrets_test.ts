@@ -9,7 +9,7 @@ import { createClient as createClient5 } from "redis5";
 import { type Backend, ioRedis, nodeRedis, RedisError, RedisLock } from "../../lib/redis/mod.ts";
 import { leakIn, PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
-import { closeIo } from "./_clients.ts";
+import { closeIo, ending } from "./_clients.ts";
 import { Server } from "./_server.ts";
 
 const RIGHT = `${PASSWORD}-right`;
@@ -50,10 +50,10 @@ for (const [version, create] of io) {
     await using server = await Server.start("--requirepass", RIGHT);
     const out = await printed(async () => {
       const client = create(server.port);
+      await using _ = ending(() => closeIo(client));
       const errors = await errorsOf(ioRedis(client));
       assert.match(errors, /WRONGPASS/);
       console.log(errors);
-      await closeIo(client);
     });
     assert.match(out, /Unhandled error event/, "the application has no listener");
     for (const secret of [WRONG, RIGHT, "evalsha sha"]) assert.ok(!out.includes(secret), out);
@@ -74,17 +74,17 @@ for (const [version, create] of node) {
     await using server = await Server.start("--requirepass", RIGHT);
     const out = await printed(async () => {
       const client = create(server.url);
+      await using _ = ending(() => client.isOpen && client.destroy());
       client.on("error", () => {});
       client.connect().catch(() => {});
       console.log(await errorsOf(nodeRedis(client)));
-      if (client.isOpen) client.destroy();
     });
     for (const secret of [WRONG, RIGHT]) assert.ok(!out.includes(secret), out);
   });
 }
 
 /** Answers as Redis does to a command that it does not know, such as AUTH for an old Sentinel. */
-async function startUnknowing(): Promise<{ readonly port: number; close(): Promise<void> }> {
+async function startUnknowing(): Promise<AsyncDisposable & { readonly port: number }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -101,20 +101,19 @@ async function startUnknowing(): Promise<{ readonly port: number; close(): Promi
     for (const socket of sockets) socket.destroy();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  return { port: (server.address() as AddressInfo).port, close };
+  return { port: (server.address() as AddressInfo).port, ...ending(close) };
 }
 
 for (const [version, create] of io) {
   test(`ioredis ${version}: a password that the server quotes in its answer is in no log and no error`, async () => {
-    const server = await startUnknowing();
+    await using server = await startUnknowing();
     const out = await printed(async () => {
       const client = create(server.port);
+      await using _ = ending(() => closeIo(client));
       const errors = await errorsOf(ioRedis(client));
       assert.match(errors, /unknown command/);
       console.log(errors);
-      await closeIo(client);
     });
-    await server.close();
     assert.match(out, /Unhandled error event/, "the application has no listener");
     assert.ok(!out.includes(WRONG), out);
   });

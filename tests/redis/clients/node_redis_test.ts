@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createClient, createClientPool, createCluster } from "redis";
 import { nodeRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { type Client, redisTest, until, useNode } from "../_clients.ts";
+import { type Client, ending, redisTest, until, useNode } from "../_clients.ts";
 import { Server } from "../_server.ts";
 
 test("nodeRedis: the same client gives the same backend; a cluster is recognized", () => {
@@ -42,6 +42,7 @@ for (const [timeout, made] of [[undefined, 0], [4000, 1]] as const) {
 test("nodeRedis: a connection that failed and is back is no cause of later errors, also of a pool", async () => {
   await using server = await Server.start();
   const pool = createClientPool({ url: server.url, socket: { reconnectStrategy: 20 } });
+  await using _ = ending(() => pool.destroy());
   let failures = 0;
   pool.on("error", () => failures++);
   await pool.connect();
@@ -54,5 +55,4 @@ test("nodeRedis: a connection that failed and is back is no cause of later error
   await server.start();
   await until(() => lock.run(() => true).catch(() => false));
   assert.equal(backend.failure, undefined);
-  pool.destroy();
 });
