@@ -9,7 +9,7 @@
  */
 import { onCancel } from "./cancellation.ts";
 import { checkInteger, must, type WaitLimits } from "./check.ts";
-import { hook } from "./hook.ts";
+import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
 import { Timer } from "./timer.ts";
@@ -181,13 +181,15 @@ export class StartQueue {
 
   /** Grants what is allowed by now, and sets the timer for the next. */
   serve(): void {
-    let next = this.waits.peek();
-    // Letting smaller requests pass the first one would starve it.
-    for (; next !== undefined && this.tryTake(next.starts); next = this.waits.peek()) {
-      this.waits.unlink(next);
-      grant(next, undefined);
-    }
-    this.setTimer();
+    step(() => {
+      let next = this.waits.peek();
+      // Letting smaller requests pass the first one would starve it.
+      for (; next !== undefined && this.tryTake(next.starts); next = this.waits.peek()) {
+        this.waits.unlink(next);
+        grant(next, undefined);
+      }
+      this.setTimer();
+    });
   }
 
   setTimer(): void {

@@ -151,6 +151,24 @@ eachStore(
   },
 );
 
+eachStore("RedisRateLimiter: no call fails while a deploy changes the numbers, forward and back", async (backend) => {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    const before = new RedisRateLimiter(backend, "deploy", 3, 30);
+    const after = new RedisRateLimiter(backend, "deploy", 5, 50);
+    const calls: Promise<void>[] = [];
+    for (const [old, fresh] of [[4, 0], [3, 1], [2, 2], [0, 4], [2, 2], [4, 0]]) {
+      for (let i = 0; i < old!; i++) calls.push(before.acquire({ permits: 1 + i % 3 }));
+      for (let i = 0; i < fresh!; i++) calls.push(after.acquire({ permits: 1 + i % 5 }));
+      await before.retryAfter(); // behind them
+    }
+    await Promise.all(calls);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+});
+
 eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backend) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 3, 60_000).at("a");
   assert.equal(await limiter.remaining(), 3);
