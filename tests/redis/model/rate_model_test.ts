@@ -155,3 +155,28 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
     assert.equal((await start(0) as { wait: number }).wait, 10);
     assert.equal(redis.call("LLEN", KEYS[1]), 2);
   }));
+
+test("a rate limit keeps starts for the longest interval in use", async () => {
+  const redis = new MemoryRedis();
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const [long, brief] = [1000, 10].map((interval) => ({ keys: KEYS, what: "a", limit: 50, interval }));
+  const start = (rate: StoredRate, within: number) => rates.start({ rate, permits: 1, within, settled: false }, 1);
+  for (let i = 0; i < 20; i++) await start(long!, 0);
+  redis.now += 20_000;
+  for (let i = 0; i < 8; i++) await start(brief!, 0);
+  const [all, few] = [await start(long!, -1), await start(brief!, -1)];
+  assert.deepEqual([all, few].map((answer) => answer.kind === "later" && answer.remaining), [22, 42]);
+});
+
+test("a start that is given back twice takes none of another call with the same turn", async () => {
+  const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
+  const rate = { keys: KEYS, what: "a", limit: 3, interval: 10 };
+  const start = async () => {
+    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1);
+    return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
+  };
+  const turns: Turn[] = [];
+  for (let i = 0; i < 6; i++) turns.push(await start());
+  for (let times = 0; times < 2; times++) await rates.giveBack(rate, 1, turns[4]!, 1);
+  assert.deepEqual([(await start()).wait, (await start()).wait], [10, 20]);
+});
