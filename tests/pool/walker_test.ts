@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Pool, RateLimiter } from "../../mod.ts";
 import { assertSound } from "../_sound.ts";
+import { deeply } from "../_random.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,
@@ -158,7 +159,7 @@ class Walk {
 
 test("Pool: random walks keep the limit, the order and the rate, and leave nothing behind", () =>
   seeded(async (random) => {
-    for (let walks = 0; walks < 150; walks++) {
+    for (let walks = 0; walks < deeply(40, 150); walks++) {
       await withFakeTime(async (time) => {
         const walk = new Walk(random, time);
         for (let steps = 0; steps < 60; steps++) {
