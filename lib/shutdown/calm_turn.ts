@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { runtime } from "../internal/platform.ts";
 import { type ShutdownState, TURN } from "./shutdown_state.ts";
 
 /** The longest wait, in ms: connections to an overloaded server never end. */
@@ -22,11 +21,16 @@ const SHARE = 1 / 25;
  * Resolves after a brief turn of the event loop in which nothing came, after 250 ms, or when the shutdown is forced.
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
+ * @param kind How a turn is noticed. On a busy machine, a process that sleeps between two of them has one in each of
+ * its time slices: too few where a turn takes one connection.
  * @param atLeast ms to wait in any case.
  */
-export async function calmTurn(state: ShutdownState, arrived: () => number, atLeast = 0): Promise<void> {
-  // On a busy machine, a process that sleeps between two turns gets one of them in each of its time slices.
-  const kind = runtime() === "node" ? "immediate" : "timer";
+export async function calmTurn(
+  state: ShutdownState,
+  arrived: () => number,
+  kind: keyof typeof BRIEF,
+  atLeast = 0,
+): Promise<void> {
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(Math.max(TURN, Math.min(atLeast, LONGEST))); // the rest of this turn accepts nothing any more
   const began = performance.now();

@@ -176,3 +176,14 @@ test(`attach: the end waits for a server that is attached while the last one clo
   assert.equal((await shutdown.finished).ok, true);
   assert.deepEqual(events, ["late stops", "first is closed", "late is closed"]);
 });
+
+test(`start-up: a step that is deferred while the warnings are printed runs, too, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let ran = false;
+  const listener = () => void shutdown.defer(() => void (ran = true));
+  process.once("warning", listener); // nothing was tied to the shutdown
+  shutdown.request();
+  await shutdown.finished;
+  process.off("warning", listener);
+  assert.equal(ran, true);
+});

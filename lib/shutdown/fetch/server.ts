@@ -42,7 +42,7 @@ export class FetchServer implements AttachedServer {
     const since = Math.max(0, now - calls.keptAliveAt); // less than 0: the wall clock was set back
     // It also closes the connection of each answer that is being sent, behind it: those that are short end before.
     const arrived = () => (calls.sweep(), calls.keepsAlive(now - LINGER) ? NaN : calls.arrived);
-    await calmTurn(this.#state, arrived, idle - since);
+    await calmTurn(this.#state, arrived, "timer", idle - since);
   }
 
   stopListening(): void {

@@ -5,6 +5,7 @@
  * @module
  */
 import { calmTurn } from "../calm_turn.ts";
+import { runtime } from "../../internal/platform.ts";
 import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
@@ -48,7 +49,7 @@ export class NodeServer implements AttachedServer {
   }
 
   settle(): Promise<void> {
-    return calmTurn(this.#state, () => this.#accepted);
+    return calmTurn(this.#state, () => this.#accepted, runtime() === "node" ? "immediate" : "timer");
   }
 
   announce(): void {
