@@ -72,9 +72,10 @@ export async function closeIo(
   client: Pick<IoRedisClient, "status"> & { once(event: "end", fn: () => void): unknown; disconnect(): void },
 ): Promise<void> {
   if (client.status === "end") return;
+  const isBetween = client.status === "reconnecting"; // between two attempts it ends without an event
   const ended = new Promise<void>((resolve) => client.once("end", resolve));
   client.disconnect();
-  await ended;
+  if (!isBetween) await ended;
 }
 
 async function connectBun(url: string): Promise<Connected> {

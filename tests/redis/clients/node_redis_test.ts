@@ -53,6 +53,6 @@ test("nodeRedis: a connection that failed and is back is no cause of later error
   await until(() => failures > 0);
   assert.notEqual(backend.failure, undefined);
   await server.start();
-  await until(() => lock.run(() => true).catch(() => false));
-  assert.equal(backend.failure, undefined);
+  // Another connection of the pool may fail once more after the first one is back.
+  await until(() => lock.run(() => backend.failure === undefined).catch(() => false));
 });
