@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { LAYOUT } from "./scripts/layout.ts";
 import { checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
 
 /** Options of every class over Redis. They are read once, by the constructor. */
@@ -82,19 +83,15 @@ export function checkTtl(ttl: unknown): asserts ttl is number {
   checkInteger(ttl, "ttl", MIN_TTL, MAX_MS);
 }
 
-/** The keys of one name: its state, its queue, the details of each waiter, and the ends of leases where there can be several. */
-export type Keys = readonly [state: string, queue: string, waiters: string, ...leases: string[]];
-
-/** The version of the stored data. Versions that differ do not see each other. */
-const LAYOUT = 2;
+/** The keys of one name: its state, the lives of its waiters (and holders), and its queue. */
+export type Keys = readonly [state: string, lives: string, queue: string];
 
 export function keysOf(prefix: string, kind: Kind, name: string): Keys {
   const state = `${prefix}${kind}:${LAYOUT}:{${escapeName(name)}}`;
-  const leases = kind === "semaphore" || kind === "rw" ? [`${state}:leases`] : [];
-  return [state, `${state}:queue`, `${state}:waiters`, ...leases];
+  return [state, `${state}:lives`, `${state}:queue`];
 }
 
-/** The same for rate limits. */
+/** The version of the data of rate limits. */
 const RATE_LAYOUT = 3;
 
 /** The keys of a rate limit, or of one key of it; "%:" is in no escaped text. */

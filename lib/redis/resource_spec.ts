@@ -46,5 +46,5 @@ export function specOf({ client, settings }: Setup, parts: SpecParts): ResourceS
   const { stored: [kind, text], weight = 1, limit = 1, what, holders } = parts;
   const keys = keysOf(settings.prefix, kind, text);
   const resource = { ...parts.resource, isRemote: true, isExclusive: weight === limit, group: client.groupOf(keys) };
-  return { client, clock: client.store.clockOf(keys), holders, keys, settings, resource, what, weight, limit };
+  return { client, holders, keys, settings, resource, what, weight, limit };
 }

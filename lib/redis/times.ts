@@ -1,7 +1,6 @@
 /**
- * The times of the Redis part, in milliseconds, each with the sentence that ties it to the others. Invariants: a waiter
- * counts as alive for longer than its longest pause, and for no longer than its ttl where that leaves room for a
- * heartbeat a second; of the commands that set the end of a lease, three fit into its ttl.
+ * The times of the Redis part, in milliseconds, each with the sentence that ties it to the others. Invariant: of the
+ * commands by which the server hears of a waiter or a holder, two at least fit into its ttl.
  *
  * @module
  */
@@ -10,38 +9,24 @@ export { now } from "./clock.ts";
 
 // Waiters.
 
-/** A waiter asks no more often than this without a reason; else every third of its ttl. */
-export const HEARTBEAT = 1000;
-
-/** A heartbeat may be late by this, on its way or by a busy process, and the waiter still counts as alive. */
-export const HEARTBEAT_LATENESS = 150;
-
-/** A waiter counts as alive for this long at least after it has asked: a heartbeat, its lateness, and 50 to spare. */
-export const LIVENESS = 1200;
-
-/** A heartbeat may be put off by this to come with the end of a lease rather than shortly before it. */
-export const HEARTBEAT_STRETCH = 1000;
-
-/** Between two heartbeats. */
+/** Between two heartbeats of a waiter. */
 export function heartbeatOf(ttl: number): number {
-  return Math.max(HEARTBEAT, ttl / 3);
+  return ttl / 3;
 }
 
-/** For which a waiter counts as alive after it has asked; also the lease granted to one that has to ask. */
-export function livenessOf(ttl: number): number {
-  return Math.max(ttl, LIVENESS);
+/**
+ * By which a heartbeat may come later, so that many do not come at one moment; after a gap in messages, all ask at about the
+ * same time. A waiter ends one ttl after it was heard of, so two more heartbeats, or one and its lateness, fit in.
+ */
+export function jitterOf(ttl: number, spread: boolean): number {
+  return spread ? ttl / 6 : Math.min(ttl / 30, 100);
 }
 
-/** By which a heartbeat may come later than it could, so that many do not come at one moment. */
-export function jitterOf(ttl: number, most: number): number {
-  return Math.min(most, livenessOf(ttl) - HEARTBEAT_LATENESS - heartbeatOf(ttl));
-}
+/** A waiter asks this much after the end of a life: clocks and timers are inexact, and asking before is asking twice. */
+export const AFTER_LIFE_END = 5;
 
-/** A waiter asks this much after the end of a lease: clocks and timers are inexact, and asking before is asking twice. */
-export const AFTER_LEASE_END = 5;
-
-/** Between two questions because of the end of a lease, where a push can say more, and where it cannot. */
-export const LEASE_END_APART = { push: 200, heartbeat: 1000 } as const;
+/** Between two questions because of the end of a life. */
+export const LIFE_ENDS_APART = 200;
 
 /** After a gap in its messages, a process has all its waiters ask within this, the first ones of each queue at once. */
 export const GAP_SPREAD = 3000;
@@ -91,6 +76,9 @@ export const LEAST_RELEASING = 2000;
 export const IDLE_KEPT = 60_000;
 
 // Subscriptions.
+
+/** One that is not there by then is a warning. */
+export const DEAF_AFTER = 1000;
 
 /** A subscription outlives its last listener by this: opening a connection for every short wait would cost more. */
 export const LINGER = 1000;

@@ -80,7 +80,7 @@ async function inOpenSlot([here, other]: [Backend, Backend], nodes: Server[], na
   const leases = await Promise.all(bodies.map(acquired));
   const waiting = Promise.all(bodiesOf(other, name).map((body) => body.acquire({ timeout })));
   waiting.catch(() => {}); // in case that something else fails before
-  const keys = ["lock", "semaphore", "rw", "keyed"].map((kind) => `interlock:${kind}:2:{${name}}`);
+  const keys = ["lock", "semaphore", "rw", "keyed"].map((kind) => `interlock:${kind}:3:{${name}}`);
   const slot = slotOf(keys[0]!);
   const source = nodeOf(slot);
   for (const key of keys) await until(async () => await nodes[source]!.send("ZCARD", `${key}:queue`) === 1);

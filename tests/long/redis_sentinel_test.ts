@@ -45,7 +45,7 @@ test("ioredis through a Sentinel", async () => {
   assert.ok(lease.fencingToken > first.fencingToken);
   await lease.release();
   await (await third).release();
-  assert.equal(await server.send("EXISTS", "interlock:lock:2:{a}"), 1, "it is the master that holds the key");
+  assert.equal(await server.send("EXISTS", "interlock:lock:3:{a}"), 1, "it is the master that holds the key");
   await closeIo(client);
   await stop();
   // ioredis may keep its timer of 2 s for leaving the Sentinel's connection after it is closed: no leak of this module.

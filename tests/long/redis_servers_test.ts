@@ -159,7 +159,7 @@ async function asUser({ server, connect }: Setup, ...rights: string[]): Promise<
 
 redisTest("NOPERM", async (bench) => {
   const backend = await asUser(bench, "+@all", "resetkeys", "~other:*", "resetchannels");
-  const text = /this Redis user may not use the keys of this name, "interlock:lock:2:\{a\}" \(NOPERM/;
+  const text = /this Redis user may not use the keys of this name, "interlock:lock:3:\{a\}" \(NOPERM/;
   await fails(new RedisLock(backend, "a").acquire(), RedisError, text);
 });
 
@@ -225,11 +225,11 @@ redisTest("READONLY", async ({ server, backend }) => {
 }, { isAlone: true });
 
 redisTest("a key that belongs to something else", async ({ server, backend }) => {
-  await server.send("RPUSH", "interlock:lock:2:{a}", "x");
+  await server.send("RPUSH", "interlock:lock:3:{a}", "x");
   await fails(
     new RedisLock(backend, "a").acquire(),
     RedisError,
-    /something else uses the key "interlock:lock:2:\{a\}"/,
+    /something else uses the key "interlock:lock:3:\{a\}"/,
   );
 });
 

@@ -65,8 +65,7 @@ function leased(
   };
 }
 
-const STATE = ["", ":queue", ":waiters"];
-const STATE_WITH_LEASES = [...STATE, ":leases"];
+const STATE = ["", ":queue", ":lives"];
 
 export const hostileBodies: readonly HostileBody[] = [
   {
@@ -81,7 +80,7 @@ export const hostileBodies: readonly HostileBody[] = [
   {
     name: "RedisSemaphore",
     kind: "semaphore",
-    ends: STATE_WITH_LEASES,
+    ends: STATE,
     make(backend, name) {
       const semaphore = new RedisSemaphore(backend, name, 1, OPTIONS);
       return leased(semaphore, semaphore, () => semaphore.inspect());
@@ -99,7 +98,7 @@ export const hostileBodies: readonly HostileBody[] = [
   {
     name: "RedisRwLock, a writer against a reader",
     kind: "rw",
-    ends: STATE_WITH_LEASES,
+    ends: STATE,
     make(backend, name) {
       const rw = new RedisRwLock(backend, name, OPTIONS);
       return leased(rw.reader, rw.writer, () => rw.inspect());
@@ -108,7 +107,7 @@ export const hostileBodies: readonly HostileBody[] = [
   {
     name: "RedisRwLock, a reader against a writer",
     kind: "rw",
-    ends: STATE_WITH_LEASES,
+    ends: STATE,
     make(backend, name) {
       const rw = new RedisRwLock(backend, name, OPTIONS);
       return leased(rw.writer, rw.reader, () => rw.inspect());
@@ -164,15 +163,14 @@ if a % 5 == 0 or kind == 'none' then
   redis.call('DEL', key)
   if kind == 'string' then redis.call('RPUSH', key, text) else redis.call('SET', key, text) end
 elseif kind == 'string' then
-  local digits = string.rep('%d', 32)
-  local new = unlike('^' .. digits .. '[+-]' .. string.rep('.', 42), changed(redis.call('GET', key)))
+  local new = unlike('^' .. string.rep('%d', 16) .. '[+-]' .. string.rep('.', 50), changed(redis.call('GET', key)))
   redis.call('SET', key, unlike('^%d+ %d+ %d+ %d+ %d+ ', new))
 elseif kind == 'hash' then
   local fields = redis.call('HKEYS', key)
   local field = a % 5 == 1 and text or fields[b % #fields + 1]
   local new = changed(redis.call('HGET', key, field) or '')
   if field == 'n' or field == 'l' then new = unlike('^%d+$', new) end
-  redis.call('HSET', key, field, unlike('^' .. string.rep('%d', 16) .. '[ch]%d+ %d+ ', new))
+  redis.call('HSET', key, field, unlike('^' .. string.rep('%d', 24) .. ' %d+ %d+ ', new))
 elseif kind == 'zset' then
   redis.call('ZADD', key, ({ '5', 'inf', '-inf', '1e17' })[c % 4 + 1], text)
 elseif kind == 'list' then
@@ -217,13 +215,13 @@ function fine(error: unknown, what: string): undefined {
 /** One name of one body, one of whose keys is spoilt while it is held and waited for. */
 async function round({ server, backend }: Setup, body: HostileBody, end: string, seed: number): Promise<void> {
   const what = `${body.name}, ${end || "state"}, seed ${seed}`;
-  const state = `interlock:${body.kind}:2:{${seed}}`;
+  const state = `interlock:${body.kind}:3:{${seed}}`;
   const { take, wait, asks, looks } = body.make(backend, String(seed));
   const { calls, release } = await take();
   const controller = new AbortController();
   let granted = false;
   const waiting = wait(controller.signal).then(() => void (granted = true), (error) => fine(error, what));
-  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 3] as const : ["ZCARD", `${state}:queue`, 1] as const;
+  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 2] as const : ["ZCARD", `${state}:queue`, 1] as const;
   await until(async () => await server.send(sign[0], sign[1]) === sign[2]);
   await spoil(server, `${state}${end}`, new Random(seed));
   await Promise.all([

@@ -4,16 +4,16 @@
  */
 import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
 
-export type Command = "greet" | "acquire" | "release" | "renew" | "verify";
+export type Command = "load" | "acquire" | "adopt" | "release" | "renew" | "verify";
 
-/** The time of such a server in microseconds: it moves with the monotonic clock, also with a fake one. */
+/** The token of such a server: it moves with the monotonic clock, also with a fake one. */
 export function serverTime(): number {
   return 1e15 + Math.floor(performance.now() * 1000);
 }
 
-/** The reply to a queued call. By default nothing ahead of it ends soon, and its subscription can be notified. */
-export function queuedReply({ askAt = 0, deaf = false, goOn = false } = {}): number[] {
-  return [0, serverTime(), 1, askAt, Number(deaf), Number(goOn)];
+/** The reply to a queued call. By default no life ends soon, and its subscription can be notified. */
+export function queuedReply({ endsIn = 3_600_000, deaf = false, goOn = false } = {}): number[] {
+  return [0, 1, serverTime(), endsIn, Number(!deaf), Number(goOn), 0];
 }
 
 /** A reply that never comes. */
@@ -21,10 +21,10 @@ export const nothing: Promise<never> = new Promise(() => {});
 
 /** Identifies a command by its keys and arguments. */
 function commandOf(keys: string[], args: string[]): Command {
-  if (keys.length === 0) return "greet";
-  if (keys.length === 1 && args.length === 2) return "verify";
-  if (args[1] === "all" || args[1] === "own") return "renew";
-  return ["", "force", "serve"].includes(args[2]!) ? "release" : "acquire";
+  if (keys.length === 0) return "load";
+  if (/^[mw]$/.test(args[0]!)) return args.length === 2 ? "verify" : "renew";
+  if (args.length === 5) return "adopt";
+  return args.length === 4 ? "acquire" : "release";
 }
 
 /** Replies with the result of `answer`; if that is undefined, as a server does for a free lock. */
@@ -50,9 +50,9 @@ export async function computeDigests(): Promise<void> {
 }
 
 function usual(command: Command, args: string[]): unknown {
-  const time = serverTime();
-  if (command === "greet") return time;
-  if (command === "verify") return [time, 1e6];
-  if (command === "renew") return [time, ...Array.from({ length: (args.length - 3) / 4 }, () => 1)];
-  return command === "release" ? [1, time, 0] : [1, time, time, 1, time + 3e7]; // the last two: of an adopted hold
+  if (command === "load") return [];
+  if (command === "verify") return [1e6];
+  if (command === "renew") return Array.from({ length: args.length / 4 }, () => 1);
+  if (command === "release") return [1, 0, 0];
+  return command === "acquire" ? [1, serverTime()] : [1, serverTime(), 1, 30_000];
 }

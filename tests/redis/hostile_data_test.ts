@@ -11,64 +11,59 @@ for (const body of hostileBodies) {
   );
 }
 
-redisTest("a waiter whose record only ends like one goes, and is granted nothing", async ({ server, backend }) => {
-  const lock = new RedisRwLock(backend, "a");
-  const held = await lock.reader.acquire();
-  const waiting = lock.writer.acquire({ timeout: 20_000 }).catch((error) => error);
-  await until(async () => (await lock.inspect()).waiting === 1);
-  const waiters = "interlock:rw:2:{a}:waiters";
-  const [id] = await server.send("HKEYS", waiters) as [string];
-  await server.send("HSET", waiters, id, "45a-.a+41n4f71Zan1 9201 x");
-  assert.equal(await lock.writer.tryAcquire(), undefined);
-  assert.equal((await lock.inspect()).holders.length, 1);
-  await held.release();
-  await (await waiting).release(); // its next question gives it its place again
-});
-
 redisTest("a malformed waiter goes, and those behind it are served", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");
   const held = await lock.acquire();
   const waiting = lock.acquire();
   await until(async () => (await lock.inspect()).waiting === 1);
-  await server.send("ZADD", "interlock:lock:2:{a}:queue", 1, "x".repeat(21));
-  await server.send("HSET", "interlock:lock:2:{a}:waiters", "x".repeat(21), "zzzz");
+  for (const member of ["x".repeat(21), `${"y".repeat(21)} 1`, "n", `${"z".repeat(21)} -1 1 `]) {
+    await server.send("ZADD", "interlock:lock:3:{a}:queue", 1, member);
+    await server.send("ZADD", "interlock:lock:3:{a}:lives", "9".repeat(16), member);
+  }
   assert.equal(await held.release(), true);
   await (await waiting).release();
+});
+
+redisTest("members that are none, and are over, take nothing from those that hold", async ({ server, backend }) => {
+  const lock = new RedisRwLock(backend, "a");
+  const held = await lock.reader.acquire();
+  for (const member of ["n", "f", "", "x".repeat(21)]) await server.send("ZADD", "interlock:rw:3:{a}:lives", 5, member);
+  assert.equal(await lock.writer.tryAcquire(), undefined);
+  assert.equal((await lock.inspect()).holders.length, 1);
+  await held.release();
+  await (await lock.writer.acquire()).release();
 });
 
 redisTest("inspect names the key whose data is something else", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");
   const semaphore = new RedisSemaphore(backend, "a", 3);
   const held = [await lock.acquire(), await semaphore.acquire(), await semaphore.acquire()];
-  const [state, leases] = ["interlock:semaphore:2:{a}", "interlock:semaphore:2:{a}:leases"];
-  const hold = `h${held[1]!.id}`;
-  const record = String(await server.send("HGET", state, hold));
-  const end = String(await server.send("ZSCORE", leases, held[1]!.id));
+  const [state, lives] = ["interlock:semaphore:3:{a}", "interlock:semaphore:3:{a}:lives"];
+  const { id } = held[1]!;
+  const record = String(await server.send("HGET", state, id));
+  const member = id + record.slice(24);
+  const end = String(await server.send("ZSCORE", lives, member));
   const spoils = [
-    ["SETRANGE", "interlock:lock:2:{a}", 75, "since"],
-    ["HSET", state, "l", "x"],
-    ["HSET", state, "l", "3", "f", "inf"],
+    ["SETRANGE", "interlock:lock:3:{a}", 3, "fence"],
+    ["HSET", state, "f", "inf"],
     ["HSET", state, "f", "1".repeat(400)],
-    ["HSET", state, "f", "1", hold, `${record.slice(0, 32)}x ${record.slice(32)}`],
-    ["HSET", state, hold, `since${record.slice(5)}`],
-    ["HSET", state, hold, `${record.slice(0, 32)}${"1".repeat(400)} `],
-    ["ZADD", leases, "inf", held[1]!.id],
+    ["HSET", state, "f", "1", id, `fence${record.slice(5)}`],
+    ["ZADD", lives, "inf", member],
   ];
   for (const spoil of spoils) {
     await server.send(...spoil);
-    const body = spoil[1] === "interlock:lock:2:{a}" ? lock : semaphore;
+    const body = spoil[1] === "interlock:lock:3:{a}" ? lock : semaphore;
     await assert.rejects(body.inspect(), (error) => {
       return error instanceof RedisError &&
-        /the data of .*key .*"interlock:(lock|semaphore):2:\{a\}/.test(error.message);
+        /the data of .*key .*"interlock:(lock|semaphore):3:\{a\}/.test(error.message);
     }, spoil.join(" "));
-    await server.send("HSET", state, hold, record);
+    await server.send("HSET", state, id, record);
   }
-  await server.send("ZADD", leases, end, held[1]!.id);
+  await server.send("ZADD", lives, end, member);
   assert.equal((await semaphore.inspect()).holders.length, 2);
   const waiting = semaphore.acquire({ permits: 3 });
   await until(async () => (await semaphore.inspect()).waiting === 1);
   await server.send("ZADD", `${state}:queue`, 1, "x".repeat(21));
-  await server.send("HSET", `${state}:waiters`, "x".repeat(21), `${"9".repeat(16)}zzzz`); // counts as dead
   const { waiters } = await semaphore.inspect();
   assert.deepEqual(waiters.map(({ expiresIn }) => Number.isFinite(expiresIn)), [true]);
   for (const lease of held.slice(1)) assert.equal(await lease.release(), true);
@@ -79,17 +74,17 @@ redisTest("data of something else is named with its key", async ({ server, backe
   for (
     const [value, words] of [[
       "garbage",
-      /the key "interlock:lock:2:\{a\}"|begins with "interlock:lock:2:\{a\}"/,
+      /the key "interlock:lock:3:\{a\}"|begins with "interlock:lock:3:\{a\}"/,
     ]] as const
   ) {
-    await server.send("SET", "interlock:lock:2:{a}", value);
+    await server.send("SET", "interlock:lock:3:{a}", value);
     await assert.rejects(new RedisLock(backend, "a").acquire(), (error) => {
       return error instanceof RedisError && words.test(error.message);
     });
   }
   await server.send(
     "SET",
-    "interlock:lock:2:{b}",
+    "interlock:lock:3:{b}",
     `9999999999999999${"0".repeat(16)}-${" ".repeat(42)}${"0".repeat(16)}`,
   );
   await assert.rejects(new RedisLock(backend, "b").acquire(), RedisError);
@@ -108,7 +103,7 @@ redisTest("data of something else ends the renewal of no other lease", async ({ 
       const held = [await lock.acquire(), await semaphore.acquire()];
       const other = await new RedisLock(backend, `other ${name}`, options).acquire();
       const { expiresAt } = other;
-      const commands = spoil(`interlock:lock:2:{${name}}`, `interlock:semaphore:2:{${name}}:leases`);
+      const commands = spoil(`interlock:lock:3:{${name}}`, `interlock:semaphore:3:{${name}}:lives`);
       for (const command of commands) await server.send(...command);
       const [spoilt, kept] = name === "leases" ? held.toReversed() : held;
       await until(() => !spoilt!.held);

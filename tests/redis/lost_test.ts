@@ -5,14 +5,14 @@ import { metrics } from "../../lib/diagnostics/mod.ts";
 import { Recording } from "../diagnostics/_tools.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
-import { computeDigests, scripted, serverTime } from "./_scripted.ts";
+import { computeDigests, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
 await computeDigests();
 
 /** Forgets its holds, as after a flush. */
 function forgetful() {
-  return scripted((command) => command === "renew" ? [serverTime(), 0] : undefined);
+  return scripted((command) => command === "renew" ? [0] : undefined);
 }
 
 test("a lost lease ends with the outcome lost, in its event and in the metrics, and one that is released without", () =>

@@ -9,9 +9,9 @@ import {
   TimeoutError,
 } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, nextTurn, watch, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
-import { nothing, scripted } from "./_scripted.ts";
+import { scripted } from "./_scripted.ts";
 
 /** The same backend with a callback before each command. */
 function altered(
@@ -63,22 +63,6 @@ redisTest("a first command that is never answered does not end the tries of an a
   end(new Error("closed")); // ends the command's timer
 });
 
-test("a silent server gets few first commands, however many calls begin one after the other", async () => {
-  await new RedisLock(scripted(() => undefined), "a").run(() => {}); // the digests of the scripts are made in the background
-  await withFakeTime(async (time) => {
-    let commands = 0;
-    const lock = new RedisLock(scripted(() => (commands++, nothing)), "a", { ttl: 3000 });
-    const calls: Promise<unknown>[] = [];
-    for (let i = 0; i < 100; i++) {
-      calls.push(lock.acquire({ timeout: 30_000 }).catch(() => {}));
-      await time.pass(20);
-    }
-    await time.pass(40_000);
-    await Promise.all(calls);
-    assert.ok(commands < 50, `${commands} commands`);
-  });
-});
-
 redisTest("every command runs twice: nothing changes", async ({ backend }) => {
   const lock = new RedisLock(
     altered(backend, async (run) => {
@@ -107,7 +91,7 @@ redisTest("an extend to less whose replies are lost: never two holders", async (
   const lock = new RedisLock(
     altered(backend, async (run, _keys, args) => {
       const reply = await run();
-      return lose && args[1] === "all" ? await new Promise(() => {}) : reply; // it extends or renews
+      return lose && args.length === 4 && args[0] === "m" ? await new Promise(() => {}) : reply; // it extends or renews
     }),
     "a",
   );
@@ -240,14 +224,14 @@ test("cancelled while the server replies NOSCRIPT: the script is not sent in ful
   let sentInFull = 0;
   const lock = new RedisLock({
     evalsha: async (sha, keys, args) => {
-      if (refusing && args.length > 5) {
+      if (refusing && args.length === 4) {
         await new Promise<void>((resolve) => refuse = resolve);
         throw new Error("NOSCRIPT No matching script.");
       }
       return await backend.evalsha(sha, keys, args);
     },
     eval: (script, keys, args) => {
-      sentInFull++;
+      if (keys.length > 0) sentInFull++; // else it is loaded ahead
       return backend.eval(script, keys, args);
     },
   }, "a");

@@ -42,8 +42,6 @@ export function timedOutError(
 export abstract class ServerCall<A, T> {
   readonly result: Promise<T>;
   readonly permits: number;
-  /** Server time after which its last command is refused. */
-  latest = 0;
   settled = false;
   protected readonly timeout: number;
   protected readonly retry: RetryPolicy;
@@ -93,9 +91,6 @@ export abstract class ServerCall<A, T> {
     while (!this.settled) {
       this.#skip = false; // requests from before it no longer count
       try {
-        const preparing = this.prepare();
-        if (preparing !== undefined) await preparing;
-        if (this.settled) break;
         const sent = moment();
         this.take(await this.send(sent, this.retry.begin()), sent);
       } catch (error) {
@@ -105,11 +100,6 @@ export abstract class ServerCall<A, T> {
       if (!this.settled && !this.#skip) await this.#pause();
     }
     this.ended();
-  }
-
-  /** Before each command. */
-  protected prepare(): Promise<void> | undefined {
-    return undefined;
   }
 
   /** @param limit Milliseconds that the command may take. */

@@ -9,9 +9,9 @@
  * @module
  */
 import { codeOf, messageOf } from "../errors.ts";
-import { NotifyMode, type Push, type PushListener, type Store, type Unsubscribe } from "../store/store.ts";
+import type { Push, PushListener, Store, Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
-import { GAP_SPREAD, HEARTBEAT, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
+import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
 /** A waiter, to be notified. */
 export interface Listener {
@@ -19,10 +19,9 @@ export interface Listener {
   readonly queue: string;
   /** Its place there, smaller the earlier it joined; 0 before the first answer. */
   readonly place: number;
-  /** Granted at this server time. */
-  granted(fence: number, serverTime: number): void;
-  /** A lease ahead of it ends at `at` by the server's clock. */
-  leaseEnds(at: number, serverTime: number): void;
+  granted(fence: number): void;
+  /** It may have become the one of its queue that asks when a life ends. */
+  lead(): void;
   /** A message may have been missed: ask, at a random moment within `ms`, or at once. */
   ask(ms?: number): void;
 }
@@ -50,6 +49,8 @@ export class Subscription {
   readonly #prefix: string;
   /** The waiters by their ids. */
   readonly #listeners = new Map<string, Listener>();
+  /** The same by their queues. */
+  readonly #queues = new Map<string, Set<Listener>>();
   /** The server or the client does not allow any. */
   #never: boolean;
   #current: Attempt | undefined;
@@ -79,15 +80,13 @@ export class Subscription {
     return this.#current?.confirmed === true && !this.#current.lost;
   }
 
-  /** How the server can reach a waiter now. In a cluster no node knows all subscribers. */
-  get mode(): NotifyMode {
-    return this.live && !this.#store.cluster ? NotifyMode.push : NotifyMode.heartbeat;
-  }
-
   /** Also after each answer that a waiter still waits: a subscription that has ended begins again here. */
   add(id: string, listener: Listener): void {
     this.#linger.clear();
     this.#listeners.set(id, listener);
+    const queue = this.#queues.get(listener.queue);
+    if (queue === undefined) this.#queues.set(listener.queue, new Set([listener]));
+    else queue.add(listener);
     this.#noteIfDeaf();
     if (this.#isOverdue()) {
       this.#current = undefined;
@@ -100,12 +99,27 @@ export class Subscription {
   #noteIfDeaf(): void {
     if (this.live || this.#never) return void (this.#deafSince = undefined);
     this.#deafSince ??= now();
-    if (now() - this.#deafSince >= HEARTBEAT) this.#store.warnDeaf(this.#failure);
+    if (now() - this.#deafSince >= DEAF_AFTER) this.#store.warnDeaf(this.#failure);
   }
 
   delete(id: string): void {
     // Finding out that a fresh id is not there takes time, too.
-    if (this.#listeners.size > 0 && this.#listeners.delete(id)) this.#endIfUnused();
+    const listener = this.#listeners.size === 0 ? undefined : this.#listeners.get(id);
+    if (listener === undefined) return;
+    this.#listeners.delete(id);
+    const led = this.isLeader(listener);
+    const queue = this.#queues.get(listener.queue)!;
+    queue.delete(listener);
+    const [next] = queue;
+    if (next === undefined) this.#queues.delete(listener.queue);
+    else if (led) next.lead();
+    this.#endIfUnused();
+  }
+
+  /** Whether this waiter is the one of its queue that asks when a life ends: the others would find the same. */
+  isLeader(listener: Listener): boolean {
+    const [first] = this.#queues.get(listener.queue) ?? [];
+    return first === listener;
   }
 
   /**
@@ -138,17 +152,15 @@ export class Subscription {
     this.#confirmedAt = Math.min(this.#confirmedAt, now()); // else, when a replaced clock that was ahead is gone, without end
     if (this.#confirmedAt <= sentAt) return false;
     // Seldom a long search: most answers come in order, so one before it is found soon.
-    for (const other of this.#listeners.values()) {
-      if (other.queue === listener.queue && rank(other) < rank(listener)) return false;
-    }
+    for (const other of this.#queues.get(listener.queue) ?? []) if (rank(other) < rank(listener)) return false;
     return true;
   }
 
   /** Asks for the first waiter of a queue: one before it was granted, and the message was missed. */
   askNext(queue: string): void {
     let first: Listener | undefined;
-    for (const one of this.#listeners.values()) {
-      if (one.queue === queue && (first === undefined || rank(one) < rank(first))) first = one;
+    for (const one of this.#queues.get(queue) ?? []) {
+      if (first === undefined || rank(one) < rank(first)) first = one;
     }
     first?.ask();
   }
@@ -166,9 +178,12 @@ export class Subscription {
 
   // From its start to its end.
 
-  /** The server does not know this subscription, which then sits on another server: begins again. */
+  /**
+   * The server does not know this subscription, which then sits on another server: begins again. In a cluster no node knows
+   * all subscribers.
+   */
   restart(): void {
-    if (!this.#current?.confirmed || this.#current.lost || now() < this.#notBefore) return;
+    if (this.#store.cluster || !this.#current?.confirmed || this.#current.lost || now() < this.#notBefore) return;
     this.#end();
     this.#start();
   }
@@ -220,8 +235,9 @@ export class Subscription {
   }
 
   #receive(push: Push): void {
-    if (push.kind === "granted") this.#listeners.get(push.id)?.granted(push.fence, push.serverTime);
-    else this.#listeners.get(push.id)?.leaseEnds(push.at, push.serverTime);
+    const listener = this.#listeners.get(push.id);
+    if (push.kind === "granted") listener?.granted(push.fence);
+    else listener?.ask();
   }
 
   /** Messages come again. */
@@ -231,7 +247,6 @@ export class Subscription {
     this.#askFirst(FIRST, GAP_SPREAD);
   }
 
-  /** Waiters that cannot be notified are skipped as dead: they have to be registered as asking by heartbeats. */
   #lost(mine: Attempt, forGood: boolean): void {
     if (mine !== this.#current || (mine.lost && !forGood)) return;
     mine.lost = true;

@@ -11,9 +11,8 @@ import { ClientClosedError, explain } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Grant } from "./lease_deadline.ts";
-import { LeaseHold } from "./lease_hold.ts";
-import { LeaseRelease } from "./lease_release.ts";
+import { type Grant, LeaseHold } from "./lease_hold.ts";
+import { release } from "./release.ts";
 
 export class LeaseHandle implements Lease {
   readonly #hold: LeaseHold;
@@ -85,13 +84,13 @@ export class LeaseHandle implements Lease {
   }
 
   async #giveBack(): Promise<boolean> {
+    const { spec, id, deadline } = this.#hold;
     if (!this.#hold.isHeld()) {
       // Redis may keep it for a while.
-      if (this.#hold.wasCut) throw explain(`release ${this.#hold.spec.what}`, new ClientClosedError());
+      if (this.#hold.wasCut) throw explain(`release ${spec.what}`, new ClientClosedError());
       return false;
     }
     this.#hold.release();
-    await this.#hold.whenIdle();
-    return await new LeaseRelease(this.#hold).result;
+    return await release(spec, id, deadline.at);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * A hold as this process knows it and as the renewer sees it. Invariants: it goes from held to lost or to released, once,
  * and never back; its signal is aborted exactly while it is lost; after `expire()` it is held only if its deadline lies
- * ahead; the commands that set its end run one at a time, as the answers of two could be taken in the wrong order.
+ * ahead.
  *
  * @module
  */
@@ -11,11 +11,23 @@ import { hook } from "../../internal/hook.ts";
 import { warn } from "../../internal/platform.ts";
 import { explain, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Store } from "../store/store.ts";
-import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
-import { releaseInBackground, type ReleaseOptions } from "./background_release.ts";
-import { type Grant, LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
+import type { Renewed, Store } from "../store/store.ts";
+import { commandLimit, LEAST_LIMIT, now, renewAgainAfter } from "../times.ts";
+import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
+import { releaseInBackground } from "./release.ts";
+
+/** A hold as the server has granted it. */
+export interface Grant {
+  readonly id: string;
+  readonly fence: number;
+  /** When the command was sent by which the server has heard of it: it lasts for one ttl from then, at least. */
+  readonly heard: Moment;
+  /** The server may keep it for longer than that: it was taken over. */
+  readonly lastsLonger: boolean;
+  /** The acquisition, as the hook knows it. */
+  readonly call: object;
+}
 
 /** How long one command that sets the end may take. */
 function limitOf(ttl: number): number {
@@ -43,17 +55,17 @@ export class LeaseHold implements RenewableLease {
   #failure: unknown;
   /** The client was closed while it was held. */
   wasCut = false;
+  /** The server may keep it for longer than this process trusts it. */
+  #lastsLonger: boolean;
   #released = false;
   #lostError: LeaseLostError | undefined;
   #controller: AbortController | undefined;
-  /** Set while a command that sets the end is in flight. */
-  #idle: Promise<void> | undefined;
-  #becomeIdle: () => void = () => {};
 
   constructor(spec: ResourceSpec, grant: Grant) {
     this.spec = spec;
     this.grant = grant;
-    this.deadline = new LeaseDeadline(spec.settings, grant);
+    this.deadline = new LeaseDeadline(spec.settings, grant.heard);
+    this.#lastsLonger = grant.lastsLonger;
     spec.client.renewer.add(this);
   }
 
@@ -63,6 +75,10 @@ export class LeaseHold implements RenewableLease {
 
   get ttl(): number {
     return this.deadline.ttl;
+  }
+
+  get number(): number {
+    return this.deadline.number;
   }
 
   // Held, lost, released.
@@ -113,90 +129,71 @@ export class LeaseHold implements RenewableLease {
     this.#controller?.abort(this.#lostError);
   }
 
-  loseUnknown(): void {
-    this.#lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
-  }
-
   #ended(isLost: boolean): void {
     this.spec.client.renewer.delete(this);
     if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
   }
 
-  get releaseOptions(): ReleaseOptions {
-    return { until: this.deadline.keptUntil, inFlightUntil: this.grant.inFlightUntil };
+  expire(time: number): boolean {
+    if (this.#isOver() || time < this.deadline.at) return this.#lostError !== undefined;
+    const { renew } = this.spec.settings;
+    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
+    const isMeant = renew !== Infinity && this.#failure === undefined;
+    this.#lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
+    if (this.#lastsLonger) releaseInBackground(this.spec, this.id);
+    return true;
   }
+
+  // Commands that set the end, or ask for it.
 
   /** Asks the server whether it still keeps the hold, and loses it if not. */
   async verify(): Promise<void> {
-    const { client: { store } } = this.spec;
     const sent = moment();
-    const rest = await store.verify(this.spec, this.id, this.renewalLimit);
+    const rest = await this.spec.client.store.verify(this.spec, this.id, this.renewalLimit);
     if (rest > 0) this.deadline.verify(sent, rest);
-    else this.loseUnknown();
+    else this.#loseUnknown();
     this.reschedule();
-  }
-
-  // Commands that set the end.
-
-  /** Not while one is in flight. */
-  begin(): void {
-    this.#idle = new Promise((resolve) => this.#becomeIdle = resolve);
-  }
-
-  end(): void {
-    this.#idle = undefined;
-    this.#becomeIdle();
-  }
-
-  /** Resolves once none is in flight; one that has waited as well may have begun by then. */
-  async whenIdle(): Promise<void> {
-    while (this.#idle !== undefined) await this.#idle;
   }
 
   /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more. */
   async extend(ttl: number): Promise<void> {
-    const { deadline } = this;
     this.#check();
-    while (this.#idle !== undefined) await this.#idle;
-    this.begin(); // in the same step: the next `await` would let another one begin as well
-    try {
-      // The first one notifies the waiters of the end, which may be earlier now.
-      for (let own = false; !await this.#tryExtend(ttl, own); own = true) {
-        await pause(Math.min(ttl / 20, deadline.ttl / 20, deadline.unansweredTtl / 20, 1000));
+    const { deadline, spec: { client: { store }, what } } = this;
+    const isShorter = ttl < this.ttl;
+    const number = deadline.ask(now(), ttl);
+    deadline.renewing(limitOf(ttl));
+    this.#lastsLonger = true;
+    this.reschedule();
+    for (;;) {
+      const sent = moment();
+      const limit = Math.min(limitOf(ttl), Math.max(1, deadline.at - sent.at));
+      try {
+        const [renewed] = await store.renew([{ id: this.id, spec: this.spec, ttl, number }], limit);
+        this.renewed(sent, number, renewed!);
+        break;
+      } catch (error) {
+        this.#failure = error;
+        if (!store.mayPass(error)) {
+          deadline.refused(number);
+          throw explain(`extend ${what}`, error);
+        }
       }
-    } finally {
-      this.end();
-      this.reschedule();
+      await pause(Math.min(renewAgainAfter(ttl), renewAgainAfter(deadline.ttl)));
+      this.#check();
     }
+    this.#check();
+    if (isShorter) void store.wake(this.spec, limitOf(ttl));
   }
 
-  /**
-   * From its command on, the local deadline is no later than the new ttl allows.
-   *
-   * @returns Whether the new ttl is set, and stays so.
-   */
-  async #tryExtend(ttl: number, own: boolean): Promise<boolean> {
-    this.#check();
-    const { deadline, id, spec, spec: { client: { store }, clock, what } } = this;
-    const sent = moment();
-    // Trusts no more than the new ttl leaves.
-    const least = Math.min(this.renewalLimit, limitOf(ttl));
-    if (deadline.limit(sent.at, ttl, least)) this.reschedule();
-    const limit = Math.min(least, Math.max(1, deadline.at - sent.at));
-    const latest = clock.at(sent.at + limit);
-    try {
-      const known = await store.renew({ holds: [{ id, spec, ttl }], exact: true, own, latest }, limit);
-      if (known === undefined) return false; // too late by the server's clock
-      if (!known[0]) this.loseUnknown();
-    } catch (error) {
-      this.#failure = error;
-      deadline.unanswered(ttl, latest);
-      if (store.mayPass(error)) return false;
-      throw explain(`extend ${what}`, error);
-    }
-    this.#check();
-    this.#failure = undefined;
-    return deadline.confirm(sent, clock.at(sent.at), ttl);
+  renewed(sent: Moment, number: number, renewed: Renewed): void {
+    if (renewed === "lost") return this.#loseUnknown();
+    if (number === this.number) this.#failure = undefined;
+    if (renewed === "set" && !this.#isOver()) this.deadline.confirm(sent, number);
+    this.reschedule();
+  }
+
+  #loseUnknown(): void {
+    this.#lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
   }
 
   /** Lets the renewer look at it again, after the time of its next look has changed. */
@@ -207,39 +204,27 @@ export class LeaseHold implements RenewableLease {
   // For the renewer.
 
   get nextLook(): number {
-    const { at, renewAt } = this.deadline;
-    return this.#idle === undefined ? Math.min(renewAt, at) : at;
+    return Math.min(this.deadline.renewAt, this.deadline.at);
   }
 
   get renewalLimit(): number {
     return limitOf(this.ttl);
   }
 
+  /** A little early as well, so that leases of about the same age are renewed by one command. */
   isDue(time: number): boolean {
     this.deadline.checkClocks();
-    // A little early as well, so that leases of about the same age are renewed by one command.
-    return this.#idle === undefined && time >= this.deadline.renewAt - this.ttl / 12;
+    return time >= this.deadline.renewAt - this.ttl / 12;
   }
 
-  expire(time: number): boolean {
-    const { at, keptUntil } = this.deadline;
-    if (this.#isOver() || time < at) return this.#lostError !== undefined;
-    const { renew } = this.spec.settings;
-    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
-    const isMeant = renew !== Infinity && this.#failure === undefined;
-    this.#lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
-    if (keptUntil > time) void releaseInBackground(this.spec, this.id, this.releaseOptions);
-    return true;
+  beginRenewal(limit: number): void {
+    this.#lastsLonger = true;
+    this.deadline.renewing(limit);
   }
 
-  renewed(sent: Moment): void {
-    if (sent.at < this.deadline.setBy) return; // late, and a later command counts
-    this.#failure = undefined;
-    if (!this.#isOver()) this.deadline.confirm(sent, this.spec.clock.at(sent.at));
-  }
-
-  retryRenewal(error: unknown): void {
+  failRenewal(error: unknown): void {
     this.#failure = error;
     this.deadline.retry();
+    this.reschedule();
   }
 }

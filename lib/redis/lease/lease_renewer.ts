@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { codeOf, DataError, NoAnswerError } from "../errors.ts";
+import { codeOf, DataError } from "../errors.ts";
 import { type Member, Members } from "../store/members.ts";
-import type { Renewal, Store } from "../store/store.ts";
+import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
@@ -22,20 +22,17 @@ export interface RenewableLease extends Member, Renewal {
   readonly nextLook: number;
   /** Milliseconds that a renewal may take. */
   readonly renewalLimit: number;
-  /** Whether to renew it now; not while a renewal is in flight. */
+  /** Whether to renew it now. */
   isDue(time: number): boolean;
-  /** Before and after a renewal. */
-  begin(): void;
-  end(): void;
+  /** A renewal is going to be sent that may take `limit` milliseconds. */
+  beginRenewal(limit: number): void;
   /** Ends the lease if its time is over, before its holder can act on it. Returns whether it is lost. */
   expire(time: number): boolean;
-  /** Renewed by a command that was sent at that moment; perhaps its answer is late. */
-  renewed(sent: Moment): void;
-  retryRenewal(error: unknown): void;
+  /** Answered: to a command that was sent at that moment, for this number; perhaps the answer is late. */
+  renewed(sent: Moment, number: number, renewed: Renewed): void;
+  failRenewal(error: unknown): void;
   /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
   close(): void;
-  /** The server does not know the hold. */
-  loseUnknown(): void;
 }
 
 export class LeaseRenewer {
@@ -69,10 +66,10 @@ export class LeaseRenewer {
     for (const lease of this.#leases.all()) {
       if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed by that, or by a listener of another one
       if (lease.isDue(time)) {
-        lease.begin(); // at once: listeners of the next one that is lost may extend this one
+        lease.beginRenewal(lease.renewalLimit); // at once, so that its next look lies ahead
         due.push(lease);
       }
-      next = Math.min(next, lease.nextLook); // its deadline, while the renewal is in flight
+      next = Math.min(next, lease.nextLook);
     }
     if (this.#leases.size > 0) this.#timer.advance(next);
     if (due.length > 0) void this.#renewAll(due);
@@ -82,14 +79,7 @@ export class LeaseRenewer {
     const size = this.#single || this.#store.cluster ? 1 : BATCH;
     let taken = 0;
     const lane = async () => {
-      while (taken < due.length) {
-        const batch = due.slice(taken, taken += size);
-        await this.#renew(batch);
-        for (const lease of batch) {
-          lease.end();
-          if (this.#leases.has(lease)) this.#timer.advance(lease.nextLook);
-        }
-      }
+      while (taken < due.length) await this.#renew(due.slice(taken, taken += size));
     };
     // Single ones may go to different nodes, of which a silent one must not delay the others.
     await Promise.all(Array.from({ length: size === 1 ? due.length : LANES }, lane));
@@ -98,28 +88,18 @@ export class LeaseRenewer {
   async #renew(batch: RenewableLease[]): Promise<void> {
     // The shortest: the one that has it must have time left for another try.
     const limit = Math.min(...batch.map((lease) => lease.renewalLimit));
+    const sent = moment();
+    const holds = batch.map(({ id, spec, ttl, number }) => ({ id, spec, ttl, number })); // as they are now
+    const take = (renewed: Renewed[]) => renewed.forEach((one, i) => batch[i]!.renewed(sent, holds[i]!.number, one));
     try {
-      // Refused as late, it is sent again at once: the answer has brought the server's time.
-      if (await this.#send(batch, limit) || await this.#send(batch, limit)) return;
-      throw new NoAnswerError("the renewal came too late by the server's clock");
+      take(await this.#store.renew(holds, limit, take));
     } catch (error) {
       // The bad data of one of them must not end the others.
       if (error instanceof DataError && batch.length > 1) {
         return void await Promise.all(batch.map((lease) => this.#renew([lease])));
       }
       if (codeOf(error) === "CROSSSLOT") this.#single = true;
-      for (const lease of batch) lease.retryRenewal(error);
+      for (const lease of batch) lease.failRenewal(error);
     }
-  }
-
-  /** Returns false if it came too late by the server's clock. */
-  async #send(batch: RenewableLease[], limit: number): Promise<boolean> {
-    const sent = moment();
-    const take = (known: boolean[] | undefined) => {
-      known?.forEach((is, i) => is ? batch[i]!.renewed(sent) : batch[i]!.loseUnknown());
-      return known !== undefined;
-    };
-    const latest = batch[0]!.spec.clock.at(sent.at + limit);
-    return take(await this.#store.renew({ holds: batch, exact: false, own: true, latest }, limit, take));
   }
 }

@@ -1,10 +1,11 @@
 /**
- * The scripts that look at a name, page by page, for display: between two pages holders and waiters come and go. Holders
- * whose lease has ended and waiters that are dead are left out, although their entries are still there. Invariants: no run
- * returns more than {@linkcode PAGE} holders and as many waiters; nothing is written.
+ * The scripts that look at a name, page by page, for display: between two pages holders and waiters come and go. Those whose life is
+ * over are left out, although their entries are still there. Invariants: no run returns many more than {@linkcode PAGE} holders
+ * and as many waiters; nothing is written.
  *
  * @module
  */
+import { IDLE, memberOf } from "./layout.ts";
 import { clock, type HolderScripts, type Script, script } from "./script.ts";
 
 /** Holders, and waiters, in one answer. */
@@ -14,71 +15,74 @@ export const PAGE = 250;
 export const MOST_WAITERS = 1000;
 
 /**
- * KEYS as of the state machine. ARGV: how many holders and waiters to skip. Returns now, time to live, fence, limit,
- * holders (id, end, fence, weight, since, owner, …), waiters (id, since, time until which it counts as alive, owner, …),
- * the number of all waiters, of them dead on this page, and 1 if there is another page.
+ * KEYS as of the layout. ARGV: how many waiters to skip, and the cursor of the holders ("" after the last). Returns now (µs), time to
+ * live, fence, holders (id, ms left, fence, weight, owner, …), waiters (id, since in µs, ms left, owner, …), the number of all waiters, of them
+ * dead on this page, the next cursor, and 1 if there is another page.
  */
 function inspectBy(holding: string): Script {
   return script(`${clock}
-local from, holders, waiters, fence, limit, more = ARGV[1] + 0, {}, {}, 0, 0, 0
+local from, cursor, holders, waiters, fence = ARGV[1] + 0, ARGV[2], {}, {}, 0
 local function number(text)
   return text and #text < 17 and string.find(text, '^%d+$') and tonumber(text) or error('no number')
 end
-local function add(list, a, b, c, d)
-  local n = #list
-  list[n + 1], list[n + 2], list[n + 3], list[n + 4] = a, b, c, d
+local function add(list, ...)
+  for _, item in ipairs({ ... }) do list[#list + 1] = item end
 end
 ${holding}
-local waiting, dead, ids, since, found = call('ZCARD', KEYS[2]), 0, {}, {}, {}
+local waiting, dead, found, more = call('ZCARD', KEYS[3]), 0, {}, cursor ~= '' and 1 or 0
 if from < ${MOST_WAITERS} then
-  found = call('ZRANGE', KEYS[2], from, from + ${PAGE - 1}, 'WITHSCORES')
+  found = call('ZRANGE', KEYS[3], from, from + ${PAGE - 1}, 'WITHSCORES')
   if from + ${PAGE} < math.min(waiting, ${MOST_WAITERS}) then more = 1 end
 end
-for i = 1, #found, 2 do
-  ids[#ids + 1] = found[i]
-  since[#since + 1] = tonumber(found[i + 1])
-end
-if ids[1] then
-  for i, waiter in ipairs(call('HMGET', KEYS[3], unpack(ids))) do
-    local alive, owner = waiter and tonumber(sub(waiter, 1, 16)) or 0, waiter and string.match(waiter, '^%d+ %d+ (.*)$', 18)
-    if alive > now and owner then
-      add(waiters, ids[i], since[i], alive, owner)
+local members = {}
+for i = 1, #found, 2 do members[#members + 1] = found[i] end
+if members[1] then
+  for i, ends in ipairs(call('ZMSCORE', KEYS[2], unpack(members))) do
+    local left, owner = (tonumber(ends or 0) - now) / 1000, string.match(members[i], '^ %d+ %d+ (.*)$', 22)
+    if left > 0 and left < 9007199254740 and owner then
+      add(waiters, sub(members[i], 1, 21), tonumber(found[i * 2]), math.ceil(left), owner)
     else
       dead = dead + 1
     end
   end
 end
-return { now, call('PTTL', KEYS[1]), fence, limit, holders, waiters, waiting, dead, more }
+return { now, call('PTTL', KEYS[1]), fence, holders, waiters, waiting, dead, cursor, more }
 `);
 }
 
-const inspectMutex = inspectBy(`
+const inspectLock = inspectBy(`
 local v = call('GET', KEYS[1])
-limit = 1
 if v then
   fence = number(sub(v, 1, 16))
-  local ends = number(sub(v, 17, 32))
-  if ends > now then holders = { sub(v, 34, 54), ends, fence, 1, number(sub(v, 76, 91)), sub(v, 92) } end
+  local left = call('PTTL', KEYS[1]) - ${IDLE}
+  if sub(v, 18, 38) ~= '${" ".repeat(21)}' and left > 0 then
+    holders = { sub(v, 18, 38), left, fence, 1, number(sub(v, 60, 67)) and sub(v, 68) }
+  end
 end
+cursor = ''
 `);
 
 const inspectWeighted = inspectBy(`
-local s = call('HMGET', KEYS[1], 'f', 'l')
-fence, limit = number(s[1] or '0'), number(s[2] or '0')
-local held = {}
-local leases = call('ZRANGE', KEYS[4], from, from + ${PAGE - 1}, 'WITHSCORES')
-for i = 1, #leases, 2 do held[#held + 1] = 'h' .. leases[i] end
-if held[1] then
-  for i, hold in ipairs(call('HMGET', KEYS[1], unpack(held))) do
-    local ends = number(leases[i * 2])
-    if hold and ends > now then
-      local weight, owner = string.match(hold, '^(%d+) (.*)$', 33)
-      add(holders, sub(held[i], 2), ends, number(sub(hold, 1, 16)), number(weight))
-      holders[#holders + 1], holders[#holders + 2] = number(sub(hold, 17, 32)), owner
+fence = number(call('HGET', KEYS[1], 'f') or '0')
+if cursor ~= '' then
+  local page = call('HSCAN', KEYS[1], cursor, 'COUNT', ${PAGE})
+  local members, holds = {}, {}
+  cursor = page[1] ~= '0' and page[1] or ''
+  for i = 1, #page[2], 2 do
+    local id, hold = page[2][i], page[2][i + 1]
+    if #id == 21 then members[#members + 1], holds[#holds + 1] = ${memberOf("id", "hold")}, hold end
+  end
+  if members[1] then
+    for i, ends in ipairs(call('ZMSCORE', KEYS[2], unpack(members))) do
+      local left = (tonumber(ends or 0) - now) / 1000
+      if left ~= left or left > 9007199254740 then error('no time') end
+      if left > 0 then
+        local weight, owner = string.match(holds[i], '^ (%d+) %d+ (.*)$', 25)
+        add(holders, sub(members[i], 1, 21), math.ceil(left), number(sub(holds[i], 1, 16)), number(weight), owner)
+      end
     end
   end
-  if #held == ${PAGE} then more = 1 end
 end
 `);
 
-export const inspect: HolderScripts = { one: inspectMutex, weighted: inspectWeighted };
+export const inspect: HolderScripts = { one: inspectLock, weighted: inspectWeighted };

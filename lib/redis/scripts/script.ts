@@ -16,7 +16,7 @@ export interface Script {
   digest?: Promise<string>;
 }
 
-/** A script for each way in which holders are stored: one in a string, or several with their weights. */
+/** A script for each way in which holders are stored: one, or several with their weights. */
 export interface HolderScripts {
   readonly one: Script;
   readonly weighted: Script;
@@ -44,15 +44,23 @@ export function channelsOf(prefix: string): string {
 export const processOf = (id: string): string => `sub(${id}, 1, ${PROCESS_LENGTH})`;
 
 /** The beginning of every script. */
-export const clock = `
+export const commands = `
 local call, sub, format = redis.call, string.sub, string.format
+`;
+
+/** The server's time in µs, as a number. */
+export const clock = `${commands}
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 `;
 
-/** Times as text of 16 digits, which compare as numbers do; `stamp` is now. */
-export const digits = `
+/** The same as text of 16 digits, which compare as numbers do. */
+export const stamp = `
 local stamp = time[1] .. sub('00000' .. time[2], -6)
+`;
+
+/** Other numbers as such text. */
+export const digits = `${stamp}
 local function n16(n)
   if n == now then return stamp end
   local low = n % 1000000
@@ -73,7 +81,3 @@ local function keep(key, ms, write)
   end
 end
 `;
-
-/** An expression: a fence after the last one. */
-export const after = (last: string): string =>
-  `(${last} < now and now or ${last} < 9007199254740990 and ${last} + 1 or error('no token is left'))`;

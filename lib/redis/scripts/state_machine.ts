@@ -1,107 +1,173 @@
 /**
- * The state machine of one name, for both kinds of holders. A name has holders, a queue and the last fence.
+ * The state machine of one name: holders, a queue, the last fence.
  *
- * - acquire: free and no waiters → holds. Held → waits (or not, in mode t). Asked again by a waiter → still waits, which
- *   shows that it is alive. Asked again by a holder → holds, with the same token.
+ * - acquire: free and no waiters → holds. Held → waits (or not, without a place). Asked again by a waiter → still waits, and
+ *   lives on. Asked again by a holder → holds, with the same token.
  * - release: holds → gone, and the queue is served. Waits → gone. Anything else → nothing, or the same answer as before.
- * - serve: while the head fits, it holds; while the head is dead, it goes. A lease that has ended is gone as well.
+ * - serve: members whose life is over go; then, while the head fits by its own limit, it holds.
  *
- * Invariants: the weights of the holders never exceed the limit; the head is granted before any waiter behind it; every
- * grant has a larger token than all before; each script may run twice, late, or without its answer being received.
+ * Invariants: the head is granted before any waiter behind it; every grant has a larger token than all before, and a message
+ * about it comes after every write; no run looks at more than {@linkcode LOOK} members that are over; each script may run
+ * twice, late, or without its answer being received.
  *
  * @module
  */
-import type { Holding } from "./holding.ts";
-import { mutex } from "./mutex.ts";
-import { askAt, join, notify, serve } from "./queue.ts";
-import { clock, digits, type HolderScripts, type Script, script } from "./script.ts";
-import { weighted } from "./weighted.ts";
+import { IDLE, type Layout, lock, LOOK, weighted } from "./layout.ts";
+import { clock, commands, digits, type HolderScripts, lives, processOf, type Script, script, stamp } from "./script.ts";
+
+/** The lives of all holders are gone, and the holders with them. */
+const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
+    call('DEL', KEYS[1])
+    used, dirty = 0, true
+  `;
+
+/** The members whose life is over go. Sets `more` if there are others. */
+const expire = ({ isLock, forget }: Layout): string => `
+if waiting > 0${isLock ? "" : " or used > 0"} then
+  local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', '0', '${LOOK}')
+  if ended[1] then${forget}
+    if waiting > 0 then waiting = waiting - call('ZREM', KEYS[3], unpack(ended)) end
+    call('ZREM', KEYS[2], unpack(ended))
+    if #ended == ${LOOK} then more = 1 end
+  ${isLock ? "" : forgetAll}end
+end
+`;
+
+/** Grants from the head while it fits. Sets `mine`, the token of `me`; `granted` is to be published. */
+const serve = ({ isLock, grant }: Layout): string => `
+local granted, mine, looked = {}, nil, 0
+while waiting > 0 and more == 0${isLock ? " and used == 0" : ""} do
+  local m = call('ZRANGE', KEYS[3], '0', '0')[1]
+  local ends = tonumber(call('ZSCORE', KEYS[2], m) or 0)
+  local weight, limit, owner = string.match(m, '^ (%d+) (%d+) (.*)$', 22)
+  if weight and ends > now then -- else its data is gone, or it is no waiter
+    if used + weight > limit + 0 then break end -- letting small ones pass would starve this one
+    ${grant}
+    dirty = true
+    if m == me then mine = fence else granted[#granted + 1] = { m, fence } end
+  end
+  looked = looked + 1
+  if looked == ${LOOK} then more = 1 end
+  waiting = waiting - 1
+  ${isLock ? "call('ZREM', KEYS[2], m)" : "if not (weight and ends > now) then call('ZREM', KEYS[2], m) end"}
+  call('ZREM', KEYS[3], m)
+end
+`;
+
+/** Notifies those that were granted; sets \`mute\` if this user may not publish. */
+const notify = `
+for _, to in ipairs(granted) do
+  local message = sub(to[1], 1, 21) .. format(' %.0f', to[2])
+  if type(redis.pcall('PUBLISH', channels .. ${processOf("to[1]")}, message)) ~= 'number' then mute = 1 end
+end
+`;
+
+/** The caller takes its place, or shows that it is still there. */
+const join = `
+if place == '0' then
+  place = stamp
+  if waiting > 0 and call('ZCOUNT', KEYS[3], place, '+inf') > 0 then -- the clock was set back, or stands still
+    place = n16(call('ZRANGE', KEYS[3], '-1', '-1', 'WITHSCORES')[2] + 1)
+  end
+else
+  keep(KEYS[2], life, true) -- heartbeats pass maxmemory
+end
+if call('ZADD', KEYS[3], 'NX', place, me) == 1 then waiting = waiting + 1 end
+call('ZADD', KEYS[2], now + ttl * 1000, me)
+keep(KEYS[2], life)
+keep(KEYS[3], life)
+`;
+
+/** First: if the user may not run ZADD, a hold alone would be no state. */
+const live = `
+  call('ZADD', KEYS[2], ends, m)
+  keep(KEYS[2], life)
+`;
 
 /**
- * KEYS: state, queue, waiters (and leases). ARGV: id, ttl, ttl and retention together, latest server time (0: any),
- * mode (t: do not wait; c: by push; h: by heartbeats, or a push that may get lost), place in the queue (0: at the end),
- * start of the channels, owner, weight, limit; the last three may be missing.
+ * KEYS as of the layout. ARGV: member, ttl and what idle keys are kept for together, place ("": does not wait; 0: the end of the queue), start
+ * of the channels.
  *
- * Returns 1 fence now | 0 now place askAt deaf more fence | -2 now (too late, or released already) | -3 limit now (the others
- * use another limit).
+ * Returns 1 fence, and another limit in use | 0 place fence, ms until a life ends, listeners of the caller (-1: unknown), 1 to be asked again
+ * at once, another limit in use | -2 (the id was released already).
  */
-function acquireFrom(holding: Holding): Script {
-  const { readToAcquire, prolong, expire, mark, grant, save } = holding;
-  const take = grant("me", "ttl", "weight", "owner");
-  return script(`${clock}${digits}
-if ARGV[4] ~= '0' and now > ARGV[4] + 0 then return { -2, now } end
-${readToAcquire}
-local me, ttl, retention, mode = ARGV[1], ARGV[2] + 0, ARGV[3] - ARGV[2], ARGV[5]
-local channels, owner, weight, wanted = ARGV[7], ARGV[8] or '', (ARGV[9] or 1) + 0, (ARGV[10] or 1) + 0
+function acquireFrom(layout: Layout): Script {
+  const { isLock, acquireFree, read, prolong, grant, save } = layout;
+  return script(`${clock}${isLock ? stamp : ""}
+local me = ARGV[1]
+local id = sub(me, 1, 21)
+${acquireFree}${isLock ? digits.slice(stamp.length) : digits}${lives}${read}
+local life, place, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
+local ttl = life - ${IDLE}
 ${prolong}
-if last == me then return { -2, now } end
-${expire}
-if not limit or (used == 0 and not queued) then limit = wanted end
-local free = limit == wanted and not queued and used + weight <= limit
-local place, deaf, mute, waiting, releasing, mine = 0, 0, 0, queued, false, nil
-if not free and limit == wanted and mode ~= 't' then ${join} end
-if used < limit then
-  if free then${take}${save()}
-    return { 1, fence, now }
-  end
-${serve(holding)}
-  if used == 0 and not queued then limit = wanted end
-  if mode == 't' and limit == wanted and not queued and used + weight <= limit then${take}
-    mine = fence
-  end
-  if dirty then${save()}end
-  ${notify}
-  if mine then return { 1, mine, now } end
+if last == id then return { -2 } end
+local more, mute, other = 0, 0, 0
+${expire(layout)}
+local weight, limit, owner = string.match(me, '^ (%d+) (%d+) (.*)$', 22)
+${isLock ? "" : "if seen ~= '' and seen ~= limit and (used > 0 or waiting > 0) then other = seen + 0 end"}
+local joins = place ~= '' and (waiting > 0 or used + weight > limit + 0)
+if joins then${join}end
+${serve(layout)}
+if not joins and waiting == 0 and used + weight <= limit + 0 then
+  local m, ends = me, now + ttl * 1000
+  ${isLock ? "" : live}
+  ${grant}
+  mine, dirty = fence, true
 end
-if queued and not waiting then ${mark} end
-if limit ~= wanted and more == 0 then return { -3, limit, now } end
-if place == 0 then return { 0, now, 0, 0, 0, more, fence } end
-${askAt(holding)}
+if dirty then${save}end
+${notify}
+if mine then return { 1, mine, other } end
+${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
+if not joins then return { 0, 0, fence, 0, 0, more, other } end
+local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
+${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
+local listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})
+return { 0, tonumber(place), fence, math.ceil(soonest), listeners[2] or -1, more, other }
 `);
 }
 
 /**
- * KEYS as above; none: returns now, so that a process knows the server's time, and the server this script, before there is
- * anything to release. ARGV: id, retention (1 or more), and "" to release a hold or leave the queue, "force" to end all
- * holds, or "serve" to go on serving; the start of the channels; a fifth one in a cluster.
+ * KEYS as above, or without the waiters': then the queue is not served. None: returns at once, so that the server knows the
+ * script before there is anything to release. ARGV: member, start of the channels, and nothing to release a hold or a place,
+ * "late" to have an acquire that comes later refused as well, "force" to end all holds, "serve" to go on serving, or "wake"
+ * to have the first waiters ask, as a lease ends earlier.
  *
- * Returns code now more (mute): code 1 was held, 2 waited, 0 neither; more 1: the same command has to follow, 2: "serve";
- * mute 1: this user may not publish.
+ * Returns code more mute: code 1 was held, 2 waited, 0 neither; more 1: the same command has to follow, 2: "serve"; mute 1: this user
+ * may not publish.
  */
-function releaseFrom(holding: Holding): Script {
-  const { readToRelease, expire, drop, evict, save } = holding;
-  return script(`${clock}
-if #KEYS == 0 then return now end
-${readToRelease}
-local me, retention, mode, channels = ARGV[1], ARGV[2] + 0, ARGV[3], ARGV[4]
-local code, mine, mute, releasing = nil, nil, 0, true
-if mode == '' then
+function releaseFrom(layout: Layout): Script {
+  const { isLock, releaseFree, read, drop, evict, save } = layout;
+  return script(`${commands}
+if #KEYS == 0 then return {} end
+local me, channels, mode = ARGV[1], ARGV[2], ARGV[3] or ''
+local id = sub(me, 1, 21)
+${releaseFree}${clock.slice(commands.length)}${digits}${lives}${read}
+local code, more, mute = 0, 0, 0
+if KEYS[3] then${expire(layout)}end
+if mode == 'force' then${evict}elseif id ~= '' then
   ${drop}
-  if not code then
-    if last == me then return { 1, now, 0 } end -- asked again after the answer was lost
-    call('HDEL', KEYS[3], me)
-    code = call('ZREM', KEYS[2], me) * 2
-    if code == 0 then return { 0, now, 0 } end
+  if code == 0 and waiting > 0 and call('ZREM', KEYS[3], me) == 1 then
+    call('ZREM', KEYS[2], me)
+    code, waiting = 2, waiting - 1
   end
-elseif mode == 'force' then
-  ${evict}
+  if code == 0 and last == id then return { 1 } end -- asked again after the answer was lost
+  if code > 0 or mode == 'late' and KEYS[3] then last, dirty = id, true end -- without KEYS[3] it may be in the queue
 end
-code = code or 0
-if not limit then return { code, now, 0 } end
-if more == 1 then${save(true)}
-  return { code, now, 1 } -- "force" again
+if not KEYS[3] or mode == 'force' and more == 1 then
+  if dirty then${save}end
+  return { code, more == 1 and 1 or code == 1 and ${isLock ? "flag == '+'" : "true"} and 2 or 0 }
 end
-${expire}
-if not queued then${save(true)}
-  return { code, now, 0 }
-end
-me = nil
-${serve(holding)}
-if dirty or not queued then${save(true)}end
+${serve(layout)}
+if dirty then${save}end
 ${notify}
-return { code, now, more == 1 and 2 or 0, mute }
+if mode == 'wake' then
+  for _, m in ipairs(call('ZRANGE', KEYS[3], '0', '2')) do
+    redis.pcall('PUBLISH', channels .. ${processOf("m")}, sub(m, 1, 21) .. ' ?')
+  end
+end
+return { code, more == 1 and 2 or 0, mute }
 `);
 }
 
-export const acquire: HolderScripts = { one: acquireFrom(mutex), weighted: acquireFrom(weighted) };
-export const release: HolderScripts = { one: releaseFrom(mutex), weighted: releaseFrom(weighted) };
+export const acquire: HolderScripts = { one: acquireFrom(lock), weighted: acquireFrom(weighted) };
+export const release: HolderScripts = { one: releaseFrom(lock), weighted: releaseFrom(weighted) };

@@ -1,8 +1,8 @@
 /**
  * The holders and the queue of one name, in memory: the state machine of `scripts/state_machine.ts`, without what only
- * distance brings. No call can die apart from its store here, so waiters need no sign of life, no answer is lost, and a
- * timer ends leases, so that no waiter has to ask for it. Invariants: the weights of the holders never exceed the limit;
- * the head is granted before any waiter behind it; every grant has a larger token than all before.
+ * distance brings. No waiter can die apart from its store here, no answer is lost, and a timer ends leases, so that no
+ * waiter has to ask for it. Invariants: each holder was let in by its own limit, and a grant prolongs no life; the head
+ * is granted before any waiter behind it; every grant has a larger token than all before.
  *
  * Times are local, in milliseconds on the monotonic clock.
  *
@@ -10,37 +10,35 @@
  */
 import { LocalTimer } from "../clock.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
-import type { Settings } from "../options.ts";
-import { IDLE_KEPT, livenessOf, now } from "../times.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
-import { limitError } from "./replies.ts";
-import { type AcquireAnswer, type AcquireRequest, NotifyMode, type Push, type Renewal, type Was } from "./store.ts";
+import { IDLE_KEPT, now } from "../times.ts";
+import type { AcquireAnswer, AcquireRequest, Push, Renewal, Renewed, StoredName, Was } from "./store.ts";
 
 /** The part of its store that a name uses. */
 export interface MemoryServer {
   nextFence(): number;
-  /** Server time in microseconds. */
-  time(): number;
   push(push: Push): Promise<void>;
 }
 
-interface Hold {
+/** A waiter or a holder. */
+interface Member {
   readonly id: string;
-  readonly fence: number;
+  readonly spec: StoredName;
   readonly weight: number;
-  readonly settings: Settings;
   /** Epoch milliseconds. */
   readonly since: number;
+  /** One ttl after it was heard of. */
   ends: number;
 }
 
-interface Waiting {
-  readonly id: string;
+interface Waiting extends Member {
   readonly place: number;
-  readonly weight: number;
-  readonly settings: Settings;
-  readonly since: number;
-  askedAt: number;
+}
+
+interface Hold extends Member {
+  readonly fence: number;
+  /** That of the last request which has set the end. */
+  number: number;
 }
 
 export class MemoryName {
@@ -48,8 +46,9 @@ export class MemoryName {
   readonly #holders = new Map<string, Hold>();
   /** In the order of arrival. */
   readonly #queue = new Map<string, Waiting>();
-  #limit = 1;
   #used = 0;
+  /** Of the last grant. */
+  #limit = 0;
   /** No lease ends before this. */
   #firstEnd = Infinity;
   /** Set to that while there are waiters. */
@@ -63,45 +62,43 @@ export class MemoryName {
     this.#server = server;
   }
 
-  /** Whether nothing uses it, and its retention is over. */
+  /** Whether nothing uses it, and the time for which it is kept is over. */
   get isOver(): boolean {
     this.#expire();
     return this.#used === 0 && this.#queue.size === 0 && now() >= this.#keptUntil;
   }
 
-  acquire({ id, spec, mode }: AcquireRequest): AcquireAnswer {
+  acquire({ id, spec, waits }: AcquireRequest): AcquireAnswer {
     this.#expire();
-    const { settings, weight, limit } = spec;
+    const { settings: { ttl }, weight, limit } = spec;
+    const ends = now() + ttl;
     const held = this.#holders.get(id);
     if (held !== undefined) {
-      held.ends = Math.max(held.ends, now() + settings.ttl); // a late request must not shorten what extend() has set
+      if (held.number === 0) held.ends = ends; // what extend() has set stays
       return { kind: "granted", fence: held.fence };
     }
-    if (this.#used === 0 && this.#queue.size === 0) this.#limit = limit;
-    if (limit !== this.#limit) throw limitError(spec, this.#limit);
-    const waiting = this.#queue.get(id) ??
-      { id, place: ++this.#places, weight, settings, since: Date.now(), askedAt: 0 };
-    waiting.askedAt = now();
+    const differs = this.#limit !== limit && this.#used + this.#queue.size > 0;
+    const otherLimit = differs ? this.#limit : 0;
+    const waiting = this.#queue.get(id) ?? { id, spec, weight, place: ++this.#places, since: Date.now(), ends };
+    waiting.ends = ends;
     this.#queue.set(id, waiting);
     this.#serve(id);
     const granted = this.#holders.get(id);
-    if (granted !== undefined) return { kind: "granted", fence: granted.fence };
-    if (mode !== NotifyMode.none) return this.#waits(waiting.place);
+    if (granted !== undefined) return { kind: "granted", fence: granted.fence, otherLimit };
+    if (waits) return this.#waits(waiting.place, otherLimit);
     this.#queue.delete(id);
     this.#serve(); // which looks whether the timer is still needed
-    return this.#waits(0);
+    return this.#waits(0, otherLimit);
   }
 
   /** The hold goes on under the id of the request; `spec.weight` is 0 where it may have any. */
-  adopt({ id, adopts = "", spec: { settings, weight } }: AcquireRequest): AcquireAnswer {
+  adopt({ id, adopts = "", spec }: AcquireRequest): AcquireAnswer {
     this.#expire();
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
-    if (hold === undefined || (weight !== 0 && weight !== hold.weight)) {
-      return this.#waits(0);
-    }
-    const rest = Math.max(hold.ends - now(), settings.ttl);
+    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(0, 0);
+    const rest = Math.max(hold.ends - now(), spec.settings.ttl);
     this.#holders.delete(hold.id);
-    this.#holders.set(id, { ...hold, id, settings, ends: now() + rest });
+    this.#holders.set(id, { ...hold, id, spec, ends: now() + rest, number: 0 });
     return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
   }
 
@@ -121,16 +118,16 @@ export class MemoryName {
     return ids.length > 0;
   }
 
-  /** Returns whether the hold is known. */
-  renew({ id, ttl }: Renewal, exact: boolean): boolean {
+  renew({ id, ttl, number }: Renewal): Renewed {
     this.#expire();
     const hold = this.#holders.get(id);
-    if (hold === undefined) return false;
-    const ends = now() + ttl;
-    hold.ends = exact ? ends : Math.max(hold.ends, ends);
+    if (hold === undefined) return "lost";
+    if (number < hold.number) return "late";
+    hold.number = number;
+    hold.ends = now() + ttl;
     this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
     this.#serve();
-    return true;
+    return "set";
   }
 
   /** The milliseconds that are left of a hold; 0 if there is none. */
@@ -142,39 +139,35 @@ export class MemoryName {
   inspect(): Inspection {
     this.#expire();
     const holds = [...this.#holders.values()];
-    const holders = holds.map(({ fence, weight, ends, ...call }): Holder => ({
-      ...callerOf(call, ends - now()),
-      fencingToken: fence,
-      permits: weight,
+    const holders = holds.map((hold): Holder => ({
+      ...callerOf(hold),
+      fencingToken: hold.fence,
+      permits: hold.weight,
     }));
-    const waiters = [...this.#queue.values()].slice(0, 1000).map(({ askedAt, ...call }): Waiter =>
-      callerOf(call, askedAt + livenessOf(call.settings.ttl) - now())
-    );
-    let keptUntil = this.#keptUntil;
-    for (const { ends } of holds) keptUntil = Math.max(keptUntil, ends + IDLE_KEPT);
-    const ttl = Math.max(0, keptUntil - now());
-    return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl };
+    const waiters = [...this.#queue.values()].slice(0, 1000).map(callerOf);
+    const keptUntil = holds.reduce((until, { ends }) => Math.max(until, ends + IDLE_KEPT), this.#keptUntil);
+    return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
   }
 
   /** @param place 0 for a caller that has none. */
-  #waits(place: number): AcquireAnswer {
-    const serverTime = this.#server.time();
-    return { kind: "waiting", serverTime, place, fence: this.#fence, askAt: 0, deaf: false, more: false };
+  #waits(place: number, otherLimit: number): AcquireAnswer {
+    return { kind: "waiting", place, fence: this.#fence, endsIn: Infinity, deaf: false, more: false, otherLimit };
   }
 
   /** Grants from the head while it fits; notifies all but the asker, which gets an answer. */
   #serve(asker?: string): void {
-    for (const { id, weight, settings } of this.#queue.values()) {
-      if (this.#used + weight > this.#limit) break; // letting small ones pass would starve this one
+    for (const { id, spec, weight, ends } of this.#queue.values()) {
+      if (this.#used + weight > spec.limit) break; // letting small ones pass would starve this one
       this.#queue.delete(id);
       const fence = this.#fence = this.#server.nextFence();
-      const hold = { id, fence, weight, settings, since: Date.now(), ends: now() + settings.ttl };
-      this.#holders.set(id, hold);
+      this.#holders.set(id, { id, spec, weight, fence, ends, number: 0, since: Date.now() });
       this.#used += weight;
-      this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
-      if (id !== asker) void this.#server.push({ kind: "granted", id, fence, serverTime: this.#server.time() });
+      this.#limit = spec.limit;
+      this.#firstEnd = Math.min(this.#firstEnd, ends);
+      if (id !== asker) void this.#server.push({ kind: "granted", id, fence });
     }
-    this.#timer.set(this.#queue.size === 0 ? Infinity : this.#firstEnd);
+    const at = this.#queue.size === 0 ? Infinity : this.#firstEnd;
+    if (at !== this.#timer.at) this.#timer.set(at);
   }
 
   #expire(time = now()): void {
@@ -198,7 +191,7 @@ export class MemoryName {
   }
 }
 
-function callerOf(call: { id: string; settings: Settings; since: number }, expiresIn: number): Waiter {
-  const { id, settings: { owner }, since } = call;
-  return { id, process: id.slice(0, PROCESS_LENGTH), ...owner !== undefined && { owner }, since, expiresIn };
+function callerOf({ id, spec: { settings: { owner } }, since, ends }: Member): Waiter {
+  const process = id.slice(0, PROCESS_LENGTH);
+  return { id, process, ...owner !== undefined && { owner }, since, expiresIn: ends - now() };
 }

@@ -9,13 +9,13 @@ import { MemoryData } from "./memory_data.ts";
 import { MemoryName, type MemoryServer } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
 import { MemoryRates } from "../rate/memory_rates.ts";
-import { now, ServerClock } from "../clock.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
   Push,
   PushListener,
-  RenewRequest,
+  Renewal,
+  Renewed,
   Store,
   StoredName,
   Unsubscribe,
@@ -31,25 +31,14 @@ export class MemoryStore implements Store, MemoryServer {
   readonly cluster = false;
   readonly subscribesFreely = true;
   readonly #ids = new Ids();
-  readonly #clock = new ServerClock();
   readonly #names = new MemoryData<MemoryName>();
   readonly rates = new MemoryRates();
   readonly #listeners = new Set<PushListener>();
   #fence = 0;
 
-  constructor() {
-    this.#clock.saw(Date.now() * 1000);
-  }
-
   newId(): string {
     return this.#ids.next();
   }
-
-  clockOf(): ServerClock {
-    return this.#clock;
-  }
-
-  ready(): undefined {}
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
@@ -68,9 +57,12 @@ export class MemoryStore implements Store, MemoryServer {
   }
 
   // deno-lint-ignore require-await
-  async renew({ holds, exact }: RenewRequest): Promise<boolean[]> {
-    return holds.map((hold) => this.#nameOf(hold.spec).renew(hold, exact));
+  async renew(holds: readonly Renewal[]): Promise<Renewed[]> {
+    return holds.map((hold) => this.#nameOf(hold.spec).renew(hold));
   }
+
+  /** A timer ends leases. */
+  async wake(): Promise<void> {}
 
   // deno-lint-ignore require-await
   async verify(spec: StoredName, id: string): Promise<number> {
@@ -110,10 +102,6 @@ export class MemoryStore implements Store, MemoryServer {
 
   nextFence(): number {
     return this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
-  }
-
-  time(): number {
-    return this.#clock.at(now());
   }
 
   async push(push: Push): Promise<void> {

@@ -5,18 +5,10 @@
  * @module
  */
 import { quote } from "../../internal/check.ts";
-import { RedisError, UselessAnswerError } from "../errors.ts";
+import { UselessAnswerError } from "../errors.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
-import {
-  type AcquireAnswer,
-  type AcquireRequest,
-  type Granted,
-  NotifyMode,
-  type Push,
-  type StoredName,
-  type Was,
-} from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, StoredName, Was } from "./store.ts";
 
 /** A reply that is a list of numbers. */
 export function numbersOf(reply: unknown): number[] {
@@ -32,41 +24,48 @@ function numberOf(value: unknown): number {
   return isText || typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
 }
 
-/** The callers disagree about the limit. */
-export function limitError({ what, limit }: StoredName, elsewhere: number): RedisError {
-  const here = `with ${limit} permits here`;
-  return new RedisError(`Cannot acquire ${what}: it is in use with ${elsewhere} permits elsewhere, ${here}`);
-}
-
-/** 1 fence now, and weight end of a hold that is taken over | 0 now place askAt deaf more fence | -2 now | -3 limit now */
-export function acquireAnswer({ spec, mode, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
-  const [code = NaN, first = NaN, second = 0, third = 0, fourth, more, fence = 0] = numbersOf(reply);
-  if (code === -3) throw limitError(spec, first);
-  checkGrant(code, first, second);
-  spec.clock.saw(code === 1 ? second : first);
+/** 1 fence otherLimit, or of a hold that is taken over 1 fence weight rest | 0 place fence endsIn listeners more otherLimit | -2 */
+export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
+  const [code = NaN, first = 0, second = 0, third = 0, listeners, more, other = 0] = numbersOf(reply);
   if (code === -2) return { kind: "refused" };
   if (code === 1) {
-    return adopts === undefined ? { kind: "granted", fence: first } : adopted(first, second, third, fourth);
+    if (!(Number.isSafeInteger(first) && first > 0)) {
+      throw new UselessAnswerError(`the answer has no token but ${first}`);
+    }
+    return adopts === undefined ? granted(first, second, spec) : adopted(first, second, third);
   }
-  if (mode !== NotifyMode.none && first !== 0 && second === 0 && more !== 1) {
-    throw new UselessAnswerError("the answer names no place in the queue");
-  }
-  const [deaf, again] = [fourth === 1, more === 1];
-  return { kind: "waiting", serverTime: first, place: second, fence, askAt: third, deaf, more: again };
+  if (code !== 0) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
+  if (waits && !(first > 0) && more !== 1) throw new UselessAnswerError("the answer names no place in the queue");
+  const otherLimit = other === spec.limit ? 0 : other;
+  return {
+    kind: "waiting",
+    place: first,
+    fence: second,
+    endsIn: third,
+    deaf: listeners === 0,
+    more: more === 1,
+    otherLimit,
+  };
 }
 
-/** Throws for a code of something else, and for a grant without a token or the server's time. */
-function checkGrant(code: number, fence: number, time: number): void {
-  if (![1, 0, -2].includes(code)) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
-  if (code !== 1) return;
-  if (!(Number.isSafeInteger(fence) && fence > 0)) throw new UselessAnswerError(`the answer has no token but ${fence}`);
-  if (!(Number.isSafeInteger(time) && time > 0)) throw new UselessAnswerError(`the answer has no time but ${time}`);
+function granted(fence: number, other: number, { limit }: StoredName): Granted {
+  return other === 0 || other === limit ? { kind: "granted", fence } : { kind: "granted", fence, otherLimit: other };
 }
 
-/** A hold that was taken over, with its weight and its end. */
-function adopted(fence: number, time: number, weight: number, end = NaN): Granted {
-  if (!(weight > 0 && end > time)) throw new UselessAnswerError("the answer has no weight or no end");
-  return { kind: "granted", fence, weight, rest: (end - time) / 1000 };
+/** A hold that was taken over, with its weight and the time until its end. */
+function adopted(fence: number, weight: number, rest: number): Granted {
+  if (!(weight > 0 && rest > 0)) throw new UselessAnswerError("the answer has no weight or no end");
+  return { kind: "granted", fence, weight, rest };
+}
+
+/** 1 | 0 | 2 for each hold. */
+export function renewedOf(reply: unknown, holds: number): Renewed[] {
+  const codes = numbersOf(reply);
+  if (codes.length !== holds) throw new UselessAnswerError(`the answer is about ${codes.length} holds`);
+  return codes.map((code) => {
+    if (![0, 1, 2].includes(code)) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
+    return code === 1 ? "set" : code === 2 ? "late" : "lost";
+  });
 }
 
 /** The code of a release. */
@@ -77,36 +76,38 @@ export function wasOf(code: number): Was {
 
 /** A message on the channel of this process; undefined for one of another shape. */
 export function pushOf(message: string): Push | undefined {
-  const [id = "", fence, time, at] = message.split(" ");
-  const [token, serverTime, end] = [Number(fence), Number(time), Number(at ?? 0)];
-  if (![token, serverTime, end].every(Number.isSafeInteger)) return undefined;
-  return at === undefined
-    ? { kind: "granted", id, fence: token, serverTime }
-    : { kind: "lease ends", id, at: end, serverTime };
+  const [id = "", text = "", more] = message.split(" ");
+  if (text === "?") return { kind: "ask", id };
+  const fence = Number(text);
+  return more === undefined && Number.isSafeInteger(fence) ? { kind: "granted", id, fence } : undefined;
 }
 
 /** Items of one holder, and of one waiter, in the reply of an inspection. */
-const [HOLDER, WAITER] = [6, 4];
+const [HOLDER, WAITER] = [5, 4];
 
 /** The pages of one inspection, as one. By id: between two pages one may move up and be seen again. */
 export class InspectedPages {
   readonly #holders = new Map<string, Holder>();
   readonly #waiters = new Map<string, Waiter>();
   #dead = 0;
+  /** Where the next page begins. */
+  cursor = "0";
 
   /** Returns the inspection after its last page. */
   add(reply: unknown): Inspection | undefined {
     const answer = reply as unknown[];
-    const [time = 0, ttl = 0, fence = 0, , , , queued = 0, dead = 0, more] = numbersOf(reply);
-    for (const [id, end, token, permits, since, owner] of recordsOf(answer[4], HOLDER)) {
-      const caller = callerOf(id, since, owner, Number(end) - time);
+    const [time = 0, ttl = 0, fence = 0, , , queued = 0, dead = 0, , more] = numbersOf(reply);
+    for (const [id, rest, token, permits, owner] of recordsOf(answer[3], HOLDER)) {
+      // A token is the time of its grant, unless the server's clock was set back.
+      const caller = callerOf(id, Math.min(Number(token), time), owner, rest);
       this.#holders.set(caller.id, { ...caller, fencingToken: Number(token), permits: Number(permits) });
     }
-    for (const [id, since, alive, owner] of recordsOf(answer[5], WAITER)) {
-      const caller = callerOf(id, since, owner, Number(alive) - time);
+    for (const [id, since, rest, owner] of recordsOf(answer[4], WAITER)) {
+      const caller = callerOf(id, since, owner, rest);
       this.#waiters.set(caller.id, caller);
     }
     this.#dead += dead;
+    this.cursor = String(answer[7]);
     if (more === 1) return undefined;
     const waiting = Math.max(this.#waiters.size, queued - this.#dead);
     const [holders, waiters] = [[...this.#holders.values()], [...this.#waiters.values()]];
@@ -114,15 +115,15 @@ export class InspectedPages {
   }
 }
 
-/** Times in the answer are microseconds. */
-function callerOf(id: unknown, since: unknown, owner: unknown, rest: number): Waiter {
+/** @param since In microseconds. */
+function callerOf(id: unknown, since: unknown, owner: unknown, rest: unknown): Waiter {
   const [text, label] = [String(id), String(owner)]; // bytes, where the client is set to return them
   return {
     id: text,
     process: text.slice(0, PROCESS_LENGTH),
     ...label !== "" && { owner: label },
     since: Math.floor(Number(since) / 1000),
-    expiresIn: rest / 1000,
+    expiresIn: Number(rest),
   };
 }
 

@@ -1,10 +1,10 @@
 /**
  * The port to a store, which keeps the holders and the queue of each name by a clock of its own. Calls
- * (acquire/) and holds (lease/) know a store by this interface alone; `redis_store.ts` is the one that runs scripts,
+ * (call/) and holds (lease/) know a store by this interface alone; `redis_store.ts` is the one that runs scripts,
  * `memory_store.ts` the one in this process. Invariant: every request may run twice, or later than its caller waits,
  * and does no harm then.
  *
- * Times of the server are microseconds on its clock; all other times are milliseconds.
+ * A store answers in durations, in milliseconds: callers do not know its clock.
  *
  * @module
  */
@@ -12,7 +12,6 @@ import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { Member } from "./members.ts";
 import type { RateStore } from "../rate/rate_store.ts";
-import type { ServerClock } from "../clock.ts";
 
 /** One name in a store, as one class uses it. Immutable, so that a lease carries all that its renewal and release need. */
 export interface StoredName {
@@ -24,31 +23,16 @@ export interface StoredName {
   readonly what: string;
   readonly weight: number;
   readonly limit: number;
-  /** The clock of the server that has the name. */
-  readonly clock: ServerClock;
 }
-
-/** How the server reaches a caller. */
-export const NotifyMode = {
-  /** By push, over a confirmed subscription: if nothing listens, the waiter is dead. */
-  push: "c",
-  /** By its own heartbeats, and by a push that may get lost. */
-  heartbeat: "h",
-  /** Not at all: the caller does not wait. */
-  none: "t",
-} as const;
-
-export type NotifyMode = typeof NotifyMode[keyof typeof NotifyMode];
 
 /** A call's question, which is the same call each time that it asks. */
 export interface AcquireRequest {
   readonly id: string;
   readonly spec: StoredName;
-  readonly mode: NotifyMode;
-  /** The caller's place in the queue; 0 for the end. */
+  /** Whether it joins the queue; else the answer decides. */
+  readonly waits: boolean;
+  /** The caller's place in the queue, as the server has named it; 0 for the end. */
   readonly place: number;
-  /** Server time after which it is refused. */
-  readonly latest: number;
   /** The id of the hold that it takes over, in place of waiting for one; 0 permits mean any number. */
   readonly adopts?: string | undefined;
   /** The call has ended: then the request is not sent again. */
@@ -58,7 +42,7 @@ export interface AcquireRequest {
 export type AcquireAnswer =
   | Granted
   | Waiting
-  /** It came too late by the server's clock, or the id was released already. */
+  /** The id was released already. */
   | { readonly kind: "refused" };
 
 export interface Granted {
@@ -67,21 +51,23 @@ export interface Granted {
   /** Of a hold that was taken over: its weight, and the milliseconds until its end, which may be later than a ttl. */
   readonly weight?: number;
   readonly rest?: number;
+  /** Another limit that callers of this name use; 0 or missing: none is known. */
+  readonly otherLimit?: number;
 }
 
 export interface Waiting {
   readonly kind: "waiting";
-  readonly serverTime: number;
   /** 0 for a caller that has none. */
   readonly place: number;
   /** The last token of this name. */
   readonly fence: number;
-  /** When a lease ahead of the caller ends; 0 if that is no reason to ask. */
-  readonly askAt: number;
-  /** Nothing listens on the caller's channel, although it has subscribed. */
+  /** Milliseconds until the life of a holder or a waiter ends, unless it is heard of before. */
+  readonly endsIn: number;
+  /** Nothing listens on the channel of this process. */
   readonly deaf: boolean;
   /** One run is bounded, and there is more to do: to be sent again at once. */
   readonly more: boolean;
+  readonly otherLimit?: number;
 }
 
 /** The state of an id before its release. */
@@ -92,24 +78,18 @@ export interface Renewal {
   readonly id: string;
   readonly spec: StoredName;
   readonly ttl: number;
+  /** Grows with each `ttl` that is asked for: a request with a smaller number than the last one set is late. */
+  readonly number: number;
 }
 
-export interface RenewRequest {
-  /** Of one server and, in a cluster, of one name. */
-  readonly holds: readonly Renewal[];
-  /** Whether the end may become earlier than it was. */
-  readonly exact: boolean;
-  /** Whether no waiter is notified, so that a renewal succeeds while the queue's keys are on the move in a cluster. */
-  readonly own: boolean;
-  /** Server time after which it is refused. */
-  readonly latest: number;
-}
+/** Whether the end was set; "late" if a later request has set it since. */
+export type Renewed = "set" | "lost" | "late";
 
 /** A message from the server to the call with this id. */
 export type Push =
-  | { readonly kind: "granted"; readonly id: string; readonly fence: number; readonly serverTime: number }
-  /** A lease ahead of a waiter ends at `at`. */
-  | { readonly kind: "lease ends"; readonly id: string; readonly at: number; readonly serverTime: number };
+  | { readonly kind: "granted"; readonly id: string; readonly fence: number }
+  /** A lease ahead of it ends earlier than it knows. */
+  | { readonly kind: "ask"; readonly id: string };
 
 /** The other end of a subscription. */
 export interface PushListener {
@@ -137,13 +117,6 @@ export interface Store {
   readonly cluster: boolean;
   /** A fresh id, which no other process ever has. */
   newId(): string;
-  /** The clock of the server that has these keys. */
-  clockOf(keys: readonly [string, ...string[]]): ServerClock;
-  /**
-   * Makes the server of this name ready for requests, as its time has to be known: one short command in the life of a
-   * process. Returns undefined if it is ready.
-   */
-  ready(spec: StoredName, limit: number): Promise<void> | undefined;
   /**
    * Grants, or puts in the queue, or shows that a waiter still waits.
    *
@@ -154,17 +127,16 @@ export interface Store {
   /**
    * Ends the hold or the place of an id, and serves the queue.
    *
-   * @param again Whether an earlier request for a hold has no answer: in a cluster, its keys may be on the move.
+   * @param late Whether an acquire of this id may come later: it is to be refused then, if no other id was released since.
+   * @param again Whether an earlier request for a hold has no answer: in a cluster, the queue may be on the move.
    */
-  release(spec: StoredName, id: string, limit: number, again?: boolean): Promise<Was>;
+  release(spec: StoredName, id: string, limit: number, late: boolean, again?: boolean): Promise<Was>;
   /** Ends all holds of a name, and serves the queue. Resolves to whether there was one. */
   releaseAll(spec: StoredName, limit: number): Promise<boolean>;
-  /** Resolves to whether each hold is known; undefined if the request came too late by the server's clock. */
-  renew(
-    request: RenewRequest,
-    limit: number,
-    late?: (known: boolean[] | undefined) => void,
-  ): Promise<boolean[] | undefined>;
+  /** Sets the ends of holds: of one server and, in a cluster, of one name. */
+  renew(holds: readonly Renewal[], limit: number, late?: (renewed: Renewed[]) => void): Promise<Renewed[]>;
+  /** Has the first waiters ask, since a lease ends earlier than they know. Never rejects. */
+  wake(spec: StoredName, limit: number): Promise<void>;
   /** Resolves to the milliseconds that are left of a hold; 0 or less: it is over. */
   verify(spec: StoredName, id: string, limit: number): Promise<number>;
   /** Resolves to the holders and the waiters of a name. */

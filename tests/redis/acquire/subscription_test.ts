@@ -60,10 +60,10 @@ class Waiter implements Listener {
 
   granted(): void {}
 
-  leaseEnds(): void {}
+  lead(): void {}
 
   ask(): void {
-    this.asked.push(this.#subscription.mode);
+    this.asked.push(this.#subscription.live ? "c" : "h");
     this.#subscription.add(this.#id, this); // as the answer that it still waits has it do
   }
 }
@@ -88,13 +88,13 @@ pushTest(
   async (push, paper) => {
     const waiter = new Waiter(push);
     const [line] = paper.subscriptions as [Attempt];
-    assert.equal(push.mode, "h");
+    assert.equal(push.live, false);
     await line.confirm();
     assert.deepEqual(waiter.asked, ["c"]);
     line.onLost();
     line.onLost(); // a try to connect again failed
     assert.deepEqual(waiter.asked, ["c", "h"]);
-    assert.equal(push.mode, "h");
+    assert.equal(push.live, false);
     line.onGap();
     assert.deepEqual(waiter.asked, ["c", "h", "c"]);
     line.onLost();
@@ -109,9 +109,9 @@ pushTest("a connection that is lost before it is confirmed is lost", async (push
   const [line] = paper.subscriptions as [Attempt];
   line.onLost();
   await line.confirm();
-  assert.equal(push.mode, "h");
+  assert.equal(push.live, false);
   line.onGap();
-  assert.equal(push.mode, "c");
+  assert.equal(push.live, true);
   assert.equal(waiter.asked.at(-1), "c");
 });
 
@@ -126,9 +126,9 @@ pushTest(
     waiter.ask();
     const [first, second] = paper.subscriptions as [Attempt, Attempt];
     await second.confirm();
-    assert.equal(push.mode, "c");
+    assert.equal(push.live, true);
     await first.confirm(); // too late
-    assert.deepEqual([first.stopped, second.stopped, push.mode], [true, false, "c"]);
+    assert.deepEqual([first.stopped, second.stopped, push.live], [true, false, true]);
   },
 );
 
@@ -160,11 +160,11 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   assert.equal(first.stopped, true);
   assert.equal(waiter.asked.at(-1), "c");
   first.onLost(true); // events of one that has ended are ignored
-  assert.equal(push.mode, "c");
+  assert.equal(push.live, true);
 
   // It does not loop when it ends as soon as it has begun.
   second.onLost(true);
-  assert.equal(push.mode, "h");
+  assert.equal(push.live, false);
   assert.equal(paper.subscriptions.length, 2);
   advance(400);
   waiter.ask(); // a heartbeat
@@ -173,7 +173,7 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   assert.equal(paper.subscriptions.length, 3);
   paper.subscriptions[2]!.onLost(true);
   await paper.subscriptions[2]!.confirm(); // too late
-  assert.equal(push.mode, "h");
+  assert.equal(push.live, false);
 });
 
 pushTest(
@@ -184,7 +184,7 @@ pushTest(
       const line = paper.subscriptions[count - 1]!;
       await line.confirm();
       line.onLost(true); // the client has reconnected
-      assert.deepEqual([push.mode, paper.subscriptions.length], ["h", count]);
+      assert.deepEqual([push.live, paper.subscriptions.length], [false, count]);
       advance(500);
       assert.equal(paper.subscriptions.length, count + 1);
     }
@@ -210,7 +210,7 @@ pushTest("a lost subscription ends when there are no waiters", async (push, pape
   advance(1000);
   assert.equal(line.stopped, true);
   line.onGap();
-  assert.equal(push.mode, "h");
+  assert.equal(push.live, false);
   assert.equal(waiter.asked.length, 2);
 });
 

@@ -41,7 +41,7 @@ for (const [timeout, made] of [[undefined, 0], [4000, 1]] as const) {
 
 test("nodeRedis: a connection that failed and is back is no cause of later errors, also of a pool", async () => {
   await using server = await Server.start();
-  const pool = createClientPool({ url: server.url, socket: { reconnectStrategy: 20 } });
+  const pool = createClientPool({ url: server.url, socket: { reconnectStrategy: 20 } }, { maximum: 1 });
   await using _ = ending(() => pool.destroy());
   let failures = 0;
   pool.on("error", () => failures++);

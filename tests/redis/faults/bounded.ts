@@ -64,13 +64,12 @@ async function deadWaiters(harness: Harness, make: (backend: Backend) => Body): 
   const theirs = make(dying.backend);
   const holder = await ours.acquire();
   const calls: Promise<unknown>[] = [theirs.acquire().catch(() => {})];
-  const key = async () => (await harness.server.send("KEYS", "interlock:*:waiters") as string[])[0] ?? "none";
+  const key = async () => (await harness.server.send("KEYS", "interlock:*:queue") as string[])[0] ?? "none";
   try {
-    // Once the server knows its subscription (p: by push), the death of all its waiters is known at once.
-    await until(async () => (await harness.server.send("HVALS", await key()) as string[])[0]?.[16] === "c");
+    await until(async () => await key() !== "none");
     while (calls.length < DEAD) {
       for (let i = 0; i < 5000; i++) calls.push(theirs.acquire().catch(() => {}));
-      await until(async () => Number(await harness.server.send("HLEN", await key())) >= calls.length, 60_000);
+      await until(async () => Number(await harness.server.send("ZCARD", await key())) >= calls.length, 60_000);
     }
   } finally {
     await dying.close();

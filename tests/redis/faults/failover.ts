@@ -54,8 +54,8 @@ async function takeOver(harness: Harness, replica: Server, address: FaultProxy):
 
 async function waiters(server: Server, count: number): Promise<void> {
   await until(async () => {
-    const [key] = await server.send("KEYS", "interlock:*:waiters") as string[];
-    return key !== undefined && Number(await server.send("HLEN", key)) >= count;
+    const [key] = await server.send("KEYS", "interlock:*:queue") as string[];
+    return key !== undefined && Number(await server.send("ZCARD", key)) >= count;
   });
 }
 

@@ -1,7 +1,7 @@
 /** Races. One process is enough for these, which allows many rounds. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
-import { renew } from "../../../lib/redis/scripts/renew.ts";
+import { renew } from "../../../lib/redis/scripts/holds.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 
 const ROUNDS = 150;

@@ -50,8 +50,8 @@ const exclusive: Readonly<Record<string, (backend: Backend, options: RedisOption
 
 async function queued(harness: Harness, count: number): Promise<void> {
   await until(async () => {
-    const [key] = await harness.server.send("KEYS", "interlock:*:waiters") as string[];
-    return (key === undefined ? 0 : Number(await harness.server.send("HLEN", key))) >= count;
+    const [key] = await harness.server.send("KEYS", "interlock:*:queue") as string[];
+    return (key === undefined ? 0 : Number(await harness.server.send("ZCARD", key))) >= count;
   });
 }
 

@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
-import { nothing, scripted, serverTime } from "../_scripted.ts";
+import { computeDigests, nothing, scripted } from "../_scripted.ts";
 
 test("LeaseHandle: from the moment of asking, no more is trusted than a shorter time leaves", () =>
   withFakeTime(async (time) => {
+    await computeDigests();
     const commands: string[] = [];
     const backend = scripted((command, args) => {
       commands.push(command);
-      if (command === "renew" && args[3] === "M") return nothing;
+      if (command === "renew" && args[3] !== "0") return nothing;
     });
     const lease = await new RedisLock(backend, "a").acquire();
     const { signal } = lease;
@@ -32,7 +33,8 @@ test("LeaseHandle: from the moment of asking, no more is trusted than a shorter 
 
 test("LeaseHandle: a verify that finds less time left than it knew of brings the renewal forward", () =>
   withFakeTime(async (time) => {
-    const backend = scripted((command) => command === "verify" ? [serverTime(), 2e6] : undefined);
+    await computeDigests();
+    const backend = scripted((command) => command === "verify" ? [2e6] : undefined);
     const lease = await new RedisLock(backend, "a", { ttl: 30_000 }).acquire();
     assert.equal(await lease.verify(), true); // the server's clock was set ahead
     await time.pass(9000, 100);
@@ -40,15 +42,22 @@ test("LeaseHandle: a verify that finds less time left than it knew of brings the
     await lease.release();
   }));
 
-test("LeaseHandle: a shorter time that was asked for without an answer may still be set, after a longer one", () =>
+test("LeaseHandle: a shorter time that comes late is refused, and shortens nothing that was set since", () =>
   withFakeTime(async (time) => {
+    await computeDigests();
     let ends = 0;
+    let last = 0;
+    let refused = 0;
     let lose = false;
     let late = () => {};
-    const extend = ([latest, , , , , ttl]: string[]) => {
-      if (serverTime() > Number(latest)) return [-2, serverTime()];
+    const extend = ([, , ttl, number]: string[]) => {
+      if (Number(number) < last) {
+        refused++;
+        return [2];
+      }
+      last = Number(number);
       ends = performance.now() + Number(ttl);
-      return [serverTime(), 1];
+      return [1];
     };
     const backend = scripted((command, args) => {
       if (command !== "renew") return;
@@ -64,12 +73,12 @@ test("LeaseHandle: a shorter time that was asked for without an answer may still
     let longer: ReturnType<typeof watch<void>> | undefined;
     for (let ms = 0; ms < 3000; ms += 10) {
       await flushMicrotasks();
-      if (shorter.state === "fulfilled") longer ??= watch(lease.extend(60_000));
+      if (ms === 100) longer = watch(lease.extend(60_000));
       if (ms === 150) late();
       assert.ok(!lease.held || ends > performance.now(), `still held after ${ms} ms`);
       time.advance(10);
     }
-    assert.equal(longer?.state, "fulfilled");
+    assert.deepEqual([shorter.state, longer?.state, refused > 0], ["fulfilled", "fulfilled", true]);
     assert.equal(lease.held, true);
     assert.equal(lease.ttl, 60_000);
     await lease.release();

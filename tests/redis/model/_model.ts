@@ -5,28 +5,28 @@
  * lossy failover do not count; a token belongs to one client and is larger than all before; no live waiter that can be
  * reached is passed over; the weight in use is that of the holders. After each sequence, a fair run without faults grants every live waiter.
  */
-import { channelsOf, PROCESS_LENGTH, type Script } from "../../../lib/redis/scripts/script.ts";
+import { keysOf, type Kind } from "../../../lib/redis/options.ts";
+import { channelsOf, ID_LENGTH, PROCESS_LENGTH, type Script } from "../../../lib/redis/scripts/script.ts";
+import { IDLE_KEPT } from "../../../lib/redis/times.ts";
 import { evaluate } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
 const CHANNELS = channelsOf("interlock:");
 const TTL = 3000;
-const RETENTION = 1000;
 const PAUSE = 1600;
-const keysOfKind = (kind: string) =>
-  ["", ":queue", ":waiters", ":leases"].map((end) => `interlock:${kind}:2:{a}${end}`);
-const KEYS = { one: keysOfKind("lock").slice(0, 3), weighted: keysOfKind("semaphore") };
+const keysOfKind = (kind: Kind) => keysOf("interlock:", kind, "a");
+const KEYS = { one: keysOfKind("lock"), weighted: keysOfKind("semaphore") };
 
 interface Client {
   readonly id: string;
   readonly weight: number;
-  readonly retention: number;
   phase: "idle" | "waiting" | "holding" | "releasing" | "done" | "dead";
+  /** 0 before the first answer. */
   place: number;
+  /** When the last command with an answer was sent, in µs. */
+  heard: number;
   /** The time until which it trusts its hold, in µs. */
   until: number;
-  /** Whether it trusts its subscription. */
-  subscribed: boolean;
   /** Lossy failovers before its hold began. */
   epoch: number;
 }
@@ -49,8 +49,6 @@ export interface Model {
   readonly adopts?: boolean;
   /** Whether the server fails over. */
   readonly failover?: boolean;
-  /** The retention of each client, in ms. */
-  readonly retentions?: readonly number[];
   /** How much time passes in a step, in ms. */
   readonly pause?: number;
 }
@@ -72,7 +70,7 @@ class World {
     this.before = from?.before; // never changed
     this.epoch = from?.epoch ?? 0;
     this.clients = from?.clients.map((client) => ({ ...client })) ??
-      model.weights.map((weight, i) => newClient(weight, i, model.retentions?.[i]));
+      model.weights.map(newClient);
     this.tokens = new Map(from?.tokens);
     this.trail = from === undefined ? [] : [...from.trail, step];
     this.faults = (from?.faults ?? 0) + faults;
@@ -91,45 +89,44 @@ class World {
   #run(script: "acquire" | "release", client: Client, args: string[], pushLost: boolean): number[] {
     const { family } = this.model;
     const keys = KEYS[family.holders];
-    const before = [...this.redis.members(keys[1]!)].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
-    const records = new Map(this.redis.members(keys[2]!));
+    const before = [...this.redis.members(keys[2])].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
+    const lives = new Map(this.redis.members(keys[1]));
     if (this.model.failover) this.before = this.redis.clone();
     const answer = evaluate(this.redis, family[script], keys, args);
     const granted = new Map<string, number>();
     if (script === "acquire" && answer[0] === 1) granted.set(client.id, answer[1]!);
-    const heard: [Client, number][] = [];
+    const heard: Client[] = [];
     for (const { message } of this.redis.published.splice(0)) {
-      const [id = "", fence, time, at] = message.split(" ");
-      if (at !== undefined) continue;
+      const [id = "", fence] = message.split(" ");
       granted.set(id, Number(fence));
       const other = this.clients.find((one) => one.id === id)!;
-      if (!pushLost && this.redis.receives(channelOf(id))) heard.push([other, Number(time) + TTL * 1000]);
+      if (!pushLost && this.redis.receives(channelOf(id)) && other.place !== 0) heard.push(other);
     }
+    const fresh = new Map([...granted].filter(([, fence]) => !this.tokens.has(fence)));
     for (const [id, fence] of [...granted].sort(([, a], [, b]) => a - b)) this.#token(fence, id);
-    for (const [other, until] of heard) if (other.phase === "waiting") this.#hold(other, until);
-    this.#inOrder(before, records, granted);
+    for (const other of heard) if (other.phase === "waiting") this.#hold(other, other.heard + TTL * 1000);
+    this.#inOrder(before, lives, fresh);
     this.#weighed();
     return answer;
   }
 
-  /** The weight in use is that of the holders. Without holders it counts for nothing. */
+  /** The weight in use is that of the holders. */
   #weighed(): void {
-    const [state, leases] = [this.redis.members(KEYS.weighted[0]!), this.redis.members(KEYS.weighted[3]!)];
-    if (leases.size === 0) return;
-    const sum = [...leases.keys()].reduce((sum, id) => sum + parseInt(state.get(`h${id}`)?.slice(32) ?? "0"), 0);
-    this.assert(Number(state.get("n")) === sum, `${state.get("n")} in use, of holders ${sum}`);
+    const state = this.redis.members(KEYS.weighted[0]);
+    const holds = [...state].filter(([field]) => field.length === ID_LENGTH);
+    const sum = holds.reduce((sum, [, hold]) => sum + Number(hold.slice(24).split(" ")[1]), 0);
+    this.assert(Number(state.get("n") ?? 0) === sum, `${state.get("n")} in use, of holders ${sum}`);
   }
 
-  /** No live waiter that can be notified was passed over by a grant. */
-  #inOrder(before: string[], records: Map<string, string>, granted: Map<string, number>): void {
+  /** No waiter whose life lasts was passed over by a grant. */
+  #inOrder(before: string[], lives: Map<string, string>, granted: Map<string, number>): void {
     let passed: string | undefined;
-    for (const id of before) {
-      if (granted.has(id)) this.assert(passed === undefined, `${passed} was passed over by ${id}`);
+    const ids = new Set([...before.map((member) => member.slice(0, ID_LENGTH)), ...granted.keys()]); // newcomers are last
+    const memberOf = (id: string) => before.find((member) => member.startsWith(id)) ?? "";
+    for (const id of ids) {
       const client = this.clients.find((one) => one.id === id)!;
-      const record = records.get(id) ?? "";
-      const alive = Number(record.slice(0, 16)) > this.redis.now && client.phase === "waiting";
-      const reachable = record[16] === "h" || this.redis.subscribers.has(channelOf(id));
-      if (!granted.has(id) && alive && reachable) passed ??= id;
+      if (granted.has(id)) this.assert(passed === undefined, `${passed} was passed over by ${id}`);
+      else if (Number(lives.get(memberOf(id)) ?? 0) > this.redis.now && client.phase === "waiting") passed ??= id;
     }
   }
 
@@ -154,44 +151,43 @@ class World {
   }
 
   ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
-    const mode = client.subscribed ? "c" : "h";
-    const { family, limit } = this.model;
-    const args = [client.id, TTL, TTL + client.retention, 0, mode, client.place, CHANNELS, ""].map(String);
-    if (family.holders === "weighted") args.push(String(client.weight), String(limit));
+    const args = [this.#member(client), TTL + IDLE_KEPT, client.place, CHANNELS].map(String);
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
-    const [code, , place = 0, , unsubscribed] = twice ? this.#run("acquire", client, args, pushLost) : first;
+    const [code, place = 0] = twice ? this.#run("acquire", client, args, pushLost) : first;
     if (client.phase === "idle") client.phase = "waiting";
     if (answerLost || client.phase === "holding") return;
+    client.heard = sentAt;
     if (code === 1) return this.#hold(client, sentAt + TTL * 1000);
     this.assert(code === 0, `the answer is ${code}`);
     client.place = place;
-    if (unsubscribed === 1) client.subscribed = false;
   }
 
-  subscribe(client: Client): void {
-    this.redis.unsubscribe(channelOf(client.id));
-    this.redis.subscribers.add(channelOf(client.id));
-    client.subscribed = true;
+  /** A command of a call that is over comes late. It may take a place or a hold for one ttl, which no client trusts. */
+  comesLate(client: Client): void {
+    this.#run("acquire", client, [this.#member(client), TTL + IDLE_KEPT, 0, CHANNELS].map(String), false);
   }
 
   release(client: Client, { pushLost = false, answerLost = false } = {}): void {
     client.phase = "releasing"; // from here on it trusts no hold and sends no acquire
-    this.#run("release", client, [client.id, String(client.retention), "", CHANNELS], pushLost);
+    this.#run("release", client, [this.#member(client), CHANNELS, "late"], pushLost);
     if (!answerLost) client.phase = "done"; // else it releases again
+  }
+
+  #member({ id, weight }: Client): string {
+    return `${id} ${weight} ${this.model.limit} `;
   }
 
   /** An idle client takes over a hold, whose first holder releases it some time later. */
   adopt(client: Client, from: Client, { answerLost = false, twice = false } = {}): void {
     const { family } = this.model;
-    const latest = this.redis.now + 1_000_000;
-    const args = [client.id, from.id, TTL, client.retention, latest, "", from.weight, CHANNELS].map(String);
+    const args = [client.id, from.id, TTL, "", from.weight].map(String);
     const sentAt = this.redis.now;
     const known = from.until > this.redis.now && from.epoch === this.epoch;
     if (this.model.failover) this.before = this.redis.clone();
+    const keys = KEYS[family.holders].slice(0, family.holders === "one" ? 1 : 2);
     for (let runs = twice ? 2 : 1; runs > 0; runs--) {
-      const [code, fence = 0] = evaluate(this.redis, family.adopt, KEYS[family.holders], args);
-      this.redis.published.splice(0);
+      const [code, fence = 0] = evaluate(this.redis, family.adopt, keys, args);
       this.#weighed();
       this.assert(code === Number(known), `${client.id} adopts ${from.id}: ${code}`);
       if (code !== 1) continue;
@@ -235,9 +231,10 @@ class World {
       }
     }
     for (let i = 0; i < this.clients.length; i++) {
-      const { phase, id, subscribed } = this.clients[i]!;
-      if (phase === "done" || phase === "dead") continue;
+      const { phase, id } = this.clients[i]!;
       const on = (step: (world: World, client: Client) => void) => (world: World) => step(world, world.clients[i]!);
+      if (phase === "done") yield [`${i} asks late`, 1, on((world, client) => world.comesLate(client))];
+      if (phase === "done" || phase === "dead") continue;
       for (const fault of ["", "pushLost", "answerLost", "twice"]) {
         const how = fault === "" ? {} : { [fault]: true };
         const name = fault === "" ? "" : ` (${fault})`;
@@ -252,18 +249,12 @@ class World {
         if (this.model.adopts) yield* this.#adoptions(i);
         continue;
       }
-      yield [`${i} stops`, 1, on((_, client) => client.phase = "dead")];
-      yield [
-        `${i} is killed`,
-        1,
-        on((world, client) => {
-          client.phase = "dead";
-          world.redis.unsubscribe(channelOf(id));
-        }),
-      ];
-      if (!subscribed) yield [`${i} subscribes again`, 0, on((world, client) => world.subscribe(client))];
-      else if (this.redis.receives(channelOf(id))) {
-        yield [`${i} loses its subscription`, 1, (world) => world.redis.unsubscribe(channelOf(id))];
+      yield [`${i} is killed`, 1, on((_, client) => client.phase = "dead")];
+      const channel = channelOf(id);
+      if (this.redis.receives(channel)) {
+        yield [`${i} loses its subscription`, 1, (world) => world.redis.unsubscribe(channel)];
+      } else {
+        yield [`${i} subscribes again`, 0, (world) => world.redis.subscribers.add(channel)];
       }
     }
   }
@@ -283,9 +274,9 @@ class World {
   }
 }
 
-function newClient(weight: number, index: number, retention = RETENTION): Client {
+function newClient(weight: number, index: number): Client {
   const id = `process${index}00000${"0".repeat(7)}${index}`;
-  return { id, weight, retention, phase: "idle", place: 0, until: 0, subscribed: true, epoch: 0 };
+  return { id, weight, phase: "idle", place: 0, heard: 0, until: 0, epoch: 0 };
 }
 
 function channelOf(id: string): string {

@@ -1,5 +1,5 @@
 /** The models that are explored. */
-import { adopt } from "../../../lib/redis/scripts/adopt.ts";
+import { adopt } from "../../../lib/redis/scripts/holds.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { EVERYTHING } from "../../../lib/redis/rw_lock.ts";
 import type { Family, Model } from "./_model.ts";
@@ -22,8 +22,7 @@ export function models(depth: number, faults: number): Record<string, Model> {
     "a semaphore and a failover": { ...semaphore, failover: true },
     "a semaphore of 2 and keys that expire": {
       ...semaphore,
-      retentions: [9000, 1000, 1000],
-      pause: 5000,
+      pause: 40_000,
       depth: depth + 2,
     },
     "two readers, a writer and a failover": { ...readersAndWriter, failover: true },

@@ -4,12 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import type { Backend } from "../../../lib/redis/mod.ts";
-import { adopt } from "../../../lib/redis/scripts/adopt.ts";
+import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
-import { releaseOwn, verify } from "../../../lib/redis/scripts/own_keys.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { change, giveBack, start } from "../../../lib/redis/rate/scripts.ts";
-import { renew } from "../../../lib/redis/scripts/renew.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import type { Random } from "../../_tools.ts";
 import { reply } from "./_lua.ts";
@@ -22,7 +20,7 @@ const scripts = [
   start,
   giveBack,
   change,
-  ...[acquire, release, releaseOwn, adopt, inspect].flatMap(({ one, weighted }) => [one, weighted]),
+  ...[acquire, release, adopt, inspect].flatMap(({ one, weighted }) => [one, weighted]),
 ];
 for (const one of scripts) one.sha = digest(one.source);
 

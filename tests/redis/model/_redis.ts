@@ -92,6 +92,8 @@ export class MemoryRedis {
         return Number(this.subscribers.has(key));
       case "PUBSUB":
         return [rest[0], Number(this.subscribers.has(rest[0]!))];
+      case "DEL":
+        return Number(this.#entries.delete(key));
       case "EXISTS":
         return Number(this.#get(key) !== undefined);
       case "PTTL": {
@@ -188,6 +190,10 @@ export class MemoryRedis {
         return args.map((field) => members.get(field) ?? false);
       case "HEXISTS":
         return Number(members.has(args[0]!));
+      case "HKEYS":
+        return [...members.keys()];
+      case "HSCAN":
+        return ["0", [...members].flat()];
       case "HDEL":
         return this.#remove(key, args);
       case "HSET": {
@@ -207,6 +213,8 @@ export class MemoryRedis {
         return sorted().filter(([, score]) => Number(score) >= Number(args[0])).length;
       case "ZCARD":
         return members.size;
+      case "ZMSCORE":
+        return args.map((member) => members.get(member) ?? false);
       case "ZSCORE":
         return members.get(args[0]!) ?? false;
       case "ZREM":

@@ -9,9 +9,8 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../../lib/redis/mod.ts";
-import { NONE } from "../../../lib/redis/scripts/mutex.ts";
+import { NONE } from "../../../lib/redis/scripts/layout.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
-import { releaseOwn } from "../../../lib/redis/scripts/own_keys.ts";
 import { TimeoutError } from "../../../mod.ts";
 import { test } from "../../_test.ts";
 import { type FakeTime, flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
@@ -103,7 +102,7 @@ function* orders<T>(items: readonly T[]): Iterable<T[]> {
 
 for (const name of ["lock", "semaphore"]) {
   const make = bodies[name]!;
-  const ends = ["", ":queue", ":waiters", ...name === "semaphore" ? [":leases"] : []];
+  const ends = ["", ":queue", ":lives"];
   test(`moving slot: ${name}: a release at any moment resolves to true, and the waiter is next`, async () => {
     for (const order of orders(ends)) {
       for (let before = 0; before <= order.length; before++) {
@@ -137,7 +136,7 @@ for (const name of ["lock", "semaphore"]) {
 
 test("open slot: a release whose answer is lost resolves to true: lock", () =>
   inSlot(async ({ slot, value }) => {
-    const client = new LosingClient(slot, releaseOwn.one, "answer");
+    const client = new LosingClient(slot, release.one, "answer");
     const lease = await value(new RedisLock(client, "a", { ttl }).acquire());
     slot.open();
     assert.equal(await value(lease.release(), ttl), true);
@@ -146,7 +145,7 @@ test("open slot: a release whose answer is lost resolves to true: lock", () =>
 
 test("open slot: a release whose answer is lost resolves to true: semaphore with another holder", () =>
   inSlot(async ({ slot, value }) => {
-    const client = new LosingClient(slot, releaseOwn.weighted, "answer");
+    const client = new LosingClient(slot, release.weighted, "answer");
     const lease = await value(new RedisSemaphore(client, "a", 2, { ttl }).acquire());
     const other = await value(new RedisSemaphore(new NetworkClient(slot), "a", 2, { ttl }).acquire());
     slot.open();
@@ -187,7 +186,7 @@ for (const [name, Client] of Object.entries(clients)) {
       }
       await value(new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 }).run(() => {}));
       const call = watch(new RedisLock(new Forgetful(slot), "a", { ttl: 30_000 }).acquire({ timeout: 500 }));
-      const holder = () => String(slot.redis.call("GET", slot.left[0]!)).slice(33, 54);
+      const holder = () => String(slot.redis.call("GET", slot.left[0]!)).slice(17, 38);
       await pass(400);
       assert.notEqual(holder(), NONE);
       slot.open();

@@ -5,7 +5,7 @@ import { scriptFailure } from "../../../lib/redis/store/script_failure.ts";
 import { test } from "../../_test.ts";
 
 const SOURCE = "local state = KEYS[1]\nredis.call('SET', KEYS[1], 'a')";
-const KEYS = ["interlock:lock:2:{a}"];
+const KEYS = ["interlock:lock:3:{a}"];
 const at = "script: f_1, on @user_script:2.";
 
 const replies: readonly (readonly [string, new (...args: never[]) => Error, RegExp])[] = [
@@ -28,17 +28,17 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
   [
     `ERR The user executing the script can't access at least one of the keys mentioned in the command arguments ${at}`,
     RightsError,
-    /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
+    /may not use the keys of this name, "interlock:lock:3:\{a\}"/,
   ],
   [
     `ERR ACL failure in script: No permissions to access a key ${at}`,
     RightsError,
-    /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
+    /may not use the keys of this name, "interlock:lock:3:\{a\}"/,
   ],
   [
     "NOPERM this user has no permissions to access one of the keys used as arguments", // the command, up to 7.0
     RightsError,
-    /may not use the keys of this name, "interlock:lock:2:\{a\}"/,
+    /may not use the keys of this name, "interlock:lock:3:\{a\}"/,
   ],
   [
     `ERR Unknown Redis command called from script ${at}`,
@@ -61,16 +61,16 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
     /^this Redis user may not run EVAL, /,
   ],
   [
-    "ERR unknown command 'evalsha', with args beginning with: 'f1' '1' 'interlock:lock:2:{a}' ",
+    "ERR unknown command 'evalsha', with args beginning with: 'f1' '1' 'interlock:lock:3:{a}' ",
     RightsError,
     /^this Redis does not know EVALSHA, which may have been renamed or disabled \(ERR unknown command 'evalsha'\)$/,
   ],
   [
-    "-ERR unknown command `EVALSHA`, with args beginning with: `f1`, `1`, `interlock:lock:2:{a}`, ", // 6.2
+    "-ERR unknown command `EVALSHA`, with args beginning with: `f1`, `1`, `interlock:lock:3:{a}`, ", // 6.2
     RightsError,
     /^this Redis does not know EVALSHA, which may have been renamed or disabled \(-ERR unknown command `EVALSHA`\)$/,
   ],
-  [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:2:\{a\}"/],
+  [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:3:\{a\}"/],
   ["WRONGTYPE Operation against a key holding the wrong kind of value", DataError, /something else uses/],
   ["TRYAGAIN Multiple keys request during rehashing of slot", SlotMovingError, /is being moved/],
   ["-ASK 15495 127.0.0.1:7002", SlotMovingError, /is being moved/],

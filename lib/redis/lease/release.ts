@@ -1,0 +1,143 @@
+/**
+ * The end of an id: a hold, a place in the queue, or the trace of a call whose answer never came. Invariant: it resolves to true
+ * only if this release gave a hold back, to false only if the server said that there was none, and rejects if the answer that
+ * decides it is missing.
+ *
+ * @module
+ */
+import { ClientClosedError, codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
+import type { ResourceSpec } from "../resource_spec.ts";
+import type { Closable, Was } from "../store/store.ts";
+import { LocalTimer } from "../clock.ts";
+import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
+
+/** Gives back a hold that was trusted until now, and until then if it is not given back. */
+export function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
+  return new Release(spec, id, until, true).result;
+}
+
+/** No caller waits for it; without an answer, the hold or the place ends with its time. */
+export function releaseInBackground(spec: ResourceSpec, id: string): void {
+  new Release(spec, id, now() + spec.settings.ttl, false).result.catch(() => {});
+}
+
+class Release implements Closable {
+  index: number = -1;
+  readonly result: Promise<boolean>;
+  readonly #spec: ResourceSpec;
+  readonly #id: string;
+  readonly #until: number;
+  /**
+   * Whether a caller waits for it. Else every refusal may pass, as the caller's rights, for example, can change; and an acquire
+   * of this id may come later.
+   */
+  readonly #isAwaited: boolean;
+  readonly #next: LocalTimer;
+  readonly #end: LocalTimer;
+  #attempts = 0;
+  /** Attempts that may have run and have no answer yet, and those that never get one. */
+  #inFlight = 0;
+  #unanswered = 0;
+  #failure: unknown;
+  /** The server has said that there was no hold, perhaps any more because of an earlier attempt. */
+  #over = false;
+  #settled = false;
+  #resolve!: (released: boolean) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(spec: ResourceSpec, id: string, until: number, isAwaited: boolean) {
+    this.#spec = spec;
+    this.#id = id;
+    this.#isAwaited = isAwaited;
+    const time = now();
+    this.#until = isAwaited ? Math.max(until, time + LEAST_RELEASING) : until;
+    this.#next = new LocalTimer(() => this.#attempt(), isAwaited);
+    this.#end = new LocalTimer(() => this.#giveUp(), isAwaited);
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    spec.client.store.onClose(this);
+    this.#attempt(time); // first, as its time ends sooner: moving a timer takes time
+    if (isAwaited) this.#end.set(this.#until, time);
+  }
+
+  close(): void {
+    if (this.#inFlight > 0 || !this.#isAwaited) this.#giveUp();
+    else this.#attempt(); // which rejects
+  }
+
+  #attempt(time = now()): void {
+    const attempt = this.#attempts++;
+    const { client: { store }, settings: { ttl } } = this.#spec;
+    const { losses } = store;
+    this.#inFlight++;
+    const usual = commandLimit(ttl, LEAST_LIMIT.release);
+    const rest = Math.max(1, this.#until - time);
+    // For a caller the answer counts however late it comes; without one by then, the command is sent again.
+    if (this.#isAwaited) this.#next.set(time + usual, time);
+    store.release(
+      this.#spec,
+      this.#id,
+      this.#isAwaited ? rest : Math.min(usual, rest),
+      !this.#isAwaited,
+      this.#isAwaited && attempt > 0,
+    ).then(
+      (was) => this.#answered(was, store.losses !== losses),
+      (error) => this.#failed(error, attempt),
+    );
+  }
+
+  /** @param again Whether the client may have sent it again: then the first run, if any, has no answer. */
+  #answered(was: Was, again: boolean): void {
+    this.#inFlight--;
+    if (was === "held" || !this.#isAwaited) return this.#settle(() => this.#resolve(was === "held"));
+    this.#over = true;
+    if (again) {
+      this.#unanswered++;
+      this.#failure = new NoAnswerError("the connection was lost while the command was in flight");
+    }
+    this.#decide();
+  }
+
+  #failed(error: unknown, attempt: number): void {
+    this.#inFlight--;
+    this.#failure = error;
+    // With a code the server refused it, so it did not run.
+    if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
+    if (this.#settled) return;
+    if (this.#over) return this.#decide();
+    if (!this.#isAwaited && now() >= this.#until) return this.#giveUp();
+    const { store } = this.#spec.client;
+    if (store.closed || (this.#isAwaited && !store.mayPass(error))) {
+      return this.#settle(() => this.#reject(explain(`release ${this.#spec.what}`, error)));
+    }
+    if (this.#inFlight === 0) this.#next.set(now() + backoff(attempt));
+  }
+
+  /** The hold is over: by an attempt without an answer, or before the first one. */
+  #decide(): void {
+    if (this.#settled) return;
+    this.#next.clear();
+    if (this.#inFlight > 0) return; // an earlier attempt can still say that it gave the hold back
+    if (this.#unanswered === 0) this.#settle(() => this.#resolve(false));
+    else this.#giveUp();
+  }
+
+  #giveUp(): void {
+    if (this.#settled) return;
+    if (this.#inFlight + this.#unanswered === 0) return this.#settle(() => this.#resolve(false)); // refused to the end
+    const { client: { store }, what } = this.#spec;
+    const silence = () => store.closed ? new ClientClosedError() : new NoAnswerError("Redis gave no answer in time");
+    this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${what}`, this.#failure ?? silence())));
+  }
+
+  #settle(settle: () => void): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#next.clear();
+    this.#end.clear();
+    this.#spec.client.store.offClose(this);
+    settle();
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The scripts that look at holds, prolong them or hand them over, by the keys that exist as long as a hold does: its state, and
+ * the lives where there are several holders. So they also run while a cluster moves the slot of the name, where a command is
+ * refused that names a key which does not exist, such as the queue of a name without waiters.
+ *
+ * @module
+ */
+import { IDLE, memberOf, UNSET, weightOf } from "./layout.ts";
+import { clock, digits, type HolderScripts, lives, type Script, script } from "./script.ts";
+
+/** Sets `hold`, what is stored of the hold of `id`, and `rest`, the milliseconds that are left of it; 0 or less: not held. */
+const find = (isLock: string, state: string, lives: string): string => `
+if ${isLock} then
+  hold = call('GET', ${state})
+  if hold and sub(hold, 18, 38) == id then rest = call('PTTL', ${state}) - ${IDLE} end
+else
+  hold = call('HGET', ${state}, id)
+  if hold then rest = ((call('ZSCORE', ${lives}, ${memberOf("id", "hold")}) or 0) - now) / 1000 end
+end
+`;
+
+/** KEYS: state, and lives. ARGV: m for a lock or w, id. Returns the microseconds that are left of the hold; 0 or less: not held. */
+export const verify: Script = script(`${clock}
+local id, hold, rest = ARGV[2], nil, 0
+${find("ARGV[1] == 'm'", "KEYS[1]", "KEYS[2]")}
+return { math.floor(rest * 1000) }
+`);
+
+/**
+ * Sets the end of each hold to one ttl from now, as the clock is then, so that a clock that was set back delays nothing. Each
+ * command has the number of times that \`extend()\` has set the end: one with a smaller number than the last comes late, and
+ * would shorten what was set since.
+ *
+ * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each: m or w, id, ttl, number. Returns for each: 1, or 0 not
+ * held, or 2 late.
+ */
+export const renew: Script = script(`${clock}${lives}
+local out, k = {}, 1
+for a = 1, #ARGV, 4 do
+  local isLock, id, ms, number = ARGV[a] == 'm', ARGV[a + 1], ARGV[a + 2] + 0, format('%08d', ARGV[a + 3])
+  local hold, rest, state, alive = nil, 0, KEYS[k], KEYS[k + 1]
+  k = k + (isLock and 1 or 2)
+  ${find("isLock", "state", "alive")}
+  if rest <= 0 then
+    out[#out + 1] = 0
+  else
+    local set = isLock and sub(hold, 60, 67) or sub(hold, 17, 24)
+    out[#out + 1] = number < set and 2 or 1
+    if number >= set then
+      if isLock then
+        call('PEXPIRE', state, ms + ${IDLE})
+        if number > set then call('SETRANGE', state, '59', number) end
+      else
+        keep(state, ms + ${IDLE}, true) -- cannot grow, which lets the others pass maxmemory
+        keep(alive, ms + ${IDLE})
+        call('ZADD', alive, 'XX', now + ms * 1000, ${memberOf("id", "hold")})
+        if number > set then call('HSET', state, id, sub(hold, 1, 16) .. number .. sub(hold, 25)) end
+      end
+    end
+  end
+end
+return out
+`);
+
+/**
+ * The hold goes on under another id, with the same token and the same weight. Its end never becomes earlier, since its first holder trusts
+ * it until it finds out. Run twice, the script finds its own id and answers the same.
+ *
+ * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, weight that the hold must have (0: any). Returns
+ * 1 fence weight, ms until its end | 0 (not held) | -2 (the new id was released already).
+ */
+function adoptBy(isLock: boolean, last: string, fields: string, replace: string): Script {
+  return script(`${clock}${digits}${lives}
+local me, id, hold, rest = ARGV[1], ARGV[2], nil, 0
+${find(String(isLock), "KEYS[1]", "KEYS[2]")}
+if rest <= 0 then
+  id = me
+  ${find(String(isLock), "KEYS[1]", "KEYS[2]")}
+end
+if rest <= 0 then return { ${last} == me and -2 or 0 } end
+local fence, weight = tonumber(sub(hold, 1, 16)), ${fields}
+if ARGV[5] ~= '0' and weight ~= ARGV[5] + 0 then return { 0 } end
+rest = math.ceil(math.max(rest, ARGV[3] + 0))
+${replace}
+return { 1, fence, weight, rest }
+`);
+}
+
+const adoptLock = adoptBy(
+  true,
+  "hold and sub(hold, 39, 59)",
+  "1",
+  `
+local text = sub(hold, 1, 17) .. me .. sub(hold, 39, 59) .. '${UNSET}' .. ARGV[4]
+call('SET', KEYS[1], text, 'PX', rest + ${IDLE})
+`,
+);
+
+const adoptWeighted = adoptBy(
+  false,
+  "call('HGET', KEYS[1], 'r')",
+  `tonumber(${weightOf("hold")})`,
+  `
+local before = ${memberOf("id", "hold")}
+hold = sub(hold, 1, 16) .. '${UNSET}' .. string.match(hold, '^ %d+ %d+ ', 25) .. ARGV[4]
+keep(KEYS[1], rest + ${IDLE})
+keep(KEYS[2], rest + ${IDLE})
+call('HSET', KEYS[1], me, hold)
+call('ZADD', KEYS[2], now + rest * 1000, ${memberOf("me", "hold")})
+if id ~= me then
+  call('HDEL', KEYS[1], id)
+  call('ZREM', KEYS[2], before)
+end
+`,
+);
+
+export const adopt: HolderScripts = { one: adoptLock, weighted: adoptWeighted };

@@ -1,0 +1,199 @@
+/**
+ * The layout of the stored state, version {@linkcode LAYOUT}, and the Lua that reads and writes it. No other file knows it.
+ *
+ * | key | type | content |
+ * | --- | --- | --- |
+ * | KEYS[1], the state of a lock | string | fence (16 digits), + or - for waiters, holder (21), last released id (21), sets (8 digits), owner |
+ * | KEYS[1], the state of anything else | hash | f: fence, n: weight in use, r: last released id, l: limit of the last grant; id of each holder: fence, sets, the rest of its member |
+ * | KEYS[2], the lives | sorted set | waiters and, except for a lock, holders by the end of their lives (µs) |
+ * | KEYS[3], the queue | sorted set | waiters by arrival (µs) |
+ *
+ * A member is "id weight limit owner". A waiter or holder ends one ttl after the server has last heard of it, and nothing else
+ * ends it; a grant prolongs no life. The holder of a lock lives until {@linkcode IDLE} ms before the end of its key. "sets" counts the
+ * times that `extend()` has set: a command with a smaller number is late and refused.
+ *
+ * Invariants: the weight in use is that of the holders; every key has a time to live; a fence only grows, by the clock and
+ * by one at least, so that it also grows where data was lost. Writes that shrink come first in what has to pass maxmemory.
+ *
+ * @module
+ */
+import { IDLE_KEPT } from "../times.ts";
+import { ID_LENGTH } from "./script.ts";
+
+/** The version of the stored data. Versions that differ do not see each other. */
+export const LAYOUT = 3;
+
+/** How long keys are kept after the last hold has ended. */
+export const IDLE: number = IDLE_KEPT;
+
+/** No holder; nothing set by `extend()`. */
+export const NONE: string = " ".repeat(ID_LENGTH);
+export const UNSET = "0".repeat(8);
+
+/** Members that one run looks at. */
+export const LOOK = 200;
+
+/** Pieces of Lua, put in where they are used: a function that a script defines costs it more than a command. */
+export interface Layout {
+  /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
+  readonly isLock: boolean;
+  /** Returns at once if the name is free, or held by `id`, and has no waiters. */
+  readonly acquireFree: string;
+  readonly releaseFree: string;
+  /** Sets fence, used, last, waiting (the length of the queue) and dirty. */
+  readonly read: string;
+  /** Returns, with a new life, if `id` is a holder. */
+  readonly prolong: string;
+  /** Takes the holders among the members in `ended` out of the state. */
+  readonly forget: string;
+  /** Makes the member `m` a holder until `ends`; its weight, limit and owner are variables. */
+  readonly grant: string;
+  readonly save: string;
+  /** Ends the hold of `id`, and sets `code` to 1 if there was one. */
+  readonly drop: string;
+  /** Ends all holds, a bounded number; sets `code` to 1 if there was one, and `more` to 1 if others are left. */
+  readonly evict: string;
+}
+
+/** An expression: a fence after the last one. */
+const NEXT = "(fence < now and now or fence < 9007199254740990 and fence + 1 or error('no token is left'))";
+
+const TEXT = "(waiting > 0 or not KEYS[3] and flag == '+') and '+' or '-'";
+const LIFE = `(used == 1 and rest or 0) + ${IDLE}`;
+const WRITE = `call('SET', KEYS[1], text, 'PX', ${LIFE})`;
+
+export const lock: Layout = {
+  isLock: true,
+  // The transitions of a lock without waiters make no numbers, as these are what takes time. 27: behind "id 1 1 ".
+  acquireFree: `
+local v = call('GET', KEYS[1])
+if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp and sub(v, 39, 59) ~= id then
+  call('SET', KEYS[1], stamp .. '-' .. id .. sub(v, 39, 59) .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
+  return { 1, now }
+end
+`,
+  // Under maxmemory it is refused here, and goes on with a write that shrinks.
+  releaseFree: `
+local v = call('GET', KEYS[1])
+if v and sub(v, 17, 38) == '-' .. id then
+  local text = sub(v, 1, 17) .. '${NONE}' .. id .. '${UNSET}'
+  if not redis.pcall('SET', KEYS[1], text, 'PX', '${IDLE}').err then return { 1 } end
+end
+`,
+  read: `
+local fence, used, rest, flag, holder, last, tail, dirty = 0, 0, 0, '+', '${NONE}', '${NONE}', '${UNSET}', false
+if v then
+  local _, head = string.find(v, '^%d+[+-]')
+  if head ~= 17 or #v < 67 then error('no state of a lock') end
+  fence, flag, holder, last, tail = tonumber(sub(v, 1, 16)), sub(v, 17, 17), sub(v, 18, 38), sub(v, 39, 59), sub(v, 60)
+  if holder ~= '${NONE}' then rest = call('PTTL', KEYS[1]) - ${IDLE} end
+  if rest > 0 then used = 1 end
+end
+local waiting = flag == '+' and KEYS[3] and call('ZCARD', KEYS[3]) or 0
+`,
+  prolong: `
+if used == 1 and holder == id then
+  if sub(tail, 1, 8) == '${UNSET}' then call('PEXPIRE', KEYS[1], life) end
+  return { 1, fence }
+end
+`,
+  forget: "",
+  grant: `
+fence, used, rest, holder, tail = ${NEXT}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner
+`,
+  save: `
+local text = n16(fence) .. (${TEXT}) .. holder .. last .. tail
+if redis.p${WRITE}.err then -- maxmemory: a write that cannot grow makes room for one that only might
+  call('PEXPIRE', KEYS[1], ${LIFE})
+  ${WRITE}
+end
+`,
+  drop: `
+if holder == id then code, used, rest, holder, tail = 1, 0, 0, '${NONE}', '${UNSET}' end
+`,
+  evict: `
+code, used, rest, holder, last, tail, dirty = used, 0, 0, '${NONE}', '${NONE}', '${UNSET}', v ~= false
+`,
+};
+
+/** An expression: the member of a hold. 25: behind its fence and its sets. */
+export const memberOf = (id: string, hold: string): string => `${id} .. sub(${hold}, 25)`;
+
+/** An expression: the weight of a hold. */
+export const weightOf = (hold: string): string => `string.match(${hold}, '^ (%d+) %d+ ', 25)`;
+
+export const weighted: Layout = {
+  isLock: false,
+  acquireFree: "",
+  releaseFree: "",
+  read: `
+local s = call('HMGET', KEYS[1], 'f', 'n', 'r', 'l', id)
+local fence, used, last, seen, hold = (s[1] or 0) + 0, (s[2] or 0) + 0, s[3] or '', s[4] or '', s[5]
+if string.find((s[1] or '') .. (s[2] or '') .. seen, '%D') or not s[1] and call('EXISTS', KEYS[1]) == 1 then
+  error('no state of a semaphore')
+end
+local waiting, latest, dirty = KEYS[3] and call('ZCARD', KEYS[3]) or 0, now, false
+`,
+  prolong: `
+if hold then
+  local m = ${memberOf("id", "hold")}
+  if tonumber(call('ZSCORE', KEYS[2], m) or 0) > now then
+    if sub(hold, 17, 24) == '${UNSET}' then
+      keep(KEYS[1], life, true)
+      keep(KEYS[2], life)
+      call('ZADD', KEYS[2], 'XX', now + ttl * 1000, m)
+    end
+    return { 1, tonumber(sub(hold, 1, 16)) }
+  end
+end
+`,
+  forget: `
+local ids = {}
+for i, m in ipairs(ended) do ids[i] = sub(m, 22, 22) == ' ' and sub(m, 1, 21) or 'no member' end
+for _, hold in ipairs(call('HMGET', KEYS[1], unpack(ids))) do
+  if hold then used, dirty = used - ${weightOf("hold")}, true end
+end
+call('HDEL', KEYS[1], unpack(ids))
+`,
+  grant: `
+fence, used, seen, latest = ${NEXT}, used + weight, limit, math.max(latest, ends)
+call('HSET', KEYS[1], sub(m, 1, 21), n16(fence) .. '${UNSET}' .. sub(m, 22))
+`,
+  save: `
+call('HSET', KEYS[1], 'f', n16(fence), 'n', used, 'r', last, 'l', seen)
+if used == 0 and waiting == 0 then
+  call('PEXPIRE', KEYS[1], '${IDLE}')
+else
+  keep(KEYS[1], math.ceil((latest - now) / 1000) + ${IDLE})
+end
+`,
+  drop: `
+if hold then
+  local m = ${memberOf("id", "hold")}
+  call('HDEL', KEYS[1], id)
+  if call('ZREM', KEYS[2], m) == 1 then code, used = 1, used - ${
+    weightOf("hold")
+  } end -- else it is not counted any more
+end
+`,
+  evict: `
+local ids, members = {}, {}
+for _, field in ipairs(call('HKEYS', KEYS[1])) do
+  if #field == ${ID_LENGTH} then
+    if #ids == ${LOOK} then
+      more = 1
+      break
+    end
+    ids[#ids + 1] = field
+  end
+end
+if ids[1] then
+  for i, hold in ipairs(call('HMGET', KEYS[1], unpack(ids))) do
+    members[i], used = ${memberOf("ids[i]", "hold")}, used - ${weightOf("hold")}
+  end
+  call('HDEL', KEYS[1], unpack(ids))
+  call('ZREM', KEYS[2], unpack(members))
+  code, dirty = 1, true
+end
+`,
+};
