@@ -10,7 +10,7 @@ import { type Place, setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
+import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { explain, UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Subscription } from "./acquire/subscription.ts";
+import { Subscription } from "./call/subscription.ts";
 import { type Backend, STORE } from "./clients/backend.ts";
 import { LeaseRenewer } from "./lease/lease_renewer.ts";
 import { onceFor } from "../internal/once.ts";

@@ -7,7 +7,7 @@
 import { checkName, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquireOnce } from "./acquire/acquire_call.ts";
+import { acquireOnce } from "./call/acquire_call.ts";
 import { forceRelease, inspect, runHolding, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";

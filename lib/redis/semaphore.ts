@@ -9,7 +9,7 @@ import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { acquire, acquireOnce } from "./acquire/acquire_call.ts";
+import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";

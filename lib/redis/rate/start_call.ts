@@ -8,7 +8,7 @@ import { quote } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import { onceFor } from "../../internal/once.ts";
 import type { WaitOptions } from "../../types.ts";
-import { ServerCall, timedOutError } from "../acquire/server_call.ts";
+import { ServerCall, timedOutError } from "../call/server_call.ts";
 import { warnDiffering } from "../differing.ts";
 import { explain } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";

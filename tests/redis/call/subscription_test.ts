@@ -1,7 +1,7 @@
 /** The one subscription of a client: the waiters that are reachable by push, and the time while its connection is down. */
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
-import type { Listener, Subscription } from "../../../lib/redis/acquire/subscription.ts";
+import type { Listener, Subscription } from "../../../lib/redis/call/subscription.ts";
 import { Client } from "../../../lib/redis/client.ts";
 import { RedisStore } from "../../../lib/redis/store/redis_store.ts";
 import { test } from "../../_test.ts";
