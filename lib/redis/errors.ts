@@ -22,7 +22,7 @@ export class RightsError extends StateError {}
 /** The data in Redis is of another shape, or of something else. */
 export class DataError extends StateError {}
 
-/** It did not run, and may soon. */
+/** Tried again: it did not run, or its answer cannot be used. */
 export class PassingError extends StateError {}
 
 /** The keys of a name are on their way from one node of a cluster to another. */
@@ -50,11 +50,10 @@ export class NoAnswerError extends StateError {
 export class HeldBackError extends NoAnswerError {}
 
 /** An answer that came and cannot be used: it has another shape than expected, or is too late. Internal. */
-export class UselessAnswerError extends NoAnswerError {}
+export class UselessAnswerError extends PassingError {}
 
 /** Whether this error came with an answer, so that the command cannot run any more. */
 export function wasAnswered(error: unknown): boolean {
-  if (error instanceof UselessAnswerError) return true;
   return codeOf(error) !== "" || (error instanceof RedisError && !(error instanceof NoAnswerError));
 }
 

@@ -10,7 +10,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
-import { slotOf } from "../../lib/redis/options.ts";
+import { slotOf } from "../redis/_slots.ts";
 import { test } from "../_test.ts";
 import { until } from "../redis/_clients.ts";
 import { inCluster, namesOnEach, nodeOf } from "../redis/_cluster.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { slotOf } from "../../lib/redis/options.ts";
+import { slotOf } from "../redis/_slots.ts";
 import { test } from "../_test.ts";
 import { until } from "../redis/_clients.ts";
 import { addReplicas, inCluster, namesOnEach, nodeOf } from "../redis/_cluster.ts";

@@ -2,8 +2,8 @@
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { type Backend, ioRedis, nodeRedis } from "../../lib/redis/mod.ts";
-import { slotOf } from "../../lib/redis/options.ts";
 import { closeIo, ending, until } from "./_clients.ts";
+import { slotOf } from "./_slots.ts";
 import { freePort, Server } from "./_server.ts";
 
 /** The first slot of each node, and the end. */

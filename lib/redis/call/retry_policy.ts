@@ -6,7 +6,7 @@
  * @module
  */
 import type { WaitOptions } from "../../types.ts";
-import { NoAnswerError } from "../errors.ts";
+import { NoAnswerError, UselessAnswerError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
 
 /** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
@@ -67,7 +67,8 @@ export class RetryPolicy {
   /** Returns when to try again; undefined once the call has tried for long enough. */
   failed(error: unknown): number | undefined {
     // A last, short attempt without an answer says less than the server or the connection said before.
-    if (this.#failure === undefined || !(error instanceof NoAnswerError)) this.#failure = error;
+    const saysLittle = error instanceof NoAnswerError || error instanceof UselessAnswerError;
+    if (this.#failure === undefined || !saysLittle) this.#failure = error;
     this.#failingSince ??= this.#sentAt;
     const time = now();
     const end = this.#failsAt();

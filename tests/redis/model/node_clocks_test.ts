@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Lease, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
-import { slotOf } from "../../../lib/redis/options.ts";
+import { slotOf } from "../_slots.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
 import { reply } from "./_lua.ts";

@@ -1,0 +1,106 @@
+/** Commands that come late: what they must not do to a lease, and how long what they leave lasts. */
+import assert from "node:assert/strict";
+import { type Backend, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { redisTest, until } from "./_clients.ts";
+
+type Run = () => Promise<unknown>;
+
+/** The same backend; commands for which `holdsBack` is true fail for their caller, and run when the test runs them. */
+function holding(backend: Backend, holdsBack: (keys: string[], args: string[]) => boolean): [Backend, Run[]] {
+  const late: Run[] = [];
+  const send = (run: Backend["eval"]): Backend["eval"] => (script, keys, args) => {
+    if (!holdsBack(keys, args)) return run(script, keys, args);
+    late.push(() => run(script, keys, args));
+    return Promise.reject(new Error("Socket closed unexpectedly"));
+  };
+  return [{
+    eval: send((...command) => backend.eval(...command)),
+    evalsha: send((...command) => backend.evalsha(...command)),
+    get closed() {
+      return backend.closed === true;
+    },
+    onClose: (listener) => backend.onClose?.(listener),
+  }, late];
+}
+
+const bodies = {
+  lock: (backend: Backend, ttl: number) => new RedisLock(backend, "a", { ttl }),
+  semaphore: (backend: Backend, ttl: number) => new RedisSemaphore(backend, "a", 2, { ttl }),
+};
+
+for (const [name, make] of Object.entries(bodies)) {
+  redisTest(`${name}: a renewal that comes late shortens nothing that extend has set`, async ({ backend }) => {
+    let first = true;
+    const [slow, late] = holding(backend, (_, args) => first && args[3] === "0" && !(first = false)); // a renewal
+    const one = make(slow, 1500);
+    const lease = await one.acquire();
+    await until(() => late.length === 1);
+    await lease.extend(90_000);
+    await late[0]!();
+    const { holders: [holder], ttl } = await one.inspect();
+    assert.ok(holder!.expiresIn > 60_000, `it ends in ${holder!.expiresIn} ms`);
+    assert.ok(ttl > holder!.expiresIn, `its data ends in ${ttl} ms`);
+    assert.equal(await lease.release(), true);
+  });
+
+  redisTest(`${name}: a shorter extend that comes late shortens nothing that was set since`, async ({ backend }) => {
+    const [slow, late] = holding(backend, (_, args) => args[3] === "1"); // the first extension, with each of its tries
+    const one = make(slow, 30_000);
+    const lease = await one.acquire();
+    const shorter = lease.extend(5000);
+    await until(() => late.length > 0);
+    await lease.extend(90_000);
+    for (const run of late) await run();
+    const [holder] = (await one.inspect()).holders;
+    assert.ok(holder!.expiresIn > 60_000, `it ends in ${holder!.expiresIn} ms`);
+    assert.equal(lease.ttl, 90_000);
+    assert.equal(await lease.release(), true);
+    await shorter.catch(() => {}); // released while it was tried again
+  });
+
+  redisTest(`${name}: an acquire that comes after its release takes nothing`, async ({ backend }) => {
+    let first = true;
+    const [slow, late] = holding(
+      backend,
+      (keys, args) => first && keys.length === 3 && args.length === 4 && !(first = false),
+    );
+    const one = make(slow, 30_000);
+    const lease = await one.acquire();
+    assert.equal(await lease.release(), true);
+    assert.deepEqual(await late[0]!(), [-2]);
+    assert.deepEqual((await one.inspect()).holders, []);
+  });
+
+  redisTest(
+    `${name}: what an acquire leaves that comes after its release, and after another one, ends with its ttl`,
+    async (bench) => {
+      let first = true;
+      const [slow, late] = holding(
+        bench.backend,
+        (keys, args) => first && keys.length === 3 && args.length === 4 && !(first = false),
+      );
+      const one = make(slow, 500);
+      await (await one.acquire()).release();
+      await (await one.acquire()).release();
+      await late[0]!();
+      const startedAt = performance.now();
+      const { holders } = await one.inspect();
+      assert.equal(holders.length, 1);
+      assert.ok(holders[0]!.expiresIn <= 500);
+      await until(async () => (await one.inspect()).holders.length === 0);
+      await (await one.acquire()).release();
+      assert.ok(performance.now() - startedAt < 5000);
+    },
+  );
+
+  redisTest(
+    `${name}: an adopted hold lasts as long as the first one was to, and so do its keys`,
+    async ({ backend }) => {
+      const first = await make(backend, 90_000).acquire();
+      const adopted = await make(backend, 3000).adopt(first.id);
+      const { holders: [holder], ttl } = await make(backend, 3000).inspect();
+      assert.ok(holder!.expiresIn > 60_000 && ttl > holder!.expiresIn, `${holder!.expiresIn} ${ttl}`);
+      await adopted!.release();
+    },
+  );
+}
