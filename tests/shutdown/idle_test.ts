@@ -63,7 +63,6 @@ test("idle: of several requests, any may end first", () => {
   const [one, two, three] = [request(), request(), request()];
   two.end();
   three.end();
-  two.end();
   assert.equal(look(20), 0);
   one.end();
   assert.deepEqual([look(5), look(1)], [0, 1]);

@@ -121,7 +121,6 @@ export class Connection {
       if (newer === undefined) return false;
       newer.older = exchange.older;
     }
-    this.#looks = 0;
     return true;
   }
 
