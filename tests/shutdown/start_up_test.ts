@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import process from "node:process";
 import type { GracefulShutdown, GracefulShutdownOptions } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
-import { until } from "../_tools.ts";
+import { nextTurn, until } from "../_tools.ts";
 import { Client, gate, host, isFree, listen, quiet } from "./client.ts";
 
 /** The steps of a start, in the order of the examples. */
@@ -164,6 +164,7 @@ test(`attach: the end waits for a server that is attached while the last one clo
   };
   const first = {
     shutdown: async () => {
+      for (let i = 0; i < 5; i++) await nextTurn(); // the drain waits for its closing alone
       shutdown.attach(late);
       await until(() => events.length > 0);
       events.push("first is closed");
