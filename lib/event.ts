@@ -18,7 +18,7 @@ import {
 } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** The private state, for {@linkcode assertSoundEvent}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundEvent}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (event: Event) => readonly [queue: WaitQueue<void>, last: Promise<void> | undefined, sharing: number];
 
 /**

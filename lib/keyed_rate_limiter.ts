@@ -33,7 +33,7 @@ export interface KeyedRateLimiterBudget<K> {
   remaining(key: K): number;
 }
 
-/** The private state, for {@linkcode assertSoundKeyedRateLimiter}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundKeyedRateLimiter}, a function rather than a method so that bundlers can drop it. */
 let stateOf: <K>(
   keyedRateLimiter: KeyedRateLimiter<K>,
 ) => readonly [entries: ReadonlyMap<unknown, Entry>, timer: Timer];

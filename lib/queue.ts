@@ -31,10 +31,10 @@ import {
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** Of every put that need not wait: a promise for each of them would be garbage at once. */
+/** Returned by every put that need not wait, to allocate no promise for each. */
 const DONE = Promise.resolve();
 
-/** The private state, for {@linkcode assertSoundQueue}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundQueue}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   queue: Queue<unknown>,
 ) => readonly [items: Ring<unknown>, isCancelled: boolean, unfinished: number, joiners: number];
@@ -42,9 +42,8 @@ let stateOf: (
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
  *
- * Not for limiting how many functions run at a time (that is {@linkcode Pool}), nor for passing every item to every
- * consumer: each item is got once. `get` resolves to what an item that is a promise resolves to, as any promise does;
- * `tryGet` and iteration pass it on as it is.
+ * Not for limiting concurrency (use {@linkcode Pool}) or for broadcasting: each item goes to one consumer. If an item
+ * is a promise, `get` resolves to the promise's value; `tryGet` and iteration pass the promise on as it is.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -64,21 +63,21 @@ let stateOf: (
  * ```
  */
 export class Queue<T> implements AsyncIterable<T> {
-  // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity.
-  // #closed implies that nothing waits, apart from the moment in which it is closed. #getters.closed, which says that it
-  // was cancelled, implies #closed and #items.size === 0. #joiners.size > 0 implies #unfinished > 0.
+  // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity. #closed implies
+  // that nothing waits, except during `close` itself. #getters.closed means that the queue was cancelled, and implies
+  // #closed and #items.size === 0. #joiners.size > 0 implies #unfinished > 0.
   readonly #items = new Ring<T>();
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
   readonly #getters = new WaitQueue<unknown>();
   readonly #putters = new WaitQueue<unknown, Putter>();
   readonly #getting: WaitedFor;
-  /** For waits of iterations, which get results of an iterator. */
+  /** Marks waits of iterations, which resolve to iterator results. */
   readonly #iterating: WaitedFor;
   readonly #putting: WaitedFor;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
-  /** How many items were put in for which `taskDone` was not called. */
+  /** The number of items that were put in and not yet marked by `taskDone`. */
   #unfinished = 0;
   #closed = false;
 
@@ -88,7 +87,7 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * An empty queue, from producers to consumers, of at most `capacity` items.
+   * Creates an empty queue of at most `capacity` items.
    *
    * @param capacity The most items in it. Default: Infinity.
    * @param options Its name.
@@ -130,7 +129,7 @@ export class Queue<T> implements AsyncIterable<T> {
     return this.#putters.size;
   }
 
-  /** Whether it takes no more items. */
+  /** Whether the queue rejects new items. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -140,8 +139,8 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * **Fairness**: items go in in the order of the calls, and come out in that order.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and its item never gets in. An abort after the item
-   * is in changes nothing.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and its item never gets in. An abort after the
+   * item is in has no effect.
    *
    * @param item The item; any value.
    * @param options When to stop waiting; `timeout` in milliseconds.
@@ -175,8 +174,8 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * **Fairness**: strictly first come, first served.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and takes no item. An abort after the grant changes
-   * nothing: the item is the caller's.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and takes no item. An abort after the grant has
+   * no effect: the item is the caller's.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed and empty.
@@ -196,7 +195,7 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The first item, if there is one.
+   * Takes the first item out if there is one.
    *
    * @returns The item as `value`, since it may be `undefined` itself.
    * @throws {ClosedError} when the queue is closed and empty.
@@ -207,8 +206,8 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Takes no more items: later puts and those that wait reject with a {@linkcode ClosedError}. The items that are in it
-   * can still be got. When there are none, gets reject with a ClosedError as well, and iteration ends.
+   * Closes the queue to new items: waiting and later puts reject with a {@linkcode ClosedError}. Items in the queue can
+   * still be got. Once it is empty, gets reject with a ClosedError too, and iteration ends.
    */
   close(): void {
     if (this.#closed) return;
@@ -223,8 +222,8 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Closes the queue and drops the items in it. All calls that wait and all iterations reject with `reason`, later calls
-   * with a {@linkcode ClosedError}. The first reason stays.
+   * Closes the queue and drops the items in it. Waiting calls and iterations reject with `reason`, later calls with a
+   * {@linkcode ClosedError}. Later calls have no effect.
    *
    * @param reason The reason. Default: an AbortError.
    */
@@ -237,10 +236,10 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * States that an item that was got is done with: a consumer that {@linkcode Queue.join} should wait for calls it once for
-   * each item, as for Python's `task_done`.
+   * Marks one item as processed. Consumers call it once for each item that they got, so that {@linkcode Queue.join} can
+   * wait for them. Python's `task_done`.
    *
-   * @throws {RangeError} when it was called for each item already.
+   * @throws {RangeError} when it was already called for each item.
    */
   taskDone(): void {
     if (this.#unfinished === 0) {
@@ -250,8 +249,9 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Waits until {@linkcode Queue.taskDone} was called once for each item that was put in; at once if there is none. Items
-   * that {@linkcode Queue.cancel} drops count as done. It goes on after `close` and `cancel`, for the items that were got.
+   * Waits until {@linkcode Queue.taskDone} was called for each item that was put in; resolves at once if there was
+   * none. Items that {@linkcode Queue.cancel} drops count as done. After `close` and `cancel` it still waits for the
+   * items that were got.
    *
    * **Fairness**: all waiting calls end at once.
    *
@@ -300,7 +300,7 @@ export class Queue<T> implements AsyncIterable<T> {
         if (end !== undefined && !isLeft) return Promise.reject(end.reason);
         if (isLeft || this.#isOver()) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
-        for (const getter of waits) { // the first calls are served first
+        for (const getter of waits) { // earlier calls are served first
           if (getter.waits) break;
           waits.delete(getter);
         }
@@ -310,7 +310,7 @@ export class Queue<T> implements AsyncIterable<T> {
       },
       return: (): Promise<IteratorResult<T, undefined>> => {
         isLeft = true;
-        // No item may go to a call of `next` whose result is awaited no more.
+        // No item may go to a call of `next` whose result is no longer awaited.
         for (const getter of waits) this.#leave(getter);
         return Promise.resolve(done());
       },
@@ -331,11 +331,11 @@ export class Queue<T> implements AsyncIterable<T> {
     if (remove(this.#getters, getter)) getter.resolve(done());
   }
 
-  /** Reads the options of a call, then refuses it if the queue is over for it, then if its signal has aborted. */
+  /** Reads the options of a call. Rejects the call if the queue is closed to it, then if its signal has aborted. */
   #admit(operation: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
     const limits = readWaitOptions(options);
     this.#refuse(operation);
-    throwIfAborted(limits); // asking a foreign signal runs its code: the calls look again whether it is over
+    throwIfAborted(limits); // reading a foreign signal runs its code, so callers check again whether the queue is over
     return limits;
   }
 
@@ -348,9 +348,9 @@ export class Queue<T> implements AsyncIterable<T> {
     return this.#closed && this.#items.size === 0;
   }
 
-  /** Puts an item in, unless there is no room for a newcomer. */
+  /** Puts an item in if there is room for a new call. */
   #offer(item: T): boolean {
-    // First: cancelled getters are passed over, and observers that hear of it may use the queue.
+    // First, because skipping cancelled getters notifies observers, which may use the queue.
     const getter = this.#closed ? undefined : this.#getters.take();
     if (getter === undefined) {
       if (this.#closed) throw closedError(this.#putting);
@@ -361,7 +361,7 @@ export class Queue<T> implements AsyncIterable<T> {
     return true;
   }
 
-  /** Takes out the first item, of which there is one; the place goes to the first putter. */
+  /** Takes out the first item of a queue that is not empty. The first putter gets the room. */
   #take(): T {
     const item = this.#items.shift();
     const putter = this.#putters.take();
@@ -373,7 +373,7 @@ export class Queue<T> implements AsyncIterable<T> {
     return item;
   }
 
-  /** An item is in: it goes to a getter, or waits for one. */
+  /** Passes an accepted item to the getter, or stores it. */
   #accept(item: T, getter: Waiter<unknown> | undefined): void {
     this.#unfinished++;
     if (getter === undefined) this.#items.push(item);

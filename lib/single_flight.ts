@@ -1,5 +1,5 @@
 /**
- * One run of a function for all calls with its key that are made before it has ended.
+ * One run of a function, shared by all calls with its key until it ends.
  *
  * @module
  */
@@ -27,17 +27,19 @@ import {
 } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** The flights, for {@linkcode assertSoundSingleFlight}, which bundlers drop because it is no method. */
+/**
+ * The flights for {@linkcode assertSoundSingleFlight}, a function rather than a method so that bundlers can drop it.
+ */
 let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Flight>;
 
 /**
- * Calls with the same key share one run: while a function runs for a key, further calls with that key get its result
- * instead of running theirs. Go's singleflight.
+ * Shares one run among calls with the same key: while a function runs for a key, further calls with that key get its
+ * result instead of running their own. Go's singleflight.
  *
- * Not a cache: nothing is kept once a run has ended. Not for one run after the other (that is {@linkcode KeyedMutex}).
- * Keys are compared as in a `Map`; an object is a key only if the type argument says so. A key stands for one kind of
- * result: the function of a call that joins a run is not called. All callers get the same object, so resolve to what was
- * read of a `fetch` Response, whose body can be read once.
+ * Not a cache: it keeps no result after a run has ended. Not for running calls one after another (use
+ * {@linkcode KeyedMutex}). Keys are compared as in a
+ * `Map`; an object is a key only if the type argument says so. Use one key for one kind of result: a call that joins a run does not call its own function. All callers get the same object, so resolve to the body of a `fetch`
+ * Response, not to the Response: its body can be read only once.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -60,7 +62,7 @@ let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Fli
  * ```
  */
 export class SingleFlight<K = string | number | bigint | symbol> {
-  // Each has callers, and has not ended
+  // Each flight has callers and has not ended
   readonly #flights = new Map<K, Flight>();
   readonly #name: string | undefined;
 
@@ -70,7 +72,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Shares one run among calls with the same key; none is running.
+   * Creates it with no run.
    *
    * @param options Its name.
    * @throws {TypeError} when the name is not a string.
@@ -94,21 +96,23 @@ export class SingleFlight<K = string | number | bigint | symbol> {
     return this.#flights.has(key);
   }
 
-  /** Makes the next call with `key` start anew, also while a function runs for it. The present calls keep theirs. */
+  /**
+   * Makes the next call with `key` start a new run, even while a function runs for it. Present callers keep their run.
+   */
   forget(key: K): void {
     this.#flights.delete(key);
   }
 
   /**
-   * Resolves to the result of the function that runs for `key`, or calls `fn`, a microtask later, if there is none. All
-   * calls that share a run get the same result or error. When it has ended, either way, the next call starts anew.
+   * Resolves to the result of the function that runs for `key`; if none runs, calls `fn` a microtask later. All calls
+   * that share a run get the same result or error. After the run has ended, the next call starts a new one.
    *
-   * A call inside of `fn` with the same key gets the promise of its own run: awaiting it deadlocks.
+   * Inside `fn`, a call with the same key gets the promise of its own run: awaiting it deadlocks.
    *
    * **Fairness**: all calls that share a run are settled at once, and resume in their order.
    *
-   * **Cancellation**: by the options, for the wait of this call only. When all callers have gone, the signal that `fn`
-   * gets aborts with the reason of the last one, a later call starts anew, and how `fn` ends is ignored.
+   * **Cancellation**: by the options, for the wait of this call only. When all callers have cancelled, the signal of
+   * `fn` aborts with the last caller's reason, the outcome of `fn` is ignored, and a later call starts a new run.
    *
    * @param key The key of the run.
    * @param fn The function to call, with a signal; it may be synchronous.
@@ -137,7 +141,7 @@ export function assertSoundSingleFlight(singleFlight: SingleFlight<unknown>): vo
   }
 }
 
-/** One run and its callers. It is in the map from its beginning until it has ended, was abandoned or forgotten. */
+/** One run and its callers. It is in the map until it has ended, or was abandoned or forgotten. */
 class Flight implements WaitedFor, Served {
   readonly kind = "single-flight";
   readonly isHeld = false;
@@ -145,9 +149,9 @@ class Flight implements WaitedFor, Served {
   readonly key: unknown;
   readonly #flights: Map<unknown, Flight>;
   readonly #callers = new WaitQueue<unknown>(this);
-  /** The promise of the last caller, if nothing can cancel it: those right behind it share it. */
+  /** The promise of the last caller if nothing can cancel that call; calls right behind it share the promise. */
   #shared: Promise<unknown> | undefined;
-  /** Settle it where it is in no queue: it came first. */
+  /** Settles the first caller, which is outside the queue. */
   #resolve: Resolve<unknown> | undefined;
   #reject: ((reason: unknown) => void) | undefined;
   #controller: AbortController | undefined;
@@ -183,7 +187,7 @@ class Flight implements WaitedFor, Served {
     return this.#callers.wait(new Waiter(this), limits);
   }
 
-  /** Outside of the queue, which is quicker, unless other callers come first. */
+  /** Returns a promise outside the queue, which is quicker, unless other callers come first. */
   #share(): Promise<unknown> {
     if (this.#callers.size > 0 || this.#resolve !== undefined) return this.#callers.wait(new Waiter(this));
     return new Promise((resolve, reject) => {
@@ -192,16 +196,16 @@ class Flight implements WaitedFor, Served {
     });
   }
 
-  /** Abandons the run when all callers have gone. */
+  /** Abandons the run when all callers have cancelled. */
   afterLeave(reason: unknown): void {
     if (this.#callers.size > 0 || this.#resolve !== undefined || this.#hasEnded) return;
     this.#end();
     this.#controller?.abort(reason);
   }
 
-  /** The part that a caller waits for. Never rejects. */
+  /** Runs `fn` and settles the callers. Never rejects. */
   async #fly(fn: (signal: AbortSignal) => unknown): Promise<void> {
-    await undefined; // `fn` is never called inside of the call of `run`
+    await undefined; // `fn` is never called synchronously
     if (this.#hasEnded) return;
     this.#controller = new AbortController();
     try {
@@ -216,7 +220,7 @@ class Flight implements WaitedFor, Served {
     }
   }
 
-  /** Ends it. Returns the callers in the queue, all of which have left it before one is settled. */
+  /** Ends the run and returns the callers in the queue. All of them leave the queue before the first is settled. */
   #land(): Waiter<unknown>[] {
     this.#end();
     return this.#callers.size === 0 ? [] : this.#callers.takeAll();

@@ -30,31 +30,32 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode TaskGroup}. */
 export interface TaskGroupOptions extends NameOptions {
-  /** The most tasks that run at a time; the others wait in a queue. Default: Infinity. */
+  /** The maximum number of tasks that run at a time; further tasks wait in a queue. Default: Infinity. */
   readonly limit?: number | undefined;
   /**
-   * Aborts the group with its reason, which {@linkcode TaskGroup.join} then throws. The group is linked to it only while it
-   * has tasks or a {@linkcode TaskGroup.scope}: otherwise it notices the abort at its next call.
+   * Aborts the group with its reason, which {@linkcode TaskGroup.join} then throws. The group listens to it only while
+   * it has tasks or a {@linkcode TaskGroup.scope}; otherwise it notices the abort at its next call.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The private state, for {@linkcode assertSoundTaskGroup}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundTaskGroup}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   taskGroup: TaskGroup,
 ) => readonly [tasks: number, limit: number, failures: number, closing: boolean, ended: boolean, linked: boolean];
 
 /**
- * Runs tasks of which either all succeed or the first failure stops the rest: it aborts the others, waits for their end
- * and throws. Python's `asyncio.TaskGroup`. {@linkcode TaskGroup.scope} is the usual way to have one; with `await using`,
- * too, no task outlives the block, but a block that throws stops no task: it waits for their end.
+ * Runs tasks that succeed together or stop together: the first failure aborts all other tasks, waits for them to end,
+ * and is thrown. Python's `asyncio.TaskGroup`. Prefer {@linkcode TaskGroup.scope}. With `await using`, no task outlives
+ * the block either, but a block that throws does not stop the tasks: it waits for them.
  *
- * Not for many independent jobs, where a failure concerns nothing else (that is {@linkcode Pool}). Waiting inside a task
+ * Not for independent jobs, where one failure should not stop the rest (use {@linkcode Pool}). Waiting inside a task
  * for `join` of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
  *
- * No task is called synchronously, inside the call of `run`, and each runs in the asynchronous context
- * (`AsyncLocalStorage`) of that call. A failure that `join` has not thrown after 10 s, or when the process runs out of
- * work, is reported by a process warning (code `INTERLOCK_UNOBSERVED`, once for each group).
+ * Tasks are never called synchronously, and each runs in the asynchronous context
+ * (`AsyncLocalStorage`) of its call of `run`. If
+ * `join` has not thrown a failure after 10 s, or when the process runs out of work, a process warning reports it (code `INTERLOCK_UNOBSERVED`,
+ * once for each group).
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -76,24 +77,24 @@ let stateOf: (
  * ```
  */
 export class TaskGroup implements AsyncDisposable {
-  // #tasks is the number of tasks that wait, are about to start, or run, and of blocks of `scope`; tasks that have a place
-  // hold a permit. #ended implies #closing and #tasks === 0. #failures is empty unless the signal has aborted. #link is
-  // there only while #tasks > 0, and #unobserved only while there are failures that no `join` has thrown.
+  // #tasks counts waiting, starting and running tasks, and blocks of
+  // `scope`; starting and running tasks hold a permit. #ended implies #closing and #tasks === 0. #failures is empty unless the signal has aborted. #link is set only while #tasks > 0, #unobserved only while `join`
+  // has not thrown the failures.
   readonly #places: Places;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
   readonly #limit: number;
   #tasks = 0;
   #closing = false;
-  /** Whether `scope` joins it in any case. */
+  /** Whether the group belongs to `scope`, which always joins it. */
   #isScope = false;
   #ended = false;
-  /** Whether a call of `join` has thrown the failures: no further ones can come, as the signal has aborted. */
+  /** Whether a call of `join` has thrown the failures. No more can follow, because the signal has aborted. */
   #isThrown = false;
   /** The errors to throw, in the order in which they happened. */
   #failures = new Set<unknown>();
   #unobserved: UnobservedFailure | undefined;
-  /** Made when it is needed: some platforms allow none while a module is loaded. */
+  /** Created on first use: some platforms forbid it while a module is loaded. */
   #controller: AbortController | undefined;
   /** The signal of the options, and the link to it. */
   readonly #outer: AbortSignal | undefined;
@@ -106,12 +107,13 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * Calls `fn` with a new group, and resolves to its result once all tasks have ended; the group has ended then. Python's
-   * `async with`. `fn` is not called synchronously, inside this call.
+   * Calls `fn` with a new group, resolves to its result once all tasks have ended, and ends the group. Python's `async
+   * with`. `fn` is not called synchronously.
    *
-   * If `fn` throws, the group is cancelled with that error, and the error is thrown when all tasks have ended. If a task
-   * fails, {@linkcode TaskGroup.signal} aborts, and its failure is thrown when `fn` and all tasks have ended. Several
-   * errors come in an AggregateError, the one of `fn` first; the cancellation itself is not repeated.
+   * If
+   * `fn` throws, the group is cancelled with that error, and the error is thrown when all tasks have ended. If a task fails, {@linkcode TaskGroup.signal} aborts, and its failure is thrown when `fn`
+   * and all tasks have ended. Several errors come in an AggregateError, beginning with the error of `fn`; the
+   * cancellation itself is not repeated.
    *
    * **Fairness**: as in {@linkcode TaskGroup.run}.
    *
@@ -159,7 +161,7 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * A group without tasks. The first failure of one stops the others.
+   * Creates a group without tasks.
    *
    * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
    * @throws {TypeError} for options of a wrong type.
@@ -189,21 +191,21 @@ export class TaskGroup implements AsyncDisposable {
     return (this.#controller ??= sharedController()).signal;
   }
 
-  /** How many tasks have a place: they run, or are about to start. */
+  /** The number of tasks that run or are about to start. */
   get active(): number {
     return this.#limit - this.#places.value;
   }
 
-  /** How many tasks wait for a place. */
+  /** The number of tasks in the queue. */
   get waiting(): number {
     return this.#places.queue.size;
   }
 
   /**
-   * Starts `fn` and resolves to its result. Its failure aborts the group; {@linkcode TaskGroup.join} throws it, also if
-   * the promise of this call was handled, so that promise may be left alone.
+   * Starts `fn` and resolves to its result. A failure aborts the group, and {@linkcode TaskGroup.join} throws it even
+   * if the caller handles the returned promise. So the promise may be left unhandled.
    *
-   * A task may start further tasks, also while the group is being disposed of.
+   * A task may start further tasks, even while the group is being disposed of.
    *
    * **Fairness**: with a `limit`, tasks start strictly first come, first served.
    *
@@ -226,9 +228,9 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * Aborts {@linkcode TaskGroup.signal}: tasks that run are asked to end, those that have not started reject with
-   * `reason`. This is no failure: {@linkcode TaskGroup.join} resolves when all have ended, unless one throws another
-   * error. The first reason stays.
+   * Aborts {@linkcode TaskGroup.signal}: running tasks are asked to end, and queued tasks reject with `reason`. A
+   * cancellation does not count as a failure: {@linkcode TaskGroup.join} resolves when all tasks have ended, unless one
+   * throws another error. It has no effect once the group has aborted or ended.
    *
    * @param reason The reason. Default: an AbortError.
    */
@@ -241,9 +243,9 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * Waits until no task is left, and throws the failures: one as it is, several in an AggregateError in the order in which
-   * they happened. It does not end the group, and a further call throws them again. Awaiting it inside a task of the group
-   * deadlocks.
+   * Waits until no task is left, and throws the failures: a single failure as it is, several in an AggregateError in
+   * the order in which they happened. It does not end the group, and another call throws the same failures. Awaiting it
+   * inside a task of the group deadlocks.
    *
    * **Fairness**: all waiting calls end at once.
    *
@@ -268,12 +270,12 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * Ends the group once no task is left, and then does as {@linkcode TaskGroup.join}, for `await using`. Failures that a
-   * call of `join` has thrown before are not thrown again: the block has either handled them or ends with them.
+   * Ends the group once no task is left, then acts as {@linkcode TaskGroup.join}, for `await using`. Failures that an
+   * earlier `join` has thrown are not thrown again: the block has either handled them or ends with them.
    */
   [Symbol.asyncDispose](): Promise<void> {
     const isKnown = this.#isThrown; // before this call
-    const joined = this.join(); // before it may end: then it would not see that the signal of the options has aborted
+    const joined = this.join(); // before the group may end: an ended group does not notice that the signal of the options has aborted
     this.#closing = true;
     this.#checkEnd();
     return isKnown ? joined.catch(() => {}) : joined;
@@ -288,7 +290,7 @@ export class TaskGroup implements AsyncDisposable {
       throwIfAborted(this);
       return await callIn(place, fn, this.signal);
     } catch (error) {
-      this.#fail(error); // before its place is free, where the next task would start
+      this.#fail(error); // before its place is free: the next task would start there
       throw error;
     } finally {
       place?.release();
@@ -309,8 +311,8 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * The signal of the options aborts the group with its reason, which `join` throws unless it has failures to throw. Looked
-   * at in each call: it is listened to only while there are tasks.
+   * Aborts the group with the reason of the options' signal; `join` throws the reason unless it has failures to throw.
+   * Every call checks the signal, because the group listens to it only while there are tasks.
    */
   #followOuter(): void {
     if (this.#ended || this.#outer?.aborted !== true || this.#failures.size > 0) return;
@@ -320,12 +322,12 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   /**
-   * The first failure aborts the group. An error caused by its signal is no failure.
+   * Aborts the group at its first failure. Errors caused by its signal do not count.
    *
-   * @param isOfBlock Whether the block of `scope` has thrown it, which comes before the failures of tasks.
+   * @param isOfBlock Whether the block of `scope` has thrown it: that error comes before the failures of tasks.
    */
   #fail(error: unknown, isOfBlock = false): void {
-    // Each once, also where a task passes on what another one threw.
+    // Each error counts once, even if a task rethrows the error of another task.
     if (isCancellation(error, this.signal) || this.#failures.has(error)) return;
     this.#failures = new Set(isOfBlock ? [error, ...this.#failures] : [...this.#failures, error]);
     if (!isOfBlock) {
@@ -367,14 +369,17 @@ class Places extends Permits {
   }
 }
 
-/** The first failure of a group, until `join` has thrown it: reported once, when it is overdue or no `join` can come. */
+/**
+ * The first failure of a group until `join` has thrown it. It is reported once, when it is overdue or `join` can no
+ * longer be called.
+ */
 class UnobservedFailure implements Failing {
   readonly title: string;
   readonly #error: unknown;
   readonly #joiners: WaitQueue<void> | undefined;
   readonly #stop: (() => void) | undefined;
 
-  /** @param joiners Undefined for a group of `scope`, which joins it however long that takes. */
+  /** @param joiners Undefined for a group of `scope`, which joins it in any case. */
   constructor({ name }: Places, error: unknown, joiners: WaitQueue<void> | undefined) {
     this.title = named("task group", name);
     this.#error = error;

@@ -19,7 +19,7 @@ export interface ArgumentMutex {
 
 /** Options of {@linkcode lockOnArguments}. */
 export interface LockOnArgumentsOptions {
-  /** Functions with the same name share their keys. Without it, only calls of the same function do. */
+  /** Functions with the same name share their keys. Without a name, only calls of the same function do. */
   readonly name?: string | undefined;
   /** Milliseconds after which a waiting call rejects with a {@linkcode TimeoutError}. */
   readonly timeout?: number | undefined;
@@ -35,27 +35,27 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
 ) => (this: This, ...args: B) => Promise<Awaited<R>>;
 
 /**
- * Makes calls of a function with equal selected arguments run one at a time; others run freely. A wrapper for functions
- * and, as a standard decorator, for methods.
+ * Runs calls of a function with equal selected arguments one at a time; all other calls run freely. A wrapper for
+ * functions and a standard decorator for methods.
  *
- * With a {@linkcode KeyedMutex}, two functions never share keys unless both are given the same `name`. With a mutex
- * across machines the `name` has to be given: it is the identity of the calls in every process, where a minifier may
- * have renamed functions and classes.
+ * With a {@linkcode KeyedMutex}, two functions never share keys unless both are given the same
+ * `name`. A mutex across machines requires a `name`: it identifies the calls in every process, even if a minifier has
+ * renamed functions and classes.
  *
  * Not for caching or for dropping repeated calls: every call runs. Not re-entrant: a function that calls itself with the
  * same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
  *
  * **Fairness**: calls with equal arguments run in the order in which they were made.
  *
- * **Cancellation**: by `timeout` only; where a signal is needed, use the mutex itself.
+ * **Cancellation**: by `timeout` only; to cancel by a signal, use the mutex itself.
  *
  * @param mutex Where the keys are held.
  * @param select Which arguments count: their positions from 0, or a function that makes the key from all of them.
  *   It distinguishes null, undefined, NaN, bigints, numbers, strings and booleans.
  * @param options The function's name and how long a call may wait.
  * @throws {TypeError} for arguments of a wrong type; without a `name` on a mutex across machines; for a KeyedMutex of
- *   another copy of this module; for a generator function; when applied as a legacy decorator; and, as the rejection of a
- *   call, when a selected argument is an object (pass a key function then).
+ *   another copy of this module; for a generator function; when applied as a legacy decorator; and, as the rejection of
+ *   a call, when a selected argument is an object (pass a key function instead).
  * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
  * @example
  * ```ts
@@ -87,13 +87,13 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
 
 function checkMutex(mutex: ArgumentMutex): void {
   const { run, acquire, at, join, value, forget } = Object(mutex) as Partial<Record<string, unknown>>;
-  // A lock, a Pool or a TaskGroup has no keys: it would take the key for the function. A KeyedSemaphore or a SingleFlight
-  // excludes nothing.
+  // A lock, a Pool or a TaskGroup has no keys and would take the key for the function. A KeyedSemaphore or a
+  // SingleFlight does not exclude calls.
   const hasKeys = typeof run === "function" && (acquire === undefined || at !== undefined) &&
     (join ?? value ?? forget) === undefined;
   must(hasKeys, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   if (mutex instanceof KeyedMutex || typeof at !== "function") return;
-  // Both copies number the functions without a name.
+  // Both copies number unnamed functions from 1, so their keys would collide.
   const place = placeOf(Reflect.apply(at, mutex, ["x"]));
   const isForeign = place !== undefined && place.remote === undefined;
   must(!isForeign, "mutex", "be of the same copy of this module as lockOnArguments: there are two copies", mutex);

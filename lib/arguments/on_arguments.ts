@@ -1,6 +1,6 @@
 /**
- * Wraps a function so that each call has a key: it names the function and spells out the selected arguments so that
- * different ones never have the same key.
+ * Wraps a function so that each call has a key. The key names the function and spells out the selected arguments, so
+ * that different arguments never have the same key.
  *
  * @module
  */
@@ -37,7 +37,7 @@ type Wrapper<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[
   context?: ClassMethodDecoratorContext<This, (this: This, ...args: B) => R>,
 ) => (this: This, ...args: B) => Promise<Awaited<R>>;
 
-/** Makes a call in the way of the wrapper. */
+/** Calls `fn` under `key`. */
 type CallWithKey = <T>(
   key: string,
   fn: () => T | PromiseLike<T>,
@@ -79,10 +79,10 @@ export function onArguments<A extends readonly unknown[]>(
   };
 }
 
-/** The number of functions that are identified by themselves. */
+/** The number of wrapped functions without a name. */
 let functions = 0;
 
-/** Only a function that does its work when it is called can be wrapped or decorated. */
+/** Throws unless `fn` can be wrapped or decorated: it must do its work when it is called. */
 function checkDecorated(decorator: string, fn: unknown, context: unknown): void {
   const isStandard = context === undefined || (typeof context === "object" && context !== null);
   must(isStandard, decorator, "be applied as a standard decorator (switch experimentalDecorators off)", context);
@@ -95,7 +95,7 @@ function pick(positions: readonly number[]): (...args: unknown[]) => KeyPart[] {
   return (...args) => positions.map((position) => args[position] as KeyPart);
 }
 
-/** JSON of strings that begin with their type: no two lists of parts are spelled alike. */
+/** JSON of strings that begin with their type, so that different parts never share a spelling. */
 function spell(identity: string, parts: readonly KeyPart[], areMade: boolean): string {
   return JSON.stringify([identity, ...parts.map((part, index) => spellPart(part, index, areMade))]);
 }

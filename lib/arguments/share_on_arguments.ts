@@ -9,7 +9,7 @@ import { checkOnArguments, type KeyPart, onArguments } from "./on_arguments.ts";
 
 /** Options of {@linkcode shareOnArguments}. */
 export interface ShareOnArgumentsOptions {
-  /** Functions with the same name share their runs. Without it, only calls of the same function do. */
+  /** Functions with the same name share their runs. Without a name, only calls of the same function do. */
   readonly name?: string | undefined;
   /** Milliseconds after which a call rejects with a {@linkcode TimeoutError}; the run goes on while other calls wait. */
   readonly timeout?: number | undefined;
@@ -25,27 +25,27 @@ export type SharedOnArguments<A extends readonly unknown[]> = <This, B extends [
 ) => (this: This, ...args: B) => Promise<Awaited<R>>;
 
 /**
- * Makes calls of a function with equal selected arguments share one run while it lasts: the first of them runs, the others
- * get its result or error. The twin of {@linkcode lockOnArguments}, with the same keys. A wrapper for functions and, as a
- * standard decorator, for methods.
+ * Shares one run among calls of a function with equal selected arguments: the first call runs, and further calls get
+ * its result or error while it lasts. The counterpart of {@linkcode lockOnArguments}, with the same keys. A wrapper for
+ * functions and a standard decorator for methods.
  *
- * Two functions never share runs unless both are given the same `name`. The object that a method is called on is not part
- * of the key: not for methods whose result depends on it.
+ * Two functions never share runs unless both are given the same
+ * `name`. The object that a method is called on is not part of the key, so do not use it for methods whose result depends on `this`.
  *
- * Not a cache: when a run has ended, the next call starts anew. Not re-entrant: a function that awaits itself with the same
- * arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
+ * Not a cache: after a run has ended, the next call starts a new one. Not re-entrant: a function that awaits itself
+ * with the same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
  *
  * **Fairness**: all calls that share a run are settled at once, and resume in their order.
  *
- * **Cancellation**: by `timeout` only; where a signal is needed, use {@linkcode SingleFlight} itself.
+ * **Cancellation**: by `timeout` only; to cancel by a signal, use {@linkcode SingleFlight} itself.
  *
  * @param flights Where the runs are.
  * @param select Which arguments count: their positions from 0, or a function that makes the key from all of them.
  *   It distinguishes null, undefined, NaN, bigints, numbers, strings and booleans.
  * @param options The function's name, and how long a call may wait.
  * @throws {TypeError} for arguments of a wrong type; for a SingleFlight of another copy of this module; for a generator
- *   function; when applied as a legacy decorator; and, as the rejection of a call, when a selected argument is an object
- *   (pass a key function then).
+ *   function; when applied as a legacy decorator; and, as the rejection of a call, when a selected argument is an
+ *   object (pass a key function instead).
  * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The failures of a pool that are not observed yet. No failure is swallowed: one that no `join` has taken is reported when
- * it is overdue, and thrown when the process runs out of work. Memory is bounded.
+ * Unobserved failures of a pool. None is swallowed: a failure that no `join` has taken is reported when it is overdue,
+ * and thrown when the process runs out of work. Memory is bounded.
  *
  * @module
  */
@@ -15,26 +15,26 @@ import {
   whenOverdue,
 } from "../internal/unobserved.ts";
 
-/** The most failures that a pool keeps. */
+/** Maximum number of failures that a pool keeps. */
 const MOST = 1000;
 
 interface Failure {
   readonly error: unknown;
-  /** Ends the wait until it is overdue; undefined where nothing is reported. */
+  /** Cancels the overdue report; undefined if none is pending. */
   stop: (() => void) | undefined;
 }
 
 /** The error that one `join` throws. */
 export interface TakenFailures {
   readonly errors: readonly unknown[];
-  /** How many more there were. */
+  /** The number of failures beyond those in `errors`. */
   readonly more: number;
 }
 
 export class Failures implements Failing {
-  /** By the task or map that failed, in the order in which it happened. */
+  /** Keyed by the task or map that failed, in order of failure. */
   readonly #kept = new Map<object, Failure>();
-  /** The owners of those that came when #kept was full, and their number. */
+  /** Owners of the failures that came when #kept was full, and the number of those failures. */
   #others = new WeakSet<object>();
   #more = 0;
   #isReported = false;
@@ -52,7 +52,7 @@ export class Failures implements Failing {
     return this.#pool.isJoined;
   }
 
-  /** How many there are. */
+  /** The number of unobserved failures. */
   get size(): number {
     return this.#kept.size + this.#more;
   }
@@ -69,7 +69,7 @@ export class Failures implements Failing {
     });
   }
 
-  /** The outcome of `owner` is observed. */
+  /** Drops the failure of `owner`: it is observed. */
   observe(owner: object): void {
     this.#kept.get(owner)?.stop?.();
     this.#kept.delete(owner);
@@ -77,7 +77,7 @@ export class Failures implements Failing {
     if (this.size === 0) forgetAtExit(this);
   }
 
-  /** Takes all, for one `join`. */
+  /** Takes all failures for one `join`. */
   take(): TakenFailures {
     const taken = { errors: [...this.#kept.values()].map(({ error }) => error), more: this.#more };
     this.#others = new WeakSet();
@@ -96,7 +96,10 @@ export class Failures implements Failing {
     );
   }
 
-  /** Keeps it for `join` only, as the error of a map that may still be read. Returns undefined beyond the first MOST. */
+  /**
+   * Keeps a failure for `join` without reporting it: a map's error may still be read. Returns undefined beyond the
+   * first MOST.
+   */
   keep(owner: object, error: unknown): Failure | undefined {
     if (this.#kept.size < MOST) {
       const failure: Failure = { error, stop: undefined };

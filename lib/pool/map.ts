@@ -1,7 +1,6 @@
 /**
- * One map: its life from the first read to the end, the side of the reader, and how it is stopped. It waits for its first
- * read; then its puller works until the source has ended or something stops the map; then it waits until no function runs,
- * closes the source, and is over.
+ * The life of one map, from the first read to the end, as its reader sees it. The map waits for its first read, then
+ * pulls until the source ends or something stops it. It is over once no function runs and the source is closed.
  *
  * @module
  */
@@ -17,21 +16,21 @@ import type { MapInProgress, PoolState } from "./state.ts";
 /** Milliseconds that the end of a map waits for its source to close while the source still owes an item. */
 const CLOSING_TIME = 100;
 
-/** Why a map ended before its source did. */
+/** The reason why a map ended before its source. */
 interface EarlyEnd {
   readonly error: unknown;
-  /** Whether something failed, and not: the map was stopped. */
+  /** True for a failure, false if the map was cancelled. */
   readonly isFailure: boolean;
 }
 
-/** The private state, for {@linkcode assertSoundMap}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundMap}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (map: PoolMap<unknown, unknown>) => readonly [puller: Puller<unknown, unknown>, results: Results<unknown>];
 
 export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   // The signal of #controller is aborted exactly if the map was stopped before its source ended.
-  /** Until the reader gets it. */
+  /** Kept until the reader gets it. */
   #earlyEnd: EarlyEnd | undefined;
-  /** `return` or `toArray` waits for the end and throws the failure. */
+  /** Whether `return` or `toArray` waits for the end, and so throws the failure. */
   #isEndAwaited = false;
   readonly #pool: PoolState;
   readonly #signal: AbortSignal | undefined;
@@ -39,7 +38,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   readonly #controller: AbortController = sharedController();
   readonly #puller: Puller<T, R>;
   #link: Cancellation | undefined;
-  /** Lets `#drive` go on. */
+  /** Resumes `#drive`. */
   #wake: (() => void) | undefined;
   readonly #driving: Promise<void>;
 
@@ -66,7 +65,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#begin();
     const read = this.#results.tryRead();
     if (read !== undefined) {
-      if (this.#puller.hasRoomAgain()) this.poke(); // not at every read: one wake-up is for several items
+      if (this.#puller.hasRoomAgain()) this.poke(); // one wake-up for several items, not one at every read
       return Promise.resolve(read);
     }
     if (this.#puller.phase !== "over") {
@@ -77,7 +76,10 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     return end === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(end.error);
   }
 
-  /** Leaves: aborts what runs, waits for its end, closes the source. Throws an earlier failure that was not read. */
+  /**
+   * Leaves the loop: aborts the running functions, waits for them to end and closes the source. Throws an earlier
+   * failure that was not read.
+   */
   async return(): Promise<Read<R>> {
     this.#results.discard();
     this.#stop();
@@ -106,7 +108,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     if (this.#puller.canPull()) this.#wake?.();
   }
 
-  /** The first read. */
+  /** Starts the map at the first read. */
   #begin(): void {
     if (this.#puller.phase !== "unread") return;
     this.#pool.failures.observe(this);
@@ -122,7 +124,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.poke();
   }
 
-  /** Starts in the call of `map`, waits for the first read, and pulls from then on. */
+  /** Runs from the call of `map`; waits for the first read, then pulls. */
   async #drive(): Promise<void> {
     do {
       await new Promise<void>((resolve) => this.#wake = resolve);
@@ -132,7 +134,9 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#finish();
   }
 
-  /** The first failure ends the map. Later ones are of functions that were told to stop: the reader has the first. */
+  /**
+   * Ends the map at its first failure. Later failures are dropped: they come from functions that were already aborted.
+   */
   fail(error: unknown): void {
     this.#stop({ error, isFailure: true });
   }
@@ -153,7 +157,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#wake?.();
   }
 
-  /** A failure counts from when it happens, and until the reader gets it. */
+  /** A failure counts as unobserved from when it happens until the reader gets it. */
   #endEarly(end: EarlyEnd | undefined): void {
     this.#earlyEnd = end;
     if (end?.isFailure) this.#pool.failures.add(this, end.error);
@@ -173,7 +177,10 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     return end;
   }
 
-  /** Waits until the source is closed, but not long if it still owes an item: it may be unable to close before. */
+  /**
+   * Waits until the source is closed. If the source still owes an item, it may be unable to close, so that wait is
+   * limited.
+   */
   async #close(): Promise<void> {
     const source = this.#puller.source;
     if (source === undefined) return;

@@ -1,9 +1,10 @@
 /**
- * Pulls the items of one map: it waits for an item, then for a slot, and calls the function, while there is room between
+ * Pulls the items of one map: waits for an item, then for a slot, then calls the function, while there is room between
  * the functions and the reader.
  *
- * `pull` is called in the asynchronous context of map's caller, and all else follows an `await` or `then` of its own: so
- * the source and the function always run in that context, never in that of the reader or of another slot's holder.
+ * `pull` is called in the asynchronous context of map's caller, and everything else follows an `await` or `then` of its
+ * own. So the source and the function always run in that context, never in that of the reader or of another slot's
+ * holder.
  *
  * @module
  */
@@ -25,8 +26,8 @@ interface PulledMap {
 }
 
 /**
- * How far a map is. "unread": nothing has happened yet. "pulling": from the first read on. "ending": no more items are
- * pulled. "over": no function runs, and the source has ended or is being closed.
+ * The phase of a map. "unread": nothing has happened yet. "pulling": from the first read on. "ending": no more items
+ * are pulled. "over": no function runs, and the source has ended or is being closed.
  */
 type MapPhase = "unread" | "pulling" | "ending" | "over";
 
@@ -38,16 +39,16 @@ export class Puller<T, R> {
   buffer: number;
   /** Opened by the first pull. */
   source: Source<T> | undefined;
-  /** Something is waited for before the next function starts: an item or a slot. One at a time. */
+  /** Whether the puller waits for an item or a slot: one wait at a time. */
   #isWaiting = false;
   readonly #pool: PoolState;
   readonly #map: PulledMap;
   readonly #job: MapJob<T, R>;
   readonly #results: Results<R>;
   readonly #limits: WaitLimits;
-  /** All calls that need not wait, while nothing observes them one by one. */
+  /** Shared by all calls that need not wait while no observer distinguishes them. */
   readonly #unobserved: SlotCall;
-  /** Used again for other items, which saves two closures for each. */
+  /** Reused for later items, which saves two closures per item. */
   readonly #idleWorkers: Worker<R>[] = [];
 
   constructor(pool: PoolState, map: PulledMap, job: MapJob<T, R>, results: Results<R>, signal: AbortSignal) {
@@ -60,7 +61,7 @@ export class Puller<T, R> {
     this.#unobserved = this.#slotCall();
   }
 
-  /** How many workers have no item. */
+  /** The number of workers without an item. */
   get idle(): number {
     return this.#idleWorkers.length;
   }
@@ -70,7 +71,7 @@ export class Puller<T, R> {
     return this.phase !== "pulling" && this.running === 0;
   }
 
-  /** The most functions at a time; also while the pool is paused, where the map waits in its queue. */
+  /** The maximum number of functions at a time. At least 1, so that the map of a paused pool waits in the queue. */
   #most(): number {
     return Math.max(this.#pool.slots.limit, 1);
   }
@@ -80,13 +81,13 @@ export class Puller<T, R> {
       this.#results.ahead < Math.max(this.buffer, this.#most());
   }
 
-  /** Whether so many results were read since pulling stopped for lack of room that it is worth a wake-up. */
+  /** Whether enough results were read, since pulling stopped for lack of room, to be worth a wake-up. */
   hasRoomAgain(): boolean {
     const room = Math.max(this.buffer, this.#most());
     return this.#results.ahead === room - Math.max(room >> 2, 1);
   }
 
-  /** Calls the function for items, until something has to be waited for. */
+  /** Calls the function for items until it has to wait for an item or a slot. */
   pull(): void {
     try {
       while (this.canPull()) {
@@ -106,21 +107,22 @@ export class Puller<T, R> {
   }
 
   /**
-   * Whether an item is asked for before there is a slot for it. No slot is held while an item is waited for, as other calls
-   * may need it for what the source waits for; and no start is used for the end of the source.
+   * Whether to ask for an item before there is a slot for it. Holding a slot while waiting for an item could deadlock:
+   * other calls may need the slot for what the source waits for. With a rate, asking first uses no start for the end of
+   * the source.
    */
   #asksFirst({ isAsync }: Source<T>): boolean {
     return isAsync || this.#pool.slots.rate !== undefined;
   }
 
-  /** An asynchronous source works on while the functions take all slots: it is asked for one item ahead. */
+  /** Asks an asynchronous source for one item ahead, so that it works while the functions take all slots. */
   #askAhead(): void {
     const source = this.source;
     if (this.phase !== "pulling" || this.#isWaiting || this.running < this.#most()) return;
     if (source?.isAsync && !source.hasItem) this.#ask(source);
   }
 
-  /** Asks the source for an item. Returns whether it has to be waited for. */
+  /** Asks the source for an item. Returns whether the caller has to wait for it. */
   #ask(source: Source<T>): boolean {
     const later = source.ask();
     if (later !== undefined) void this.#waitForItem(later);
@@ -147,9 +149,9 @@ export class Puller<T, R> {
       await this.#pool.slots.wait(call);
       isGranted = true;
     } catch (error) {
-      this.#map.fail(error); // unless it was stopped: then its own signal has ended the wait
+      this.#map.fail(error); // if the map was stopped, its own signal has ended the wait
     }
-    this.#isWaiting = false; // first: the end of a synchronous function may wait for the next slot
+    this.#isWaiting = false; // first, because the end of a synchronous function may wait for the next slot
     try {
       if (isGranted) this.#use(call);
     } catch (error) {
@@ -162,7 +164,7 @@ export class Puller<T, R> {
     if (source.done && this.phase === "pulling") this.phase = "ending";
   }
 
-  /** Calls the function for the next item in the slot of `call`, or frees it where there is no item yet, or none any more. */
+  /** Calls the function for the next item in the slot of `call`, or frees the slot if there is no item. */
   #use(call: SlotCall): void {
     const source = this.source!;
     try {
@@ -223,7 +225,7 @@ export class Puller<T, R> {
 
   #free(worker: Worker<R>): void {
     this.running--;
-    // Waits for the next slot before this one is free: greater priorities come first.
+    // Queue for the next slot before freeing this one: calls of greater priority come first.
     if (this.#pool.slots.waiting > 0) this.pull();
     this.#pool.free(worker.call);
     worker.node = worker.call = undefined;
@@ -235,7 +237,10 @@ export class Puller<T, R> {
     if (this.isIdle()) this.#map.onIdle();
   }
 
-  /** A use of a slot by this map. The first one is made in the call of `map`: to observers, all come from there. */
+  /**
+   * Makes a use of a slot for this map. The first is made in the call of `map`, which is where observers see them all
+   * come from.
+   */
   #slotCall(): SlotCall {
     const call = new SlotCall(this.#pool.mapping, this.#limits, this.#job.priority);
     if (hook !== undefined) hook.begin(call, this.#unobserved);
@@ -243,9 +248,9 @@ export class Puller<T, R> {
   }
 }
 
-/** Has one item at a time. */
+/** Handles one item at a time. */
 interface Worker<R> {
-  /** Of the item: its slot, its index, and the place of its result. */
+  /** The slot of the item, its index, and the place of its result. */
   call: SlotCall | undefined;
   index: number;
   node: ResultNode<R> | undefined;

@@ -1,6 +1,6 @@
 /**
  * The results of a map between the functions that return them and the reader: in the order of the items, or as they are
- * ready. In order, a result that is not ready holds up those behind it.
+ * ready. In order, an unready result holds up all later results.
  *
  * @module
  */
@@ -19,18 +19,18 @@ export interface ResultNode<R> {
 
 const READING = describe(undefined, "read results");
 
-/** The private state, for {@linkcode assertSoundResults}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundResults}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   results: Results<unknown>,
 ) => readonly [nodes: number, isReady: boolean, isOrdered: boolean, readers: number, isWhole: boolean];
 
 export class Results<R> {
   // #readers.size > 0 implies that the first result is not ready
-  /** How many results are ahead of the reader, ready or in the making. */
+  /** The number of results ahead of the reader, ready or pending. */
   ahead = 0;
   #first: ResultNode<R> | undefined;
   #last: ResultNode<R> | undefined;
-  /** The results that are collected, from the index #end on. */
+  /** Collected results, from the index #end on. */
   #collected: R[] | undefined;
   #end = 0;
   #isDiscarded = false;
@@ -50,12 +50,12 @@ export class Results<R> {
     this.#isOrdered = isOrdered;
   }
 
-  /** From now on, results go into an array instead of to a reader. */
+  /** Collects all further results in an array instead of passing them to a reader. */
   collect(): void {
     this.#collected ??= [];
   }
 
-  /** A result is in the making. Returns its place; undefined if results are collected. */
+  /** Adds a pending result. Returns its place, or undefined if results are collected. */
   add(index: number): ResultNode<R> | undefined {
     this.ahead++;
     if (this.#collected !== undefined) return undefined;
@@ -65,7 +65,7 @@ export class Results<R> {
     return node;
   }
 
-  /** The result is ready. */
+  /** Stores a result that is ready. */
   fill(node: ResultNode<R> | undefined, index: number, value: R): void {
     if (this.#isDiscarded) return;
     if (node === undefined) {
@@ -78,7 +78,7 @@ export class Results<R> {
     while (this.#readers.size > 0 && this.#first?.isReady) wakeFirst(this.#readers, 1, this.#shift(this.#first));
   }
 
-  /** The first result, if it is ready. */
+  /** Returns the first result if it is ready. */
   tryRead(): Read<R> | undefined {
     return this.#first?.isReady ? this.#shift(this.#first) : undefined;
   }
@@ -88,7 +88,7 @@ export class Results<R> {
     return this.#readers.wait(new Waiter(READING));
   }
 
-  /** Takes all results, in the order of the items. For the end, when all are ready. */
+  /** Takes all results in the order of the items, once all are ready. */
   takeAll(): R[] {
     const nodes: ResultNode<R>[] = [];
     for (let node = this.#first; node !== undefined; node = node.next) nodes.push(node);
@@ -98,7 +98,10 @@ export class Results<R> {
     return nodes.length === 0 ? collected : [...nodes.map((node) => node.value as R), ...collected];
   }
 
-  /** No more results come: waiting reads end, the first of them with the error, if any. Returns whether one got it. */
+  /**
+   * Ends all waiting reads, because no more results come. The first read rejects with the error, if any. Returns
+   * whether a read got the error.
+   */
   end(end: { readonly error: unknown } | undefined): boolean {
     let pending = end;
     for (const reader of this.#readers.takeAll()) {
@@ -109,7 +112,7 @@ export class Results<R> {
     return pending !== end;
   }
 
-  /** No result will be read any more. */
+  /** Drops all results: none will be read. */
   discard(): void {
     this.#isDiscarded = true;
     this.#first = this.#last = undefined;
@@ -126,7 +129,7 @@ export class Results<R> {
     this.ahead--;
     this.#first = node.next;
     if (node.next === undefined) this.#last = undefined;
-    node.next = undefined; // or else a collector that has promoted the node keeps all later ones
+    node.next = undefined; // otherwise a garbage collector that has promoted the node keeps all later nodes
     return { value: node.value as R, done: false };
   }
 }

@@ -1,15 +1,15 @@
 /**
- * The source of a map: an iterable or an async iterable, opened once, asked for one item at a time, closed at most
- * once and only before its own end, as `for await` does it.
+ * The source of a map: an iterable or an async iterable, opened once and asked for one item at a time. As in
+ * `for await`, it is closed at most once, and only before its own end.
  *
  * @module
  */
 import { checkNotPromise, isThenable, must } from "../internal/check.ts";
 
-/** A source of items for {@linkcode Pool.map}. The promises in a synchronous one are awaited. */
+/** A source of items for {@linkcode Pool.map}. Promises in a synchronous source are awaited. */
 export type MapSource<T> = Iterable<T | PromiseLike<T>> | AsyncIterable<T>;
 
-/** Something with an iterator. */
+/** Throws unless `value` is iterable. */
 export function checkSource(value: unknown): void {
   checkNotPromise(value, "source");
   const source = value as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined;
@@ -19,11 +19,11 @@ export function checkSource(value: unknown): void {
 
 export class Source<T> {
   // At most one of `done`, `pending` and `hasItem` is true.
-  /** It has ended or failed, so there is nothing to close. */
+  /** The source has ended or failed, so there is nothing to close. */
   done = false;
-  /** It was asked for an item that has not come yet. */
+  /** An item was requested and has not arrived. */
   pending = false;
-  /** Its last item was not taken yet. */
+  /** An item has arrived and was not taken. */
   hasItem = false;
   readonly isAsync: boolean;
   #item: T | PromiseLike<T> | undefined = undefined;
@@ -36,7 +36,7 @@ export class Source<T> {
     this.#iterator = iterator ?? source[Symbol.iterator]();
   }
 
-  /** Moves on to the next item or the end. Returns a promise if that has to be waited for. */
+  /** Moves on to the next item or the end. Returns a promise if the caller has to wait for it. */
   ask(): Promise<void> | undefined {
     this.done = true; // unless an item comes
     const step = this.#iterator.next();
@@ -49,7 +49,7 @@ export class Source<T> {
     return undefined;
   }
 
-  /** Takes the item that it has. */
+  /** Takes the item that has arrived. */
   take(): T {
     const item = this.#item as T;
     this.#item = undefined;
@@ -71,7 +71,7 @@ export class Source<T> {
     }
   }
 
-  /** Reads each member once: they may be getters. */
+  /** Reads each member once, because members may be getters. */
   #read(step: IteratorResult<T | PromiseLike<T>, unknown>): T | PromiseLike<T> | undefined {
     must(Object(step) === step, "the next of source", "return an object", step);
     this.done = Boolean(step.done);

@@ -31,28 +31,28 @@ import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
 /** Options of {@linkcode Pool}. */
 export interface PoolOptions extends MaxWaitingOptions {
   /**
-   * Limits how often functions start: each needs a slot and a start allowed by this limiter. Other pools and callers may
-   * share it.
+   * Limits how often functions start: each function needs a slot and a start from this limiter. Other pools and callers
+   * may share the limiter.
    */
   readonly rate?: RateLimiter | undefined;
 }
 
-/** The private state, for {@linkcode assertSoundPool}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundPool}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (pool: Pool) => PoolState;
 
 /**
  * Runs functions with limited concurrency, and applies back-pressure to producers.
  *
- * Not for protecting what several functions use (that is {@linkcode Lock} or {@linkcode Semaphore}), and not
- * for using several cores: everything runs in the thread that called. Waiting inside a function for another call of the
- * same pool can deadlock: both need a slot.
+ * Not for protecting shared state (use {@linkcode Lock} or {@linkcode Semaphore}), and not for using several cores:
+ * everything runs in the calling thread. Waiting inside a function for another call of the same pool can deadlock: both
+ * need a slot.
  *
- * No function is ever called synchronously, inside the call that passed it, and each runs in the asynchronous context
- * (`AsyncLocalStorage`) of that call. No failure is swallowed: `run` and `map` throw theirs to their caller, and
- * {@linkcode Pool.join} throws the failure of a task whose `result` was never read. So join every pool, or create it
- * with `await using`, which closes and joins it. A failure that has waited 10 s for that is reported by a process warning
- * (code `INTERLOCK_UNOBSERVED`, once for each pool); one that is left when the process has run out of work becomes an
- * uncaught error.
+ * Functions are never called synchronously, and each runs in the asynchronous context
+ * (`AsyncLocalStorage`) of the call that passed it. No failure is swallowed: `run` and
+ * `map` throw theirs to their caller, and {@linkcode Pool.join} throws the failure of a task whose `result` was never
+ * read. So join every pool, or create it with `await using`, which closes and joins it. A failure that stays unobserved
+ * for 10 s is reported by a process warning (code `INTERLOCK_UNOBSERVED`, once for each pool). A failure that is left
+ * when the process runs out of work becomes an uncaught error.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -79,11 +79,11 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * A pool with a number of slots.
+   * Creates a pool with a number of slots.
    *
    * @param maxConcurrency The most functions that run at a time, 1 or more, or `Infinity`.
-   * @param options A name, a limit of the rate at which functions start, and how many calls of `run` and `createTask` may
-   *   wait. The items of a map are never refused: the next one of each map counts, the others wait in their source.
+   * @param options A name, a limit of the rate at which functions start, and how many calls of `run` and `createTask`
+   *   may wait. Items of a map are never refused: the next item of each map counts, and later items wait in the source.
    * @throws {TypeError} when `maxConcurrency` or `maxWaiting` is not a number, `name` not a string or `rate` not a
    *   RateLimiter.
    * @throws {RangeError} when `maxConcurrency` is neither a whole number of 1 or more nor `Infinity`, or `maxWaiting`
@@ -113,8 +113,8 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * The most functions that run at a time. When it is raised, queued calls start as far as there are slots. When it is
-   * lowered, running functions go on, and the next ones wait until few enough are left; 0 pauses the pool.
+   * The maximum number of functions that run at a time. Raising it starts queued calls at once. Lowering it stops no
+   * running function: queued calls wait until fewer than `limit` functions run. 0 pauses the pool.
    *
    * @throws {TypeError} when it is set to something that is not a number.
    * @throws {RangeError} when it is set to something that is neither a whole number of 0 or more nor `Infinity`.
@@ -128,7 +128,7 @@ export class Pool implements AsyncDisposable {
     this.#state.setLimit(limit);
   }
 
-  /** How many slots are taken. A slot is free again only when its function has really ended. */
+  /** The number of slots taken. A slot is free again once its function has ended, not when it was aborted. */
   get active(): number {
     return this.#state.slots.active;
   }
@@ -138,24 +138,25 @@ export class Pool implements AsyncDisposable {
     return this.#state.slots.waiting;
   }
 
-  /** Whether it takes no more calls. */
+  /** Whether the pool rejects new calls. */
   get closed(): boolean {
     return this.#state.closed;
   }
 
   /**
-   * Waits for a slot, starts `fn` in it and resolves to its handle. Awaiting that applies back-pressure: there are never
-   * more unfinished tasks than slots.
+   * Waits for a slot, starts `fn` in it and resolves to a handle of the task. Awaiting this call applies back-pressure:
+   * there are never more unfinished tasks than slots.
    *
-   * `fn` may be synchronous. An error of `fn` is the task's failure, never that of this call.
+   * `fn` may be synchronous. An error of `fn` is the failure of the task, never of this call.
    *
-   * **Fairness**: slots are granted strictly first come, first served, also between `createTask`, `run` and `map`; calls
-   * with a greater `priority` come first.
+   * **Fairness**: slots are granted strictly first come, first served across `createTask`, `run` and
+   * `map`; calls with a greater `priority` come first.
    *
-   * **Cancellation**: until `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start of
-   * the `rate` up, and `fn` is not called. While `fn` runs, `signal` aborts the signal that `fn` gets with the same
-   * reason, as {@linkcode Task.cancel} and {@linkcode Pool.cancel} do; the task still settles as `fn` does. `timeout`
-   * has no effect then.
+   * **Cancellation**: until
+   * `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start of the `rate`, and
+   * `fn` is not called. While `fn` runs, an abort of `signal` is passed on to the signal of `fn` with the same reason,
+   * as by {@linkcode Task.cancel} and {@linkcode Pool.cancel}; the task still settles as `fn` does. `timeout` has no
+   * effect on a running `fn`.
    *
    * @param fn The function to run.
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
@@ -182,7 +183,7 @@ export class Pool implements AsyncDisposable {
   /**
    * Waits for a slot, calls `fn` in it and resolves to its result. An error of `fn` is thrown here and only here.
    *
-   * There is no back-pressure unless the caller awaits: for more calls than fit into memory, use
+   * It applies back-pressure only to callers that await it: for more calls than fit into memory, use
    * {@linkcode Pool.createTask} or {@linkcode Pool.map}.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Pool.createTask}.
@@ -201,8 +202,8 @@ export class Pool implements AsyncDisposable {
     const call = state.call(state.running, options, fn.length > 0);
     await state.slot(call);
     try {
-      // Awaited here and not just returned, so that the stack of an error shows the caller. There are few variables and
-      // expressions here, because a queued call keeps memory for each.
+      // Awaited, not just returned, so that an error's stack shows the caller. A queued call keeps memory for each
+      // variable and expression here, so there are few.
       return await state.start(call, fn);
     } finally {
       state.end(call);
@@ -210,9 +211,9 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Returns a function each call of which is a {@linkcode Pool.run} of `fn`: with the parameters, `this` and result of
-   * `fn`, which gets the arguments of the call and nothing else. It takes the place of p-limit's `limitFunction` and
-   * es-toolkit's `limitAsync`, and is the quickest way through a pool.
+   * Wraps `fn` so that each call goes through {@linkcode Pool.run}. The wrapper has the parameters and `this` of
+   * `fn`, and resolves to its result; `fn` gets the arguments of the call and no signal. It replaces p-limit's
+   * `limitFunction` and es-toolkit's `limitAsync`, and is the quickest way through a pool.
    *
    * The stack of an error that `fn` throws before its first `await` does not show the caller.
    *
@@ -243,33 +244,33 @@ export class Pool implements AsyncDisposable {
   /**
    * Calls `fn` for each item of `source`, as many at a time as the pool has slots, and iterates over the results.
    *
-   * Back-pressure at both ends: an item is pulled only when there is a slot for it, and at most `buffer` items are between
-   * the source and the reader, counting those whose results wait to be read. Nothing happens before the first read; a map
-   * that was never read makes {@linkcode Pool.join} throw. No slot is held while an asynchronous source or the `rate` is
-   * waited for, so a map may be the source of another map of the same pool.
+   * It applies back-pressure at both ends: an item is pulled only when there is a slot for it, and at most
+   * `buffer` items are between the source and the reader. Results that wait to be read count. Nothing happens before the first read; a map that was never read makes {@linkcode Pool.join} throw. The map holds no slot while it waits for an asynchronous source or the `rate`,
+   * so it may be the source of another map of the same pool.
    *
-   * The first failure, of `fn` or of the source, ends the map: nothing more is pulled, the signal that `fn` gets aborts,
-   * and when everything has ended the loop throws the error as it is, after the results that come before it and are
-   * ready. The failures of functions that were told to stop, and of the end of the source, are observed with it. If the
-   * reader does not come that far, {@linkcode Pool.join} throws the first one. Leaving the loop aborts what runs in the
-   * same way, waits for its end and closes the source, whose failure the loop then throws.
+   * The first failure, of `fn` or of the source, ends the map: it pulls no more items and aborts the signal of `fn`.
+   * When everything has ended, the loop yields the results that come before the failure and are ready, then throws the
+   * error as it is. Failures of the aborted functions, and of closing the source, are observed with it. If the reader
+   * stops before the error, {@linkcode Pool.join} throws it. Leaving the loop aborts the running functions in the same
+   * way, waits for them to end and closes the source; a failure to close is thrown by the loop.
    *
-   * A map whose reading began is served to its end after {@linkcode Pool.close}, and {@linkcode Pool.join} waits for it:
-   * read it to its end or leave it (`for await` does either).
+   * After {@linkcode Pool.close}, a map whose reading began is still served to its end, and {@linkcode Pool.join} waits
+   * for it. So read it to its end or leave it; `for await` does either.
    *
    * **Fairness**: each item is queued for its slot with all other calls.
    *
-   * **Cancellation**: when the signal aborts, everything ends as after a failure, and the reader is rejected with
-   * `signal.reason`. A source that still owes an item has 100 ms to close, because it may be unable to.
+   * **Cancellation**: when the signal aborts, everything ends as after a failure, and the read rejects with
+   * `signal.reason`. A source that still owes an item may be unable to close: the map waits 100 ms for it.
    *
    * @param source The items; the promises in a synchronous source are awaited.
-   * @param fn The function to call with an item, its index and a signal, which is the same for all items.
+   * @param fn The function to call with an item, its index, and the signal that all items share.
    * @param options The order of the results, how far they may be ahead of the reader, and a signal that ends the map.
    * @returns The results, to be read once: with `for await` or `toArray()`.
    * @throws {TypeError} when `source` is not iterable, `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `buffer` that is neither a whole number of 1 or more nor `Infinity`, and for a
    *   `priority` that is not finite.
-   * @throws {ClosedError} when the pool is closed; also as a rejection of the first read, if it was closed until then.
+   * @throws {ClosedError} when the pool is closed; as a rejection of the first read if it was closed between the call
+   *   and that read.
    *
    * @example
    * ```ts
@@ -287,14 +288,13 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Waits until nothing runs, the queue is empty and every map whose reading began is over. Then it throws the failures
-   * that were not observed: those of tasks whose `result` was not read, of maps that were not read so far, and of maps
-   * that were never read at all. One is thrown as it is, several in an AggregateError in the order in which they
-   * happened. Each is thrown by one `join` only, or by all that were waiting together. A pool keeps the first 1,000; the
-   * message shows how many more there were.
+   * Waits until no function runs, the queue is empty and every map whose reading began is over. Then it throws the
+   * unobserved failures: of tasks whose
+   * `result` was not read, of maps whose reader has not reached the failure, and of maps that were never read. A single failure is thrown as it is; several come in an AggregateError, in the order in which they happened. Each failure is thrown once: by one `join`,
+   * or by all that waited together. A pool keeps the first 1,000; the message shows how many more there were.
    *
-   * It may be called at any time and several times; it does not close the pool. Awaiting it inside the pool's own
-   * functions deadlocks.
+   * It may be called at any time, repeatedly, and does not close the pool. Awaiting it inside the pool's own functions
+   * deadlocks.
    *
    * **Fairness**: all waiting calls end at once.
    *
@@ -320,9 +320,9 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Closes the pool, rejects queued calls with `reason`, and aborts the signals of all running functions. These are asked
-   * to end, not forced to: {@linkcode Pool.join} waits until they have, and does not throw failures with `reason`. The
-   * first reason stays.
+   * Closes the pool, rejects queued calls with
+   * `reason`, and aborts the signals of all running functions. An abort asks a function to end and does not force it: {@linkcode Pool.join} waits until all have ended, and does not throw failures with `reason`.
+   * Later calls have no effect.
    *
    * @param reason The reason of the signals. Default: an AbortError.
    */
@@ -330,7 +330,7 @@ export class Pool implements AsyncDisposable {
     this.#state.cancel(reason);
   }
 
-  /** {@linkcode Pool.close} and {@linkcode Pool.join}, for `await using`. */
+  /** Calls {@linkcode Pool.close} and {@linkcode Pool.join}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     this.close();
     return this.join();

@@ -1,6 +1,6 @@
 /**
- * The slots of one pool and the queue for them. A function starts when a slot is free and, in a pool with a rate, when
- * the rate limiter allows a start as well.
+ * The slots of one pool and the queue for them. A function needs a free slot to start and, in a pool with a rate, a
+ * start from the rate limiter.
  *
  * @module
  */
@@ -21,30 +21,33 @@ import {
   WaitQueue,
 } from "../internal/wait_queue.ts";
 
-/** A way to use a slot: the resource that is reported, and the operation in messages. */
+/** A way to use a slot: the resource to report, and the operation named in messages. */
 export interface SlotUse extends WaitedFor, Resource {
   readonly kind: string;
-  /** Whether it is for an item of a map, which is never refused: the item waits in its source. */
+  /** Whether it is for an item of a map. Items are never refused: they wait in the source. */
   readonly isMap: boolean;
 }
 
 /**
- * One use of a slot, from its wait to its end: a plain waiter where nothing but its place in the queue matters, as a queued
- * call should be small. Its target is a {@linkcode SlotUse}.
+ * One use of a slot, from its wait to its end: a plain waiter, to keep a queued call small, if only its place in the
+ * queue matters. Its target is a {@linkcode SlotUse}.
  */
 export type Call = Waiter<void>;
 
-/** The use of a slot by a call with options, or whose function gets a signal of its own. */
+/** One use of a slot by a call with options, or with a signal of its own for its function. */
 export class SlotCall extends Waiter<void> {
   readonly limits: WaitLimits | undefined;
   readonly priority: number;
-  /** How many starts it takes in a pool with a rate. */
+  /** The number of starts that it takes in a pool with a rate. */
   readonly starts: Permits;
-  /** Whether the function gets a signal of its own: it listens, so that nothing is left on a shared one. */
+  /**
+   * Whether the function gets a signal of its own. A function that listens does, so that it leaves no listener on the
+   * shared signal.
+   */
   readonly needsOwn: boolean;
-  /** Of that signal, while the function runs. */
+  /** The controller of that signal while the function runs. */
   controller: AbortController | undefined = undefined;
-  /** From the caller's signal to `controller`. */
+  /** Links the caller's signal to `controller`. */
   link: Cancellation | undefined = undefined;
 
   constructor(use: SlotUse, limits: WaitLimits | undefined, priority = 0, starts: Permits = 1, needsOwn = false) {
@@ -62,19 +65,20 @@ interface Lane {
   readonly queue: WaitQueue<void>;
 }
 
-/** The private state, for {@linkcode assertSoundSlots}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundSlots}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (slots: Slots) => readonly [lanes: readonly Lane[], waitsForStart: boolean];
 
 export class Slots implements Served {
-  // waiting > 0 implies that no slot is free, or that the first call waits for its start; exactly then #leaveRate is there.
+  // waiting > 0 implies that no slot is free or that the first call waits for its start. #leaveRate is set exactly
+  // while the first call waits for its start.
   active = 0;
   readonly rate: StartQueue | undefined;
   #limit: number;
   readonly #maxWaiting: number;
   readonly #onLeave: () => void;
-  /** In the order of their priorities. The one of 0 is always there; others only while calls wait in them. */
+  /** Ordered by priority. The lane of priority 0 always exists, every other lane only while calls wait in it. */
   #lanes: Lane[];
-  /** Leaves the queue of the rate limiter, in which the first call waits for this many starts. */
+  /** Leaves the queue of the rate limiter, in which the first call waits for its starts. */
   #leaveRate: (() => void) | undefined;
   #awaited: Permits = 1;
 
@@ -100,7 +104,7 @@ export class Slots implements Served {
     this.#serve();
   }
 
-  /** Whether the next call waits for a slot. If not, it may wait for a start, or until the pool goes on. */
+  /** Whether the next call waits for a slot, rather than for a start or for the end of a pause. */
   get isFull(): boolean {
     return this.#limit > 0 && this.active >= this.#limit;
   }
@@ -112,12 +116,12 @@ export class Slots implements Served {
     return waiting;
   }
 
-  /** Whether a call needs no wait for its slot. */
+  /** Whether a call gets its slot without waiting. */
   get isFree(): boolean {
     return this.active < this.#limit && this.#front() === undefined;
   }
 
-  /** Takes a slot, and its starts in a pool with a rate, unless the call has to wait. */
+  /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
     if (!this.isFree || (this.rate !== undefined && !this.rate.startSoon(startsOf(call)))) return false;
     this.active++;
@@ -125,7 +129,7 @@ export class Slots implements Served {
     return true;
   }
 
-  /** Waits for what {@linkcode Slots.tryTake} did not get. Options are checked by now. */
+  /** Waits for what {@linkcode Slots.tryTake} did not get. The options have been checked. */
   wait(call: Call): Promise<void> {
     const { waiting } = this;
     const { limits, priority = 0 } = call as Partial<SlotCall>;
@@ -139,28 +143,28 @@ export class Slots implements Served {
     return granted;
   }
 
-  /** Frees a slot. `call` had it; undefined if it was not reported. */
+  /** Frees the slot of `call`, which is undefined if it was not reported. */
   free(call: Call | undefined): void {
     this.active--;
     if (hook !== undefined && call !== undefined) hook.release(call.target as SlotUse, call);
     this.#serve();
   }
 
-  /** Rejects all queued calls, in the order in which they would be served, once all have left. */
+  /** Removes all queued calls, then rejects them in the order of service. */
   rejectQueued(reason: unknown): void {
     const queues = this.#lanes.map(({ queue }) => queue).reverse();
     rejectAll(queues.flatMap((queue) => queue.takeAll()), reason);
     this.#serve();
   }
 
-  /** Cancelled calls have left: those behind them may be the first, and the pool idle. */
+  /** After cancelled calls have left, a later call may be first, and the pool may be idle. */
   afterLeave(): void {
     if (this.#lanes.length > 1) this.#lanes = this.#lanes.filter((lane) => lane.priority === 0 || lane.queue.size > 0);
     this.#serve();
     this.#onLeave();
   }
 
-  /** Grants slots while there are both calls and slots, and starts in a pool with a rate. */
+  /** Grants slots while there are calls, slots and, in a pool with a rate, starts. */
   #serve(hasStart = false): void {
     let queue;
     while ((queue = this.#front()) !== undefined && this.active < this.#limit) {
@@ -180,13 +184,13 @@ export class Slots implements Served {
       this.active++;
       grant(call, undefined);
     }
-    // Without a call that could use it, no start is waited for: it would be lost.
+    // Stop waiting for a start if no call could use it: it would be lost.
     const leave = this.#leaveRate;
     this.#leaveRate = undefined;
     leave?.();
   }
 
-  /** Waits for the starts of the first call: they would not be those of another one. */
+  /** Waits for the starts of the first call. Another call may need a different number. */
   #waitForStart(rate: StartQueue, starts: Permits): void {
     if (this.#leaveRate !== undefined && this.#awaited === starts) return;
     this.#leaveRate?.();
@@ -198,7 +202,7 @@ export class Slots implements Served {
     });
   }
 
-  /** The queue to serve first, which has a call that is not aborted; undefined if no call waits. */
+  /** Returns the queue to serve first; it has a call that is not aborted. Undefined if no call waits. */
   #front(): WaitQueue<void> | undefined {
     const lanes = this.#lanes;
     for (let i = lanes.length - 1; i >= 0; i--) {
@@ -209,7 +213,7 @@ export class Slots implements Served {
     return undefined;
   }
 
-  /** The lane of a priority, made if it is not there. */
+  /** Returns the lane of a priority, and creates it if necessary. */
   #lane(priority: number): Lane {
     const lanes = this.#lanes;
     const behind = lanes.findIndex((lane) => lane.priority >= priority);

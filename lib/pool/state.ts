@@ -1,5 +1,5 @@
 /**
- * The work of one pool: running functions, maps, and failures that are not observed yet.
+ * The work of one pool: running functions, maps and unobserved failures.
  *
  * @module
  */
@@ -20,13 +20,13 @@ const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
 /** A map as its pool sees it. */
 export interface MapInProgress {
-  /** Ends it early, because the pool is cancelled. */
+  /** Ends the map early because the pool is cancelled. */
   cancel(reason: unknown): void;
-  /** There may be room for more items now. */
+  /** Checks again whether there is room for more items. */
   poke(): void;
 }
 
-/** The private state, for {@linkcode assertSoundPoolState}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundPoolState}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (state: PoolState) => readonly [controllers: number, joiners: number];
 
 export class PoolState {
@@ -41,9 +41,9 @@ export class PoolState {
   readonly mapping: SlotUse;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<TakenFailures>();
-  /** Made when it is needed first: Cloudflare Workers forbids it at module scope. */
+  /** Created on first use: Cloudflare Workers forbids it at module scope. */
   #cancelled: AbortController | undefined;
-  /** One for each function that has a signal of its own. */
+  /** One for each running function with a signal of its own. */
   readonly #controllers = new Set<AbortController>();
   readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
 
@@ -84,8 +84,8 @@ export class PoolState {
   }
 
   /**
-   * Checks a call and takes its slot if one is free. Undefined for a call that has its slot and needs no object: nothing
-   * observes it, and its function shares the pool's signal.
+   * Checks a call and takes its slot if one is free. Returns undefined for a call that has its slot and needs no
+   * object: no observer sees it, and its function shares the pool's signal.
    */
   call(use: SlotUse, options: TaskOptions | undefined, needsOwn: boolean): Call | undefined {
     const { slots } = this;
@@ -102,14 +102,17 @@ export class PoolState {
     return undefined;
   }
 
-  /** Waits for the slot of a call, and for a turn in any case: no function is called synchronously. */
+  /**
+   * Waits for the slot of a call. Undefined if the call has its slot; the caller must still wait a turn before calling
+   * the function.
+   */
   slot(call: Call | undefined): Promise<void> | undefined {
     return call === undefined || this.slots.tryTake(call) ? undefined : this.slots.wait(call);
   }
 
   /**
-   * Returns the signal for the function of a call that has its slot: the pool's, unless the function needs its own or the
-   * caller's signal has to reach it. Throws if the call was cancelled since the grant.
+   * Returns the signal for the function of a call that has its slot: the pool's, unless the function needs its own or
+   * the caller's signal has to reach it. Throws if the call was cancelled after the grant.
    */
   begin(call: Call | undefined): AbortSignal {
     const { limits, needsOwn } = (call ?? {}) as Partial<SlotCall>;
@@ -130,8 +133,8 @@ export class PoolState {
   }
 
   /**
-   * The quick way, for a function that gets no signal. By `then`, for which a queued call keeps 530 bytes in place of the
-   * 790 of `await` (Node 26), whose copying is most of the time of many calls.
+   * The fast path, for a function without a signal. It uses `then`, which keeps 530 bytes per queued call where `await`
+   * keeps 790 (Node 26); copying them takes most of the time of many calls.
    */
   apply<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R, self: This, args: A): Promise<Awaited<R>> {
     try {
@@ -151,7 +154,7 @@ export class PoolState {
     }
   }
 
-  /** The function of a call has ended, or {@linkcode PoolState.begin} threw. */
+  /** Frees the slot after the function of a call has ended or {@linkcode PoolState.begin} threw. */
   end(call: Call | undefined): void {
     if (call instanceof SlotCall && call.controller !== undefined) {
       this.#controllers.delete(call.controller);
@@ -174,7 +177,7 @@ export class PoolState {
     this.#checkIdle();
   }
 
-  /** Whether a function that threw `error` ended because its own signal or the whole pool's had aborted. */
+  /** Whether `error` is due to an abort of the function's own signal or of the pool's. */
   isCancellation(error: unknown, signal: AbortSignal): boolean {
     return isCancellation(error, signal) || (this.#cancelled !== undefined && isCancellation(error, this.#signal()));
   }
@@ -213,7 +216,7 @@ export class PoolState {
 
   #checkIdle(): void {
     if (this.#joiners.size === 0 || !this.#isIdle()) return;
-    // Taken by the first call that is served: one whose signal has aborted takes none along.
+    // Taken by the first joiner that is served, so that an aborted joiner takes none.
     let failures: TakenFailures | undefined;
     for (const joiner of this.#joiners.takeAll()) grant(joiner, failures ??= this.failures.take());
   }
@@ -236,7 +239,7 @@ export function readPriority({ priority = 0 }: Pick<TaskOptions, "priority">): n
   return priority;
 }
 
-/** The starts that a call takes. Without a rate there are none to take. */
+/** Returns the starts that a call takes; undefined without a rate. */
 function readStarts(rate: StartQueue | undefined, options: TaskOptions | undefined): Permits | undefined {
   const permits = options?.permits;
   if (rate !== undefined) return rate.readPermits(permits);

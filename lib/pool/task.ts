@@ -1,6 +1,6 @@
 /**
- * One function that runs in a pool: running, then fulfilled, rejected or cancelled, for good. Its outcome is kept as data.
- * A promise of it is made by the first read of `result`, so an unread failure is no unhandled rejection.
+ * One function that runs in a pool. Its status is "running", then one of the three others for good. The outcome is kept
+ * as data: the first read of `result` creates the promise, so an unread failure does not cause an unhandled rejection.
  *
  * @module
  */
@@ -12,30 +12,29 @@ import type { PoolState } from "./state.ts";
 /**
  * The state of a {@linkcode Task}. "cancelled" means that its signal has aborted and its function has ended with the
  * cancellation itself: the signal's reason, an error that has it as its `cause`, or an AbortError (by `name`, or by the
- * `code` "ABORT_ERR" or "ERR_CANCELED") without another cause. Until it ends it is "running"; if it ends otherwise it is
- * "fulfilled" or "rejected".
+ * `code` "ABORT_ERR" or "ERR_CANCELED") without another cause. Until the function ends the task is "running"; after any
+ * other end it is "fulfilled" or "rejected".
  */
 export type TaskStatus = "running" | "fulfilled" | "rejected" | "cancelled";
 
 /**
- * A function that {@linkcode Pool.createTask} has started. Not a promise and not thenable: awaiting it results in the
- * task itself.
+ * A function that {@linkcode Pool.createTask} has started. It is not thenable: awaiting it results in the task itself.
  *
  * @typeParam T The type of the function's result.
  */
 export interface Task<T> {
   /**
-   * The function's result or error, the same promise each time. Reading this property makes a failure the reader's to
-   * handle, as with any promise, and {@linkcode Pool.join} does not throw it.
+   * A promise of the function's result or error, the same at each read. Reading this property makes the reader
+   * responsible for a failure, as with any promise, and {@linkcode Pool.join} does not throw it.
    */
   readonly result: Promise<T>;
   /** The signal of the function. */
   readonly signal: AbortSignal;
-  /** Whether it runs, and else how it ended. */
+  /** Whether the function runs or how it ended. */
   readonly status: TaskStatus;
   /**
-   * Aborts {@linkcode Task.signal}. The function is asked to end, not forced to; its slot is free when it has ended. The
-   * first reason stays, and after the end this does nothing.
+   * Aborts {@linkcode Task.signal}. This asks the function to end and does not force it; its slot is free once it has
+   * ended. It has no effect once the signal has aborted or the function has ended.
    *
    * @param reason The signal's reason. Default: an AbortError.
    */
@@ -91,7 +90,7 @@ export class RunningTask<T> implements Task<T> {
     this.#pool.end(call);
   }
 
-  /** Asynchronous all the way, so that the stack of an error shows who awaits the result. */
+  /** Asynchronous throughout, so that an error's stack shows the awaiting code. */
   async #settled(): Promise<T> {
     await this.#ended;
     if (this.#status === "fulfilled") return this.#outcome as T;
