@@ -164,7 +164,7 @@ if a % 5 == 0 or kind == 'none' then
   if kind == 'string' then redis.call('RPUSH', key, text) else redis.call('SET', key, text) end
 elseif kind == 'string' then
   local new = unlike('^' .. string.rep('%d', 16) .. '[+-]' .. string.rep('.', 50), changed(redis.call('GET', key)))
-  redis.call('SET', key, unlike('^%d+ %d+ %d+ %d+ %d+ ', new))
+  redis.call('SET', key, unlike('^%d+ %-?%d+ %d+ %d+ %d+ ', new))
 elseif kind == 'hash' then
   local fields = redis.call('HKEYS', key)
   local field = a % 5 == 1 and text or fields[b % #fields + 1]
@@ -221,7 +221,7 @@ async function round({ server, backend }: Setup, body: HostileBody, end: string,
   const controller = new AbortController();
   let granted = false;
   const waiting = wait(controller.signal).then(() => void (granted = true), (error) => fine(error, what));
-  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 2] as const : ["ZCARD", `${state}:queue`, 1] as const;
+  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 4] as const : ["ZCARD", `${state}:queue`, 1] as const;
   await until(async () => await server.send(sign[0], sign[1]) === sign[2]);
   await spoil(server, `${state}${end}`, new Random(seed));
   await Promise.all([

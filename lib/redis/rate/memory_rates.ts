@@ -40,6 +40,8 @@ interface Start {
 class MemoryRate {
   // In the order of their turns: those made, and those still to come.
   #starts: Start[] = [];
+  /** All of their permits. */
+  #total = 0;
   #numbers = 0;
   #blockedUntil = -Infinity;
   /** The longest interval in use: starts are kept for it. */
@@ -70,12 +72,13 @@ class MemoryRate {
     this.#callers = { limit, interval };
     const number = ++this.#numbers;
     this.#starts.push({ at, number, permits });
+    this.#total += permits;
     this.#keep(time);
     return { kind: "turn", turn: { wait, number, moment: at }, other };
   }
 
   giveBack({ number }: Turn): void {
-    this.#starts = this.#starts.filter((start) => start.number !== number);
+    this.#set(this.#starts.filter((start) => start.number !== number));
     this.#keep(this.#clock.now());
   }
 
@@ -90,8 +93,13 @@ class MemoryRate {
       left -= taken;
     }
     if (penalty > 0) made.push({ at: time, number: 0, permits: penalty });
-    this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
+    this.#set([...made.filter(({ permits }) => permits > 0), ...toCome]);
     this.#keep(time);
+  }
+
+  #set(starts: Start[]): void {
+    this.#starts = starts;
+    this.#total = sum(starts);
   }
 
   #keep(time: number): void {
@@ -101,7 +109,7 @@ class MemoryRate {
 
   /** When the window of the caller has room for its starts. */
   #gate(permits: number, limit: number, interval: number): number {
-    let over = sum(this.#starts) + permits - limit; // this number of the oldest has to be over
+    let over = this.#total + permits - limit; // this number of the oldest has to be over
     for (const start of this.#starts) {
       if (over <= 0) break;
       over -= start.permits;
@@ -114,7 +122,7 @@ class MemoryRate {
     const time = this.#clock.now();
     this.#longest = Math.max(this.#longest, interval);
     const first = this.#starts.findIndex(({ at }) => at + this.#longest > time);
-    this.#starts.splice(0, first < 0 ? this.#starts.length : first);
+    if (first !== 0 && this.#starts.length > 0) this.#set(first < 0 ? [] : this.#starts.slice(first));
     return time;
   }
 }

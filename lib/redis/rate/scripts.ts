@@ -64,9 +64,11 @@ if callers and callers ~= ARGV[1] .. ' ' .. ARGV[2] then other, otherInterval = 
 -- that was given back and still counts is stored as less than 0.
 local function entry(k)
   local pair = call('LRANGE', KEYS[2], k == 1 and '-2' or format('%.0f', -2 * k), k == 1 and '-1' or format('%.0f', 1 - 2 * k))
+  if not pair[2] then return nil, dropped end
   local turn, count = tonumber(pair[1]), tonumber(pair[2])
-  if pair[2] and not (turn and count and turn % 1 + count % 1 == 0) then error('no start of a rate limit') end
-  if not turn then return nil, dropped end
+  -- Lua takes other text for numbers, too, and many digits for one that is infinite.
+  local isStart = string.find(pair[1] .. pair[2], '^-?%d+$') and turn % 1 + count % 1 == 0
+  if not isStart then error('no start of a rate limit') end
   return turn < 0 and -turn or turn, count, turn < 0
 end
 local last, total, isVoid = entry(1)
@@ -87,7 +89,7 @@ end
 // These are put in where they are used: making a function takes longer than a short command.
 
 const search = `
-local function length() return call('LLEN', KEYS[2]) / 2 end
+local function length() return floor(call('LLEN', KEYS[2]) / 2) end -- whole, even if something else wrote an element
 -- The k of the earliest entry for which \`is\` holds; it holds for all later ones, too, and for the one with k = low.
 local function earliest(low, high, is)
   while low < high do
