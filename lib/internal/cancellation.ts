@@ -16,7 +16,7 @@
 import { TimeoutError } from "../errors.ts";
 import type { WaitLimits } from "./check.ts";
 import { step } from "./hook.ts";
-import { type RunningTimer, startTimer } from "./timers.ts";
+import { startTimer } from "./timers.ts";
 
 export { reasonOf } from "./check.ts";
 
@@ -42,7 +42,7 @@ export abstract class Cancellation {
   /** Set when it is over: then it is in no listener's set, and its timer is not set. */
   isOver = false;
   readonly #keepsAlive: boolean;
-  #timer: RunningTimer | undefined = undefined;
+  #clearTimer: (() => void) | undefined = undefined;
   #listener: Listener | undefined = undefined;
 
   constructor({ signal, timeout = Infinity, keepsAlive = true }: CancelLimits) {
@@ -55,7 +55,7 @@ export abstract class Cancellation {
   begin(): this {
     if (this.signal !== undefined) this.#listener = Listener.join(this.signal, this);
     if (this.timeout < Infinity) {
-      this.#timer = startTimer(this.timeout, () => cancelTogether([this], "timeout"), this.#keepsAlive);
+      this.#clearTimer = startTimer(this.timeout, () => cancelTogether([this], "timeout"), this.#keepsAlive);
     }
     return this;
   }
@@ -64,7 +64,7 @@ export abstract class Cancellation {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.#timer?.clear();
+    this.#clearTimer?.();
     this.#listener?.leave(this);
   }
 
@@ -174,8 +174,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 
 /** Cloudflare cancels a request that waits for nothing but another request: a timer keeps it until the promise settles. */
 export function keepRequest<T>(promise: Promise<T>): Promise<T> {
-  const timer = startTimer(Infinity, () => {});
-  const end = () => timer.clear();
+  const end = startTimer(Infinity, () => {});
   promise.then(end, end);
   return promise;
 }

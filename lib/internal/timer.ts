@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { type RunningTimer, startTimer } from "./timers.ts";
+import { clockInForce, startTimer } from "./timers.ts";
 
 export class Timer {
-  // #running !== undefined implies that #at is the moment for which it is set
-  #running: RunningTimer | undefined;
+  // #at < Infinity implies that a timer is set for it, which #clear clears, on the clock #set
   #at = Infinity;
+  #clear: (() => void) | undefined;
+  #clock: unknown;
   readonly #onTime: (at: number) => void;
   readonly #keepsAlive: boolean;
 
@@ -24,7 +25,7 @@ export class Timer {
 
   /** The moment for which it is set; Infinity while it is not set. */
   get at(): number {
-    return this.#running?.isInForce ? this.#at : Infinity;
+    return this.#clock === clockInForce() ? this.#at : Infinity;
   }
 
   /** Sets the moment, in place of an earlier one; `Infinity` sets none. `now` is on the same clock as `at`. */
@@ -32,7 +33,8 @@ export class Timer {
     this.clear();
     if (at === Infinity) return;
     this.#at = at;
-    this.#running = startTimer(at - now, () => {
+    this.#clock = clockInForce();
+    this.#clear = startTimer(at - now, () => {
       this.clear();
       this.#onTime(at);
     }, this.#keepsAlive);
@@ -44,8 +46,8 @@ export class Timer {
   }
 
   clear(): void {
-    this.#running?.clear();
-    this.#running = undefined;
+    this.#clear?.();
+    this.#clear = undefined;
     this.#at = Infinity;
   }
 }
