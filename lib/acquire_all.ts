@@ -1,5 +1,5 @@
 /**
- * Several holds as one, acquired in one order that all callers share.
+ * Several holds as one, acquired in an order common to all callers.
  *
  * @module
  */
@@ -32,45 +32,44 @@ export type GuardsOf<L extends readonly Acquirable<AnyGuard>[]> = {
 };
 
 /**
- * The holds that {@linkcode acquireAll} acquired, as one.
+ * The holds of one {@linkcode acquireAll} call.
  *
  * @typeParam G The guards, in the order of the list.
  */
 export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposable {
-  /** The single guards, in the order of the list. */
+  /** The guards in the order of the list. */
   readonly guards: G;
-  /** Whether all of them are still held. */
+  /** Whether all guards are still held. */
   readonly held: boolean;
   /**
-   * Aborts with the reason of the first lease among them that is lost. Never aborts where all of them are local, nor by
-   * `release()`.
+   * Aborts when a lease is lost, with the reason of the first lost lease. Local guards and `release()` never abort it.
    */
   readonly signal: AbortSignal;
   /**
-   * Gives all of them back, the latest first, and resolves when that is done. Idempotent. Rejects if one of them cannot
-   * be given back, with an AggregateError if several cannot; the others are given back all the same.
+   * Releases all holds, the latest first, and resolves when that is done. Idempotent. If a release fails, it still
+   * releases the rest, then rejects with the error, or with an AggregateError for several.
    */
   release(): Promise<void>;
 }
 
 /**
- * Acquires several locks, permits and keys together, without deadlock whatever order callers list them in: they are
- * acquired one after the other in one order for all callers, local ones before remote ones.
+ * Acquires several locks, permits and keys together, without deadlock whatever order callers list them in. It acquires
+ * them one at a time, in an order common to all callers, local before remote.
  *
  * `list` takes locks, semaphores (one permit), sides of a read-write lock and keys (`KeyedMutex.at`), local and over
- * Redis. A {@linkcode Condition} is not acquired itself: list its lock. Not for locks acquired apart: a caller that
- * holds one and then acquires another can still deadlock. Across processes, locks with the same name and prefix on two
- * Redis servers have no common order.
+ * Redis. A {@linkcode Condition} is not acquired itself: list its lock. Does not help locks that are acquired
+ * separately: a caller that holds one lock and then acquires another can still deadlock. Across processes, locks with
+ * the same name and prefix on two Redis servers have no common order.
  *
- * **Fairness**: each lock serves its own queue, first come, first served. While a call waits for one lock it already
- * holds those before it.
+ * **Fairness**: each lock serves its own queue, first come, first served. While a call waits for one lock, it already
+ * holds the locks before it.
  *
- * **Cancellation**: on abort or time-out everything already acquired is given back first, then the call rejects.
- * `timeout` bounds the whole wait, and is used in place of a TimeoutLock's own time.
+ * **Cancellation**: on abort or time-out the call releases everything it has acquired, then rejects. `timeout` bounds
+ * the whole wait and overrides the time of a TimeoutLock.
  *
  * @param list The locks, permits and keys to hold. May be empty.
  * @param options When to stop waiting; `timeout` in milliseconds.
- * @returns The holds. Errors of giving back after a failure never replace its cause.
+ * @returns The holds. If the call fails, errors while releasing never replace its cause.
  * @throws {TimeoutError} when the time is over.
  * @throws {ClosedError} at once when one of them was cancelled.
  * @throws {QueueFullError} when the queue of one of them is full.
@@ -112,13 +111,13 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
     for (let i = 0; i < entries.length; i++) {
       const { thing, index, isLocal } = entries[i]!;
       const rest = restOf(limits, deadline);
-      // A free local thing is held in the caller's own turn: a later call does not overtake.
+      // A free local lock is taken in the caller's own turn, so that a later call cannot overtake.
       const free = isLocal ? thing.tryAcquire() as AnyGuard | undefined : undefined;
       guards[index] = free ?? await thing.acquire(rest);
     }
     return new Group(guards, order) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
-    await giveBack(guards, order); // its errors must not replace the cause
+    await giveBack(guards, order); // errors of release must not replace the cause
     const { timeout = Infinity, signal } = limits ?? {};
     const isOurs = timeout < Infinity && error instanceof TimeoutError &&
       (signal === undefined || error !== reasonOf(signal));
@@ -128,24 +127,23 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   }
 }
 
-/** The options for the next thing. */
+/** The options for the next acquisition. */
 function restOf(limits: WaitLimits | undefined, deadline: number): WaitOptions | undefined {
   if (limits === undefined) return undefined;
-  throwIfAborted(limits); // a free thing is acquired without it
+  throwIfAborted(limits); // a free lock is acquired without checking it
   const { signal, timeout } = limits;
   if (timeout === Infinity) return { signal };
   return { signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) };
 }
 
-/** While a watchdog is on, the message of the wait that timed out ends with the holder, and so does this one. */
+/** While a watchdog is on, the message of the inner time-out ends with the holder: append the same text. */
 function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
   const [, holder = ""] = /: timed out after \S+ ms(;.*)$/.exec(cause.message) ?? [];
   return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${holder}`, { cause });
 }
 
 /**
- * Gives back those that were acquired, the latest first. Resolves to the errors; undefined if everything was given back
- * synchronously.
+ * Releases the guards, the latest first. Resolves to the errors; returns undefined if all releases were synchronous.
  */
 function giveBack(guards: readonly AnyGuard[], { entries }: LockOrder<unknown>): Promise<unknown[]> | undefined {
   let pending: Promise<unknown>[] | undefined;
@@ -180,7 +178,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   }
 
   get guards(): readonly AnyGuard[] {
-    return Object.freeze(this.#guards); // slow, and they are seldom read
+    return Object.freeze(this.#guards); // on demand: freezing is slow, and `guards` is seldom read
   }
 
   get held(): boolean {

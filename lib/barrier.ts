@@ -19,13 +19,13 @@ import {
 import { BrokenBarrierError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** The queue, for {@linkcode assertSoundBarrier}, which bundlers drop because it is no method. */
+/** The queue, for {@linkcode assertSoundBarrier}, a function rather than a method so that bundlers can drop it. */
 let queueOf: (barrier: Barrier) => WaitQueue<number>;
 
 /**
- * Makes a number of parties wait until all of them have arrived. It can be used again at once, for the next round.
+ * Makes a number of parties wait until all of them have arrived. It can be reused at once for the next round.
  *
- * Not for waiting until jobs have ended: that is {@linkcode SetEvent} or `Promise.all`.
+ * Not for waiting until jobs have ended: use {@linkcode SetEvent} or `Promise.all`.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -54,7 +54,7 @@ export class Barrier {
   }
 
   /**
-   * A barrier for `parties` calls, which wait for each other; none has arrived.
+   * Creates a barrier for `parties` calls that wait for each other.
    *
    * @param parties How many calls of `wait` make a round, 1 or more.
    * @param options Its name.
@@ -67,7 +67,7 @@ export class Barrier {
     this.#self = describe("barrier", "wait at barrier", readName(options));
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#self.name;
   }
@@ -82,14 +82,14 @@ export class Barrier {
     return this.#queue.size;
   }
 
-  /** Whether it was aborted and not reset since. */
+  /** Whether the barrier was aborted and has not been reset. */
   get broken(): boolean {
     return this.#broken;
   }
 
   /**
-   * Waits until all parties have arrived. Each call resolves to a different index from 0 to `parties` - 1; the last to
-   * arrive gets the last one.
+   * Waits until all parties have arrived. Each call resolves to a different index from 0 to `parties` - 1; the last
+   * call to arrive gets the highest index.
    *
    * **Fairness**: all parties are released at once, and resume in the order of their calls; a later call belongs to the
    * next round.
@@ -109,20 +109,20 @@ export class Barrier {
       this.#checkWhole();
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#self);
-      // A waiter whose signal is aborted but has not notified its listeners yet does not count.
+      // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
       if (this.#complete()) this.#queue.cancelAborted();
       if (!this.#complete()) return this.#queue.wait(party, limits);
       return Promise.resolve(this.#trip(party));
     });
   }
 
-  /** Rejects all waiting parties with a {@linkcode BrokenBarrierError}, and starts anew, also after `abort`. */
+  /** Rejects all waiting parties with a {@linkcode BrokenBarrierError}, and starts a new round, even after `abort`. */
   reset(): void {
     this.#broken = false;
     this.#rejectAll("barrier was reset");
   }
 
-  /** Rejects all waiting parties and, until `reset`, all later calls, with a {@linkcode BrokenBarrierError}. */
+  /** Rejects all waiting parties with a {@linkcode BrokenBarrierError}, and all later calls until `reset`. */
   abort(): void {
     this.#broken = true;
     this.#rejectAll("barrier was aborted");
@@ -133,7 +133,7 @@ export class Barrier {
     return this.#queue.size + 1 === this.#parties;
   }
 
-  /** Releases all waiting parties; returns the index of the last one, which has not waited. */
+  /** Releases all waiting parties, and returns the index of the last party, which does not wait. */
   #trip(last: Waiter<number>): number {
     const parties = this.#queue.takeAll();
     step(() => {

@@ -1,5 +1,5 @@
 /**
- * A lock, and a queue of waiters that have lent their holds until they are notified.
+ * A lock and a queue of waiters, which lend it their holds until they are notified.
  *
  * @module
  */
@@ -39,20 +39,20 @@ import { ClosedError, NotHeldError } from "./errors.ts";
 import { Lock, mutexOf } from "./lock.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 
-/** The queue, for {@linkcode assertSoundCondition}, which bundlers drop because it is no method. */
+/** The queue, for {@linkcode assertSoundCondition}, a function rather than a method so that bundlers can drop it. */
 let queueOf: (condition: Condition) => WaitQueue<void>;
 
 /**
  * Waits, while holding a lock, for a change that another holder of the lock makes.
  *
- * Not for a mere signal without state to check: that is {@linkcode Event}.
+ * Not for a mere signal without state to check: use {@linkcode Event}.
  *
  * `wait` releases the hold and takes it back under the *same* guard before it settles; meanwhile `guard.held` is false.
- * Releasing or disposing of a guard while its `wait` waits ends that wait: it rejects with {@linkcode NotHeldError}
- * without taking the lock back, and a notification that had reached it goes to the next waiter. So leaving the scope of a
- * guard never leaves a lock behind that cannot be released.
+ * Releasing or disposing of a guard during its `wait` ends that wait: it rejects with {@linkcode NotHeldError} without
+ * taking the lock back, and passes a notification it has received to the next waiter. So leaving the scope of a guard
+ * never leaves the lock held.
  *
- * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
  *
  * @example
@@ -84,12 +84,12 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * A condition on a lock, whose holders wait for a change of what it protects.
+   * Creates a condition on a lock, whose holders wait for changes of the protected state.
    *
-   * @param lock The lock that protects the state. Several conditions may share one. Default: one of its own, with the
-   * same name.
+   * @param lock The lock that protects the state. Several conditions may share one. Default: a new lock with the same
+   * name.
    * @param options Its name.
-   * @throws {TypeError} when it is not a {@linkcode Lock}, or the name is not a string.
+   * @throws {TypeError} when `lock` is not a {@linkcode Lock}, or the name is not a string.
    */
   constructor(lock?: Lock, options?: NameOptions) {
     if (lock !== undefined) checkInstance(lock, Lock, "lock", "Lock");
@@ -99,7 +99,7 @@ export class Condition implements Acquirable<Guard> {
     this.#mutex = mutexOf(this.#lock);
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#self.name;
   }
@@ -136,7 +136,7 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way.
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
@@ -147,8 +147,8 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode Condition.run}: `fn`
-   * gets the arguments of the call and nothing else.
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode Condition.run}. `fn` gets
+   * only the arguments of the call.
    *
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
@@ -168,16 +168,16 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Releases the lock, waits for a notification, and takes the lock back before it settles, whichever way it settles.
-   * There are no spurious wake-ups, but another holder may have changed the state in between: check again, or use
+   * Releases the lock, waits for a notification, and takes the lock back before it resolves or rejects. Wake-ups are
+   * never spurious, but another holder may have changed the state in between: check it again, or use
    * {@linkcode Condition.waitFor}.
    *
    * **Fairness**: notifications go to waiters in the order of their arrival. Taking the lock back means joining the end
    * of the lock's queue.
    *
    * **Cancellation**: an abort or time-out ends the wait for the notification, not the wait for the lock, which nothing
-   * bounds. A signal that is already aborted and `timeout: 0` reject without releasing the lock. An abort after the
-   * notification changes nothing.
+   * bounds. With an aborted signal or `timeout: 0` it rejects without releasing the lock. An abort after the
+   * notification has no effect.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
@@ -199,8 +199,8 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Waits until `predicate` returns something truthy, and resolves to that. It is called at once and after every
-   * notification, always while the lock is held.
+   * Waits until `predicate` returns a truthy value, and resolves to that value. `predicate` is called at once and after
+   * every notification, always while the lock is held.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Condition.wait}; `timeout` bounds the whole call.
    *
@@ -240,10 +240,10 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Notifies the first `n` waiters, which go on as soon as they get the lock. Does nothing while there are none. A
+   * Notifies the first `n` waiters, which resume as soon as they get the lock. Has no effect without waiters. A
    * notification is never spent on a cancelled waiter.
    *
-   * @param n The most waiters to notify.
+   * @param n The maximum number of waiters to notify.
    * @throws {NotHeldError} when the lock is not held.
    * @throws {TypeError} when `n` is not a number.
    * @throws {RangeError} when it is not a whole number from 0 up.
@@ -264,9 +264,9 @@ export class Condition implements Acquirable<Guard> {
   }
 
   /**
-   * Closes the condition for good: all waits for a notification end in order and in one step; each takes the lock back, as
-   * after an abort, and rejects with `reason`. Later waits reject with a {@linkcode ClosedError}. The lock is not closed:
-   * {@linkcode Lock.cancel} does that. The first reason stays.
+   * Closes the condition for good: all waits for a notification end in order and in one step; each takes the lock back,
+   * as after an abort, and rejects with `reason`. Later waits reject with a {@linkcode ClosedError}. The lock is not
+   * closed: {@linkcode Lock.cancel} does that. Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */
@@ -274,7 +274,7 @@ export class Condition implements Acquirable<Guard> {
     cancelQueues([this.#queue], reason);
   }
 
-  /** Neither is closed: a wait could not take a closed lock back. */
+  /** Throws if the condition or its lock is closed: a wait could not take a closed lock back. */
   #checkOpen(): void {
     this.#queue.checkOpen(this.#self);
     const { operation } = this.#self;
@@ -287,15 +287,15 @@ export class Condition implements Acquirable<Guard> {
     return hold;
   }
 
-  /** Another guard may hold by now, which is not the caller's to lend. */
+  /** Throws if another guard holds the lock by now: the caller cannot lend it. */
   #checkHolder(hold: Hold): void {
     if (this.#mutex.holder !== hold || !hold.held) throw releasedMeanwhile(this.#self);
   }
 }
 
 /**
- * One call that waits: for a notification, and then for the lock. Invariant: from `begin` until the lock is back, the hold is
- * lent to it, so releasing the guard ends the wait.
+ * One call that waits for a notification, then for the lock. Invariant: from `begin` until the lock is back, the hold
+ * is lent to this wait, so releasing the guard ends it.
  */
 class LentWait extends Waiter<void> implements Borrower {
   readonly isBorrower = true;
@@ -304,9 +304,9 @@ class LentWait extends Waiter<void> implements Borrower {
   readonly #hold: Hold;
   /** Settles the call. */
   #settle!: Resolve<void>;
-  /** Undefined for a notification, or else why the wait ends, as a rejected promise. */
+  /** Undefined for a notification; otherwise a rejected promise with the reason why the wait ends. */
   #outcome: void | PromiseLike<void> = undefined;
-  /** In the lock's queue, once it has left the condition's. */
+  /** The waiter in the lock's queue, once this one has left the condition's queue. */
   #back: Waiter<Hold> | undefined;
 
   constructor(condition: WaitedFor, queue: WaitQueue<void>, mutex: Mutex, hold: Hold) {
@@ -316,13 +316,13 @@ class LentWait extends Waiter<void> implements Borrower {
     this.#hold = hold;
   }
 
-  /** Gives up the lock; the promise settles once it is taken back. */
+  /** Releases the lock; the promise settles once the lock is taken back. */
   begin(): Promise<void> {
     const settled = new Promise<void>((resolve) => {
       this.#settle = resolve;
     });
     step(() => {
-      // Joins before the lock is handed off, so that a notification by the very next holder is not missed.
+      // Join before handing off the lock, so that a notification by the next holder is not missed.
       this.#queue.join(this, (outcome) => this.#takeBack(outcome));
       setOwner(this.#hold, this);
       if (hook !== undefined) tell((to) => to.release(this.#mutex, this.#hold));
@@ -331,7 +331,7 @@ class LentWait extends Waiter<void> implements Borrower {
     return timersEndWithRequest ? keepRequest(settled) : settled;
   }
 
-  /** By way of the end of the lock's queue. Nothing bounds or cancels this, and no limit refuses it. */
+  /** Joins the end of the lock's queue. This wait cannot be cancelled, and `maxWaiting` never refuses it. */
   #takeBack(outcome: void | PromiseLike<void>): void {
     const { end } = this.#mutex.queue;
     if (end !== undefined) return this.#end(rejected(end.reason)); // the lock was cancelled
@@ -349,7 +349,7 @@ class LentWait extends Waiter<void> implements Borrower {
     });
   }
 
-  /** The same hold, in place of a new one. */
+  /** Takes the lock back under the same hold. */
   #onBack(): void {
     this.#back = undefined;
     this.#mutex.holder = this.#hold;
@@ -357,14 +357,14 @@ class LentWait extends Waiter<void> implements Borrower {
     this.#settle(this.#outcome);
   }
 
-  /** Without the lock. */
+  /** Ends the wait without the lock. */
   #end(outcome: PromiseLike<never>): void {
     this.#back = undefined;
     setOwner(this.#hold, undefined);
     this.#settle(outcome);
   }
 
-  /** The guard was released. A notification that had reached the wait belongs to the next one. */
+  /** Ends the wait after its guard was released, and passes a received notification to the next waiter. */
   onRelease(): void {
     const back = this.#back;
     const isNotified = back !== undefined && this.#outcome === undefined;
@@ -377,7 +377,7 @@ class LentWait extends Waiter<void> implements Borrower {
   }
 }
 
-/** The error of a wait whose guard was released: it ends without the lock, also if it had been cancelled before. */
+/** The error of a wait whose guard was released: the wait ends without the lock, even if it was cancelled before. */
 function releasedMeanwhile({ operation }: WaitedFor, cause?: unknown): NotHeldError {
   return new NotHeldError(
     `Cannot ${operation}: its guard was released meanwhile`,

@@ -1,27 +1,29 @@
 /**
- * The errors of this module. Each is a fresh instance whose `name` is the name of its class and whose message reads
- * "Cannot ⟨act⟩ ⟨what⟩: ⟨state⟩". Bad arguments are the platform's TypeError and RangeError instead, and a caller's own
- * abort reason is passed on as it is.
+ * The errors of this module. Each is a fresh instance. Its `name` is the name of its class, and its message reads
+ * "Cannot ⟨act⟩ ⟨what⟩: ⟨state⟩". Bad arguments throw the platform's TypeError and RangeError instead, and a caller's
+ * own abort reason is passed on as it is.
  *
  * @module
  */
 
-/** The base of every error of this module: one `instanceof` distinguishes them from the errors of your own code. */
+/**
+ * The base class of every error of this module, to distinguish them from errors of your own code by one `instanceof`.
+ */
 export class SyncError extends Error {
   static {
-    // On the prototype, so that the first line of the stack already shows it.
+    // On the prototype, so that the first line of the stack shows it.
     this.prototype.name = "SyncError";
   }
 }
 
-/** The call's `timeout` is over. The platform's own time-outs use the same `name`. */
+/** The call's `timeout` has expired. The platform's own time-outs use the same `name`. */
 export class TimeoutError extends SyncError {
   static {
     this.prototype.name = "TimeoutError";
   }
 }
 
-/** A release, a wait or a notification needs a hold, and there is none. */
+/** The call needs a hold, and the lock is not held: for a release, a wait or a notification. */
 export class NotHeldError extends SyncError {
   static {
     this.prototype.name = "NotHeldError";
@@ -35,7 +37,7 @@ export class ClosedError extends SyncError {
   }
 }
 
-/** As many calls as may wait are waiting already: `maxWaiting`. */
+/** The queue already has `maxWaiting` waiters. */
 export class QueueFullError extends SyncError {
   static {
     this.prototype.name = "QueueFullError";
@@ -49,7 +51,7 @@ export class BrokenBarrierError extends SyncError {
   }
 }
 
-/** A remote hold can no longer be trusted: it expired, its data is gone, or there is another holder. */
+/** A remote hold can no longer be trusted: it expired, its data is gone, or another holder has taken over. */
 export class LeaseLostError extends SyncError {
   static {
     this.prototype.name = "LeaseLostError";

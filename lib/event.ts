@@ -24,7 +24,7 @@ let stateOf: (event: Event) => readonly [queue: WaitQueue<void>, last: Promise<v
 /**
  * A flag with any number of waiters: `set` releases them all, and later calls return at once until `clear`.
  *
- * Not for waking one of several waiters (that is {@linkcode Condition}), nor for "until nothing is left" (that is
+ * Not for waking one of several waiters (use {@linkcode Condition}), nor for waiting until a set is empty (use
  * {@linkcode SetEvent}).
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -40,11 +40,11 @@ let stateOf: (event: Event) => readonly [queue: WaitQueue<void>, last: Promise<v
  * ```
  */
 export class Event {
-  // #set implies #queue.size === 0; #last !== undefined implies that its waiter, the last one, is in the queue
+  // #set implies #queue.size === 0; #last !== undefined implies that its waiter is the last in the queue
   #set = false;
-  /** The promise of the last waiter, if nothing can cancel it: later calls without options share it. */
+  /** The promise of the last waiter if nothing can cancel it; later calls without options share it. */
   #last: Promise<void> | undefined = undefined;
-  /** The number of waiters that share the promise of an earlier one, and are not in the queue. */
+  /** The number of waiters that share an earlier waiter's promise and are not in the queue. */
   #sharing = 0;
   readonly #self: WaitedFor;
   readonly #queue = new WaitQueue<void>();
@@ -55,7 +55,7 @@ export class Event {
   }
 
   /**
-   * A flag that is not set: calls of `wait` wait until `set`.
+   * Creates an event that is not set.
    *
    * @param options Its name.
    * @throws {TypeError} when the name is not a string.
@@ -64,7 +64,7 @@ export class Event {
     this.#self = describe("event", "wait for event", readName(options));
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#self.name;
   }
@@ -84,7 +84,7 @@ export class Event {
     return this.#queue.closed;
   }
 
-  /** Sets the flag and releases all waiters, also when it is cleared right after. */
+  /** Sets the flag and releases all waiters, even if it is cleared right after. */
   set(): void {
     this.#set = true;
     this.#last = undefined;
@@ -102,11 +102,11 @@ export class Event {
    *
    * **Fairness**: all waiters are released at once, and resume in the order of their calls.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and nothing of it is left.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1) without a trace.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
-   * @throws {ClosedError} when it was cancelled, also if the flag is set.
+   * @throws {ClosedError} when it was cancelled, even if the flag is set.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -129,8 +129,8 @@ export class Event {
   }
 
   /**
-   * Closes the event for good: all waiters reject with `reason`, in order and in one step, and later calls of `wait` with
-   * a {@linkcode ClosedError}. The flag stays as it is. The first reason stays.
+   * Closes the event for good: all waiters reject with `reason`, in order and in one step, and later calls of `wait`
+   * with a {@linkcode ClosedError}. The flag stays as it is. Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */

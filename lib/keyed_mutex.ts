@@ -1,5 +1,5 @@
 /**
- * A mutex for each key that is held or waited for, and for no other.
+ * A mutex for each key that is held.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
-/** One key of a {@linkcode KeyedMutex}, as a lock. */
+/** One key of a {@linkcode KeyedMutex} as a lock. */
 export interface KeyedLock extends Acquirable<Guard> {
   /** The name of the mutex. */
   readonly name: string | undefined;
@@ -22,26 +22,26 @@ export interface KeyedLock extends Acquirable<Guard> {
   readonly waiting: number;
   /** Returns the guard if the key is free, else undefined. */
   tryAcquire(): Guard | undefined;
-  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
-/** The entries, for {@linkcode assertSoundKeyedMutex}, which bundlers drop because it is no method. */
+/** The entries, for {@linkcode assertSoundKeyedMutex}, a function rather than a method so that bundlers can drop it. */
 let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
 
 /**
- * Mutual exclusion per key: one queue for each user, order or file, instead of one for all.
+ * Mutual exclusion per key: a separate queue for each user, order or file.
  *
- * Keys are compared as in a `Map`: NaN equals itself, objects and symbols count by identity. An entry lives only while
- * its key is held or waited for, so memory does not grow with the number of keys ever used. Not for limiting how many
- * keys are held at a time: that is {@linkcode Semaphore}. Not for one lock with a fixed name: that is {@linkcode Lock}.
+ * Keys are compared as in a `Map`: NaN equals itself, objects and symbols are compared by identity. An entry lives only
+ * while its key is held, so memory does not grow with the number of keys ever used. Not for limiting how many keys are
+ * held at a time: use {@linkcode Semaphore}. Not for one lock with a fixed name: use {@linkcode Lock}.
  *
- * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
  *
- * @typeParam K The keys. Objects need a type argument that says so: they count by identity.
+ * @typeParam K The keys. Objects need an explicit type argument, because they are compared by identity.
  * @example
  * ```ts
  * import { KeyedMutex } from "@interlock/interlock";
@@ -63,7 +63,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   }
 
   /**
-   * A mutex of which each key has one holder at a time; none is held.
+   * Creates a mutex without held keys.
    *
    * @param options Its name, and how many calls may wait for each key.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
@@ -73,7 +73,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
     this.#entries = new Entries(options, { noun: "lock", make: (key) => new KeyMutex(this.#entries, key) });
   }
 
-  /** Its name, which error messages and diagnostics show with the key. */
+  /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#entries.name;
   }
@@ -104,8 +104,8 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    *
    * **Fairness**: strictly first come, first served within each key.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), and nothing of it is left. An abort after
-   * the grant changes nothing.
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) without a trace. An abort after the
+   * grant has no effect.
    *
    * @param key The key to hold.
    * @param options When to stop waiting; `timeout` in milliseconds.
@@ -118,7 +118,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
     try { // quicker than a function for `promised`
       checkKey(key);
-      // All of this before there is an entry, which would never be removed.
+      // Check everything before an entry exists: after a throw it would never be removed.
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       return this.#entries.of(key).acquire(limits);
     } catch (error) {
@@ -137,7 +137,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Calls `fn` while holding `key`, and releases it when `fn` has ended, either way.
+   * Calls `fn` while holding `key`, and releases the key when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}; once `fn` runs, the options have no effect.
    *
@@ -148,8 +148,8 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Returns one key as a lock, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds no
-   * entry: it may be kept or made anew for each use.
+   * Returns one key as a lock, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds
+   * no entry, so it may be kept or created for each use.
    *
    * @param key The key.
    */
@@ -158,8 +158,9 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Closes the mutex for good and for all keys: all waiters reject with `reason` in one step, in order for each key, and
-   * later calls with a {@linkcode ClosedError}. Holders keep their keys and release them as usual. The first reason stays.
+   * Closes the mutex for good, for all keys: all waiters reject with `reason` in one step, in order for each key; later
+   * calls reject with a {@linkcode ClosedError}. Holders keep their keys and release them as usual. Cancelling again
+   * has no effect.
    *
    * @param reason Default: an AbortError.
    */

@@ -1,5 +1,5 @@
 /**
- * A rate limiter for each key that has started something lately.
+ * A rate limiter for each recently used key.
  *
  * @module
  */
@@ -20,14 +20,14 @@ import {
 } from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
 
-/** Up to this number, idle keys are not worth a timer: the next call removes them. */
+/** Up to this number of entries no timer is set: the next call removes idle keys. */
 const FEW = 64;
 
 /** One budget of a {@linkcode KeyedRateLimiter}: the same numbers for each key. */
 export interface KeyedRateLimiterBudget<K> {
-  /** The most starts of a key in any window. When it is set, the starts already made count against the new one. */
+  /** Maximum number of starts of a key in any window. Starts already made count against a new value. */
   limit: number;
-  /** The length of the window in milliseconds. When it is set, the starts already made count against the new one. */
+  /** The length of the window in milliseconds. Starts already made count against a new value. */
   interval: number;
   /** Starts that a new call of `key` could make now. */
   remaining(key: K): number;
@@ -40,10 +40,10 @@ let stateOf: <K>(
 
 /**
  * Limits how often something starts for each key: never more than `limit` starts for a key in any window of `interval`
- * milliseconds. A {@linkcode RateLimiter} for each user, host or token, instead of one for all.
+ * milliseconds. One {@linkcode RateLimiter} for each user, host or token.
  *
- * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window, a call waits, or the key
- * is blocked, so memory does not grow with the number of keys ever used. Not for limiting how many run at a time: that is
+ * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window, a call waits, or the
+ * key is blocked, so memory does not grow with the number of keys ever used. Not for limiting concurrency: use
  * {@linkcode KeyedSemaphore}.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -59,8 +59,9 @@ let stateOf: <K>(
  * ```
  */
 export class KeyedRateLimiter<K = string | number | bigint | symbol> {
-  // Every key that is not idle has an entry. An idle one goes when it is looked at: with the next call of its key, or one
-  // to two intervals after its first start. They are ordered by `lookAt`; more than FEW imply that #timer is set.
+  // Every key that is not idle has an entry. An idle entry is removed when it is visited: at the next call of its key,
+  // or one to two intervals after its first start. Entries are ordered by `lookAt`; more than FEW entries imply that
+  // #timer is set.
   readonly #entries = new Map<K, Entry>();
   readonly #windows: readonly RateWindow[];
   readonly #budgets: readonly KeyedRateLimiterBudget<K>[];
@@ -75,7 +76,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * At most `limit` starts for each key in any window of `interval` milliseconds.
+   * Creates a limiter of at most `limit` starts for each key in any window of `interval` milliseconds.
    *
    * @param limit Starts of a key in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
@@ -86,7 +87,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    */
   constructor(limit: number, interval: number, options?: MaxWaitingOptions);
   /**
-   * Several budgets for each key, each with a limit and an interval of its own.
+   * Creates a limiter with several budgets for each key, each with a limit and an interval of its own.
    *
    * @param budgets One or more of them.
    * @param options Its name, and how many calls may wait for each key.
@@ -102,16 +103,16 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     );
   }
 
-  /** Its name, which error messages and diagnostics show with the key. */
+  /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#name;
   }
 
   /**
-   * The most starts of a key in any window. When it is set, the starts already made count against the new one.
+   * Maximum number of starts of a key in any window. Starts already made count against a new value.
    *
-   * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something that is not a whole number of 1 or more.
+   * @throws {TypeError} when it is set to a value that is not a number.
+   * @throws {RangeError} when it is set to a value that is not a whole number of 1 or more.
    */
   get limit(): number {
     return this.#budgets[0]!.limit;
@@ -122,10 +123,10 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * The length of the window in milliseconds. When it is set, the starts already made count against the new one.
+   * The length of the window in milliseconds. Starts already made count against a new value.
    *
-   * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something that is not finite and above 0.
+   * @throws {TypeError} when it is set to a value that is not a number.
+   * @throws {RangeError} when it is set to a value that is not finite and above 0.
    */
   get interval(): number {
     return this.#budgets[0]!.interval;
@@ -135,12 +136,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     this.#budgets[0]!.interval = interval;
   }
 
-  /** The budgets, in the order in which they were passed. `limit` and `interval` are those of the first one. */
+  /** The budgets in constructor order. The limiter's own `limit` and `interval` belong to the first budget. */
   get budgets(): readonly KeyedRateLimiterBudget<K>[] {
     return this.#budgets;
   }
 
-  /** The number of keys with a start within the window, a call that waits, or a block. O(n) in the number of keys. */
+  /** The number of keys with a start within the window, a waiter or a block. O(n) in the number of keys. */
   get size(): number {
     this.#sweep(true);
     return this.#entries.size;
@@ -157,7 +158,9 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     return this.#entries.get(key)?.starts.waits.size ?? 0;
   }
 
-  /** Starts that a new call of `key` could make now: 0 while others wait, while it is blocked, and after `cancel`. */
+  /**
+   * Starts that a new call of `key` could make now: 0 while calls wait, while the key is blocked, and after `cancel`.
+   */
   remaining(key: K): number {
     return this.#remaining(key, 0);
   }
@@ -167,8 +170,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * **Fairness**: strictly first come, first served within each key. Large requests are never overtaken by small ones.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) and uses no start up; those behind it move
-   * up. An abort after the grant changes nothing: the start is used.
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) and uses no start; later waiters move
+   * up. An abort after the grant has no effect: the start is used.
    *
    * @param key The key of the start.
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
@@ -184,10 +187,10 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Starts now if that is allowed and the key's queue is empty.
+   * Starts now if the limit allows it and the key's queue is empty.
    *
    * @param key The key of the start.
-   * @param permits How many starts, all or none: a number, or a list with one for each budget. Default: 1.
+   * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
@@ -213,8 +216,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * How long a call made now would wait if it were alone behind those that wait for `key`: in ms, rounded up, 0 if it could
-   * start now.
+   * Milliseconds until a call of `key` made now could start, behind the key's present waiters; 0 if it could start now.
+   * Rounded up to whole milliseconds.
    *
    * @param key The key of the start.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
@@ -226,8 +229,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Starts nothing with `key` for a time from now on, for example after a host answered 429 with a Retry-After. Calls that
-   * wait keep their places. It prolongs a block that lasts, and never shortens it.
+   * Blocks starts of `key` for `ms` milliseconds from now, for example after a 429 response with Retry-After. Waiters
+   * keep their places. A call may prolong the current block but never shortens it.
    *
    * @param key The key to block.
    * @param ms Milliseconds, a finite number of 0 or more.
@@ -240,7 +243,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Gives back the latest starts of `key` within the window, at most that number of them.
+   * Gives back at most that number of the latest starts of `key` within the window.
    *
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
@@ -252,7 +255,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Counts starts of `key` that were made without asking, now, even beyond the limit.
+   * Counts further starts of `key` now, even beyond the limit.
    *
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
@@ -264,8 +267,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Closes it for good and for all keys: all waiters reject with `reason`, in order for each key and in one step, and later
-   * calls with a {@linkcode ClosedError}. The first reason stays.
+   * Closes the limiter for good, for all keys: all waiters reject with `reason`, in order for each key and in one step;
+   * later calls reject with a {@linkcode ClosedError}. Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */
@@ -278,7 +281,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     return this.#use(key, (starts) => starts.remaining(budget));
   }
 
-  /** Calls `fn` with the starts of the key, which are kept unless they are idle then. */
+  /** Calls `fn` with the start queue of the key, and removes the key if it is idle afterwards. */
   #use<T>(key: K, fn: (starts: StartQueue) => T): T {
     checkKey(key);
     let entry = this.#entries.get(key);
@@ -286,19 +289,19 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
       const starts = new StartQueue(this.#windows, new Self(this.#name, key), this.#maxWaiting);
       if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
       entry = { starts, users: 0, lookAt: performance.now() + this.#longest() };
-      this.#entries.set(key, entry); // at once: reading the options may run code that uses the same key
+      this.#entries.set(key, entry); // first, because reading the options may run code that uses the same key
     }
     entry.users++;
     try {
       return fn(entry.starts);
     } finally {
       entry.users--;
-      if (isIdle(entry)) this.#entries.delete(key); // the call was refused, or only a question
+      if (isIdle(entry)) this.#entries.delete(key); // the call was refused, or only read a value
       this.#sweep();
     }
   }
 
-  /** Removes idle keys: all of them, or those whose time to be looked at has come. Sets the timer for the next. */
+  /** Removes idle keys: all of them, or those that are due for a visit. Sets the timer for the next visit. */
   #sweep(isWhole = false): void {
     const now = performance.now();
     for (const [key, entry] of this.#entries) {
@@ -307,7 +310,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
       else if (entry.lookAt <= now) {
         entry.lookAt = now + this.#longest();
         this.#entries.delete(key);
-        this.#entries.set(key, entry); // it would be visited again, but for its new time
+        this.#entries.set(key, entry); // moves it to the end; its new time keeps this loop from visiting it again
       }
     }
     if (this.#entries.size <= FEW) this.#timer.clear();
@@ -318,7 +321,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     return Math.max(...this.#windows.map(({ interval }) => interval));
   }
 
-  /** The numbers have changed. */
+  /** Serves all keys after the numbers have changed. */
   #serve(): void {
     const lookAt = performance.now() + this.#longest();
     for (const entry of [...this.#entries.values()]) {
@@ -330,12 +333,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 }
 
-/** One key. */
+/** The state of one key. */
 interface Entry {
   readonly starts: StartQueue;
-  /** How many calls use it in this moment: reading the options of one may make another. */
+  /** How many calls are using it now: reading the options of one call may make another. */
   users: number;
-  /** When it is looked at, on the monotonic clock. */
+  /** When to visit it, on the monotonic clock. */
   lookAt: number;
 }
 
@@ -360,7 +363,7 @@ class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> 
   }
 }
 
-/** One key, as messages and events show it. */
+/** One key, as shown in messages and events. */
 class Self implements WaitedFor {
   readonly kind = "key";
   readonly noun = "rate limiter";

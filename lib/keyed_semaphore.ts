@@ -1,5 +1,5 @@
 /**
- * Permits for each key that is held or waited for, and for no other.
+ * Permits for each key that is held or waited for.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { show } from "./internal/show.ts";
 import type { SemaphoreOptions } from "./semaphore.ts";
 import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
 
-/** One key of a {@linkcode KeyedSemaphore}, as a semaphore. */
+/** One key of a {@linkcode KeyedSemaphore} as a semaphore. */
 export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
   /** The name of the semaphore. */
   readonly name: string | undefined;
@@ -19,31 +19,33 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
   readonly key: unknown;
   /** The number of free permits of the key. */
   readonly value: number;
-  /** Whether a newcomer would have to wait. */
+  /** Whether a new call would have to wait. */
   readonly locked: boolean;
   /** The length of the key's queue. */
   readonly waiting: number;
-  /** The guard if that number of permits is free and the queue is empty, else undefined. Default: 1. */
+  /** Returns the guard if that number of permits is free and the queue is empty, else undefined. Default: 1. */
   tryAcquire(permits?: number): Guard | undefined;
-  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
-/** The entries, for {@linkcode assertSoundKeyedSemaphore}, which bundlers drop because it is no method. */
+/**
+ * The entries, for {@linkcode assertSoundKeyedSemaphore}, a function rather than a method so that bundlers can drop it.
+ */
 let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown, Permits>;
 
 /**
- * Limits how many hold each key at a time: a semaphore for each user, host or file, instead of one for all.
+ * Limits the number of holders of each key: a separate semaphore for each user, host or file.
  *
- * Keys are compared as in a `Map`. An entry lives only while its key is held or waited for, so memory does not grow with the
- * number of keys ever used. Not for one holder per key: that is {@linkcode KeyedMutex}. Not for how often something starts:
- * that is {@linkcode KeyedRateLimiter}.
+ * Keys are compared as in a `Map`. An entry lives only while its key is held or waited for, so memory does not grow
+ * with the number of keys ever used. Not for one holder per key: use {@linkcode KeyedMutex}. Not for limiting how often
+ * calls start: use {@linkcode KeyedRateLimiter}.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
- * @typeParam K The keys. Objects need a type argument that says so: they count by identity.
+ * @typeParam K The keys. Objects need an explicit type argument, because they are compared by identity.
  * @example
  * ```ts
  * import { KeyedSemaphore } from "@interlock/interlock";
@@ -64,7 +66,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   }
 
   /**
-   * A semaphore of `permits` permits for each key; none is held.
+   * Creates a semaphore with `permits` free permits for each key.
    *
    * @param permits The number of permits of each key, 1 or more.
    * @param options Its name, and how many calls may wait for each key.
@@ -81,12 +83,12 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     });
   }
 
-  /** Its name, which error messages and diagnostics show with the key. */
+  /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#entries.name;
   }
 
-  /** The number of keys of which permits are held. */
+  /** The number of keys with permits taken. */
   get size(): number {
     return this.#entries.size;
   }
@@ -102,7 +104,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     return this.#entries.get(key)?.value ?? this.#permits;
   }
 
-  /** Whether a newcomer for `key` would have to wait. */
+  /** Whether a new call for `key` would have to wait. */
   locked(key: K): boolean {
     checkKey(key);
     return this.#entries.get(key)?.fit(1) === false;
@@ -118,8 +120,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *
    * **Fairness**: strictly first come, first served within each key. Large requests are never overtaken by small ones.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), nothing of it is left, and those behind it
-   * are granted if they fit now. An abort after the grant changes nothing.
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) without a trace, and later waiters that
+   * fit now are granted. An abort after the grant has no effect.
    *
    * @param key The key to hold.
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
@@ -133,7 +135,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
     try {
       checkKey(key);
-      // All of this before there is an entry, which would never be removed.
+      // Check everything before an entry exists: after a throw it would never be removed.
       const permits = this.#check(option(options, "permits", 1));
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       const entry = this.#entries.of(key);
@@ -144,7 +146,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   }
 
   /**
-   * The guard if that number of permits of `key` is free and its queue is empty, else undefined.
+   * Returns the guard if that number of permits of `key` is free and its queue is empty, else undefined.
    *
    * @param key The key to hold.
    * @param permits How many permits to take at once. Default: 1.
@@ -160,7 +162,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Calls `fn` while holding permits of `key`, and gives them back when `fn` has ended, either way.
+   * Calls `fn` while holding permits of `key`, and gives them back when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}; once `fn` runs, the options have no effect.
    *
@@ -171,8 +173,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   }
 
   /**
-   * One key as a semaphore, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It holds no
-   * entry: it may be kept or made anew for each use.
+   * Returns one key as a semaphore, for code that takes any {@linkcode Acquirable} and for {@linkcode acquireAll}. It
+   * holds no entry, so it may be kept or created for each use.
    *
    * @param key The key.
    */
@@ -181,9 +183,9 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Closes the semaphore for good and for all keys: all waiters reject with `reason` in one step, in order for each key,
-   * and later calls with a {@linkcode ClosedError}. Holders keep their permits and give them back as usual. The first
-   * reason stays.
+   * Closes the semaphore for good, for all keys: all waiters reject with `reason` in one step, in order for each key;
+   * later calls reject with a {@linkcode ClosedError}. Holders keep their permits and give them back as usual.
+   * Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */

@@ -1,5 +1,5 @@
 /**
- * A holder and a queue.
+ * Mutual exclusion: a holder and a queue.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import { cancelQueues } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
-/** For Condition, which lends the lock's hold. */
+/** Returns the mutex of a lock, for Condition, which lends its hold. */
 export let mutexOf: (lock: Lock) => Mutex;
 
 /**
- * Mutual exclusion: one holder at a time; the other callers wait in a queue.
+ * Mutual exclusion: one holder at a time, while other callers wait in a queue.
  *
- * Not for counting (that is {@linkcode Semaphore}). Not re-entrant: acquiring it twice deadlocks. Not for one lock per
- * user, order or file: that is {@linkcode KeyedMutex}.
+ * Not for counting (use {@linkcode Semaphore}). Not re-entrant: acquiring it twice deadlocks. Not for one lock per
+ * user, order or file: use {@linkcode KeyedMutex}.
  *
- * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
  *
  * @example
@@ -48,7 +48,7 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * An unlocked lock: it has one holder at a time, the other callers wait in a queue.
+   * Creates an unlocked lock.
    *
    * @param options Its name, and how many calls may wait.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
@@ -58,12 +58,12 @@ export class Lock implements Acquirable<Guard> {
     this.#mutex = new Mutex(readName(options), readMaxWaiting(options));
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#mutex.name;
   }
 
-  /** Whether it is held. */
+  /** Whether the lock is held. */
   get locked(): boolean {
     return this.#mutex.holder !== undefined;
   }
@@ -81,11 +81,11 @@ export class Lock implements Acquirable<Guard> {
   /**
    * Waits for the lock and resolves to the guard that holds it: `using _ = await lock.acquire()`.
    *
-   * **Fairness**: strictly first come, first served. The releaser hands off directly to the first waiter; a newcomer
-   * never overtakes.
+   * **Fairness**: strictly first come, first served. The releaser hands off directly to the first waiter, and a new
+   * call never overtakes.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), and nothing of it is left. An abort after
-   * the grant changes nothing: the guard is yours to release.
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) without a trace. An abort after the
+   * grant has no effect: the caller has the guard and must release it.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
@@ -113,7 +113,7 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way.
+   * Calls `fn` while holding the lock, and releases the lock when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}; once `fn` runs, the options have no effect.
    *
@@ -124,8 +124,8 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode Lock.run}: `fn`
-   * gets the arguments of the call and nothing else.
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode Lock.run}. `fn` gets only
+   * the arguments of the call.
    *
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
@@ -149,11 +149,11 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * Closes the lock for good: all waiters reject with `reason`, in order and in one step, and later calls with a
-   * {@linkcode ClosedError}. The holder keeps its hold and releases it as usual. The first reason stays.
+   * Closes the lock for good: all waiters reject with `reason`, in order and in one step; later calls reject with a
+   * {@linkcode ClosedError}. The holder keeps its hold and releases it as usual. Cancelling again has no effect.
    *
-   * A {@linkcode Condition} on it is not cancelled; a `wait` of one that comes back to the lock rejects with the reason,
-   * not holding.
+   * A {@linkcode Condition} on the lock stays open, but a `wait` that tries to take the lock back rejects with the
+   * reason, without the lock.
    *
    * @param reason Default: an AbortError.
    */

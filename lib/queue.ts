@@ -104,7 +104,7 @@ export class Queue<T> implements AsyncIterable<T> {
     this.#joining = describe(undefined, "join queue", name);
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#getting.name;
   }
@@ -223,7 +223,7 @@ export class Queue<T> implements AsyncIterable<T> {
 
   /**
    * Closes the queue and drops the items in it. Waiting calls and iterations reject with `reason`, later calls with a
-   * {@linkcode ClosedError}. Later calls have no effect.
+   * {@linkcode ClosedError}. Cancelling again has no effect.
    *
    * @param reason The reason. Default: an AbortError.
    */

@@ -1,5 +1,5 @@
 /**
- * A limiter of starts: the public face of one queue of starts.
+ * The public class of a start queue.
  *
  * @module
  */
@@ -26,13 +26,14 @@ import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
 export interface RateLimiterOptions extends WaitOptions {
   /**
-   * How many starts the call takes at once, or a list with one number for each budget, such as `[1, 1200]` for one request
-   * of 1,200 tokens. In a list, 0 takes nothing from that budget; not all may be 0. Default: 1.
+   * How many starts the call takes at once: a number, or a list with a number for each budget, such as `[1, 1200]` for
+   * one request of 1,200 tokens. A 0 in a list takes nothing from that budget; at least one number must be greater.
+   * Default: 1.
    */
   readonly permits?: number | readonly number[] | undefined;
 }
 
-/** One of the budgets that a limiter is made of. */
+/** One budget of a limiter. */
 export interface RateBudget {
   /** Starts in any window, 1 or more. */
   readonly limit: number;
@@ -42,30 +43,30 @@ export interface RateBudget {
 
 /** One budget of a {@linkcode RateLimiter}. */
 export interface RateLimiterBudget {
-  /** The most starts in any window. When it is set, the starts already made count against the new one. */
+  /** Maximum number of starts in any window. Starts already made count against a new value. */
   limit: number;
-  /** The length of the window in milliseconds. When it is set, the starts already made count against the new one. */
+  /** The length of the window in milliseconds. Starts already made count against a new value. */
   interval: number;
-  /** Starts that a new call could make now; 0 while others wait or the limiter is blocked. */
+  /** Starts that a new call could make now; 0 while calls wait or the limiter is blocked. */
   readonly remaining: number;
 }
 
-/** For the pool. */
+/** Returns the start queue of a limiter, for the pool. */
 export let startQueueOf: (limiter: RateLimiter) => StartQueue;
 
 /**
- * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The window
- * slides, so there is no burst of twice the limit at an edge, unlike with a token bucket or fixed windows.
+ * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The
+ * window slides: unlike a token bucket or fixed windows, it never lets twice the limit through around an edge.
  *
- * With several budgets, a call starts when all of them allow it, and takes from all in one step: 20 a second and 1,000 an
- * hour, or requests and tokens a minute. Two limiters one behind the other cannot keep both promises: a start that the
- * first one has counted happens only after the wait for the second.
+ * With several budgets, a call starts when all of them allow it, and takes from all in one step: 20 a second and 1,000
+ * an hour, or requests and tokens a minute. Two limiters in a row cannot keep both limits: the first counts a start
+ * before the wait for the second.
  *
- * Not for limiting how many run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}), nor for a limit shared by
- * several processes: each has its own. There is nothing to release.
+ * Not for limiting concurrency (use {@linkcode Semaphore} or {@linkcode Pool}), nor for a limit shared by several
+ * processes (use RedisRateLimiter). Calls have nothing to release.
  *
- * A start is the moment at which a granted call goes on, on the monotonic clock, in the same turn of the event loop. A
- * window includes its beginning and not its end: with a limit of 1, starts are at least `interval` apart.
+ * A start is the moment at which a granted call resumes, in the same turn of the event loop, on the monotonic clock. A
+ * window includes its beginning but not its end: with a limit of 1, starts are at least `interval` apart.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -98,7 +99,7 @@ export class RateLimiter {
   }
 
   /**
-   * At most `limit` starts in any window of `interval` milliseconds.
+   * Creates a limiter of at most `limit` starts in any window of `interval` milliseconds.
    *
    * @param limit Starts in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
@@ -109,7 +110,7 @@ export class RateLimiter {
    */
   constructor(limit: number, interval: number, options?: MaxWaitingOptions);
   /**
-   * Several budgets, each with a limit and an interval of its own.
+   * Creates a limiter with several budgets, each with a limit and an interval of its own.
    *
    * @param budgets One or more of them.
    * @param options Its name, and how many calls may wait.
@@ -124,17 +125,17 @@ export class RateLimiter {
     );
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#starts.self.name;
   }
 
   /**
-   * The most starts in any window. When it is set, the starts already made count against the new one; a waiter that wants
-   * more waits on.
+   * Maximum number of starts in any window. Starts already made count against a new value; a waiter that wants more
+   * keeps waiting.
    *
-   * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something that is not a whole number of 1 or more.
+   * @throws {TypeError} when it is set to a value that is not a number.
+   * @throws {RangeError} when it is set to a value that is not a whole number of 1 or more.
    */
   get limit(): number {
     return this.#budgets[0]!.limit;
@@ -145,11 +146,11 @@ export class RateLimiter {
   }
 
   /**
-   * The length of the window in milliseconds. When it is set, the starts already made count against the new one; after a
-   * longer one, those that are still known.
+   * The length of the window in milliseconds. Starts already made count against a new value, except starts that were
+   * dropped before the interval grew.
    *
-   * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something that is not finite and above 0.
+   * @throws {TypeError} when it is set to a value that is not a number.
+   * @throws {RangeError} when it is set to a value that is not finite and above 0.
    */
   get interval(): number {
     return this.#budgets[0]!.interval;
@@ -160,14 +161,13 @@ export class RateLimiter {
   }
 
   /**
-   * The budgets, in the order in which they were passed. The members `limit`, `interval` and `remaining` of the limiter
-   * are those of the first one.
+   * The budgets in constructor order. The limiter's own `limit`, `interval` and `remaining` belong to the first budget.
    */
   get budgets(): readonly RateLimiterBudget[] {
     return this.#budgets;
   }
 
-  /** Starts that a new call could make now: 0 while others wait, while it is blocked, and once it was cancelled. */
+  /** Starts that a new call could make now: 0 while calls wait, while the limiter is blocked, and after `cancel`. */
   get remaining(): number {
     return this.#budgets[0]!.remaining;
   }
@@ -187,8 +187,8 @@ export class RateLimiter {
    *
    * **Fairness**: strictly first come, first served. Large requests are never overtaken by small ones.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) and uses no start up; those behind it move
-   * up. An abort after the grant changes nothing: the start is used.
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) and uses no start; later waiters move
+   * up. An abort after the grant has no effect: the start is used.
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
@@ -203,9 +203,9 @@ export class RateLimiter {
   }
 
   /**
-   * Starts now if that is allowed and the queue is empty.
+   * Starts now if the limit allows it and the queue is empty.
    *
-   * @param permits How many starts, all or none: a number, or a list with one for each budget. Default: 1.
+   * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
@@ -229,8 +229,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a
-   * {@linkcode RateLimiter.run}: `fn` gets the arguments of the call and nothing else.
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode RateLimiter.run}. `fn`
+   * gets only the arguments of the call.
    *
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
@@ -241,9 +241,9 @@ export class RateLimiter {
   }
 
   /**
-   * Milliseconds until a call made now could start if no call came after it: behind those that wait, 0 if it could start
-   * now. Rounded up to whole milliseconds; `Infinity` behind a waiter that wants more than a lowered limit. It is what a
-   * Retry-After header needs, which counts seconds.
+   * Milliseconds until a call made now could start, behind the present waiters; 0 if it could start now. Rounded up to
+   * whole milliseconds; `Infinity` behind a waiter that wants more than a lowered limit. Divide by 1,000 and round up
+   * for a Retry-After header.
    *
    * @param permits How many starts. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
@@ -254,8 +254,8 @@ export class RateLimiter {
   }
 
   /**
-   * Starts nothing for a time from now on, for example after an answer 429 with a Retry-After. Calls that wait keep their
-   * places. It prolongs a block that lasts, and never shortens it.
+   * Blocks all starts for `ms` milliseconds from now, for example after a 429 response with Retry-After. Waiters keep
+   * their places. A call may prolong the current block but never shortens it.
    *
    * @param ms Milliseconds, a finite number of 0 or more.
    * @throws {TypeError} when `ms` is not a number.
@@ -267,8 +267,8 @@ export class RateLimiter {
   }
 
   /**
-   * Gives back the latest starts within the window, at most that number of them: a call that was not made, or that used
-   * fewer tokens than it took.
+   * Gives back at most that number of the latest starts within the window, for example after a call that used fewer
+   * tokens than it took.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
@@ -279,8 +279,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts starts that were made without asking, now, even beyond the limit: a call that used more tokens than it took.
-   * Later calls wait until these starts leave the window, too.
+   * Counts further starts now, even beyond the limit, for example after a call that used more tokens than it took.
+   * Later calls wait until these starts have left the window.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
@@ -291,8 +291,9 @@ export class RateLimiter {
   }
 
   /**
-   * Closes the rate limiter for good: all waiters reject with `reason`, in order and in one step, and later calls with a
-   * {@linkcode ClosedError}, also those of a pool that has it as its `rate`. The first reason stays.
+   * Closes the rate limiter for good: all waiters reject with
+   * `reason`, in order and in one step; later calls reject with a {@linkcode ClosedError}, including calls of a pool with this `rate`.
+   * Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */
@@ -301,7 +302,7 @@ export class RateLimiter {
   }
 }
 
-/** A budget's numbers, which can be set. */
+/** The settable numbers of a budget. */
 export class BudgetNumbers {
   readonly #window: RateWindow;
   readonly #onChange: () => void;
@@ -380,13 +381,13 @@ function checkInterval(interval: unknown, name: string): asserts interval is num
   must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
 }
 
-/** For {@linkcode RateLimiter.block}. */
+/** Checks the argument of {@linkcode RateLimiter.block}. */
 export function checkBlock(ms: unknown): asserts ms is number {
   checkNumber(ms, "ms");
   must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
 }
 
-/** Starts a call, and returns undefined, or waits. */
+/** Starts a call and returns undefined, or returns the wait. */
 export function acquireStart(starts: StartQueue, options: RateLimiterOptions | undefined): Promise<void> | undefined {
   const permits: Permits = starts.readPermits(option(options, "permits", 1));
   const limits = admit(options, starts.waits, starts.self);
@@ -400,9 +401,9 @@ export async function runStart<T>(
   options: RateLimiterOptions | undefined,
 ): Promise<T> {
   checkFunction(fn, "fn");
-  await acquireStart(starts, options); // also when it may start at once: `fn` is never called inside of the call of `run`
+  await acquireStart(starts, options); // even without a wait: `fn` is never called synchronously
   const result = fn();
-  return isThenable(result) ? await result : result; // awaited, so that the stack of an error shows the caller
+  return isThenable(result) ? await result : result; // awaited so that an error's stack shows the caller
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -1,5 +1,5 @@
 /**
- * As many permits as there can be, with one queue: a reader takes one of them, a writer takes all.
+ * The maximum number of permits and one queue: a reader takes one permit, a writer takes all.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export interface RwLockSide extends Acquirable<Guard> {
   readonly waiting: number;
   /** Returns the guard if neither the other side nor a writer holds and the queue is empty, else undefined. */
   tryAcquire(): Guard | undefined;
-  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
@@ -34,11 +34,11 @@ export interface RwLockSide extends Acquirable<Guard> {
 /** The guard of a {@linkcode RwLockWriter}. */
 export interface WriterGuard extends Guard {
   /**
-   * Turns the hold into one of the reader side, in one step: no writer gets in between, and those readers that wait before
-   * the next writer are granted as well. This guard is spent.
+   * Turns the hold into a reader's hold in one step: no writer gets in between, and readers that wait before the next
+   * writer are granted too. This guard is spent.
    *
    * @returns The guard of the reader side.
-   * @throws {NotHeldError} when it is not held.
+   * @throws {NotHeldError} when the guard is not held.
    */
   downgrade(): Guard;
 }
@@ -51,20 +51,20 @@ export interface RwLockWriter extends Acquirable<WriterGuard> {
   readonly waiting: number;
   /** Returns the guard if neither side is held and the queue is empty, else undefined. */
   tryAcquire(): WriterGuard | undefined;
-  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
 
-/** The permits, for {@linkcode assertSoundRwLock}, which bundlers drop because it is no method. */
+/** The permits, for {@linkcode assertSoundRwLock}, a function rather than a method so that bundlers can drop it. */
 let permitsIn: (rwLock: RwLock) => Permits;
 
 /**
  * Many readers or one writer.
  *
- * Not for short critical sections: with little to read a {@linkcode Lock} is cheaper. A reader cannot become a writer:
- * acquiring `writer` while holding `reader` deadlocks.
+ * Not for short critical sections, where a {@linkcode Lock} is cheaper. A reader cannot become a writer: acquiring
+ * `writer` while holding `reader` deadlocks.
  *
  * **Fairness**: one queue for both sides, strictly first come, first served. A reader waits behind a waiting writer, so
  * neither side starves.
@@ -88,9 +88,9 @@ let permitsIn: (rwLock: RwLock) => Permits;
  * ```
  */
 export class RwLock {
-  /** The shared side: any number of holders, while there is no writer. */
+  /** The shared side: any number of holders while no writer holds. */
   readonly reader: RwLockSide;
-  /** The exclusive side: one holder, while there are no readers. */
+  /** The exclusive side: one holder while no reader holds. */
   readonly writer: RwLockWriter;
 
   readonly #permits: Permits;
@@ -101,9 +101,9 @@ export class RwLock {
   }
 
   /**
-   * A lock for many readers or one writer, without holders.
+   * Creates a lock without holders.
    *
-   * @param options Its name, and how many calls may wait, those of both sides together.
+   * @param options Its name, and how many calls of both sides together may wait.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
@@ -114,7 +114,7 @@ export class RwLock {
     this.writer = new Writer(permits, reader);
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#permits.name;
   }
@@ -125,8 +125,8 @@ export class RwLock {
   }
 
   /**
-   * Closes both sides for good: all waiters reject with `reason`, in order and in one step, and later calls with a
-   * {@linkcode ClosedError}. Holders keep their holds and release them as usual. The first reason stays.
+   * Closes both sides for good: all waiters reject with `reason`, in order and in one step; later calls reject with a
+   * {@linkcode ClosedError}. Holders keep their holds and release them as usual. Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */
@@ -174,18 +174,18 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   }
 
   get locked(): boolean {
-    // No permit is free while there is a writer; all are free while there is no holder.
+    // A writer leaves no permit free; without holders all permits are free.
     const { value } = this.#permits;
     return value > 0 && value < ALL;
   }
 
-  /** For acquireAll. */
+  /** Read by acquireAll. */
   get closed(): boolean {
     return this.#permits.queue.closed;
   }
 
   get waiting(): number {
-    const { size, large } = this.#permits.queue; // writers want more than one permit
+    const { size, large } = this.#permits.queue; // only writers want more than one permit
     return size - large;
   }
 
@@ -258,7 +258,7 @@ class Writer extends Side<WriterHold> {
     return new WriterHold(this, ALL);
   }
 
-  /** The hold of `spent` goes on as a reader's. */
+  /** Turns the hold of `spent` into a reader's hold. */
   downgrade(spent: WriterHold): Guard {
     setOwner(spent, undefined);
     const guard = this.#reader.hold();

@@ -1,5 +1,5 @@
 /**
- * A number of permits and a queue; with an upper bound in the bounded one.
+ * A number of permits and a queue, with an upper bound in BoundedSemaphore.
  *
  * @module
  */
@@ -18,17 +18,17 @@ export interface SemaphoreOptions extends WaitOptions {
   readonly permits?: number | undefined;
 }
 
-/** For BoundedSemaphore. */
+/** Returns the permits of a semaphore, for BoundedSemaphore. */
 let permitsIn: (semaphore: Semaphore) => Permits;
 
 /**
- * Limits how many hold it at a time: a number of permits, which holders take and give back.
+ * Limits concurrency by a number of permits, which holders take and give back.
  *
- * Not for mutual exclusion (that is {@linkcode Lock}), nor for running a list of jobs with limited concurrency (that is
- * {@linkcode Pool}). `release` without having acquired adds permits; if that would be a mistake, use
+ * Not for mutual exclusion (use {@linkcode Lock}), nor for running a list of jobs with limited concurrency (use
+ * {@linkcode Pool}). `release` without an acquisition adds permits; to make that an error, use
  * {@linkcode BoundedSemaphore}.
  *
- * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
  *
  * @example
@@ -50,7 +50,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * A semaphore of `value` permits, all of them free.
+   * Creates a semaphore with `value` free permits.
    *
    * @param value The initial number of permits, 0 or more.
    * @param options Its name, and how many calls may wait.
@@ -62,7 +62,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     this.#permits = new Permits(value, readName(options), readMaxWaiting(options));
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#permits.name;
   }
@@ -72,7 +72,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     return Math.max(0, this.#permits.value);
   }
 
-  /** Whether a newcomer would have to wait. */
+  /** Whether a new call would have to wait. */
   get locked(): boolean {
     return !this.#permits.fit(1);
   }
@@ -90,11 +90,11 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   /**
    * Waits for permits and resolves to the guard that gives them back: `using _ = await semaphore.acquire()`.
    *
-   * **Fairness**: strictly first come, first served. Large requests are never overtaken by small ones, even if those
-   * would fit.
+   * **Fairness**: strictly first come, first served. Large requests are never overtaken by small ones, even if the
+   * small ones would fit.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1), nothing of it is left, and those behind
-   * it are granted if they fit now. An abort after the grant changes nothing.
+   * **Cancellation**: on abort or time-out the waiter leaves the queue in O(1) without a trace, and later waiters that
+   * fit now are granted. An abort after the grant has no effect.
    *
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.
@@ -132,20 +132,20 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * Calls `fn` while holding permits, and gives them back when `fn` has ended, either way.
+   * Calls `fn` while holding permits, and gives them back when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Semaphore.acquire}; once `fn` runs, the options have no effect.
    *
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Semaphore.acquire} and `fn` do. An error
-   *   of `fn` is never replaced by one of giving back.
+   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Semaphore.acquire} and `fn` do. An
+   *   error of `fn` is never replaced by an error of releasing.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
     return runHolding(this, fn, options);
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode Semaphore.run}: `fn`
-   * gets the arguments of the call and nothing else.
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode Semaphore.run}. `fn` gets
+   * only the arguments of the call.
    *
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
@@ -156,7 +156,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * Adds permits, and grants to the waiters that fit now. Independent of the guards: releasing a guard as well gives
+   * Adds permits and grants them to the waiters that fit now. It does not spend a guard: releasing the guard too gives
    * back twice.
    *
    * @param permits How many, 1 or more. Default: 1.
@@ -169,8 +169,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * Closes the semaphore for good: all waiters reject with `reason`, in order and in one step, and later calls with a
-   * {@linkcode ClosedError}. Holders keep their permits and give them back as usual. The first reason stays.
+   * Closes the semaphore for good: all waiters reject with `reason`, in order and in one step; later calls reject with
+   * a {@linkcode ClosedError}. Holders keep their permits and give them back as usual. Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */
@@ -182,9 +182,9 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 /**
  * A {@linkcode Semaphore} that throws on over-release: it never has more permits than its limit, which can be changed.
  *
- * Not for permits that holders do not give back, such as a number of units made and used up: that is a plain Semaphore.
+ * Not for permits that holders do not give back, such as units that are produced and consumed: use a plain Semaphore.
  *
- * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
  *
  * @example
@@ -205,9 +205,9 @@ export class BoundedSemaphore extends Semaphore {
   }
 
   /**
-   * A semaphore of `value` permits, all of them free; releasing more than were taken throws.
+   * Creates a semaphore with `value` free permits. Releasing more than were taken throws.
    *
-   * @param value The number of permits, 1 or more, and its limit at first.
+   * @param value The number of permits, 1 or more, and the initial limit.
    * @param options Its name, and how many calls may wait.
    * @throws {TypeError} when `value` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `value` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
@@ -220,12 +220,12 @@ export class BoundedSemaphore extends Semaphore {
   }
 
   /**
-   * The most permits that may be taken. When it is raised, waiters that fit now are granted in the same step. When it is
-   * lowered, holders keep theirs: `value` is 0 until enough of them have left. 0 pauses the semaphore: all requests wait.
-   * A waiter that wants more than a new limit waits on.
+   * The maximum number of permits taken at a time. Raising it grants waiters that fit now in the same step. Lowering it
+   * revokes none: `value` is 0 until enough permits are given back. 0 pauses the semaphore: all requests wait. A waiter
+   * that wants more than a new limit keeps waiting.
    *
-   * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something that is not a whole number of 0 or more.
+   * @throws {TypeError} when it is set to a value that is not a number.
+   * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
    */
   get limit(): number {
     return permitsIn(this).most;

@@ -1,5 +1,5 @@
 /**
- * A set and the queue of callers that wait for it to be empty.
+ * A set and a queue of callers that wait until it is empty.
  *
  * @module
  */
@@ -18,14 +18,14 @@ import {
 } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-/** The queue, for {@linkcode assertSoundSetEvent}, which bundlers drop because it is no method. */
+/** The queue, for {@linkcode assertSoundSetEvent}, a function rather than a method so that bundlers can drop it. */
 let queueOf: (setEvent: SetEvent<unknown>) => WaitQueue<void>;
 
 /**
- * A set with waiters: it is open while it is empty, and a new one is. For "wait until all connections are closed".
+ * A set whose waiters resume when it is empty, as for "wait until all connections are closed".
  *
- * The tie between the set and the event cannot be broken: there is no `set()` and no `clear()`. Not for limiting how many
- * run at a time (that is {@linkcode Semaphore} or {@linkcode Pool}).
+ * Only its members decide whether it is set: it has no `set()` or `clear()`. Not for limiting concurrency (use
+ * {@linkcode Semaphore} or {@linkcode Pool}).
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -53,9 +53,9 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   }
 
   /**
-   * A set with these members, whose waiters wait until it is empty.
+   * Creates a set with these members.
    *
-   * @param members The first members. Default: none.
+   * @param members The initial members. Default: none.
    * @param options Its name.
    * @throws {TypeError} when `members` is not iterable, or the name is not a string.
    */
@@ -67,7 +67,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     this.#members = new Set(members);
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#self.name;
   }
@@ -77,27 +77,27 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     return this.#members.size;
   }
 
-  /** Whether it is open: it has no members. */
+  /** Whether the set is empty. */
   get isSet(): boolean {
     return this.#members.size === 0;
   }
 
-  /** The number of callers that wait for it to be empty. */
+  /** The number of waiters. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** Makes `member` a member; adding it again changes nothing. */
+  /** Adds `member`. Adding it again has no effect. */
   add(member: T): this {
     this.#members.add(member);
     return this;
   }
 
   /**
-   * Removes `member`. If it was the last one, all waiters are released at this moment, also when the set is filled again
+   * Removes `member`. If it was the last member, all waiters are released at once, even if the set is filled again
    * right after.
    *
-   * @returns Whether it was a member. Removing anything else is not an error.
+   * @returns Whether it was a member.
    */
   delete(member: T): boolean {
     if (!this.#members.delete(member)) return false;
@@ -105,14 +105,14 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     return true;
   }
 
-  /** Whether `member` is in it. */
+  /** Whether `member` is in the set. */
   has(member: T): boolean {
     return this.#members.has(member);
   }
 
   /**
-   * Makes `promise` a member until it settles, either way. A rejection is left to the code that awaits the promise; the
-   * run-time counts it as handled, and does not report it.
+   * Makes `promise` a member until it settles. A rejection is left to the code that awaits the promise: the run-time
+   * counts it as handled and does not report it.
    *
    * @returns The same promise.
    * @throws {TypeError} when it is not a promise.
@@ -120,12 +120,12 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   track<P extends T & PromiseLike<unknown>>(promise: P): P {
     must(isThenable(promise), "promise", "be a promise", promise);
     const leave = () => void this.delete(promise);
-    follow(promise, leave, leave); // before it is added, as this may throw
+    follow(promise, leave, leave); // before adding it, because this may throw
     this.add(promise);
     return promise;
   }
 
-  /** The members, in the order in which they were added. */
+  /** Iterates over the members in insertion order. */
   [Symbol.iterator](): IterableIterator<T, undefined> {
     return this.#members.values();
   }
@@ -135,7 +135,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    *
    * **Fairness**: all waiters are released at once, and resume in the order of their calls.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and nothing of it is left.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1) without a trace.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the time is over.

@@ -81,7 +81,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
     this.#name = readName(options);
   }
 
-  /** Its name, which error messages and diagnostics show with the key. */
+  /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#name;
   }

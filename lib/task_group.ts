@@ -180,7 +180,7 @@ export class TaskGroup implements AsyncDisposable {
     this.#outer = signal;
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#places.name;
   }
@@ -275,7 +275,7 @@ export class TaskGroup implements AsyncDisposable {
    */
   [Symbol.asyncDispose](): Promise<void> {
     const isKnown = this.#isThrown; // before this call
-    const joined = this.join(); // before the group may end: an ended group does not notice that the signal of the options has aborted
+    const joined = this.join(); // before the group may end: an ended group ignores the options' signal
     this.#closing = true;
     this.#checkEnd();
     return isKnown ? joined.catch(() => {}) : joined;

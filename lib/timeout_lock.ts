@@ -1,5 +1,5 @@
 /**
- * A Lock with a time-out of its own.
+ * A lock with a default time-out.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { Lock } from "./lock.ts";
 import type { Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /**
- * A {@linkcode Lock} whose `acquire` times out after a fixed time, unless the call gives another one.
+ * A {@linkcode Lock} with a default `timeout` for `acquire` and `run`.
  *
- * Not for limiting how long it may be *held*: a hold never expires. After any mix of time-outs and releases the lock is
- * free or held by a live holder.
+ * Not for limiting how long it may be *held*: a hold never expires. After any mix of time-outs and releases, the lock
+ * is free or has a live holder.
  *
- * Not meant to be extended: guards, `run` and `acquireAll` may pass by what a subclass overrides. Wrap it in a class of your
+ * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
  *
  * @example
@@ -34,7 +34,7 @@ export class TimeoutLock extends Lock {
   }
 
   /**
-   * An unlocked lock whose `acquire` times out after `timeout` milliseconds.
+   * Creates an unlocked lock with a default time-out.
    *
    * @param timeout Milliseconds after which `acquire` and `run` time out. `Infinity`: never.
    * @param options Its name, and how many calls may wait.
@@ -49,8 +49,7 @@ export class TimeoutLock extends Lock {
   }
 
   /**
-   * Waits for the lock, at most for the lock's own time, or for `options.timeout` if there is one (`Infinity`:
-   * indefinitely).
+   * Waits for the lock, at most `options.timeout` or else the lock's own time. `Infinity` waits indefinitely.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *

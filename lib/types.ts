@@ -1,29 +1,29 @@
 /**
- * The interfaces that local and remote primitives share. Types only: nothing here exists at run time.
+ * The interfaces shared by local and remote primitives. Types only.
  *
  * @module
  */
 
-/** Options of everything local. */
+/** Options of all local primitives. */
 export interface NameOptions {
   /** Appears in error messages, `console.log` and diagnostics. Need not be unique. */
   readonly name?: string | undefined;
 }
 
-/** Options of everything local that has a queue for holds or places. */
+/** Options of all local primitives with a bounded queue. */
 export interface MaxWaitingOptions extends NameOptions {
   /**
-   * The most calls that may wait, 0 or more. A call that would be one more rejects at once with a
-   * {@linkcode QueueFullError}; a call that need not wait is never refused. Default: `Infinity`.
+   * The maximum number of waiting calls, 0 or more. A call beyond it rejects at once with a {@linkcode QueueFullError};
+   * a call that need not wait is never refused. Default: `Infinity`.
    */
   readonly maxWaiting?: number | undefined;
 }
 
-/** Ends a wait early. Every method that waits takes these. They are read once, when the call is made. */
+/** Options that end a wait early. Every waiting method takes them, and reads them once, when it is called. */
 export interface WaitOptions {
   /**
-   * Ends the waiting when it aborts: the call rejects with `signal.reason` as it is. A signal that is already aborted
-   * rejects even if the call would not have to wait. An abort after the grant changes nothing.
+   * Ends the wait when it aborts: the call rejects with `signal.reason` as it is. An already aborted signal rejects the
+   * call even if it would not have to wait. An abort after the grant has no effect.
    */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -34,8 +34,8 @@ export interface WaitOptions {
 }
 
 /**
- * Proof of one hold, spent once. Releasing or disposing it a second time does nothing, and can never release the hold of
- * another caller.
+ * Proof of one hold, spent once. Releasing or disposing of it again has no effect, and never releases another caller's
+ * hold.
  */
 export interface Guard extends Disposable, AsyncDisposable {
   /** Whether the hold still lasts. */
@@ -45,20 +45,20 @@ export interface Guard extends Disposable, AsyncDisposable {
 }
 
 /**
- * Everything that can be held, in one process or across machines. Code written against this interface with
- * `await using` moves from one process to many by changing the line that makes the lock.
+ * A primitive that can be held, in one process or across machines. Code that uses this interface with `await using`
+ * moves to several processes by changing only the line that creates the lock.
  *
  * @typeParam G The guard or lease of a successful acquisition.
- * @typeParam O The options that waiting takes.
+ * @typeParam O The options of a wait.
  */
 export interface Acquirable<
   G extends AsyncDisposable,
   O extends WaitOptions = WaitOptions,
 > {
-  /** Waits in a queue, first come, first served, and resolves to the proof of the hold. */
+  /** Waits in a queue, first come, first served, and resolves to the guard or lease. */
   acquire(options?: O): Promise<G>;
   /** Tries once, without waiting and without overtaking a waiter. */
   tryAcquire(): G | undefined | Promise<G | undefined>;
-  /** Calls `fn` while holding, and releases when `fn` has ended, either way. */
+  /** Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. */
   run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: O): Promise<T>;
 }

@@ -1,30 +1,30 @@
 /**
- * The starts of one budget, as far as its sliding window depends on them. Starts of one moment are one entry, so neither
- * memory nor time grow with permits, and a large limit costs nothing before it is used.
+ * The starts of one budget that its sliding window still counts. Starts of the same moment share an entry, so memory
+ * and time do not grow with permits, and a large limit costs nothing until it is used.
  *
  * @module
  */
 
-/** The numbers of a budget, which may change. The keys of a limiter share them. */
+/** The settable numbers of a budget, shared by all keys of a limiter. */
 export interface RateWindow {
   limit: number;
   /** Milliseconds. */
   interval: number;
 }
 
-/** How many entries that are over may be kept, while they are fewer than the others. */
+/** How many expired entries may be kept while live entries outnumber them. */
 const SPARE = 32;
 
 export class StartLog {
   readonly window: RateWindow;
-  // counts[i] starts were made up to and including times[i], of all that were ever made. Neither decreases. The entries
-  // before `first`, with the first `over` starts, are over. `total` is the last count.
+  // counts[i] is the number of all starts ever made up to and including times[i]. Neither decreases. The entries before
+  // `first`, with the first `over` starts, have expired. `total` is the last count.
   times: number[] = [];
   counts: number[] = [];
   first = 0;
   over = 0;
   total = 0;
-  /** Whether the last entry is of this turn, and the callers of its starts have not gone on yet. */
+  /** Whether the callers of the last entry's starts have yet to resume, later in this turn. */
   isOpen = false;
 
   constructor(window: RateWindow) {
@@ -36,12 +36,12 @@ export class StartLog {
     return this.total - this.over;
   }
 
-  /** When no start will lie within the window any more. */
+  /** When the last start leaves the window. */
   get end(): number {
     return this.times.length > this.first ? this.endOf(this.times.at(-1)!) : -Infinity;
   }
 
-  /** To be called before anything is asked or noted: forgets starts that are over. Those of this turn are not made yet. */
+  /** Drops expired starts; call it before every other method. Starts of this turn are not made yet, so they stay. */
   advance(now: number): void {
     if (this.isOpen) this.times[this.times.length - 1] = now;
     while (this.first < this.times.length && this.endOf(this.times[this.first]!) <= now) {
@@ -53,12 +53,12 @@ export class StartLog {
     this.first = 0;
   }
 
-  /** When that number of starts is allowed; `Infinity` for more than the limit. O(log n) in the number of entries. */
+  /** When `permits` starts will be allowed; `Infinity` for more than the limit. O(log n) in the number of entries. */
   readyAt(permits: number): number {
     const { limit } = this.window;
     if (permits > limit) return Infinity;
     if (permits === 0 || this.used + permits <= limit) return -Infinity;
-    const expiring = this.total + permits - limit; // this number of all starts has to be over first
+    const expiring = this.total + permits - limit; // this number of starts must expire first
     let [low, high] = [this.first, this.times.length - 1];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -68,7 +68,7 @@ export class StartLog {
     return this.endOf(this.times[low]!);
   }
 
-  /** Notes starts. @param opens Whether their callers go on later in this turn, which is when they start. */
+  /** Notes starts. @param opens Whether their callers resume, and so start, later in this turn. */
   add(permits: number, now: number, opens = false): void {
     if (permits === 0) return;
     this.total += permits;
@@ -81,7 +81,7 @@ export class StartLog {
     this.isOpen ||= opens;
   }
 
-  /** Takes back the latest starts within the window, at most that number of them. */
+  /** Takes back at most `permits` of the latest starts within the window. */
   takeBack(permits: number): void {
     for (let left = permits; left > 0 && this.used > 0;) {
       const last = this.times.length - 1;
@@ -96,12 +96,12 @@ export class StartLog {
     }
   }
 
-  /** The callers of this turn's starts have gone on. */
+  /** Closes the open entry: the callers of this turn's starts have resumed. */
   close(): void {
     this.isOpen = false;
   }
 
-  /** A copy, to count ahead with. */
+  /** Returns a copy for counting ahead. */
   copy(): StartLog {
     const copy = new StartLog(this.window);
     copy.times = this.times.slice(this.first);
@@ -110,11 +110,11 @@ export class StartLog {
     return copy;
   }
 
-  /** When the window that began with this start is over. */
+  /** When the window that begins with this start ends. */
   private endOf(start: number): number {
     const { interval } = this.window;
     const end = start + interval;
-    return end - start < interval ? end * (1 + Number.EPSILON) : end; // rounded down: one step up
+    return end - start < interval ? end * (1 + Number.EPSILON) : end; // the sum was rounded down: go one step up
   }
 }
 

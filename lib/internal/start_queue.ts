@@ -2,8 +2,8 @@
  * The starts of one limiter: its budgets, the queue of calls that wait for a start, and one timer for them. A call starts
  * when all budgets allow it, and takes from all of them in one step.
  *
- * A start is the moment at which a granted call goes on, microtasks after its grant, and the rest of a turn may take long:
- * starts of a turn are noted when all callers have gone on, and count from now on until then.
+ * A start is the moment at which a granted call resumes, microtasks after its grant, and the rest of the turn may take
+ * long. So starts are logged at their grant, and moved on to the moment when all callers of the turn have resumed.
  *
  * @module
  */
@@ -24,17 +24,22 @@ import {
   WaitQueue,
 } from "./wait_queue.ts";
 
-/** How many starts a call takes: of every budget the same number, or one number for each of them. */
+/** How many starts a call takes: the same number from every budget, or a list with a number for each. */
 export type Permits = number | readonly number[];
 
-/** Milliseconds by which no real timer fires early. The clock of one that does cannot be read, and the timer is right. */
+/**
+ * Milliseconds by which no real timer fires early. If a timer does, the clock that set it cannot be read, so the timer
+ * decides.
+ */
 const EARLY = 2;
-/** More than the error of a sum of times in ms: 100 ms from now must not be counted as 101. */
+/** Exceeds the error of a sum of times in ms, so that 100 ms from now does not round up to 101. */
 const ROUNDING = 1e-6;
-/** Milliseconds after which a waiter looks again where its timer may have ended with another request. */
+/** Milliseconds between checks of a waiter whose timer may have ended with another request. */
 const LOOK_AGAIN = 1000;
 
-/** With a replaced clock, a turn of the event loop may pass at any time: there the moment of the grant is the start. */
+/**
+ * With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the start.
+ */
 const platformNow = performance.now;
 
 /** A waiting call. */
@@ -53,12 +58,12 @@ export class StartQueue {
   readonly self: WaitedFor;
   readonly waits: WaitQueue<void, StartWaiter>;
   readonly timer: Timer;
-  /** Nothing starts before. */
+  /** No call starts before this time. */
   blockedUntil = -Infinity;
-  /** The latest time seen, and the correction of the platform's clock by which time never goes back. */
+  /** The latest time seen, and the correction to the platform's clock that keeps time from going back. */
   latest = -Infinity;
   offset = 0;
-  /** How many calls were granted in all; `isOpen` while some of them have not gone on yet. */
+  /** The number of calls ever granted; `isOpen` while some of them have not resumed. */
   granted = 0;
   isOpen = false;
 
@@ -86,14 +91,17 @@ export class StartQueue {
     return copy;
   }
 
-  /** Starts a call, whose caller goes on later in this turn, unless it has to wait. */
+  /** Starts a call unless it has to wait. Its caller must resume later in this turn. */
   tryStart(permits: Permits, isNow = false): boolean {
     if (this.waits.size > 0 || !this.tryTake(permits, isNow)) return false;
     if (hook !== undefined) reportGrant(new StartWaiter(this.self, permits));
     return true;
   }
 
-  /** The same for a pool: throws if it is closed, and sets the timer of calls that wait, whose clock may be gone. */
+  /**
+   * Starts a call of a pool, unless it has to wait. Throws if the limiter is closed. Sets the timer of the waiters
+   * again, in case its clock is gone.
+   */
   startSoon(permits: Permits): boolean {
     this.waits.checkOpen(this.self);
     if (this.tryStart(permits)) return true;
@@ -111,22 +119,22 @@ export class StartQueue {
   }
 
   /**
-   * The same for a pool. `onTurn` is called in the step that grants the start, or with false if the limiter was cancelled.
-   * Returns a function that leaves the queue, to be called before that.
+   * Waits on behalf of a pool.
+   * `onTurn` is called in the step that grants the start, or with false if the limiter was cancelled. Returns a function that leaves the queue, to be called before `onTurn`.
    */
   join(permits: Permits, onTurn: (isStart: boolean) => void): (() => void) | undefined {
     const waiter = new StartWaiter(this.self, permits);
-    // The pool asks again after a rejection, and hears of it.
+    // After a rejection the pool asks again, and gets the error then.
     this.waits.join(waiter, (rejection) => onTurn(rejection === undefined));
     this.setTimer();
-    if (!waiter.waits) return undefined; // an observer's action
+    if (!waiter.waits) return undefined; // an observer has ended the wait
     return () => {
       remove(this.waits, waiter);
       this.serve();
     };
   }
 
-  /** Looks after the queue while a call waits, where timers end with the request that has set them. */
+  /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
   serveAlong(isWaiting: () => boolean): void {
     if (!isWaiting()) return;
     const rest = Math.max(this.timer.at - this.now(), 1);
@@ -136,7 +144,10 @@ export class StartQueue {
     });
   }
 
-  /** Milliseconds until a call made now could start, behind those that wait; `Infinity` if one wants more than a limit. */
+  /**
+   * Milliseconds until a call made now could start, behind the present waiters; `Infinity` if a waiter wants more than
+   * a limit.
+   */
   retryAfter(permits: Permits): number {
     const now = this.advance();
     let ready = Math.max(now, this.blockedUntil);
@@ -173,17 +184,17 @@ export class StartQueue {
     this.setTimer();
   }
 
-  /** Whether no start lies within a window, nothing blocks, and no call waits. */
+  /** Whether no start lies within a window, no block lasts, and no call waits. */
   get isIdle(): boolean {
     const now = this.advance();
     return this.waits.size === 0 && this.blockedUntil <= now && this.logs.every(({ used }) => used === 0);
   }
 
-  /** Grants what is allowed by now, and sets the timer for the next. */
+  /** Grants all starts that are allowed by now, and sets the timer for the next. */
   serve(): void {
     step(() => {
       let next = this.waits.peek();
-      // Letting smaller requests pass the first one would starve it.
+      // Serving smaller requests ahead of the first would starve it.
       for (; next !== undefined && this.tryTake(next.starts); next = this.waits.peek()) {
         this.waits.unlink(next);
         grant(next, undefined);
@@ -214,13 +225,13 @@ export class StartQueue {
     return true;
   }
 
-  /** By `await`, which no clock of a test takes along, as it may `queueMicrotask`. */
+  /** Uses `await`, because a fake clock may replace `queueMicrotask` but not `await`. */
   private async goOn(): Promise<void> {
     this.isOpen = true;
     for (let granted = -1; granted !== this.granted;) {
       granted = this.granted;
-      await undefined; // it may come before the callers go on
-      await undefined; // it comes after all of them
+      await undefined; // may resume before the callers
+      await undefined; // resumes after all callers
     }
     this.advance();
     for (const log of this.logs) log.close();
@@ -228,11 +239,11 @@ export class StartQueue {
   }
 
   private onDue(due: number): void {
-    for (const log of this.logs) log.close(); // the turn before is over: if not, the clock is a test's
+    for (const log of this.logs) log.close(); // the earlier turn is over; if not, the clock is a fake one
     const early = due - this.now();
     if (early < ROUNDING) this.latest = Math.max(this.latest, due);
     else if (early >= EARLY) {
-      const ready = this.due(); // starts that were moved on since
+      const ready = this.due(); // starts may have been moved on since
       this.latest = Math.max(this.latest, ready < Infinity ? ready : due);
     }
     this.serve();
@@ -244,7 +255,7 @@ export class StartQueue {
     return now;
   }
 
-  /** Milliseconds on a clock that never goes back, even when a replaced one comes or goes. */
+  /** Milliseconds on a clock that never goes back, even when a fake clock is installed or removed. */
   private now(): number {
     const now = performance.now() + this.offset;
     if (now >= this.latest) return this.latest = now;
@@ -253,7 +264,7 @@ export class StartQueue {
   }
 }
 
-/** Closes limiters for good and rejects all that wait, in one step. The first reason stays. */
+/** Closes limiters for good and rejects all waiters in one step. Cancelling again has no effect. */
 export function cancelStarts(queues: readonly StartQueue[], reason: unknown): void {
   cancelQueues(queues.map(({ waits }) => waits), reason);
   for (const queue of queues) queue.setTimer();
@@ -279,7 +290,7 @@ export function assertSoundStartQueue({ logs, waits, timer, blockedUntil }: Star
   for (const log of logs) assertSoundStartLog(log);
   const [first] = waits.waiters();
   const due = first === undefined ? Infinity : Math.max(blockedUntil, readyAt(logs, first.starts));
-  // Starts that were moved on since are noticed when the timer fires.
+  // Starts that were moved on since then are noticed when the timer fires.
   const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;
   if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${timer.at}, not ${due}`);
 }

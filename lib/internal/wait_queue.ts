@@ -297,7 +297,7 @@ export function wakeFirst<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, count:
 }
 
 /**
- * Closes queues for good and rejects all of their waiters with the reason. The first reason stays.
+ * Closes queues for good and rejects all of their waiters with the reason. Cancelling again has no effect.
  *
  * @param reason Default: an AbortError.
  */

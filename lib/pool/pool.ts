@@ -107,7 +107,7 @@ export class Pool implements AsyncDisposable {
     this.#state = new PoolState(maxConcurrency, name, rate && startQueueOf(rate), readMaxWaiting(options));
   }
 
-  /** Its name, which error messages and diagnostics show. */
+  /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
     return this.#state.name;
   }
@@ -116,8 +116,8 @@ export class Pool implements AsyncDisposable {
    * The maximum number of functions that run at a time. Raising it starts queued calls at once. Lowering it stops no
    * running function: queued calls wait until fewer than `limit` functions run. 0 pauses the pool.
    *
-   * @throws {TypeError} when it is set to something that is not a number.
-   * @throws {RangeError} when it is set to something that is neither a whole number of 0 or more nor `Infinity`.
+   * @throws {TypeError} when it is set to a value that is not a number.
+   * @throws {RangeError} when it is set to a value that is neither a whole number of 0 or more nor `Infinity`.
    */
   get limit(): number {
     return this.#state.slots.limit;
@@ -322,7 +322,7 @@ export class Pool implements AsyncDisposable {
   /**
    * Closes the pool, rejects queued calls with
    * `reason`, and aborts the signals of all running functions. An abort asks a function to end and does not force it: {@linkcode Pool.join} waits until all have ended, and does not throw failures with `reason`.
-   * Later calls have no effect.
+   * Cancelling again has no effect.
    *
    * @param reason The reason of the signals. Default: an AbortError.
    */

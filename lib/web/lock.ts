@@ -86,7 +86,7 @@ export class WebLock implements Acquirable<WebGuard> {
   }
 
   /**
-   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way. If the lock is stolen
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. If the lock is stolen
    * meanwhile, `guard.signal` aborts; the call settles as `fn` does.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
@@ -99,8 +99,8 @@ export class WebLock implements Acquirable<WebGuard> {
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a {@linkcode WebLock.run}: `fn`
-   * gets the arguments of the call and nothing else.
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode WebLock.run}. `fn` gets
+   * only the arguments of the call.
    *
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */

@@ -12,7 +12,7 @@ import { acquire, runHolding, tryAcquire } from "./request.ts";
 
 /** One side of a {@linkcode WebRwLock}. */
 export interface WebRwLockSide extends Acquirable<WebGuard> {
-  /** Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`. */
+  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
