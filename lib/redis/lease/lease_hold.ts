@@ -161,12 +161,12 @@ export class LeaseHold implements RenewableLease {
     const { deadline, spec: { client: { store }, what } } = this;
     const isShorter = ttl < this.ttl;
     const number = deadline.ask(now(), ttl);
-    deadline.renewing(limitOf(ttl));
     this.#lastsLonger = true;
     this.reschedule();
     for (;;) {
       const sent = moment();
       const limit = Math.min(limitOf(ttl), Math.max(1, deadline.at - sent.at));
+      deadline.renewing(limitOf(ttl)); // no renewal as well, unless the next try fails to come
       try {
         const [renewed] = await store.renew([{ id: this.id, spec: this.spec, ttl, number }], limit);
         this.renewed(sent, number, renewed!);

@@ -69,7 +69,7 @@ export const lock: Layout = {
 local v = call('GET', KEYS[1])
 if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp and sub(v, 39, 59) ~= id then
   call('SET', KEYS[1], stamp .. '-' .. id .. sub(v, 39, 59) .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
-  return { 1, now }
+  return { 1, stamp }
 end
 `,
   // Under maxmemory it is refused here, and goes on with a write that shrinks.

@@ -48,11 +48,14 @@ export const commands = `
 local call, sub, format = redis.call, string.sub, string.format
 `;
 
-/** The server's time in µs, as a number. */
-export const clock = `${commands}
+/** The server's time, in two parts, and in µs as a number. */
+export const time = `
 local time = call('TIME')
+`;
+export const now = `
 local now = time[1] * 1000000 + time[2]
 `;
+export const clock = `${commands}${time}${now}`;
 
 /** The same as text of 16 digits, which compare as numbers do. */
 export const stamp = `

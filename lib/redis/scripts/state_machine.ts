@@ -13,7 +13,18 @@
  * @module
  */
 import { IDLE, type Layout, lock, LOOK, weighted } from "./layout.ts";
-import { clock, commands, digits, type HolderScripts, lives, processOf, type Script, script, stamp } from "./script.ts";
+import {
+  commands,
+  digits,
+  type HolderScripts,
+  lives,
+  now,
+  processOf,
+  type Script,
+  script,
+  stamp,
+  time,
+} from "./script.ts";
 
 /** The lives of all holders are gone, and the holders with them. */
 const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
@@ -93,10 +104,10 @@ const live = `
  */
 function acquireFrom(layout: Layout): Script {
   const { isLock, acquireFree, read, prolong, grant, save } = layout;
-  return script(`${clock}${isLock ? stamp : ""}
+  return script(`${commands}${time}${isLock ? stamp : ""}
 local me = ARGV[1]
 local id = sub(me, 1, 21)
-${acquireFree}${isLock ? digits.slice(stamp.length) : digits}${lives}${read}
+${acquireFree}${now}${isLock ? digits.slice(stamp.length) : digits}${lives}${read}
 local life, place, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
 local ttl = life - ${IDLE}
 ${prolong}
@@ -141,7 +152,7 @@ function releaseFrom(layout: Layout): Script {
 if #KEYS == 0 then return {} end
 local me, channels, mode = ARGV[1], ARGV[2], ARGV[3] or ''
 local id = sub(me, 1, 21)
-${releaseFree}${clock.slice(commands.length)}${digits}${lives}${read}
+${releaseFree}${time}${now}${digits}${lives}${read}
 local code, more, mute = 0, 0, 0
 if KEYS[3] then${expire(layout)}end
 if mode == 'force' then${evict}elseif id ~= '' then
