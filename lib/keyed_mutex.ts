@@ -141,7 +141,8 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    *
    * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}; once `fn` runs, the options have no effect.
    *
-   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as {@linkcode KeyedMutex.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as
+   *   {@linkcode KeyedMutex.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return promised(() => runHolding(this.at(key), fn, options));

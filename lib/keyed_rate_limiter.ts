@@ -33,7 +33,10 @@ export interface KeyedRateLimiterBudget<K> {
   remaining(key: K): number;
 }
 
-/** Private state for {@linkcode assertSoundKeyedRateLimiter}, a function rather than a method so that bundlers can drop it. */
+/**
+ * Private state for {@linkcode assertSoundKeyedRateLimiter}, a function rather than a method so that bundlers can drop
+ * it.
+ */
 let stateOf: <K>(
   keyedRateLimiter: KeyedRateLimiter<K>,
 ) => readonly [entries: ReadonlyMap<unknown, Entry>, timer: Timer];
@@ -175,7 +178,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param key The key of the start.
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
-   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key already.
+   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
+   *   already.
    * @throws {TimeoutError} when the time is over.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
@@ -207,7 +211,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /**
    * Waits until the call may start, and calls `fn`.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode KeyedRateLimiter.acquire}; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedRateLimiter.acquire}; once `fn` runs, the options have no
+   * effect.
    *
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
    */

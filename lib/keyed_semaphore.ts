@@ -71,8 +71,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * @param permits The number of permits of each key, 1 or more.
    * @param options Its name, and how many calls may wait for each key.
    * @throws {TypeError} when `permits` or `maxWaiting` is not a number, or the name is not a string.
-   * @throws {RangeError} when `permits` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
-   *   more nor `Infinity`.
+   * @throws {RangeError} when `permits` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0
+   *   or more nor `Infinity`.
    */
   constructor(permits: number, options?: MaxWaitingOptions) {
     checkInteger(permits, "permits", 1);
@@ -125,12 +125,13 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *
    * @param key The key to hold.
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
-   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key already.
+   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
+   *   already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TimeoutError} when the time is over.
    * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout` that
-   *   is NaN or negative.
+   * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout`
+   *   that is NaN or negative.
    */
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
     try {
@@ -164,9 +165,11 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   /**
    * Calls `fn` while holding permits of `key`, and gives them back when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}; once `fn` runs, the options have no
+   * effect.
    *
-   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as {@linkcode KeyedSemaphore.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as
+   *   {@linkcode KeyedSemaphore.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
     return promised(() => runHolding(this.at(key), fn, options));

@@ -220,7 +220,8 @@ export class RateLimiter {
   /**
    * Waits until the call may start, and calls `fn`.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode RateLimiter.acquire}; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation** as in {@linkcode RateLimiter.acquire}; once `fn` runs, the options have no
+   * effect.
    *
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
    */
@@ -291,9 +292,8 @@ export class RateLimiter {
   }
 
   /**
-   * Closes the rate limiter for good: all waiters reject with
-   * `reason`, in order and in one step; later calls reject with a {@linkcode ClosedError}, including calls of a pool with this `rate`.
-   * Cancelling again has no effect.
+   * Closes the rate limiter for good: all waiters reject with `reason`, in order and in one step; later calls reject
+   * with a {@linkcode ClosedError}, including calls of a pool with this `rate`. Cancelling again has no effect.
    *
    * @param reason Default: an AbortError.
    */

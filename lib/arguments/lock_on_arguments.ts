@@ -42,8 +42,8 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
  * `name`. A mutex across machines requires a `name`: it identifies the calls in every process, even if a minifier has
  * renamed functions and classes.
  *
- * Not for caching or for dropping repeated calls: every call runs. Not re-entrant: a function that calls itself with the
- * same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
+ * Not for caching or for dropping repeated calls: every call runs. Not re-entrant: a function that calls itself with
+ * the same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
  *
  * **Fairness**: calls with equal arguments run in the order in which they were made.
  *
@@ -56,7 +56,8 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
  * @throws {TypeError} for arguments of a wrong type; without a `name` on a mutex across machines; for a KeyedMutex of
  *   another copy of this module; for a generator function; when applied as a legacy decorator; and, as the rejection of
  *   a call, when a selected argument is an object (pass a key function instead).
- * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
+ * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or
+ *   NaN.
  * @example
  * ```ts
  * import { KeyedMutex, lockOnArguments } from "@interlock/interlock";

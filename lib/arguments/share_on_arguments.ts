@@ -11,7 +11,9 @@ import { checkOnArguments, type KeyPart, onArguments } from "./on_arguments.ts";
 export interface ShareOnArgumentsOptions {
   /** Functions with the same name share their runs. Without a name, only calls of the same function do. */
   readonly name?: string | undefined;
-  /** Milliseconds after which a call rejects with a {@linkcode TimeoutError}; the run goes on while other calls wait. */
+  /**
+   * Milliseconds after which a call rejects with a {@linkcode TimeoutError}; the run goes on while other calls wait.
+   */
   readonly timeout?: number | undefined;
 }
 
@@ -29,8 +31,8 @@ export type SharedOnArguments<A extends readonly unknown[]> = <This, B extends [
  * its result or error while it lasts. The counterpart of {@linkcode lockOnArguments}, with the same keys. A wrapper for
  * functions and a standard decorator for methods.
  *
- * Two functions never share runs unless both are given the same
- * `name`. The object that a method is called on is not part of the key, so do not use it for methods whose result depends on `this`.
+ * Two functions never share runs unless both are given the same `name`. The object that a method is called on is not
+ * part of the key, so do not use it for methods whose result depends on `this`.
  *
  * Not a cache: after a run has ended, the next call starts a new one. Not re-entrant: a function that awaits itself
  * with the same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
@@ -46,7 +48,8 @@ export type SharedOnArguments<A extends readonly unknown[]> = <This, B extends [
  * @throws {TypeError} for arguments of a wrong type; for a SingleFlight of another copy of this module; for a generator
  *   function; when applied as a legacy decorator; and, as the rejection of a call, when a selected argument is an
  *   object (pass a key function instead).
- * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or NaN.
+ * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or
+ *   NaN.
  * @example
  * ```ts
  * import { shareOnArguments, SingleFlight } from "@interlock/interlock";

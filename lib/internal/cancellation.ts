@@ -1,15 +1,16 @@
 /**
- * Cancellation: ending a wait by a signal, by a time-out, or by whichever comes first. This module knows nothing of
- * queues, and no other module of the library listens to a signal; `timers.ts` alone sets timers.
+ * Cancellation: ending a wait by a signal, by a time-out, or by whichever comes first. This module does not depend on
+ * queues. No other module listens to a signal, and only `timers.ts` sets timers.
  *
- * Waits that end together do so in three phases: all of them leave first, then they are settled, then grants are made. So
- * nothing is granted to a waiter that is about to leave, and the counts are right when the first one is settled.
+ * Waits that end together do so in three phases: all leave, then all are settled, then grants are made. So no grant
+ * goes to a waiter that is about to leave, and counts are right when the first waiter is settled.
  *
  * - `await pause(ms, signal)` resolves after a time, or earlier when the signal aborts.
- * - `const cancellation = onCancel({ signal, timeout }, fn)` calls `fn` once, unless `cancellation.end()` was called before.
+ * - `const cancellation = onCancel({ signal, timeout }, fn)` calls `fn` once, unless `cancellation.end()` was called
+ *   before.
  * - `class … extends Cancellation` overrides the phases.
  *
- * A signal that is already aborted has to be checked before: it never notifies again.
+ * Check for an aborted signal first: it never notifies again.
  *
  * @module
  */
@@ -23,7 +24,7 @@ export { reasonOf } from "./check.ts";
 /** How a wait was cancelled. */
 export type CancelOutcome = "timeout" | "aborted";
 
-/** The signal and the time that end a wait. */
+/** The signal and the time-out that end a wait. */
 export interface CancelLimits extends Partial<WaitLimits> {
   /** Whether the time-out keeps the process alive. Default: true. */
   readonly keepsAlive?: boolean;
@@ -31,7 +32,7 @@ export interface CancelLimits extends Partial<WaitLimits> {
 
 /** Served after waits have left. */
 export interface Served {
-  /** Called once after all that leave together are settled, with the reason of the last one. Must not throw. */
+  /** Called once after all waits that left together are settled, with the last reason. Must not throw. */
   afterLeave(reason: unknown): void;
 }
 
@@ -39,7 +40,7 @@ export interface Served {
 export abstract class Cancellation {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
-  /** Set when it is over: then it is in no listener's set, and its timer is not set. */
+  /** Once set, no listener has this wait as a member, and its timer is not set. */
   isOver = false;
   readonly #keepsAlive: boolean;
   #clearTimer: (() => void) | undefined = undefined;
@@ -51,7 +52,7 @@ export abstract class Cancellation {
     this.#keepsAlive = keepsAlive;
   }
 
-  /** Throws what `signal.addEventListener` throws; nothing is registered then. */
+  /** Starts to listen. Registers nothing if `signal.addEventListener` throws, and rethrows its error. */
   begin(): this {
     if (this.signal !== undefined) this.#listener = Listener.join(this.signal, this);
     if (this.timeout < Infinity) {
@@ -60,7 +61,7 @@ export abstract class Cancellation {
     return this;
   }
 
-  /** Forgets signal and time-out. Calling it again does nothing. */
+  /** Stops listening and clears the time-out. Idempotent. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -68,23 +69,23 @@ export abstract class Cancellation {
     this.#listener?.leave(this);
   }
 
-  /** Whether its signal is aborted, which may not have notified its listeners yet. */
+  /** Whether its signal is aborted, even if it has not notified its listeners yet. */
   get isAborted(): boolean {
     try {
       return this.signal?.aborted === true;
     } catch {
-      return false; // an error would leave a lock held
+      return false; // a throw would leave a lock held
     }
   }
 
-  /** Cancels it for its signal. Grants are left to the caller. */
+  /** Cancels the wait for its signal. The caller makes the grants. */
   abort(): void {
     this.end();
     this.leave();
     this.settle("aborted");
   }
 
-  /** Phase one: leaves. Settles and grants nothing. Returns what phase three is for. */
+  /** Phase one: leaves, without settling or granting. Returns the object to serve in phase three. */
   abstract leave(): Served | undefined;
 
   /** Phase two: settles, and returns the reason. Must not throw. */
@@ -93,7 +94,7 @@ export abstract class Cancellation {
 
 /** All leave first, then all are settled, then grants are made. */
 function cancelTogether(cancelled: Iterable<Cancellation>, outcome: CancelOutcome): void {
-  const all = [...cancelled].filter(({ isOver }) => !isOver); // a timer of a clock that is gone was not cleared
+  const all = [...cancelled].filter(({ isOver }) => !isOver); // a timer of a removed clock may not have been cleared
   step(() => {
     for (const one of all) one.end();
     const served = all.map((one) => one.leave());
@@ -104,12 +105,12 @@ function cancelTogether(cancelled: Iterable<Cancellation>, outcome: CancelOutcom
 
 const listeners = /* @__PURE__ */ new WeakMap<AbortSignal, Listener>();
 
-/** The waits with one signal. One listener serves them: adding one for each would cost O(n). */
+/** The waits with one signal. They share a listener, because adding one for each wait would cost O(n). */
 class Listener {
-  // The signal carries #onAbort exactly while there are members
+  // #onAbort is registered exactly while there are members
   readonly #members = new Set<Cancellation>();
   readonly #signal: AbortSignal;
-  /** An event that was dispatched by hand aborts nothing. */
+  /** Ignores an abort event that was dispatched by hand. */
   readonly #onAbort = (): void => {
     if (this.#signal.aborted) cancelTogether(this.#members, "aborted");
   };
@@ -136,12 +137,12 @@ class Listener {
   }
 }
 
-/** Calls `fn`, which must not throw, when the signal aborts or the time is over. */
+/** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */
 export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): Cancellation {
   return new Callback(limits, fn).begin();
 }
 
-/** Calls its function after all that leave with it are settled. */
+/** Calls its function after all waits that left with it are settled. */
 class Callback extends Cancellation implements Served {
   readonly #fn: (outcome: CancelOutcome) => void;
   #outcome: CancelOutcome = "timeout";
@@ -172,15 +173,17 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Cloudflare cancels a request that waits for nothing but another request: a timer keeps it until the promise settles. */
+/**
+ * Keeps a timer until the promise settles: Cloudflare cancels a request that waits only for another request.
+ */
 export function keepRequest<T>(promise: Promise<T>): Promise<T> {
   const end = startTimer(Infinity, () => {});
   promise.then(end, end);
   return promise;
 }
 
-/** The error for a wait that took too long. `holder` is what the diagnostics add. */
+/** The error of a wait that timed out. `holder` is the text that diagnostics add. */
 export function timedOut(operation: string, timeout: number, holder = "", options?: { cause?: unknown }): TimeoutError {
-  const rounded = +timeout.toFixed(1); // the rest of a deadline has many digits
+  const rounded = +timeout.toFixed(1); // the remaining time of a deadline has many digits
   return new TimeoutError(`Cannot ${operation}: timed out after ${rounded} ms${holder}`, options);
 }

@@ -7,7 +7,7 @@
 import { classOf, isNamed } from "./class_name.ts";
 import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 
-/** The value as an error message shows it: short, on one line, and different for `"1"` and `1`. Never throws. */
+/** Formats a value for an error message: short, on one line, and different for `"1"` and `1`. Never throws. */
 export function quote(value: unknown): string {
   try {
     return visible(spelt(value));
@@ -21,10 +21,10 @@ function spelt(value: unknown): string {
   if (typeof value === "bigint") return cut(`${value}n`);
   if (typeof value === "function") return `function ${cut(value.name || "(anonymous)")}`;
   if (typeof value === "object" && value !== null) return `an object (${cut(classOf(value) || "no class")})`;
-  return cut(String(value)); // a symbol cannot be put into a text in another way
+  return cut(String(value)); // the only conversion that accepts a symbol
 }
 
-/** The user's text, such as the name of a class, as a message shows it without quotes. */
+/** Formats the user's text, such as the name of a class, for a message, without quotes. */
 export function printable(text: string): string {
   return visible(cut(text));
 }
@@ -34,10 +34,10 @@ function cut(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** Controls, those of bidirectional text, and line ends: with them a name could forge a line of a log, or reorder it. */
+/** Control, bidirectional and line-end characters, with which a name could forge or reorder a line of a log. */
 const CONTROLS = /[\p{Cc}\p{Cs}\p{Bidi_C}\u2028\u2029]/gu;
 
-/** The text with these characters spelt out. */
+/** Escapes these characters. */
 export function visible(text: string): string {
   return text.replace(CONTROLS, (one) => `\\u${(0x10000 + one.charCodeAt(0)).toString(16).slice(1)}`);
 }
@@ -52,7 +52,7 @@ export function forKey(operation: string, name: string | undefined, key: unknown
   return `${named(operation, name)} for key ${quote(key)}`;
 }
 
-/** Throws unless it `holds` that the argument obeys the rule, which reads on from "must". */
+/** Throws unless the rule `holds`. The rule is worded to follow "must". */
 export function must(
   holds: boolean,
   name: string,
@@ -63,7 +63,7 @@ export function must(
   if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
 }
 
-/** An instance of a class of this copy of the module: those of another one have a state of their own. */
+/** Requires an instance of this copy's class: another copy of the module has a state of its own. */
 export function checkInstance(value: unknown, Class: new (...args: never[]) => object, name: string, of: string): void {
   const isOwn = value instanceof Class;
   must(isOwn || !isNamed(value, of), name, "be of the same copy of this module: there are two copies", value);
@@ -101,22 +101,22 @@ export function checkNumber(value: unknown, name: string): asserts value is numb
   must(typeof value === "number", name, "be a number", value);
 }
 
-/** Something that does its work when it is called. */
+/** A function that does its work when it is called, so not a generator function. */
 export function checkFunction(value: unknown, name: string): void {
   if (typeof value === "function") {
-    const tag = (value as { readonly [Symbol.toStringTag]?: string })[Symbol.toStringTag]; // only these have one
+    const tag = (value as { readonly [Symbol.toStringTag]?: string })[Symbol.toStringTag]; // generators have one
     if (tag === undefined || tag === "AsyncFunction") return;
     must(!/Generator/.test(tag), name, "not be a generator function: calling it runs nothing yet", value);
   } else must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
 }
 
-/** A key. Without one, the argument behind it, such as a function, takes its place. */
+/** A key. If a caller forgets it, the next argument, such as a function, takes its place. */
 export function checkKey(value: unknown): void {
   const isKey = value !== undefined && typeof value !== "function";
   must(isKey, "key", "be neither undefined nor a function: the key comes first", value);
 }
 
-/** A list or source that is there already. */
+/** A value, not a promise of it. */
 export function checkNotPromise(value: unknown, name: string): void {
   must(!isThenable(value), name, "not be a promise: await it first", value);
 }
@@ -126,13 +126,13 @@ export function checkString(value: unknown, name: string): asserts value is stri
   must(typeof value === "string", name, "be a string", value);
 }
 
-/** Text that says something. */
+/** Text that is not empty. */
 export function checkName(value: unknown, name = "name"): asserts value is string {
   checkString(value, name);
   must(value !== "", name, "not be empty", value, RangeError);
 }
 
-/** Yes or no. */
+/** A boolean. */
 export function checkBoolean(value: unknown, name: string): asserts value is boolean {
   must(typeof value === "boolean", name, "be a boolean", value);
 }
@@ -142,11 +142,11 @@ export function checkOptions(options: unknown): void {
   if (options === undefined) return;
   must(typeof options === "object" && options !== null, "options", "be an object", options);
   const given = options as { readonly aborted?: unknown };
-  // It would pass for options that say nothing.
+  // Otherwise it would pass for empty options.
   must(given.aborted === undefined, "options", "not be a signal itself: pass it as { signal }", options);
 }
 
-/** One option, or the value in its place. */
+/** One option, or its default. */
 export function option<O extends object, K extends keyof O, D = undefined>(
   options: O | undefined,
   key: K,
@@ -156,7 +156,7 @@ export function option<O extends object, K extends keyof O, D = undefined>(
   return (value === undefined ? otherwise : value) as Exclude<O[K], undefined> | D;
 }
 
-/** The name in the options of a constructor, read once; undefined if there is none. */
+/** The name in a constructor's options, read once; undefined if there is none. */
 export function readName(options: NameOptions | undefined): string | undefined {
   checkOptions(options);
   const name = options?.name;
@@ -164,7 +164,7 @@ export function readName(options: NameOptions | undefined): string | undefined {
   return name;
 }
 
-/** The most calls that may wait, from the options of a constructor that {@linkcode readName} has checked. */
+/** Reads `maxWaiting` from a constructor's options, which {@linkcode readName} has checked. */
 export function readMaxWaiting(options: MaxWaitingOptions | undefined): number {
   const { maxWaiting: most = Infinity } = options ?? {};
   checkCount(most, "maxWaiting", 0);
@@ -200,13 +200,13 @@ export function checkSignal(value: unknown): asserts value is AbortSignal {
   must(isSignal, "signal", "be an AbortSignal", value);
 }
 
-/** Something that may be closed for good. */
+/** An object that may be closed for good. */
 interface Closable<T> {
-  /** Throws if it is closed; the message is about the target of the call. */
+  /** Throws if closed; the message names the target of the call. */
   checkOpen(target: T): void;
 }
 
-/** The limits of a call. Throws for bad options, then if what it is for is closed, then for an aborted signal. */
+/** Reads the limits of a call. Throws for bad options, then if the target is closed, then for an aborted signal. */
 export function admit<T>(options: WaitOptions | undefined, of?: Closable<T>, target?: T): WaitLimits | undefined {
   const limits = readWaitOptions(options);
   of?.checkOpen(target!);
@@ -214,12 +214,12 @@ export function admit<T>(options: WaitOptions | undefined, of?: Closable<T>, tar
   return limits;
 }
 
-/** Throws the reason of a signal that is aborted. */
+/** Throws the signal's reason if it is aborted. */
 export function throwIfAborted(limits: Pick<WaitOptions, "signal"> | undefined): void {
   if (limits?.signal?.aborted) throw reasonOf(limits.signal);
 }
 
-/** The signal's reason; an AbortError where it has none, as in older polyfills. Never throws. */
+/** The signal's reason; an AbortError if it has none, as in older polyfills. Never throws. */
 export function reasonOf(signal: AbortSignal): unknown {
   try {
     const { reason = abortError() } = signal;
@@ -236,7 +236,10 @@ export function abortError(): Error {
   return Object.assign(new Error(message), { name: "AbortError" });
 }
 
-/** Calls `fn`, and turns what it throws into a rejection: a method that returns a promise never throws synchronously. */
+/**
+ * Calls `fn` and turns a synchronous error into a rejection: a method that returns a promise never throws
+ * synchronously.
+ */
 export function promised<T>(fn: () => Promise<T>): Promise<T> {
   try {
     return fn();
@@ -245,7 +248,7 @@ export function promised<T>(fn: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether it has to be awaited. */
+/** Whether the value has to be awaited. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
 }

@@ -1,5 +1,5 @@
 /**
- * The names under which classes are exported. Bundlers rename classes, so their names are set.
+ * Sets the exported names of classes, which bundlers would change.
  *
  * @module
  */
@@ -9,12 +9,12 @@ export function nameClass(Class: object, name: string): void {
   Object.defineProperty(Class, "name", { value: name, configurable: true });
 }
 
-/** The name of a thing's class; "" where it has none. */
+/** The name of an object's class; "" if it has none. */
 export function classOf(thing: object): string {
   return (thing as { constructor?: { name?: string } }).constructor?.name ?? "";
 }
 
-/** Whether a thing is an instance of a class of this name, in this or another copy of the module. */
+/** Whether an object's class has this name, in this or another copy of the module. */
 export function isNamed(thing: unknown, name: string): boolean {
   for (let one = Object(thing); one !== null; one = Object.getPrototypeOf(one)) if (classOf(one) === name) return true;
   return false;

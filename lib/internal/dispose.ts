@@ -1,6 +1,6 @@
 /**
- * The symbols under which guards are disposed of. Older browsers and the contexts of node:vm in Node 20 and 22 have none;
- * there transpilers look for these.
+ * The symbols under which guards are disposed of. Older browsers and node:vm contexts in Node 20 and 22 lack the
+ * symbols; transpiled code looks for these instead.
  *
  * @module
  */
@@ -11,8 +11,8 @@ export const ASYNC_DISPOSE: typeof Symbol.asyncDispose = /* @__PURE__ */ wellKno
 ) as typeof Symbol.asyncDispose;
 
 /**
- * For a public class with an asynchronous disposal, whose documentation shows the platform's symbol: where there is none,
- * its method has the name "undefined".
+ * Sets the asynchronous disposal of a public class. Its source uses the platform's symbol, as the documentation shows
+ * it; on platforms without the symbol that method is named "undefined".
  */
 export function setDisposal({ prototype }: { readonly prototype: object }): void {
   if (Symbol.asyncDispose !== undefined) return;

@@ -1,15 +1,18 @@
 /**
- * Following a promise by the engine's own `then`, as `await` does it: for every kind of promise, one callback is called,
- * once and later. An own `then` could throw, call back at once, or never.
+ * Follows a promise by the engine's own `then`, as `await` does: exactly one callback is called, once and
+ * asynchronously. A promise's own `then` could throw, call back at once, or never.
  *
  * @module
  */
 
-// Both of one kind, also if a library replaces the global Promise later (zone.js, bluebird).
+// Captured together, because a library may replace the global Promise later (zone.js, bluebird).
 const Native = Promise;
 const { then } = Native.prototype;
 
-/** Calls one of the functions when the promise settles. Throws if its constructor does; then neither is called. */
+/**
+ * Calls one of the functions when the promise settles. If the promise's `constructor` throws, rethrows that error and
+ * calls neither.
+ */
 export function follow<T>(
   promise: T | PromiseLike<T>,
   onFulfilled: (value: T) => void,

@@ -1,6 +1,5 @@
 /**
- * One hold of one thing: held (maybe lent to a Condition in between), then spent, once. It is an object of its own, made at
- * the grant.
+ * One hold: held, perhaps lent to a Condition meanwhile, then spent, once. Each grant creates one.
  *
  * @module
  */
@@ -12,7 +11,7 @@ import { show } from "./show.ts";
 import type { WaitedFor } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
-/** A primitive, or a part of one, that hands out holds. */
+/** A primitive that hands out holds, or a side or key of one. */
 export interface Owner extends WaitedFor, Resource {
   readonly kind: string;
   readonly isBorrower?: undefined;
@@ -20,17 +19,17 @@ export interface Owner extends WaitedFor, Resource {
   onRelease(permits: number): void;
 }
 
-/** A wait that a hold is lent to. Meanwhile the hold is not held. */
+/** A wait that borrows a hold. Meanwhile `held` is false. */
 export interface Borrower {
   readonly isBorrower: true;
   /** Called when the hold is released instead of going back to its owner. */
   onRelease(): void;
 }
 
-/** The owner of a hold, or the wait that it is lent to; undefined for a spent one. */
+/** Sets the owner of a hold, or the wait that borrows it; undefined for a spent hold. */
 export let setOwner: (hold: Hold, owner: Owner | Borrower | undefined) => void;
 
-/** The guard that every local primitive hands out. Its fields are private to its holder, too: freezing it changes nothing. */
+/** The guard of every local primitive. Its fields are private, so freezing it has no effect. */
 export class Hold implements Guard {
   #owner: Owner | Borrower | undefined;
   readonly #permits: number;
@@ -66,7 +65,7 @@ export class Hold implements Guard {
   }
 }
 
-/** On its own, because a closure makes every call of its function slower. */
+/** A function of its own: a closure would slow down every call. */
 function releaseAndReport(hold: Hold, owner: Owner | Borrower, permits: number): void {
   step(() => {
     if (!owner.isBorrower) tell((to) => to.release(owner, hold));
@@ -74,7 +73,7 @@ function releaseAndReport(hold: Hold, owner: Owner | Borrower, permits: number):
   });
 }
 
-/** Anything that `runHolding` can acquire. */
+/** A primitive that `runHolding` can acquire. */
 interface Source<G, O> {
   acquire(options?: O): Promise<G>;
   tryAcquire(): G | undefined;
@@ -82,7 +81,10 @@ interface Source<G, O> {
 
 const NEXT_TURN: Promise<undefined> = /* @__PURE__ */ Promise.resolve(undefined);
 
-/** Calls `fn` while holding, and releases when it has ended, either way. An error of `fn` wins over one of the release. */
+/**
+ * Calls `fn` while holding, and releases when it has ended, even with an error. An error of `fn` takes precedence over
+ * an error of the release.
+ */
 export function runHolding<G extends Guard, O, T>(
   source: Source<G, O>,
   fn: (guard: G) => T | PromiseLike<T>,
@@ -91,14 +93,14 @@ export function runHolding<G extends Guard, O, T>(
   try {
     checkFunction(fn, "fn");
     const guard = options === undefined ? source.tryAcquire() : undefined;
-    // `fn` is never called inside of the call of `run`. Awaiting a guard is slower than awaiting nothing.
+    // `fn` is never called synchronously. Awaiting a guard is slower than awaiting undefined.
     return guard === undefined ? callHolding(fn, source.acquire(options)) : callHolding(fn, NEXT_TURN, guard);
   } catch (error) {
     return Promise.reject(error);
   }
 }
 
-/** The only asynchronous part, small: a queued call keeps memory for each of its variables. */
+/** The only asynchronous part. It is small because a queued call keeps memory for each of its variables. */
 async function callHolding<G extends Guard, T>(
   fn: (guard: G) => T | PromiseLike<T>,
   granted: Promise<G | undefined>,
@@ -108,7 +110,7 @@ async function callHolding<G extends Guard, T>(
   let result: T | PromiseLike<T>;
   try {
     result = callIn(guard, fn, guard);
-    // Awaited here and not just returned, so that the stack of an error shows the caller.
+    // Awaited, not just returned, so that an error's stack shows the caller.
     if (isThenable(result)) result = await result;
   } catch (error) {
     try {

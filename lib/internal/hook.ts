@@ -1,24 +1,26 @@
 /**
- * The one place where waits, grants, cancellations and releases are reported. Invariant: `hook` is undefined exactly
- * while no observer is on, so an unobserved path costs one load and one comparison:
- * `if (hook !== undefined) hook.grant(…)`. lib/diagnostics sets the hook and makes the events.
+ * Reports waits, grants, cancellations and releases to observers. Invariant: `hook` is undefined exactly while no
+ * observer is on, so an unobserved path costs one load and one comparison: `if (hook !== undefined) hook.grant(…)`.
+ * lib/diagnostics sets the hook and makes the events.
  *
  * @module
  */
 import { timersEndWithRequest } from "./platform.ts";
 
 /**
- * A thing with a queue: a lock, one key of a keyed mutex, a pool, … It states the facts about itself; nothing is derived
- * from the text of its kind. Facts that are not stated have their defaults, so that most things carry no such member.
+ * A resource with a queue: a lock, one key of a keyed mutex, a pool, … It states its own facts; none is derived from
+ * the text of its kind. Facts have defaults, so most resources have few of these members.
  */
 export interface Resource {
   /** As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … */
   readonly kind: string;
-  /** The name that the user gave it. */
+  /** The user's name for it. */
   readonly name: string | undefined;
-  /** The key, where the resource is one of many. */
+  /** The key, for a resource that is one of many. */
   readonly key?: unknown;
-  /** The same for resources whose holders block each other's waiters: the sides of a RwLock, two RedisLocks of one name. */
+  /**
+   * Shared by resources whose holders block each other's waiters: the sides of a RwLock, two RedisLocks of one name.
+   */
   readonly group?: unknown;
   /** Its noun in messages. Default: its kind, with spaces. */
   readonly noun?: string;
@@ -26,13 +28,15 @@ export interface Resource {
   readonly isHeld?: boolean;
   /** Whether holders may be in other processes. Default: false. */
   readonly isRemote?: boolean;
-  /** Whether a hold excludes every other. Default: by the unit. For remote things, whose holders are not all known. */
+  /**
+   * Whether a hold excludes all others. For remote resources, whose holders are not all known. Default: by the unit.
+   */
   readonly isExclusive?: boolean;
-  /** Whether its calls start work beside their caller, which goes on without them. Default: false. */
+  /** Whether its calls start work that runs beside the caller. Default: false. */
   readonly isStart?: boolean;
-  /** Whether a call that waits now goes on when holders release. If not, it waits for a rate or a limit. Default: it does. */
+  /** Whether the present waiters wait for a release, rather than for a rate or a limit. Default: true. */
   waitsForRelease?(): boolean;
-  /** How many permits are one to its caller, as all of them are to a writer. Default: 1. */
+  /** How many permits the caller counts as one: a writer takes all of them. Default: 1. */
   readonly unit?: number;
 }
 
@@ -40,49 +44,49 @@ export interface Resource {
 export type GiveUpOutcome = "timeout" | "aborted" | "error" | "full";
 
 /**
- * The notifications. `call` is the object that identifies one acquisition from its wait to its release: the
- * guard, the waiter or the lease. Each wait ends in one grant or one giveUp, each grant of something that can be held in
- * one release; a free acquire is a grant without a wait. No method throws.
+ * The notifications. `call` identifies one acquisition from its wait to its release: the guard, the waiter or the
+ * lease. Each wait ends in one grant or one giveUp, and each grant of a hold ends in one release. An acquisition of a
+ * free resource is a grant without a wait. No method throws.
  */
 export interface Hook {
   /**
-   * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no longer
-   * shows the caller. With `like`, it was made by the same call of the user as that one, which began then.
+   * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no
+   * longer shows the caller. `like` is an earlier object of the same user call, whose beginning it shares.
    */
   begin(call: object, like?: object): void;
   /** `call` has joined the queue. Called in the caller's own turn, so that a stack trace shows the caller. */
   wait(resource: Resource, call: object, permits: number): void;
-  /** `call` holds now, with or without having waited. Its release names `hold`, its guard. Default: `call`. */
+  /** `call` now holds, whether or not it has waited. Its release names `hold`, the guard. Default: `call`. */
   grant(resource: Resource, call: object, permits: number, hold?: object): void;
   /** `call` has left the queue without a grant; with "full", it was refused and has never waited. */
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
   /** `call` has ended its hold, or lost it. */
   release(resource: Resource, call: object, isLost?: boolean): void;
-  /** A caller without the guard, which may be another one, is about to release that hold (`Lock.release()`). */
+  /** A caller without the guard, perhaps not the holder, is about to release the hold (`Lock.release()`). */
   releaseWithoutGuard(hold: object): void;
   /** Permits were given back without a guard (`Semaphore.release()`): the oldest holds count as ended. */
   giveBack(resource: Resource, permits: number): void;
-  /** Calls `fn`, which runs while `call` holds, so that waits inside of it are known to be its own. */
+  /** Calls `fn` while `call` holds, and attributes waits inside `fn` to `call`. */
   run<T>(call: object, fn: () => T): T;
-  /** The error that `call`, which is about to wait, rejects with at once: it waits for what its own `run` holds. */
+  /** The error with which `call` rejects instead of waiting, if it would wait for a hold of its own `run`. */
   deadlockOf(resource: Resource, call: object, operation: string): Error | undefined;
   /** The end of a TimeoutError's message: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
   holderOf(resource: Resource): string;
 }
 
-/** The hook, while an observer is on. */
+/** Set while an observer is on. */
 export let hook: Hook | undefined;
 
-/** Whether a wait needs its promise alone: no observer is on, and the platform lets requests wait for each other. */
+/** Whether a wait needs only a promise: no observer is on, and the platform lets requests wait for each other. */
 export let isPlain: boolean = !timersEndWithRequest;
 
-/** The reports of the present step, not told yet. */
+/** The pending reports of the present step. */
 const untold: (() => void)[] = [];
 let depth = 0;
 
 /**
- * Runs a step, such as a release with its hand-over. What it reports by {@linkcode tell} is told in order once the outermost
- * step is complete: code of an observer that uses the same queue finds it whole.
+ * Runs a step, such as a release with its hand-off. Reports made by {@linkcode tell} are delivered in order once the
+ * outermost step is complete, so that an observer that uses the same queue finds it in a sound state.
  */
 export function step(fn: () => void): void {
   depth++;
@@ -93,20 +97,20 @@ export function step(fn: () => void): void {
   }
 }
 
-/** Reports something at once, or at the end of the present step. */
+/** Delivers a report at once, or at the end of the present step. */
 export function tell(report: (hook: Hook) => void): void {
   untold.push(() => hook && report(hook));
   if (depth === 0) tellAll();
 }
 
-/** What observers do meanwhile is told behind the rest. */
+/** Delivers all pending reports. Actions of observers during this add reports to the end. */
 function tellAll(): void {
   depth++;
   for (let report = untold.shift(); report !== undefined; report = untold.shift()) report();
   depth--;
 }
 
-/** For lib/diagnostics alone. */
+/** Used only by lib/diagnostics. */
 export function setHook(next: Hook | undefined): void {
   hook = next;
   isPlain = next === undefined && !timersEndWithRequest;

@@ -1,6 +1,6 @@
 /**
- * What is kept by key. Invariants: there is one entry for each key that is held or waited for, and for no other; one is made
- * for a call that takes it at once, and removes itself when it is free; none is made once all are closed.
+ * Entries by key. Invariants: exactly the keys that are held or waited for have an entry. An entry is created for a
+ * call that takes it at once, and removes itself when it is free. None is created after closing.
  *
  * @module
  */
@@ -18,7 +18,7 @@ interface Entry {
   readonly queue: WaitQueue<Hold>;
 }
 
-/** How entries are made, and their noun: a lock, or a semaphore. */
+/** How to create entries, and their noun: a lock or a semaphore. */
 interface Making<K, E> {
   readonly noun: string;
   make(key: K): E;
@@ -37,7 +37,10 @@ export class Entries<K, E extends Entry> extends Map<K, E> {
     this.maxWaiting = readMaxWaiting(options);
   }
 
-  /** The entry of a key, or a new one: then it is free, and the caller takes it at once. Throws if they are closed. */
+  /**
+   * Returns the entry of a key or a new one. A new entry is free, and the caller must take it at once. Throws if
+   * closed.
+   */
   of(key: K): E {
     this.checkOpen(key);
     let entry = this.get(key);
@@ -58,19 +61,19 @@ export class Entries<K, E extends Entry> extends Map<K, E> {
     return forKey(`acquire ${this.noun}`, this.name, key);
   }
 
-  /** Throws if they are closed. */
+  /** Throws if closed. */
   checkOpen(key: K): void {
     if (this.closed) throw new ClosedError(`Cannot ${this.operation(key)}: ${this.noun} is closed`);
   }
 
-  /** Closes all for good, and rejects those that wait, in order for each key. */
+  /** Closes all entries for good, and rejects their waiters, in order for each key. */
   cancel(reason: unknown): void {
     this.closed = true;
     cancelQueues(Array.from(this.values(), ({ queue }) => queue), reason);
   }
 }
 
-/** Something that hands out holds by key. */
+/** A primitive that hands out holds by key. */
 interface Keyed<K, O> {
   readonly name: string | undefined;
   readonly closed: boolean;
@@ -80,7 +83,7 @@ interface Keyed<K, O> {
   tryAcquire(key: K, permits?: number): Guard | undefined;
 }
 
-/** One key, for code that takes any Acquirable. It holds no entry: it may be kept or made anew. */
+/** One key, for code that takes any Acquirable. It holds no entry, so it may be kept or created anew. */
 export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> implements Acquirable<Guard, O> {
   readonly #of: T;
   readonly #key: K;
@@ -104,7 +107,7 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
     return this.#of.name;
   }
 
-  /** For acquireAll. */
+  /** Read by acquireAll. */
   get closed(): boolean {
     return this.#of.closed;
   }

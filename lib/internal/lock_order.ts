@@ -1,22 +1,22 @@
 /**
- * Sorts things by their places. Invariant: calls in progress at the same time agree on the order of all things, so they
- * never wait for each other in a circle.
+ * Sorts locks by their places. Invariant: concurrent calls agree on the order of all locks, so they never wait for each
+ * other in a cycle.
  *
- * Local things are numbered when they are first sorted, for as long as they exist; keys for as long as a call in
- * progress uses them. Remote things are sorted by their text, which is the same in every process, and come last.
+ * Local locks are numbered when they are first sorted, and keep their numbers for life. Keys keep theirs while a call
+ * in progress uses them. Remote locks come last, sorted by their text, which is the same in every process.
  *
  * @module
  */
 import { must } from "./check.ts";
 import { isOfAnotherCopy, type Place, placeOf } from "./place.ts";
 
-/** The number of a key, and how many calls use it. */
+/** The number of a key, and the number of calls that use it. */
 interface KeyNumber {
   readonly number: number;
   users: number;
 }
 
-/** The number of an owner, and those of its keys, in the order of the first use. */
+/** The numbers of an owner and of its keys, in the order of first use. */
 class Numbers {
   static #owners = new WeakMap<object, Numbers>();
   static #last = 0;
@@ -30,7 +30,7 @@ class Numbers {
     return numbers;
   }
 
-  /** The key keeps its number until it is unpinned as often. */
+  /** Keeps the number of a key until it is unpinned as often as it was pinned. */
   pin(key: unknown): KeyNumber {
     let pinned = this.#keys.get(key);
     if (pinned === undefined) this.#keys.set(key, pinned = { number: ++this.#lastKey, users: 0 });
@@ -43,14 +43,14 @@ class Numbers {
   }
 }
 
-/** One thing of a list. */
+/** One item of a list. */
 class Entry<T> {
   readonly thing: T;
   /** Its position in the list. */
   readonly index: number;
   readonly place: Place;
   readonly numbers: Numbers;
-  /** Undefined for a thing that is not one key of many. */
+  /** Undefined for an item without a key. */
   readonly key: KeyNumber | undefined;
 
   constructor(thing: T, index: number, place: Place) {
@@ -68,11 +68,11 @@ class Entry<T> {
 
 /** The order of one list, from the start of a call to its end. */
 export class LockOrder<T> {
-  /** In the order in which to acquire; local things come first. */
+  /** In the order in which to acquire them, local before remote. */
   readonly entries: readonly Entry<T>[];
 
   /**
-   * @throws {TypeError} for a thing without a place, and for the same thing twice.
+   * @throws {TypeError} for an item without a place, and for the same item twice.
    */
   constructor(list: readonly T[]) {
     const places = list.map(checkPlace);
@@ -85,7 +85,7 @@ export class LockOrder<T> {
     }
   }
 
-  /** Called once, when the call is over: its keys need not keep their numbers. */
+  /** Called once at the end of the call, to release the numbers of its keys. */
   unpin(): void {
     for (const { place, numbers, key } of this.entries) if (key !== undefined) numbers.unpin(place.key, key);
   }
@@ -100,13 +100,13 @@ function checkPlace(thing: unknown, index: number): Place {
   return place;
 }
 
-/** Two are compared by hand, which is quicker than `sort`. */
+/** Compares two entries directly, which is quicker than `sort`. */
 function sorted<T>(entries: Entry<T>[]): Entry<T>[] {
   if (entries.length > 2) return entries.sort(compare);
   return entries.length === 2 && compare(entries[0]!, entries[1]!) > 0 ? entries.reverse() : entries;
 }
 
-/** Local things have no remote text, so they come first. */
+/** Local entries have no remote text, so they come first. */
 function compare(a: Entry<unknown>, b: Entry<unknown>): number {
   const [one, other] = [a.place.remote ?? "", b.place.remote ?? ""];
   if (one !== other) return one < other ? -1 : 1;

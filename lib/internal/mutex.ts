@@ -1,5 +1,5 @@
 /**
- * One holder and its queue: the core of Lock and KeyedMutex, from which a Condition borrows.
+ * One holder and a queue: the core of Lock and KeyedMutex. A Condition borrows its hold.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export class Mutex implements Owner {
     this.queue.checkOpen(this);
   }
 
-  /** Throws if it is closed. */
+  /** Throws if closed. */
   acquire(limits?: CancelLimits): Promise<Guard> {
     this.checkOpen();
     return this.holder === undefined
@@ -46,14 +46,14 @@ export class Mutex implements Owner {
     return this.holder === undefined ? this.take(new Hold(this)) : undefined;
   }
 
-  /** For a mutex that is free. */
+  /** Takes a free mutex. */
   take(hold: Hold): Hold {
     this.holder = hold;
     if (hook !== undefined) reportHold(this, hold);
     return hold;
   }
 
-  /** Hands off to the next waiter, or unlocks: also when the hold is only lent. */
+  /** Hands off to the next waiter, or unlocks. Called even if the hold is only lent. */
   onRelease(): void {
     const next = this.queue.take();
     if (next === undefined) {
@@ -61,11 +61,11 @@ export class Mutex implements Owner {
       this.onIdle();
     } else {
       next.resolve(this.holder = new Hold(this));
-      if (hook !== undefined) reportHold(this, next, 1, this.holder); // a Condition puts its own hold there
+      if (hook !== undefined) reportHold(this, next, 1, this.holder); // a Condition sets its own hold
     }
   }
 
-  /** Unlocked, and the queue is empty. */
+  /** Called when it is unlocked and the queue is empty. */
   protected onIdle(): void {}
 }
 

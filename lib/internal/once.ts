@@ -1,10 +1,10 @@
 /**
- * One value for each object. Invariant: it is made when it is first asked for, and lives no longer than its object.
+ * One value for each object. Invariant: it is created on first use, and lives no longer than its object.
  *
  * @module
  */
 
-/** Returns a function that makes the value of an object once, and returns the same one from then on. */
+/** Returns a function that creates an object's value once, and returns that value from then on. */
 export function onceFor<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>();
   return (key) => {

@@ -10,15 +10,15 @@ import { Hold, type Owner } from "./hold.ts";
 import { hook, step, tell } from "./hook.ts";
 import { assertSoundWaitQueue, reportHold, Waiter, WaitQueue } from "./wait_queue.ts";
 
-/** The owner of holds of permits: itself, or a side of a RwLock. */
+/** The owner of holds: the permits themselves, or a side of a RwLock. */
 export interface PermitsOwner extends Owner {
-  /** A new hold of it, for permits that are taken. */
+  /** Creates a hold for permits that are taken. */
   hold(permits: number): Hold;
 }
 
 export class Permits implements PermitsOwner, Served {
-  // queue.size > 0 implies that the first waiter wants more than value. value <= most; it is below 0 where a lowered most
-  // has left too many taken.
+  // queue.size > 0 implies that the first waiter wants more than value. value <= most; value is below 0 while more
+  // permits are taken than a lowered `most` allows.
   value: number;
   most: number = Number.MAX_SAFE_INTEGER;
   readonly queue: WaitQueue<Hold>;
@@ -46,17 +46,17 @@ export class Permits implements PermitsOwner, Served {
     return new Hold(this, permits);
   }
 
-  /** Not while a limit of 0 pauses it. */
+  /** False while a limit of 0 pauses it. */
   waitsForRelease(): boolean {
     return this.most > 0;
   }
 
-  /** Whether a newcomer that wants this many permits need not wait. */
+  /** Whether a new call for this number of permits need not wait. */
   fit(permits: number): boolean {
     return permits <= this.value && this.queue.size === 0;
   }
 
-  /** For permits that fit. */
+  /** Takes permits that fit. */
   take(owner: PermitsOwner, permits: number): Hold {
     this.value -= permits;
     const hold = owner.hold(permits);
@@ -64,19 +64,19 @@ export class Permits implements PermitsOwner, Served {
     return hold;
   }
 
-  /** The most that a newcomer may want; anything while a limit of 0 pauses it. */
+  /** The maximum number of permits for a new call; unlimited while a limit of 0 pauses it. */
   get largest(): number {
     return this.most || Number.MAX_SAFE_INTEGER;
   }
 
-  /** Sets how many permits there are, taken and free. Revokes none; grants to the waiters that fit now. */
+  /** Sets the number of permits, taken and free. Revokes none; grants to the waiters that fit now. */
   setMost(most: number): void {
     this.value += most - this.most;
     this.most = most;
     step(() => this.afterLeave());
   }
 
-  /** Takes or waits; throws if it is closed. */
+  /** Takes permits or waits for them. Throws if closed. */
   acquire(owner: PermitsOwner, permits: number, limits?: CancelLimits): Promise<Hold> {
     this.queue.checkOpen(owner);
     return this.fit(permits)
@@ -89,7 +89,7 @@ export class Permits implements PermitsOwner, Served {
     this.afterLeave();
   }
 
-  /** Adds permits that no guard gives back, and grants to the waiters that fit now. */
+  /** Adds permits without a guard, and grants to the waiters that fit now. */
   give(permits: number): void {
     this.add(permits);
     step(() => {
@@ -98,13 +98,13 @@ export class Permits implements PermitsOwner, Served {
     });
   }
 
-  /** Waiters that fit now are granted. */
+  /** Grants to the waiters that fit now. */
   afterLeave(): void {
     while (this.value > 0) {
       const next = this.queue.peek();
       if (next === undefined) return;
       const { permits } = next;
-      if (permits > this.value) return; // letting smaller ones pass would starve this one
+      if (permits > this.value) return; // granting smaller requests first would starve this one
       this.value -= permits;
       this.queue.unlink(next);
       const owner = next.target as PermitsOwner;
@@ -114,7 +114,7 @@ export class Permits implements PermitsOwner, Served {
     }
   }
 
-  /** `private` by type only: a method named with # would make each semaphore larger. */
+  /** TypeScript's `private`: a method named with # would make each semaphore larger. */
   private add(permits: number): void {
     if (permits > this.most - this.value) {
       const state = `${this.value} of ${this.most} permits are free, ${permits} more are too many`;

@@ -1,22 +1,22 @@
 /**
- * The place of a thing in the one order in which `acquireAll` acquires. Everything that has one registers it with its
- * class, under a symbol, so that `acquireAll` knows no class, local or remote.
+ * The place of a lock in the order in which `acquireAll` acquires. Each class registers its places under a symbol, so
+ * that `acquireAll` does not depend on any class, local or remote.
  *
  * @module
  */
 
-/** Two things with the same place are the same thing, which a call cannot hold twice. */
+/** Two objects with the same place are the same lock, which a call cannot hold twice. */
 export interface Place {
-  /** The object that everything in this place shares, such as both sides of a RwLock, or all keys of a mutex. */
+  /** The owner shared by both sides of a RwLock, or by all keys of a mutex. */
   readonly owner: object;
-  /** The key, where `owner` has many. */
+  /** The key, if `owner` has many. */
   readonly key?: unknown;
-  /** For remote things: their name there, the same text in every process. */
+  /** The remote name, the same text in every process; undefined for local locks. */
   readonly remote?: string;
 }
 
 const PLACE = Symbol.for("@interlock/interlock place");
-/** On the things of this copy of the module only. */
+/** Set only on objects of this copy of the module. */
 const OWN = /* @__PURE__ */ Symbol("own place");
 
 /** Gives the instances of a class their places. */
@@ -28,12 +28,12 @@ export function setPlace<T extends object>(
   (prototype as Placed<T>)[OWN] = true;
 }
 
-/** The place of anything; undefined if it has none. */
+/** Returns the place of an object; undefined if it has none. */
 export function placeOf<T>(thing: T): Place | undefined {
   return (thing as Placed<T> | null | undefined)?.[PLACE]?.(thing);
 }
 
-/** Whether it has a place that only another copy of the module can compare: each copy numbers local things by itself. */
+/** Whether only another copy of the module can compare its place: each copy numbers its own local locks. */
 export function isOfAnotherCopy<T>(thing: T): boolean {
   const place = placeOf(thing);
   return place !== undefined && place.remote === undefined && (thing as Placed<T>)[OWN] === undefined;

@@ -1,11 +1,11 @@
 /**
- * The one place that looks at the platform's `process`, which browsers lack and bundlers replace by a part of it. Invariant:
- * it is looked up at each call, every member may be missing, and nothing is imported that would fail in a browser.
+ * The only access to the platform's `process`, which browsers lack and bundlers replace by a partial one. Invariant: it
+ * is looked up at each call, every member may be missing, and no import would fail in a browser.
  *
  * @module
  */
 
-/** The part that Deno, Node and Bun have in common. */
+/** The members common to Deno, Node and Bun. */
 interface PlatformProcess {
   readonly versions: { readonly node?: string; readonly deno?: string; readonly bun?: string };
   /** Whether a parent process is still connected by IPC. */
@@ -23,26 +23,26 @@ export function currentProcess(): Partial<PlatformProcess> | undefined {
   return (globalThis as { process?: Partial<PlatformProcess> }).process;
 }
 
-/** The name of the run-time. Deno and Bun have the versions of Node as well. */
+/** The name of the run-time. Deno and Bun set `versions.node` too. */
 export function runtime(): "deno" | "bun" | "node" | undefined {
   const versions = currentProcess()?.versions;
   return (["deno", "bun", "node"] as const).find((name) => versions?.[name] !== undefined);
 }
 
 /**
- * Whether a timer ends with the request that set it, as in Cloudflare's workerd (2026-04): no timer may be shared between
- * calls there, nor may one be needed that another request has set.
+ * Whether a timer ends with the request that set it, as in Cloudflare's workerd (2026-04). There, calls cannot share a
+ * timer or depend on a timer of another request.
  */
 export const timersEndWithRequest: boolean =
   /* @__PURE__ */ (() =>
     (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === "Cloudflare-Workers")();
 
-/** Emits a process warning, where there is a process. */
+/** Emits a process warning if there is a process. */
 export function warn(message: string, code: string): void {
   currentProcess()?.emitWarning?.(message, { code });
 }
 
-/** Resolves when the warnings emitted so far are printed, which is in the process's next tick. */
+/** Resolves when earlier warnings have been printed, which happens in the process's next tick. */
 export function warningsPrinted(): Promise<void> {
   const process = currentProcess();
   return new Promise((resolve) => process?.nextTick === undefined ? resolve() : process.nextTick(resolve));
@@ -54,8 +54,8 @@ export function builtin<T>(id: string): T | undefined {
 }
 
 /**
- * Calls `fn` after `ms` if the process is still there, which this does not bring about. Not by a timer: those of a test may be
- * replaced, or counted as leaks, while this is about the process as a whole.
+ * Calls `fn` after `ms` without keeping the process alive. It uses no timer, because a test may replace timers or
+ * report them as leaks.
  */
 export function ifStillAlive(ms: number, fn: () => void): void {
   type WaitAsync = (cell: Int32Array, index: number, value: number, ms: number) => { value: PromiseLike<unknown> };
@@ -64,7 +64,9 @@ export function ifStillAlive(ms: number, fn: () => void): void {
   void Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms).value.then(fn);
 }
 
-/** Makes a controller whose signal many functions share: from the eleventh listener on, Node 20 warns of a leak. */
+/**
+ * Creates a controller whose signal many functions share, without Node 20's leak warning from the eleventh listener on.
+ */
 export function sharedController(): AbortController {
   type Events = { setMaxListeners?(count: number, target: AbortSignal): void };
   const controller = new AbortController();
@@ -74,7 +76,7 @@ export function sharedController(): AbortController {
   return controller;
 }
 
-/** Throws the error where no caller can catch it, as the platform does with errors of event listeners. */
+/** Throws the error as an uncaught one, as the platform does with errors of event listeners. */
 export function throwUncaught(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -4,12 +4,12 @@
  * @module
  */
 
-/** The fewest slots of a ring. */
+/** Minimum number of slots of a ring. */
 const SMALLEST = 16;
 
 /** The items in an array that doubles when it is full, and halves when three quarters of it are free. */
 export class Ring<T> {
-  // #slots.length is a power of two; the items are the `size` slots from #first on, round the end.
+  // #slots.length is a power of two; the items are in the `size` slots from #first on, wrapping around.
   #slots: (T | undefined)[] = new Array(SMALLEST);
   #first = 0;
   size = 0;
@@ -20,7 +20,7 @@ export class Ring<T> {
     this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = item;
   }
 
-  /** Only if there is one. */
+  /** Removes the first item; only if there is one. */
   shift(): T {
     const { length } = this.#slots;
     const item = this.#slots[this.#first] as T;
@@ -30,7 +30,7 @@ export class Ring<T> {
     return item;
   }
 
-  /** Whether it keeps no item that was taken out, and not many more slots than it needs. */
+  /** Whether it holds no removed item, and not many more slots than it needs. */
   get isLean(): boolean {
     const kept = this.#slots.filter((item) => item !== undefined).length;
     return kept <= this.size && this.#slots.length <= Math.max(SMALLEST, 4 * (this.size + 1));

@@ -1,10 +1,10 @@
 /**
- * Spans of time in as few rows as they need, so that none overlap in a row.
+ * Places spans of time in as few rows as possible, without overlap in a row.
  *
  * @module
  */
 export class Rows {
-  /** For each row: when its last span ends. */
+  /** The end of the last span of each row. */
   readonly #until: number[] = [];
 
   /** The number of rows. */
@@ -12,7 +12,7 @@ export class Rows {
     return this.#until.length;
   }
 
-  /** The row of a span: the first that is free by then. Spans come in the order of their beginnings. */
+  /** Returns the first row that is free for a span. Spans must come in the order of their beginnings. */
   place(from: number, to: number): number {
     const free = this.#until.findIndex((until) => until <= from);
     const row = free < 0 ? this.#until.length : free;

@@ -1,5 +1,5 @@
 /**
- * The text that `console.log` shows of a public object: its class and some of its state. Deno, Node and Bun all look for
+ * The text that `console.log` shows of a public object: its class and some of its state. Deno, Node and Bun look for
  * the same symbol.
  *
  * @module
@@ -8,9 +8,9 @@ import { printable } from "./check.ts";
 import { classOf, nameClass } from "./class_name.ts";
 
 /**
- * Shows these members of all instances of a class, without those that are undefined, and `closed` only where it is true.
+ * Shows these members of a class's instances. Undefined members are left out, and so is `closed` while it is false.
  *
- * @param name The name under which the class is exported: bundlers rename classes.
+ * @param name The exported name of the class: bundlers rename classes.
  * @param stateOf Returns the object that has the members. Default: the instance.
  */
 export function show<T extends object, S extends object = T>(
@@ -34,7 +34,9 @@ export function show<T extends object, S extends object = T>(
   };
 }
 
-/** Makes console.log show `thing` by `text`. The member for this is not enumerable, so copies and comparisons miss it. */
+/**
+ * Makes console.log show `thing` by `text`. The member for this is not enumerable, so copies and comparisons ignore it.
+ */
 export function inspectBy<T extends object>(
   thing: T,
   text: (options: unknown, inspect: (value: unknown, options: unknown) => string) => string,

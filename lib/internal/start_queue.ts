@@ -1,6 +1,6 @@
 /**
- * The starts of one limiter: its budgets, the queue of calls that wait for a start, and one timer for them. A call starts
- * when all budgets allow it, and takes from all of them in one step.
+ * The starts of one limiter: its budgets, the queue of calls that wait for a start, and one timer for them. A call
+ * starts when all budgets allow it, and takes from all of them in one step.
  *
  * A start is the moment at which a granted call resumes, microtasks after its grant, and the rest of the turn may take
  * long. So starts are logged at their grant, and moved on to the moment when all callers of the turn have resumed.
@@ -119,8 +119,8 @@ export class StartQueue {
   }
 
   /**
-   * Waits on behalf of a pool.
-   * `onTurn` is called in the step that grants the start, or with false if the limiter was cancelled. Returns a function that leaves the queue, to be called before `onTurn`.
+   * Waits on behalf of a pool. `onTurn` is called in the step that grants the start, or with false if the limiter was
+   * cancelled. Returns a function that leaves the queue, to be called before `onTurn`.
    */
   join(permits: Permits, onTurn: (isStart: boolean) => void): (() => void) | undefined {
     const waiter = new StartWaiter(this.self, permits);

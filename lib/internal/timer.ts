@@ -1,6 +1,6 @@
 /**
- * One timer that can be moved. A clock that replaced the platform's takes its timers along when it goes: a timer of a clock
- * that is not in force counts as not set, so its user sets it again.
+ * One timer that can be moved. A fake clock takes its timers along when it is removed, so a timer of a clock that is
+ * not in force counts as not set, and its user sets it again.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export class Timer {
     return this.#clock === clockInForce() ? this.#at : Infinity;
   }
 
-  /** Sets the moment, in place of an earlier one; `Infinity` sets none. `now` is on the same clock as `at`. */
+  /** Sets the moment and replaces an earlier one; `Infinity` clears it. `now` is on the same clock as `at`. */
   set(at: number, now: number = performance.now()): void {
     this.clear();
     if (at === Infinity) return;
@@ -40,7 +40,7 @@ export class Timer {
     }, this.#keepsAlive);
   }
 
-  /** Sets the moment only if it is earlier than the one that is set. */
+  /** Sets the moment only if it is earlier than the present one. */
   advance(at: number): void {
     if (at < this.at) this.set(at);
   }

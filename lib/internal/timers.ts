@@ -6,12 +6,14 @@
  */
 import { currentProcess, timersEndWithRequest } from "./platform.ts";
 
-/** The longest delay: setTimeout fires at once above 2^31 - 1. On Workers a tick a second keeps a waiting request alive. */
+/**
+ * The longest delay: setTimeout fires at once above 2^31 - 1. On Workers a tick a second keeps a waiting request alive.
+ */
 const LONGEST_DELAY = timersEndWithRequest ? 1000 : 2 ** 31 - 1;
-/** More than the error of a sum of times in ms: 100 ms from now must not be counted as 101. */
+/** Exceeds the error of a sum of times in ms, so that 100 ms from now does not round up to 101. */
 const ROUNDING = 1e-6;
 
-// When this module was loaded. Called without an object: browsers insist on it.
+// The functions at the time of loading. Destructured, because browsers reject calls on another object.
 const { setTimeout: firstSet, clearTimeout: firstClear } = globalThis;
 const now: () => number = performance.now.bind(performance);
 
@@ -19,7 +21,10 @@ const now: () => number = performance.now.bind(performance);
 const shares = currentProcess()?.versions?.deno !== undefined;
 const lists = /* @__PURE__ */ new Map<number, TimerList>();
 
-/** Calls `fn` after `timeout` ms, which may be any number; Infinity only keeps a request on Workers. Returns how to clear it. */
+/**
+ * Calls `fn` after `timeout` ms. `Infinity` sets a timer only on Workers, to keep the request alive. Returns how to
+ * clear it.
+ */
 export function startTimer(timeout: number, fn: () => void, keepsAlive = true): () => void {
   return shares && keepsAlive && setTimeout === firstSet ? share(timeout, fn) : setAlone(timeout, fn, keepsAlive);
 }
@@ -38,7 +43,7 @@ function setAlone(timeout: number, fn: () => void, keepsAlive: boolean): () => v
   };
   start(timeout);
   return () => {
-    if (clear === firstClear || clear === clearTimeout) clear(id as number); // one of a clock that is gone may throw
+    if (clear === firstClear || clear === clearTimeout) clear(id as number); // that of a removed clock may throw
   };
 }
 

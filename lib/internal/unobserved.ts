@@ -1,6 +1,6 @@
 /**
- * Failures that no caller has observed: what has some is asked to report them when they are overdue, and again when the
- * process runs out of work. Neither keeps the process alive. Without a `process`, nothing is reported.
+ * Reporting of unobserved failures, when they are overdue and when the process runs out of work. Neither keeps the
+ * process alive. Without a `process`, nothing is reported.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { onCancel } from "./cancellation.ts";
 import { quote } from "./check.ts";
 import { currentProcess, warn } from "./platform.ts";
 
-/** The most things that are asked when the process runs out of work. */
+/** Maximum number of owners that are asked when the process runs out of work. */
 const MOST = 1000;
 /** Milliseconds after which an unobserved failure is overdue. */
 const OVERDUE = 10_000;
@@ -17,13 +17,13 @@ const OVERDUE = 10_000;
 export interface Failing {
   /** Its noun with its name. */
   readonly title: string;
-  /** Whether a call of `join` waits, which will throw them. */
+  /** Whether a call of `join` waits, and so will throw the failures. */
   readonly isJoined: boolean;
-  /** The process has run out of work: no `join` will come. */
+  /** Called when the process has run out of work, so that no `join` can follow. */
   onExit(): void;
 }
 
-/** Calls `report` as soon as a failure is overdue and no `join` waits. Returns how to stop that. */
+/** Calls `report` as soon as a failure is overdue and no `join` waits. Returns a function that stops this. */
 export function whenOverdue(failing: Failing, report: () => void): () => void {
   if (!isReportable()) return () => {};
   const wait = () =>
@@ -40,7 +40,7 @@ export function warnUnobserved({ title }: Failing, when: string, error: unknown,
 /** "for 10 s". */
 export const FOR_LONG: string = `for ${OVERDUE / 1000} s`;
 
-/** An error in one line. */
+/** Formats an error in one line. */
 function describe(error: unknown): string {
   try {
     return quote(String(error));
@@ -49,7 +49,7 @@ function describe(error: unknown): string {
   }
 }
 
-/** The process carries the listener exactly while there are any. */
+/** The process has the listener exactly while this is not empty. */
 const asked = /* @__PURE__ */ new Set<Failing>();
 
 export function askAtExit(failing: Failing): void {
@@ -62,7 +62,7 @@ export function forgetAtExit(failing: Failing): void {
   if (asked.delete(failing) && asked.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
 }
 
-/** Browsers have no process, and bundlers replace it by one without events. */
+/** Browsers lack `process`, and bundlers replace it by one without events. */
 function isReportable(): boolean {
   return currentProcess()?.on !== undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * The queue that everything local waits in, first come, first served. Waiters link to the next one, and those that can be
- * cancelled know the one before them: they are unlinked at once, O(1), and leave nothing behind.
+ * The first-come, first-served queue of all local primitives. Each waiter links to the next. A cancellable waiter also
+ * knows the one before it, so that it is unlinked in O(1) and leaves nothing behind.
  *
- * A waiter waits, and then exactly one of three happens to it, in the same synchronous step in which it leaves its queue: it
- * is granted, rejected or cancelled. Several that leave together have all left before the first of them is settled.
+ * Each waiter is granted, rejected or cancelled, exactly once, in the synchronous step in which it leaves its queue.
+ * Waiters that leave together have all left before the first is settled.
  *
- * Measured (Deno 2.9.6, ns a turn with 10 / 1,000 waiters): these plain fields 173 / 198; fields reached through functions
- * of another file 181 / 204; `reject` kept beside `resolve` 186 / 215; a ring 194 / 232.
+ * Measured (Deno 2.9.6, ns a turn with 10 / 1,000 waiters): these plain fields 173 / 198; fields reached through
+ * functions of another file 181 / 204; `reject` kept beside `resolve` 186 / 215; a ring 194 / 232.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export interface WaitedFor extends Omit<Resource, "kind"> {
   readonly operation: string;
 }
 
-/** Something to wait for that is never held. */
+/** Describes a target that is waited for but never held. */
 export function describe(kind: string | undefined, operation: string, name?: string): WaitedFor {
   return { kind, name, isHeld: false, operation: named(operation, name) };
 }
@@ -42,12 +42,12 @@ export type Resolve<T> = (value: T | PromiseLike<T>) => void;
 /** A call that waits for a `T`. */
 export class Waiter<T> {
   readonly target: WaitedFor;
-  /** How many permits it waits for; 1 where there are none. */
+  /** The number of permits it waits for; 1 for targets without permits. */
   readonly permits: number;
   /** Whether it is in a queue. */
   waits = false;
   next: Waiter<T> | undefined = undefined;
-  /** How it is cancelled, if it can be. */
+  /** Its cancellation, if it can be cancelled. */
   cancellation: WaitCancellation | undefined = undefined;
   /** Settles its promise. Set before it joins a queue. */
   resolve!: Resolve<T>;
@@ -60,19 +60,19 @@ export class Waiter<T> {
 
 /** A queue of `W`, each of which waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // From `head` by `next` to `tail` there are `size` waiters, `large` of which want more than one permit.
-  // Methods are `private` by type only: those named with # would make each queue larger.
+  // There are `size` waiters from `head` by `next` to `tail`; `large` of them want more than one permit. Methods are
+  // `private` in TypeScript only: names with # would make each queue larger.
   private head: W | undefined = undefined;
   private tail: W | undefined = undefined;
   size = 0;
   large = 0;
-  /** Why it is closed for good; undefined while it is open. Closed implies that nothing joins any more. */
+  /** Why it is closed for good; undefined while it is open. No waiter joins a closed queue. */
   end: { readonly reason: unknown } | undefined = undefined;
-  /** Served after waiters were cancelled: those behind them may fit now. */
+  /** Served after waiters were cancelled: later waiters may fit now. */
   readonly owner: Served | undefined;
   private readonly most: number;
 
-  /** @param most The most that may wait. */
+  /** @param most The maximum number of waiters. */
   constructor(owner?: Served, most = Infinity) {
     this.owner = owner;
     this.most = most;
@@ -82,14 +82,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return this.end !== undefined;
   }
 
-  /** Throws if it is closed. */
+  /** Throws if closed. */
   checkOpen(target: WaitedFor): void {
     if (this.end === undefined) return;
-    const { operation, noun, kind } = target; // not before: these are made when they are asked for
+    const { operation, noun, kind } = target; // read late: these are built on demand
     throw new ClosedError(`Cannot ${operation}: ${noun ?? kind!.replaceAll("-", " ")} is closed`);
   }
 
-  /** Joins the end of the queue, unless as many as may wait are waiting already, or it would wait for itself. */
+  /** Joins the end of the queue. Rejects if the queue is full, or if the waiter would wait for itself. */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
     if (!isPlain || limits !== undefined) return this.waitWith(waiter, limits);
     if (this.size >= this.most) return refuse(waiter, this.size);
@@ -107,15 +107,15 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return timersEndWithRequest ? keepRequest(granted) : granted;
   }
 
-  /** Joins it in any case. A rejection comes as a rejected promise that `resolve` is called with. */
+  /** Joins the queue even if it is full. To reject the wait, `resolve` is called with a rejected promise. */
   join(waiter: W, resolve: Resolve<T>, limits?: CancelLimits): void {
-    if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this).begin(); // first: it may throw
+    if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this).begin(); // may throw
     waiter.resolve = resolve;
     this.link(waiter);
     if (hook !== undefined) report(waiter.target, (to, target) => to.wait(target, waiter, waiter.permits));
   }
 
-  /** The first waiter whose signal is not aborted. It stays in the queue. */
+  /** Returns the first waiter whose signal is not aborted, and leaves it in the queue. */
   peek(): W | undefined {
     let first = this.head;
     while (first?.cancellation?.isAborted) {
@@ -132,7 +132,9 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return first;
   }
 
-  /** Removes all waiters whose signals are not aborted. The caller settles them, in order, in the same synchronous step. */
+  /**
+   * Removes all waiters whose signals are not aborted. The caller settles them, in order, in the same synchronous step.
+   */
   takeAll(): W[] {
     this.cancelAborted();
     const waiters = this.waiters();
@@ -145,14 +147,16 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     for (const { cancellation } of this.waiters()) if (cancellation?.isAborted) cancellation.abort();
   }
 
-  /** The waiters in order. */
+  /** Lists the waiters in order. */
   waiters(): W[] {
     const waiters: W[] = [];
     for (let waiter = this.head; waiter !== undefined; waiter = waiter.next as W | undefined) waiters.push(waiter);
     return waiters;
   }
 
-  /** Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it. */
+  /**
+   * Removes a waiter of this queue; O(n) if it cannot be cancelled and is not the first. The caller settles it.
+   */
   unlink(waiter: W): void {
     const { next, cancellation } = waiter;
     const previous = waiter === this.head ? undefined : cancellation?.previous ?? this.previousOf(waiter);
@@ -160,7 +164,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     else previous.next = next;
     if (next === undefined) this.tail = previous as W | undefined;
     else if (next.cancellation !== undefined) next.cancellation.previous = previous;
-    waiter.next = undefined; // a dequeued one keeps no other one alive
+    waiter.next = undefined; // a dequeued waiter must not keep another alive
     waiter.waits = false;
     this.size--;
     if (waiter.permits > 1) this.large--;
@@ -185,14 +189,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 }
 
-/** A promise that the waiter settles. Engines inline an executor that takes no `reject` and calls nothing. */
+/** Creates the promise that the waiter settles. Engines inline an executor that takes no `reject` and calls nothing. */
 function promiseOf<T>(waiter: Waiter<T>): Promise<T> {
   return new Promise((resolve) => {
     waiter.resolve = resolve;
   });
 }
 
-/** A queue as the cancellation of its waiters knows it. */
+/** The part of a queue that cancellations use. */
 interface AnyQueue {
   readonly owner: Served | undefined;
   unlink(waiter: Waiter<never>): void;
@@ -200,16 +204,19 @@ interface AnyQueue {
 
 /** The signal and the time-out of a waiter. */
 export class WaitCancellation extends Cancellation {
-  /** The waiter before its own in the queue. The others need none: they leave at the head. */
+  /** The waiter before its own in the queue. Waiters without a cancellation leave only at the head. */
   previous: Waiter<never> | undefined = undefined;
-  /** Why it was cancelled, if it was. */
+  /** Set with the reason once it was cancelled. */
   cancelled: { readonly reason: unknown } | undefined = undefined;
   readonly #waiter: Waiter<never>;
   readonly #queue: AnyQueue;
   readonly #spans: boolean;
   #hasLeft = false;
 
-  /** @param spans Whether it lasts for a whole call, which may wait several times: then leaving the queue does not end it. */
+  /**
+   * @param spans Whether it lasts for a whole call, which may wait several times, so that leaving the queue does not
+   * end it.
+   */
   constructor(limits: CancelLimits, waiter: Waiter<never>, queue: AnyQueue, spans = false) {
     super(limits);
     this.#waiter = waiter;
@@ -217,14 +224,14 @@ export class WaitCancellation extends Cancellation {
     this.#spans = spans;
   }
 
-  /** The waiter has left its queue. */
+  /** Called after the waiter has left its queue. */
   onUnlinked(): void {
     this.previous = undefined;
     if (!this.#spans) this.end();
   }
 
   override leave(): Served | undefined {
-    this.#hasLeft = this.#waiter.waits; // or else the call is between two waits
+    this.#hasLeft = this.#waiter.waits; // false if the call is between two waits
     if (this.#hasLeft) this.#queue.unlink(this.#waiter);
     return this.#queue.owner;
   }
@@ -252,7 +259,7 @@ export function giveUp<T>(waiter: Waiter<T>, value: T): void {
   reportGiveUp(waiter, "error");
 }
 
-/** Takes a waiter out of the queue, wherever it is in it, without a result. Returns whether it was still there. */
+/** Removes a waiter from anywhere in the queue without settling it. Returns whether it was still in the queue. */
 export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W): boolean {
   if (!waiter.waits) return false;
   queue.unlink(waiter);
@@ -266,11 +273,13 @@ export function reject(waiter: Waiter<never>, error: unknown): void {
   reportGiveUp(waiter, "error");
 }
 
-/** A rejected promise, with which waiters are resolved: a direct rejection would come before others of the same step. */
+/**
+ * A rejected promise to resolve waiters with: a direct rejection would come before other results of the same step.
+ */
 export function rejected(error: unknown): Promise<never> {
   const promise = Promise.reject(error);
-  // A waiter's promise adds its handler a turn later. Until then Deno 2.9.6 keeps this one in a list, which it searches for
-  // each such handler: many at once would take the square of their number.
+  // A waiter's promise adds its handler a turn later. Until then Deno 2.9.6 keeps this promise in a list, and searches
+  // the list for each such handler: n rejections at once would take O(n²).
   promise.catch(() => {});
   return promise;
 }
@@ -297,7 +306,7 @@ export function wakeFirst<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, count:
 }
 
 /**
- * Closes queues for good and rejects all of their waiters with the reason. Cancelling again has no effect.
+ * Closes queues for good and rejects all waiters with the reason. Cancelling again has no effect.
  *
  * @param reason Default: an AbortError.
  */
@@ -312,24 +321,24 @@ export function cancelQueues<T, W extends Waiter<T>>(
   });
 }
 
-/** The rejection of a call beyond the most that may wait. */
+/** The rejection of a call at a full queue. */
 export function refuse(waiter: Waiter<never>, waiting: number): Promise<never> {
   reportGiveUp(waiter, "full");
   const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
   return Promise.reject(new QueueFullError(`Cannot ${waiter.target.operation}: ${calls} waiting already`));
 }
 
-/** The error of a wait that took too long. The diagnostics add the holder to its message. */
+/** The error of a wait that timed out. Diagnostics add the holder to its message. */
 export function timedOutError(target: WaitedFor, timeout: number): TimeoutError {
   return timedOut(target.operation, timeout, hook?.holderOf(target as Resource));
 }
 
-/** Reports the grant of a waiter, also of one that did not have to wait. */
+/** Reports the grant of a waiter, even if it did not have to wait. */
 export function reportGrant(waiter: Waiter<never>): void {
   reportHold(waiter.target, waiter, waiter.permits);
 }
 
-/** Reports a grant; `hold` is the guard, if it is another object than the call that waited. */
+/** Reports a grant; `hold` is the guard, if it is not the waiting call itself. */
 export function reportHold(target: WaitedFor, call: object, permits = 1, hold = call): void {
   report(target, (to, resource) => to.grant(resource, call, permits, hold));
 }

@@ -1,14 +1,14 @@
 /**
- * Functions each call of which is a `run`.
+ * Wraps functions so that each call goes through `run`.
  *
  * @module
  */
 import { checkFunction } from "./check.ts";
 
-/** A function with the parameters, `this` and name of the wrapped one. */
+/** A function with the parameters and `this` of the wrapped function. */
 export type Wrapped<This, A extends unknown[], R> = (this: This, ...args: A) => Promise<Awaited<R>>;
 
-/** @param run Calls its argument once, when it is allowed to, and passes on its result. */
+/** @param run Calls its argument once, when it is granted, and passes on the result. */
 export function wrapped<This, A extends unknown[], R>(
   fn: (this: This, ...args: A) => R,
   run: (call: () => Awaited<R>) => Promise<Awaited<R>>,
@@ -19,7 +19,7 @@ export function wrapped<This, A extends unknown[], R>(
   });
 }
 
-/** Gives a wrapper the name and the number of parameters of its function. */
+/** Gives a wrapper the name and length of its function. */
 export function alike<F extends object>({ name, length }: { name: string; length: number }, wrapper: F): F {
   return Object.defineProperties(wrapper, {
     name: { value: name, configurable: true },

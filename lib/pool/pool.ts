@@ -244,9 +244,10 @@ export class Pool implements AsyncDisposable {
   /**
    * Calls `fn` for each item of `source`, as many at a time as the pool has slots, and iterates over the results.
    *
-   * It applies back-pressure at both ends: an item is pulled only when there is a slot for it, and at most
-   * `buffer` items are between the source and the reader. Results that wait to be read count. Nothing happens before the first read; a map that was never read makes {@linkcode Pool.join} throw. The map holds no slot while it waits for an asynchronous source or the `rate`,
-   * so it may be the source of another map of the same pool.
+   * It applies back-pressure at both ends: an item is pulled only when there is a slot for it, and at most `buffer`
+   * items are between the source and the reader. Results that wait to be read count. Nothing happens before the first
+   * read; a map that was never read makes {@linkcode Pool.join} throw. The map holds no slot while it waits for an
+   * asynchronous source or the `rate`, so it may be the source of another map of the same pool.
    *
    * The first failure, of `fn` or of the source, ends the map: it pulls no more items and aborts the signal of `fn`.
    * When everything has ended, the loop yields the results that come before the failure and are ready, then throws the
@@ -289,9 +290,10 @@ export class Pool implements AsyncDisposable {
 
   /**
    * Waits until no function runs, the queue is empty and every map whose reading began is over. Then it throws the
-   * unobserved failures: of tasks whose
-   * `result` was not read, of maps whose reader has not reached the failure, and of maps that were never read. A single failure is thrown as it is; several come in an AggregateError, in the order in which they happened. Each failure is thrown once: by one `join`,
-   * or by all that waited together. A pool keeps the first 1,000; the message shows how many more there were.
+   * unobserved failures: of tasks whose `result` was not read, of maps whose reader has not reached the failure, and of
+   * maps that were never read. A single failure is thrown as it is; several come in an AggregateError, in the order in
+   * which they happened. Each failure is thrown once: by one `join`, or by all that waited together. A pool keeps the
+   * first 1,000; the message shows how many more there were.
    *
    * It may be called at any time, repeatedly, and does not close the pool. Awaiting it inside the pool's own functions
    * deadlocks.
@@ -320,9 +322,9 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Closes the pool, rejects queued calls with
-   * `reason`, and aborts the signals of all running functions. An abort asks a function to end and does not force it: {@linkcode Pool.join} waits until all have ended, and does not throw failures with `reason`.
-   * Cancelling again has no effect.
+   * Closes the pool, rejects queued calls with `reason`, and aborts the signals of all running functions. An abort asks
+   * a function to end and does not force it: {@linkcode Pool.join} waits until all have ended, and does not throw
+   * failures with `reason`. Cancelling again has no effect.
    *
    * @param reason The reason of the signals. Default: an AbortError.
    */
