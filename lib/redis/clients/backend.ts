@@ -26,7 +26,7 @@ export interface Backend {
    * @param onMessage Called with every message.
    * @param onGap Called whenever messages may have been missed and listening goes on again.
    * @param onLost Called whenever messages stop: with true if this subscription has ended for good, so that another one
-   * is begun; else they come again after `onGap`. Without it, waiters are skipped as dead until then.
+   * is begun; else they come again after `onGap`. Without it, waiters find out by their heartbeats until then.
    */
   subscribe?(
     channel: string,
@@ -63,7 +63,7 @@ export const IN_MEMORY = "memoryBackend()";
 export interface ClientOptions {
   /**
    * Whether waiters are notified over a subscription, for which the adapter opens a second connection. Without it they
-   * find out by heartbeats: a hand-off takes up to a third of the `ttl`, or a second if that is more. Default: true.
+   * find out by heartbeats: a hand-off takes up to a third of the `ttl`. Default: true.
    */
   readonly push?: boolean | undefined;
 }

@@ -27,7 +27,7 @@ export interface DenoRedisClient {
  * @param client For commands; connected and closed by you.
  * @param subscriber A second connection, for messages only; connected and closed by you. Never the client itself: it
  * would hang. When the client has moved to another server, it is closed and connected again. Without it waiters find
- * out by heartbeats: none is skipped, but a hand-off takes up to a third of the `ttl`, or a second if that is more.
+ * out by heartbeats: none is skipped, but a hand-off takes up to a third of the `ttl`.
  * @throws {TypeError} They are not such clients, or the same client twice.
  *
  * @example
