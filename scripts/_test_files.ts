@@ -7,7 +7,7 @@ const SAME_EVERYWHERE =
 
 /** These have processes, sockets or servers, or change what is global: each needs a process of its own in Node. */
 const PLATFORM =
-  /^tests\/((\w+\/)?\w*process_test|(demo|examples|reports|two_copies)_test|(redis|shutdown|dashboard|web)\/|diagnostics\/(observe|run_context)_test|internal\/polluted_test|pool\/(cancelled_work|runtime)_test)/;
+  /^tests\/((\w+\/)?\w*process_test|(demo|examples|reports|two_copies)_test|(redis|shutdown|dashboard|web)\/|diagnostics\/(observe|run_context)_test|pool\/(cancelled_work|failures|runtime)_test)/;
 
 /** Text by which a test file shows that it is random. */
 const RANDOM = /\b(seeded|walkActing)\b/;
