@@ -36,7 +36,7 @@ function setAlone(timeout: number, fn: () => void, keepsAlive: boolean): () => v
     const delay = Math.min(Math.max(0, Math.ceil(rest - ROUNDING)), LONGEST_DELAY);
     id = set(() => {
       id = undefined;
-      if (rest > delay) start(rest - delay);
+      if (rest - delay > ROUNDING) start(rest - delay); // else rounded: a rest of less would be set again without end
       else fn();
     }, delay);
     if (!keepsAlive) (id as { unref?(): void }).unref?.(); // browsers have numbers here
