@@ -14,6 +14,7 @@ import {
   reportGrant,
   type WaitedFor,
   Waiter,
+  waitersOf,
   WaitQueue,
 } from "./internal/wait_queue.ts";
 import { BrokenBarrierError } from "./errors.ts";
@@ -110,7 +111,9 @@ export class Barrier {
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#self);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
-      if (this.#complete()) this.#queue.cancelAborted();
+      if (this.#complete()) {
+        for (const { cancellation } of waitersOf(this.#queue)) if (cancellation?.isAborted) cancellation.abort();
+      }
       if (!this.#complete()) return this.#queue.wait(party, limits);
       return Promise.resolve(this.#trip(party));
     });

@@ -193,7 +193,7 @@ export class Condition implements Acquirable<Guard> {
       const wait = new LentWait(this.#self, this.#queue, this.#mutex, this.#hold(this.#self.operation));
       throwIfAborted(limits);
       if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
-      if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue).begin();
+      if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue);
       return wait.begin();
     });
   }
@@ -219,7 +219,7 @@ export class Condition implements Acquirable<Guard> {
     const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
     const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
-    const call = limits && new WaitCancellation(limits, wait, this.#queue, true).begin();
+    const call = limits && new WaitCancellation(limits, wait, this.#queue, true);
     wait.cancellation = call;
     try {
       for (;;) {

@@ -36,29 +36,23 @@ export interface Served {
   afterLeave(reason: unknown): void;
 }
 
-/** One wait that can be cancelled, from `begin` until it is cancelled or `end` is called. */
+/** One wait that can be cancelled, until it is cancelled or `end` is called. */
 export abstract class Cancellation {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
   /** Once set, no listener has this wait as a member, and its timer is not set. */
   isOver = false;
-  readonly #keepsAlive: boolean;
-  #clearTimer: (() => void) | undefined = undefined;
-  #listener: Listener | undefined = undefined;
-
-  constructor({ signal, timeout = Infinity, keepsAlive = true }: CancelLimits) {
-    this.signal = signal;
-    this.timeout = timeout;
-    this.#keepsAlive = keepsAlive;
-  }
+  readonly #listener: Listener | undefined;
+  readonly #clearTimer: (() => void) | undefined;
 
   /** Starts to listen. Registers nothing if `signal.addEventListener` throws, and rethrows its error. */
-  begin(): this {
-    if (this.signal !== undefined) this.#listener = Listener.join(this.signal, this);
-    if (this.timeout < Infinity) {
-      this.#clearTimer = startTimer(this.timeout, () => cancelTogether([this], "timeout"), this.#keepsAlive);
-    }
-    return this;
+  constructor({ signal, timeout = Infinity, keepsAlive }: CancelLimits) {
+    this.signal = signal;
+    this.timeout = timeout;
+    this.#listener = signal && (listeners.get(signal) ?? new Listener(signal)).add(this);
+    this.#clearTimer = timeout < Infinity
+      ? startTimer(timeout, () => cancel([this], "timeout"), keepsAlive)
+      : undefined;
   }
 
   /** Stops listening and clears the time-out. Idempotent. */
@@ -93,7 +87,7 @@ export abstract class Cancellation {
 }
 
 /** All leave first, then all are settled, then grants are made. */
-function cancelTogether(cancelled: Iterable<Cancellation>, outcome: CancelOutcome): void {
+function cancel(cancelled: Iterable<Cancellation>, outcome: CancelOutcome): void {
   const all = [...cancelled].filter(({ isOver }) => !isOver); // a timer of a removed clock may not have been cleared
   step(() => {
     for (const one of all) one.end();
@@ -103,33 +97,27 @@ function cancelTogether(cancelled: Iterable<Cancellation>, outcome: CancelOutcom
   });
 }
 
+/** Those of signals with which something waits. */
 const listeners = /* @__PURE__ */ new WeakMap<AbortSignal, Listener>();
 
 /** The waits with one signal. They share a listener, because adding one for each wait would cost O(n). */
-class Listener {
-  // #onAbort is registered exactly while there are members
-  readonly #members = new Set<Cancellation>();
+class Listener extends Set<Cancellation> {
   readonly #signal: AbortSignal;
   /** Ignores an abort event that was dispatched by hand. */
   readonly #onAbort = (): void => {
-    if (this.#signal.aborted) cancelTogether(this.#members, "aborted");
+    if (this.#signal.aborted) cancel(this, "aborted");
   };
 
   constructor(signal: AbortSignal) {
+    super();
     this.#signal = signal;
     signal.addEventListener("abort", this.#onAbort);
+    listeners.set(signal, this);
   }
 
-  static join(signal: AbortSignal, member: Cancellation): Listener {
-    let listener = listeners.get(signal);
-    if (listener === undefined) listeners.set(signal, listener = new Listener(signal));
-    listener.#members.add(member);
-    return listener;
-  }
-
-  leave(member: Cancellation): void {
-    this.#members.delete(member);
-    if (this.#members.size > 0) return;
+  leave(wait: Cancellation): void {
+    this.delete(wait);
+    if (this.size > 0) return;
     listeners.delete(this.#signal);
     try {
       this.#signal.removeEventListener("abort", this.#onAbort);
@@ -139,7 +127,7 @@ class Listener {
 
 /** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */
 export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): Cancellation {
-  return new Callback(limits, fn).begin();
+  return new Callback(limits, fn);
 }
 
 /** Calls its function after all waits that left with it are settled. */

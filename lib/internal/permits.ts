@@ -127,7 +127,7 @@ export class Permits implements PermitsOwner, Served {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundPermits({ value, most, queue }: Permits): void {
   assertSoundWaitQueue(queue);
-  const [first] = queue.waiters();
+  const first = queue.head;
   if (first !== undefined && first.permits <= value) {
     throw new Error(`unsound permits: the first waiter fits ${value}`);
   }

@@ -21,6 +21,7 @@ import {
   reportGrant,
   type WaitedFor,
   Waiter,
+  waitersOf,
   WaitQueue,
 } from "./wait_queue.ts";
 
@@ -152,7 +153,7 @@ export class StartQueue {
     const now = this.advance();
     let ready = Math.max(now, this.blockedUntil);
     const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
-    for (const { starts } of this.waits.waiters()) {
+    for (const { starts } of waitersOf(this.waits)) {
       ready = Math.max(ready, readyAt(logs, starts));
       addTo(logs, starts, ready);
     }
@@ -288,7 +289,7 @@ function addTo(logs: readonly StartLog[], permits: Permits, now: number, opens =
 export function assertSoundStartQueue({ logs, waits, timer, blockedUntil }: StartQueue): void {
   assertSoundWaitQueue(waits);
   for (const log of logs) assertSoundStartLog(log);
-  const [first] = waits.waiters();
+  const first = waits.head;
   const due = first === undefined ? Infinity : Math.max(blockedUntil, readyAt(logs, first.starts));
   // Starts that were moved on since then are noticed when the timer fires.
   const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;

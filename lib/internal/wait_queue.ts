@@ -60,9 +60,8 @@ export class Waiter<T> {
 
 /** A queue of `W`, each of which waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // There are `size` waiters from `head` by `next` to `tail`; `large` of them want more than one permit. Methods are
-  // `private` in TypeScript only: names with # would make each queue larger.
-  private head: W | undefined = undefined;
+  // There are `size` waiters from `head` by `next` to `tail`; `large` of them want more than one permit.
+  head: W | undefined = undefined;
   private tail: W | undefined = undefined;
   size = 0;
   large = 0;
@@ -91,16 +90,14 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Joins the end of the queue. Rejects if the queue is full, or if the waiter would wait for itself. */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
-    if (!isPlain || limits !== undefined) return this.waitWith(waiter, limits);
+    if (isPlain && limits === undefined && this.size < this.most) { // much quicker
+      this.link(waiter);
+      return promiseOf(waiter);
+    }
+    const { target } = waiter;
+    if (limits?.timeout === 0) return Promise.reject(timedOutError(target, 0));
     if (this.size >= this.most) return refuse(waiter, this.size);
-    this.link(waiter);
-    return promiseOf(waiter);
-  }
-
-  private waitWith(waiter: W, limits: CancelLimits | undefined): Promise<T> {
-    if (limits?.timeout === 0) return Promise.reject(timedOutError(waiter.target, 0));
-    if (this.size >= this.most) return refuse(waiter, this.size);
-    const deadlock = hook?.deadlockOf(waiter.target as Resource, waiter, waiter.target.operation);
+    const deadlock = hook?.deadlockOf(target as Resource, waiter, target.operation);
     if (deadlock !== undefined) return Promise.reject(deadlock);
     const granted = promiseOf<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
@@ -109,66 +106,10 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Joins the queue even if it is full. To reject the wait, `resolve` is called with a rejected promise. */
   join(waiter: W, resolve: Resolve<T>, limits?: CancelLimits): void {
-    if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this).begin(); // may throw
+    if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this); // first: it may throw
     waiter.resolve = resolve;
     this.link(waiter);
     if (hook !== undefined) report(waiter.target, (to, target) => to.wait(target, waiter, waiter.permits));
-  }
-
-  /** Returns the first waiter whose signal is not aborted, and leaves it in the queue. */
-  peek(): W | undefined {
-    let first = this.head;
-    while (first?.cancellation?.isAborted) {
-      first.cancellation.abort();
-      first = this.head;
-    }
-    return first;
-  }
-
-  /** Removes the first waiter. The caller settles it in the same synchronous step. */
-  take(): W | undefined {
-    const first = this.peek();
-    if (first !== undefined) this.unlink(first);
-    return first;
-  }
-
-  /**
-   * Removes all waiters whose signals are not aborted. The caller settles them, in order, in the same synchronous step.
-   */
-  takeAll(): W[] {
-    this.cancelAborted();
-    const waiters = this.waiters();
-    for (const waiter of waiters) this.unlink(waiter);
-    return waiters;
-  }
-
-  /** Cancels the waiters whose signals are aborted and have not notified their listeners yet. */
-  cancelAborted(): void {
-    for (const { cancellation } of this.waiters()) if (cancellation?.isAborted) cancellation.abort();
-  }
-
-  /** Lists the waiters in order. */
-  waiters(): W[] {
-    const waiters: W[] = [];
-    for (let waiter = this.head; waiter !== undefined; waiter = waiter.next as W | undefined) waiters.push(waiter);
-    return waiters;
-  }
-
-  /**
-   * Removes a waiter of this queue; O(n) if it cannot be cancelled and is not the first. The caller settles it.
-   */
-  unlink(waiter: W): void {
-    const { next, cancellation } = waiter;
-    const previous = waiter === this.head ? undefined : cancellation?.previous ?? this.previousOf(waiter);
-    if (previous === undefined) this.head = next as W | undefined;
-    else previous.next = next;
-    if (next === undefined) this.tail = previous as W | undefined;
-    else if (next.cancellation !== undefined) next.cancellation.previous = previous;
-    waiter.next = undefined; // a dequeued waiter must not keep another alive
-    waiter.waits = false;
-    this.size--;
-    if (waiter.permits > 1) this.large--;
-    cancellation?.onUnlinked();
   }
 
   private link(waiter: W): void {
@@ -182,11 +123,48 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     if (waiter.permits > 1) this.large++;
   }
 
-  private previousOf(waiter: W): Waiter<T> | undefined {
-    let one: Waiter<T> | undefined = this.head;
-    while (one !== undefined && one.next !== waiter) one = one.next;
-    return one;
+  /** The first waiter whose signal is not aborted. It stays in the queue. */
+  peek(): W | undefined {
+    while (this.head?.cancellation?.isAborted) this.head.cancellation.abort();
+    return this.head;
   }
+
+  /** Removes the first waiter. The caller settles it in the same synchronous step. */
+  take(): W | undefined {
+    const first = this.peek();
+    if (first !== undefined) this.unlink(first);
+    return first;
+  }
+
+  /** Removes the first waiters, as `take` does. The caller settles them, in order, in the same synchronous step. */
+  takeAll(most = Infinity): W[] {
+    const taken: W[] = [];
+    for (let first; taken.length < most && (first = this.take()) !== undefined;) taken.push(first);
+    return taken;
+  }
+
+  /** Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it. */
+  unlink(waiter: W): void {
+    const { next, cancellation } = waiter;
+    let previous = (waiter === this.head ? undefined : cancellation?.previous ?? this.head) as Waiter<T> | undefined;
+    while (previous !== undefined && previous.next !== waiter) previous = previous.next;
+    if (previous === undefined) this.head = next as W | undefined;
+    else previous.next = next;
+    if (next === undefined) this.tail = previous as W | undefined;
+    else if (next.cancellation !== undefined) next.cancellation.previous = previous;
+    waiter.next = undefined; // one that has left keeps no other one alive
+    waiter.waits = false;
+    this.size--;
+    if (waiter.permits > 1) this.large--;
+    cancellation?.onUnlinked();
+  }
+}
+
+/** The waiters of a queue in order. */
+export function waitersOf<T, W extends Waiter<T>>({ head }: WaitQueue<T, W>): W[] {
+  const waiters: W[] = [];
+  for (let waiter = head; waiter !== undefined; waiter = waiter.next as W | undefined) waiters.push(waiter);
+  return waiters;
 }
 
 /** Creates the promise that the waiter settles. Engines inline an executor that takes no `reject` and calls nothing. */
@@ -237,12 +215,9 @@ export class WaitCancellation extends Cancellation {
   }
 
   override settle(outcome: CancelOutcome): unknown {
-    const { target, resolve } = this.#waiter;
-    const reason = outcome === "timeout" ? timedOutError(target, this.timeout) : reasonOf(this.signal!);
+    const reason = outcome === "timeout" ? timedOutError(this.#waiter.target, this.timeout) : reasonOf(this.signal!);
     this.cancelled = { reason };
-    if (!this.#hasLeft) return reason;
-    resolve(rejected(reason));
-    reportGiveUp(this.#waiter, outcome);
+    if (this.#hasLeft) reject(this.#waiter, reason, outcome);
     return reason;
   }
 }
@@ -268,9 +243,9 @@ export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W
 }
 
 /** Rejects a dequeued waiter. */
-export function reject(waiter: Waiter<never>, error: unknown): void {
+export function reject(waiter: Waiter<never>, error: unknown, outcome: GiveUpOutcome = "error"): void {
   waiter.resolve(rejected(error));
-  reportGiveUp(waiter, "error");
+  reportGiveUp(waiter, outcome);
 }
 
 /**
@@ -300,9 +275,7 @@ export function rejectAll(waiters: readonly Waiter<never>[], error: unknown): vo
 
 /** Grants to the first waiters, at most `count`, in order. */
 export function wakeFirst<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, count: number, value: T): void {
-  const woken: Waiter<T>[] = [];
-  for (let first; woken.length < count && (first = queue.take()) !== undefined;) woken.push(first);
-  grantAll(woken, value);
+  grantAll(queue.takeAll(count), value);
 }
 
 /**
@@ -354,11 +327,11 @@ function report(target: WaitedFor, say: (to: Hook, target: WaitedFor & Resource)
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundWaitQueue<T, W extends Waiter<T>>(queue: WaitQueue<T, W>): void {
-  const waiters = queue.waiters();
-  const isSound = waiters.length === queue.size && (queue.size === 0 || !queue.closed) &&
-    waiters.filter(({ permits }) => permits > 1).length === queue.large &&
-    waiters.every(({ waits, cancellation }, i) =>
-      waits && (cancellation?.previous ?? waiters[i - 1]) === waiters[i - 1]
-    );
-  if (!isSound) throw new Error(`unsound queue: ${queue.size} counted, ${waiters.length} wait, ${queue.large} large`);
+  const waiters = waitersOf(queue);
+  const isLinked = waiters.every(({ waits, cancellation }, i) =>
+    waits && (cancellation?.previous ?? waiters[i - 1]) === waiters[i - 1]
+  );
+  const isSound = isLinked && waiters.length === queue.size && (queue.size === 0 || !queue.closed) &&
+    waiters.filter(({ permits }) => permits > 1).length === queue.large;
+  if (!isSound) throw new Error(`unsound queue: ${queue.size} counted, ${waiters.length} wait`);
 }

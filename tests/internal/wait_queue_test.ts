@@ -1,6 +1,14 @@
 /** The queue by itself: order, and nothing left of those that have left. */
 import assert from "node:assert/strict";
-import { assertSoundWaitQueue, describe, remove, Waiter, WaitQueue, wakeFirst } from "../../lib/internal/wait_queue.ts";
+import {
+  assertSoundWaitQueue,
+  describe,
+  remove,
+  Waiter,
+  waitersOf,
+  WaitQueue,
+  wakeFirst,
+} from "../../lib/internal/wait_queue.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
 
@@ -46,7 +54,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
       assert.equal(queue.size, model.length);
       assert.equal(queue.peek(), model[0]);
       if (step % 100 === 0) assertSoundWaitQueue(queue);
-      if (step % 100 === 0) assert.deepEqual(queue.waiters(), model);
+      if (step % 100 === 0) assert.deepEqual(waitersOf(queue), model);
     }
     return Promise.resolve();
   }));
@@ -87,6 +95,6 @@ test("WaitQueue: a waiter that is removed leaves nothing behind, whichever of th
     assert.equal(remove(queue, gone), false);
     assertSoundWaitQueue(queue);
     assert.deepEqual([gone.waits, gone.next], [false, undefined]);
-    assert.deepEqual(queue.waiters(), waiters.filter((one) => one !== gone));
+    assert.deepEqual(waitersOf(queue), waiters.filter((one) => one !== gone));
   }
 });
