@@ -14,7 +14,7 @@ import process from "node:process";
 import { type BunServerLike, type DenoServerLike, GracefulShutdown } from "../../mod.ts";
 
 interface Globals {
-  Deno?: { serve(options: object, handler: () => Response): DenoServerLike };
+  Deno?: { serve(options: object, handler: (request: Request) => Response | Promise<Response>): DenoServerLike };
   Bun?: { serve(options: object): BunServerLike & { port: number } };
 }
 
