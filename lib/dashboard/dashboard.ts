@@ -1,5 +1,5 @@
 /**
- * A live page about everything that waits and holds, as a fetch handler.
+ * A live page about all waits and holds, as a fetch handler.
  *
  * @module
  */
@@ -14,44 +14,44 @@ import { Frame } from "./view.ts";
 /** Options of {@linkcode dashboard}. */
 export interface DashboardOptions {
   /**
-   * Host names under which the page is reached, beside those of this machine (`localhost`, 127.0.0.1, [::1]); any port is
-   * fine. Requests for other hosts are refused: a page of another site could read this one under a name that it makes
-   * point here.
+   * Host names of the page, in addition to those of this machine (`localhost`, 127.0.0.1, [::1]), with any port.
+   * Requests for other hosts are refused: otherwise another site could read the page through a name that resolves to
+   * this machine.
    */
   readonly hosts?: readonly string[] | undefined;
-  /** How many pages may be open at a time. Default: 20. */
+  /** Maximum number of open pages. Default: 20. */
   readonly streams?: number | undefined;
 }
 
-/** The handler that {@linkcode dashboard} returns. It stops observing when it is disposed of. */
+/** The handler returned by {@linkcode dashboard}. Disposing of it stops the observation. */
 export interface Dashboard extends Disposable {
   /**
-   * Answers a request for the page or for its stream of updates, under any path.
+   * Responds to requests for the page and for its stream of updates, under any path.
    *
-   * @throws {TypeError} if it gets something else, such as the request of a server of node:http.
+   * @throws {TypeError} if `request` is not a fetch Request, such as the request of a node:http server.
    */
   (request: Request): Response;
 }
 
-/** How long a wait lasts before it may be shown as part of a deadlock, in ms. */
+/** Minimum duration of a wait that is shown as part of a deadlock, in ms. */
 const STUCK_AFTER = 1_000;
 
 /** This machine. 127.0.0.0/8 is the loopback; browsers resolve names that end in .localhost to it. */
 const LOCAL = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Returns a fetch handler with a live page: all primitives by waiting time, the holders and waiters of each over the last
- * half minute, histograms of waiting and holding, and deadlocks between calls of `run`. It works under any path:
+ * Returns a fetch handler with a live page: all primitives by waiting time, the holders and waiters of each over the
+ * last half minute, histograms of waiting and holding, and deadlocks between calls of `run`. It works under any path:
  * `Deno.serve({ hostname: "127.0.0.1", port: 9100 }, dashboard())`, or `app.get("/locks", (c) => show(c.req.raw))` in
- * Hono with `const show = dashboard()`. Call it once, when the program starts: it shows what began since.
+ * Hono with `const show = dashboard()`. Call it once, when the program starts: it shows only later waits and holds.
  *
- * The page reads only, and shows names, keys and source files: listen on 127.0.0.1, or put it behind authentication and
- * list its host name in `hosts`. Short waits and holds are sampled when there are many, and the page says so. Files and
- * lines of callers are shown only for calls that were made while a `watchdog` was on.
+ * The page is read-only and shows names, keys and source files: listen on 127.0.0.1, or put it behind authentication
+ * and list its host name in `hosts`. If there are many short waits and holds, they are sampled, and the page says so.
+ * Files and lines of callers are shown only for calls that were made while a `watchdog` was on.
  *
  * @param options Host names, and the number of open pages.
  * @throws {TypeError} for options of a wrong type.
- * @throws {RangeError} for a host name that is none, or a number of streams below 1.
+ * @throws {RangeError} for an invalid host name, or a number of streams below 1.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   checkInteger(most, "streams", 1);
   const tracks = new Tracks();
   const observing = observe(tracks);
-  // It follows runs, for the deadlocks, and takes no stack traces.
+  // It tracks runs for deadlocks, and takes no stack traces.
   const watching = watchdog({ waited: Infinity, held: Infinity, self: STUCK_AFTER, sites: false, report() {} });
   const streams = new Streams(most, () => new Frame(tracks, watching.findings()));
   const handle = (request: Request): Response => {
@@ -91,7 +91,7 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   });
 }
 
-/** Frameworks pass requests of their own, and node:http passes one without the whole URL. */
+/** Frameworks pass requests of their own types, and the request of node:http lacks the full URL. */
 function urlOf(request: Request): URL {
   const { url, headers } = Object(request) as Partial<Request>;
   const isRequest = typeof url === "string" && /^https?:/.test(url) && typeof headers?.get === "function";
@@ -115,8 +115,8 @@ function htmlResponse(isHead: boolean): Response {
 }
 
 /**
- * Returns whether a request for a host, as in `example.com:8080`, is to be answered. Without a check, a page of another
- * site could have its own name point to this machine (DNS rebinding) and read this page as one of its own.
+ * Returns a check of a request's host, as in `example.com:8080`. Without it, another site could point its own name to
+ * this machine (DNS rebinding) and read this page as its own.
  */
 function hostCheck(hosts: readonly string[]): (host: string) => boolean {
   must(Array.isArray(hosts), "hosts", "be an array", hosts);
@@ -132,9 +132,9 @@ function hostCheck(hosts: readonly string[]): (host: string) => boolean {
   };
 }
 
-/** In lower case, without the port and the dot at the end; undefined for what is no host. */
+/** The host name in lower case, without port and final dot; undefined if `host` is invalid. */
 function nameOf(host: string): string | undefined {
-  // A character that begins another part of a URL would let a part of the text pass for the host.
+  // With a character that begins another part of a URL, only a part of the text would count as the host.
   if (!/^[^\s/?#@\\]+$/.test(host) || !URL.canParse(`http://${host}/`)) return undefined;
   return new URL(`http://${host}/`).hostname.replace(/\.$/, "");
 }

@@ -1,5 +1,5 @@
 /**
- * Durations in classes that grow by about three, and their drawing.
+ * A histogram of durations, in classes that grow by about three.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export class Histogram {
     this.total++;
   }
 
-  /** A bound that the given part of all durations is below, as in `< 30 ms`. */
+  /** An upper bound for the given part of all durations, as in `< 30 ms`. */
   below(part: number): string {
     if (this.total === 0) return "–";
     let sum = 0;
@@ -29,7 +29,7 @@ export class Histogram {
 
 const WIDTH = 300, BAR = 24, HEIGHT = 76;
 
-/** Bars over their classes, as an SVG that scales with its place. */
+/** Draws the classes as bars, in an SVG that scales with its container. */
 export function drawHistogram(title: string, { counts, total }: Histogram): string {
   const most = Math.max(1, ...counts);
   const bars = counts.map((count, i) => {
@@ -52,7 +52,7 @@ function classOf(index: number): string {
   return index < ENDS.length ? `${from}to ${inWords(ENDS[index]!)}` : `above ${inWords(ENDS.at(-1)!)}`;
 }
 
-/** As in `30 ms` and `3 s`. */
+/** Formats a duration, as in `30 ms` and `3 s`. */
 function inWords(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
 }

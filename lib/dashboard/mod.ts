@@ -1,6 +1,5 @@
 /**
- * A live page about everything that waits and holds, for a fetch-style server. It uses public members of `./diagnostics`
- * only.
+ * A live page about all waits and holds, for a fetch-style server. It uses public members of `./diagnostics` only.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The page itself: one document without anything to load. The server sends its moving parts; the script puts them in
- * their places and leaves focus and scroll where they are.
+ * The page: one document that loads nothing else. The server sends its changing parts, and the script inserts them
+ * without moving focus or scroll.
  *
  * @module
  */
@@ -22,7 +22,7 @@ function connect() {
   source.onopen = () => state("live");
   source.onerror = () => {
     state("reconnecting");
-    // A refusal, as while too many pages are open, ends the source.
+    // A refused request, as when too many pages are open, closes the source.
     if (source.readyState === 2) retry = setTimeout(connect, 5000);
   };
   source.onmessage = ({ data }) => {
@@ -45,7 +45,7 @@ function show() {
     button.setAttribute("aria-pressed", isShown);
     button.closest("tr").className = isShown ? "selected" : "";
   }
-  // Said once: the numbers in the alerts change all the time.
+  // Announced once, because the numbers in the alerts keep changing.
   const count = document.querySelectorAll(".alert").length;
   const words = count === 0 ? "" : count === 1 ? "Deadlock" : count + " deadlocks";
   if (byId("announcement").textContent !== words) byId("announcement").textContent = words;
@@ -87,7 +87,7 @@ addEventListener("resize", () => {
 connect();
 `;
 
-/** The document. Only a script with that nonce runs, so a name or key can never run one. */
+/** The document. Only scripts with that nonce run, so a name or key can never run a script. */
 export function page(nonce: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,6 +1,6 @@
 /**
- * The streams of updates that open pages read, as server-sent events. Invariant: one timer, set exactly while a stream is
- * open; at each of its ticks the state is read once for all streams.
+ * The streams of updates that open pages read, as server-sent events. Invariant: one timer, set exactly while a stream
+ * is open; each tick reads the state once for all streams.
  *
  * @module
  */
@@ -8,9 +8,11 @@ import { DISPOSE } from "../internal/dispose.ts";
 import { Timer } from "../internal/timer.ts";
 import type { Frame, Parts } from "./view.ts";
 
-/** How often a page is updated, in ms. */
+/** Time between updates of a page, in ms. */
 const PERIOD = 500;
-/** How many periods a page may leave its updates unread: a tab that is gone without a word makes room for another. */
+/**
+ * Number of periods after which a page with unread updates is closed, so that a vanished tab makes room for another.
+ */
 const MOST_UNREAD = 60;
 
 export class Streams implements Disposable {
@@ -27,11 +29,11 @@ export class Streams implements Disposable {
     this.#timer = new Timer(() => this.#tick());
   }
 
-  /** The answer with the updates, or without a body. */
+  /** The response with the updates; without a body for HEAD. */
   response(params: URLSearchParams, isHead: boolean): Response {
     const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
     if (isHead) return new Response(null, { headers });
-    // A page connects again by itself, also to a server that is shutting down.
+    // Pages reconnect automatically, even to a server that is shutting down.
     if (this.#isDisposed) return refuse(503, "The dashboard was disposed of.");
     if (this.#open.size >= this.#most) {
       return refuse(503, `Too many pages are open: ${this.#most}.`, { "retry-after": "5" });
@@ -65,12 +67,12 @@ export class Streams implements Disposable {
   }
 }
 
-/** The parts that have changed, again and again until the page is closed. */
+/** Streams the changed parts until the page is closed. */
 class PartStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly #thing: string;
   readonly #width: number;
   readonly #onEnd: (stream: PartStream) => void;
-  readonly #encoder = new TextEncoder(); // here and not for all: jsdom has none, and may load the module
+  readonly #encoder = new TextEncoder(); // one per stream, because jsdom lacks TextEncoder and may load the module
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #sent: Partial<Parts> = {};
   #unread = 0;
@@ -94,7 +96,7 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#controller!.close();
   }
 
-  /** A slow reader gets fewer updates, not a backlog; one that never reads gets none, and is closed. */
+  /** A slow reader gets fewer updates instead of a backlog. A stream that is never read is closed. */
   isReady(): boolean {
     if ((this.#controller!.desiredSize ?? 0) > 0) return true;
     if (++this.#unread >= MOST_UNREAD) this.close();
@@ -106,13 +108,13 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
     const parts = frame.parts(this.#thing, this.#width);
     const changed = Object.entries(parts).filter(([id, html]) => this.#sent[id as keyof Parts] !== html);
     this.#sent = parts;
-    // A comment keeps proxies from closing the connection, and finds out whether it is still open.
+    // A comment keeps proxies from closing the connection, and detects a closed one.
     const event = changed.length === 0 ? ":\n\n" : `data: ${JSON.stringify(Object.fromEntries(changed))}\n\n`;
     this.#controller!.enqueue(this.#encoder.encode(event));
   }
 }
 
-/** An answer in one line. */
+/** A response of one line. */
 export function refuse(status: number, words: string, headers: Record<string, string> = {}): Response {
   const safe = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
   return new Response(`${words}\n`, { status, headers: { ...safe, ...headers } });

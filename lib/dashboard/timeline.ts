@@ -1,5 +1,5 @@
 /**
- * Waits and holds over time, drawn as SVG: in the dashboard, in the playground and in the README's pictures.
+ * Draws waits and holds over time as SVG, for the dashboard, the playground and the README.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { attribute, escape } from "./escape.ts";
 /** The states of a row. */
 export type State = "waits" | "holds" | "shares";
 
-/** One stretch of a row; without an end, it is still going on. */
+/** One stretch of a row; without an end if it still lasts. */
 export interface Span {
   readonly state: State;
   readonly from: number;
   to?: number;
 }
 
-/** A moment of a row that is worth a sign. */
+/** A moment of a row, drawn as a sign. */
 export interface Mark {
   readonly sign: "✓" | "✕" | "●";
   readonly at: number;
@@ -31,7 +31,10 @@ export interface Row {
 
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
 
-/** Each selector and property with its colour, on a bright and on a dark page. No CSS variables: not every viewer of SVG files has them. */
+/**
+ * Each selector and property with its colour on a bright and on a dark page. Not CSS variables, which some SVG viewers
+ * lack.
+ */
 const COLOURS = [
   [".tl text{fill", "#1d2733", "#e6ebf1"],
   [".tl .soft{fill", "#5b6875", "#9aa7b4"],
@@ -45,7 +48,7 @@ const COLOURS = [
 const BRIGHT = COLOURS.map(([what, colour]) => `${what}:${colour}}`).join("");
 const DARK = COLOURS.map(([what, , colour]) => `${what}:${colour}}`).join("");
 
-/** For a bright and a dark page; hatching and signs say the same without colours. */
+/** For bright and dark pages. Hatching and signs carry the same meaning without colours. */
 const STYLE = '.tl{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tl .soft{font-size:11px}' +
   ".tl .waits{fill:url(#hatch)}.tl .hatch{stroke-width:2.5}.tl text.bad{font-weight:700}" +
   `${BRIGHT}@media(prefers-color-scheme:dark){${DARK}}`;
@@ -57,17 +60,17 @@ const HATCH = '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceO
 export interface Drawing {
   readonly title: string;
   readonly lanes: readonly Row[];
-  /** The left edge, in ms. Default: 0. Times are counted back from `now` if it is another. */
+  /** The left edge, in ms. Default: 0. With any other value, the axis counts back from `now`. */
   readonly from?: number;
   /** The present time, in ms. */
   readonly now: number;
   /** Pixels. */
   readonly width: number;
-  /** Milliseconds from left to right, at least. */
+  /** Minimum number of milliseconds from left to right. */
   readonly span?: number;
 }
 
-/** The drawing as a complete SVG. */
+/** Draws a complete SVG. */
 export function draw({ title, lanes, from = 0, now, width, span = 1000 }: Drawing): string {
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
   const longest = Math.max(now - from, span);
@@ -81,7 +84,7 @@ export function draw({ title, lanes, from = 0, now, width, span = 1000 }: Drawin
     drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
 }
 
-/** Room for the longest of the words that stand behind a bar, so that none is cut off. */
+/** The room needed for the longest label behind a bar. */
 function right(lanes: readonly Row[]): number {
   return Math.max(40, ...lanes.flatMap((lane) => lane.marks.map(({ text }) => 28 + 8 * text.length)));
 }
@@ -94,7 +97,7 @@ function drawLane(lane: Row, y: number, x: (at: number) => number, now: number):
   return `<text x="8" y="${y + 14}">${escape(lane.label)}</text>${bars.join("")}${signs.join("")}`;
 }
 
-/** A dot is drawn at its very moment: its effects begin there. The end of a row has its sign behind the last bar. */
+/** Draws a dot at its exact moment, where its effects begin. The sign at the end of a row comes behind the last bar. */
 function drawMark({ sign, text }: Mark, y: number, at: number): string {
   const [x, shown] = sign === "●" ? [at + 9, text] : [at + 4, `${sign} ${text}`.trim()];
   const dot = sign === "●" ? `<circle class="dot" cx="${at}" cy="${y + 9}" r="5"/>` : "";
@@ -102,10 +105,10 @@ function drawMark({ sign, text }: Mark, y: number, at: number): string {
   return shown === "" ? dot : dot + words;
 }
 
-/** In ms: sums of times are off by less. */
+/** In ms. Exceeds the error of a sum of times. */
 const ROUNDING = 1e-3;
 
-/** A line at every second, half second or so: as many as there is room for their numbers. */
+/** Draws a line at every second, half second or so, as far as there is room for the numbers. */
 function drawAxis(from: number, to: number, now: number, bottom: number, x: (at: number) => number): string {
   const steps = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000];
   const step = steps.find((one) => x(from + one) - x(from) >= 50) ?? 60_000;
@@ -140,7 +143,7 @@ function drawLegend(lanes: readonly Row[], y: number): string {
   return legend;
 }
 
-/** The picture in words, for screen readers. */
+/** A text for screen readers. */
 export function summary(title: string, lanes: readonly Row[]): string {
   const names = (some: readonly Row[]) => some.map(({ label }) => label).join(", ");
   const those = (state: State) =>

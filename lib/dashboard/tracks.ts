@@ -1,5 +1,5 @@
 /**
- * The dashboard's record of each thing: numbers, histograms, and the last half minute of waits and holds.
+ * The dashboard's record of each resource: counts, histograms, and the last half minute of waits and holds.
  *
  * @module
  */
@@ -11,18 +11,18 @@ interface Past {
   readonly what: "wait" | "hold";
   readonly from: number;
   readonly to: number;
-  /** Given up, or lost. */
+  /** Whether it was cancelled or lost. */
   readonly hasFailed: boolean;
 }
 
-/** How many things are remembered. Those that nothing waits for or holds are forgotten first. */
+/** Maximum number of tracks. Idle tracks are dropped first. */
 const MOST_TRACKS = 1000;
-/** How many waits and holds of one thing are remembered. */
+/** Maximum number of past waits and holds of one track. */
 const MOST_PAST = 400;
-/** Shorter waits and holds are remembered at most once in that time, in ms: the drawing could not show more. */
+/** Shorter waits and holds are kept at most once in this time, in ms: the drawing could not show more. */
 const RESOLUTION = 100;
 
-/** One thing, or all things of one kind, name and key. */
+/** One resource, or all resources of one kind, name and key. */
 export class Track {
   readonly label: string;
   readonly waits: Set<ObservedCall> = new Set();
@@ -36,7 +36,7 @@ export class Track {
   totalWaited = 0;
   /** The oldest first. */
   past: Past[] = [];
-  /** When something short was last left out of `past`. */
+  /** When a short wait or hold was last left out of `past`. */
   lastSkipped = -Infinity;
   readonly #lastKept = { wait: -Infinity, hold: -Infinity };
 
@@ -44,7 +44,7 @@ export class Track {
     this.label = label;
   }
 
-  /** A wait has ended, either way. */
+  /** Records the end of a wait, with or without a grant. */
   endWait(call: ObservedCall, waited: number): void {
     this.totalWaited += waited;
     this.waits.delete(call);
@@ -117,17 +117,19 @@ export class Tracks implements Observer {
     track.keep("hold", at, held, outcome === "lost");
   }
 
-  /** The record of the thing that an event is about. */
+  /** Returns the track of a call's resource. */
   #of({ thing: { label } }: ObservedCall): Track {
     this.#events++;
     const track = this.#byLabel.get(label) ?? new Track(label);
-    if (this.#byLabel.size > MOST_TRACKS / 2) this.#byLabel.delete(label); // from now on, the latest used is the last
+    if (this.#byLabel.size > MOST_TRACKS / 2) this.#byLabel.delete(label); // moves it to the end, as the latest used
     this.#byLabel.set(label, track);
     if (this.#byLabel.size > MOST_TRACKS) this.#forgetOne();
     return track;
   }
 
-  /** Forgets an idle thing among the least used; the others move to the end, so that the next search finds more. */
+  /**
+   * Drops an idle track among the least recently used. Busy tracks move to the end, so that the next search is quick.
+   */
   #forgetOne(): void {
     let tries = 10;
     for (const [label, track] of this.#byLabel) {

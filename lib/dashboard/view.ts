@@ -1,5 +1,5 @@
 /**
- * The moving parts of the page, as HTML: deadlocks, the table of things, and one thing in detail.
+ * The changing parts of the page as HTML: deadlocks, the table of resources, and one resource in detail.
  *
  * @module
  */
@@ -10,20 +10,20 @@ import { attribute, escape } from "./escape.ts";
 import { draw, type Row } from "./timeline.ts";
 import type { Track, Tracks } from "./tracks.ts";
 
-/** How many things the table shows, and how many calls of one thing. */
+/** Maximum number of rows of the table, and of calls shown for a resource. */
 const MOST_ROWS = 15, MOST_CALLS = 8;
 /** The timeline's time from left to right, in ms. */
 const SPAN = 30_000;
 
-/** The HTML of each part, by the id of its place in the page. */
+/** The HTML of each part, by its element id in the page. */
 export type Parts = Readonly<Record<"alerts" | "numbers" | "things" | "detail", string>>;
 
-/** The state at one moment. Every page shows the same of it, apart from one thing in detail. */
+/** The state at one moment. All pages show the same state, except for the resource in detail. */
 export class Frame {
   readonly #tracks: Tracks;
   readonly #now = performance.now();
   readonly #common: Omit<Parts, "detail">;
-  /** The thing at the top of the table. */
+  /** The resource at the top of the table. */
   readonly #first: Track | undefined;
   readonly #details = new Map<string, string>();
 
@@ -47,7 +47,7 @@ export class Frame {
   }
 
   /**
-   * @param thing The label of the thing in detail; the first of the table if there is none of that name.
+   * @param thing The label of the resource in detail; if unknown, the first of the table is shown.
    * @param width Pixels for the timeline.
    */
   parts(thing: string, width: number): Parts {
@@ -79,7 +79,7 @@ function alert(kind: Finding["kind"], message: string): string {
   return `<section class="alert"><h2>${word}</h2><p>${escape(title!)}</p>${list}</section>`;
 }
 
-/** The page marks the one that it shows in detail. */
+/** The page marks the row of the resource in detail. */
 function row({ track, longest }: TableRow): string {
   const { label, waits, holds, waiting, holding, grants, giveUps, losses } = track;
   const failures = (giveUps === 0 ? "" : ` · ${giveUps} gave up`) + (losses === 0 ? "" : ` · ${losses} lost`);
@@ -121,7 +121,7 @@ function calls(title: string, verb: string, all: ReadonlySet<ObservedCall>, now:
   return `<section><h3>${title}</h3>${list}</section>`;
 }
 
-/** Holders above waiters, in as few rows as there is room for. */
+/** Draws holders above waiters, in as few rows as possible. */
 function timeline(track: Track, now: number, width: number): string {
   const from = now - SPAN;
   const open = (what: "wait" | "hold", all: ReadonlySet<ObservedCall>) =>
@@ -155,12 +155,12 @@ function longest(waits: ReadonlySet<ObservedCall>, now: number): number {
   return oldest === undefined ? 0 : now - oldest.since;
 }
 
-/** Short waits do not change the order, so that the table stays quiet. */
+/** Short waits do not change the order, so that the table stays stable. */
 function rank(longest: number): number {
   return longest < 1000 ? 0 : longest;
 }
 
-/** As in `0.3 s`, `12 s` and `4 min`. */
+/** Formats a duration, as in `0.3 s`, `12 s` and `4 min`. */
 function span(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
   return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;

@@ -1,5 +1,5 @@
 /**
- * One acquisition while it waits or holds, and the thing that it waits for or holds.
+ * One acquisition while it waits or holds, and its resource.
  *
  * @module
  */
@@ -9,13 +9,15 @@ import { onceFor } from "../internal/once.ts";
 import type { Frame } from "./run_context.ts";
 import { callerIn, type CallSite } from "./call_site.ts";
 
-/** Where a call came from. It stays the same if a Condition takes the hold back for its guard. */
+/** The origin of a call. It does not change when a Condition takes the hold back for its guard. */
 export class Origin {
-  /** The `run` that the call was made in, while a listener asks for frames. */
+  /** The `run` in which the call was made, while a listener asks for frames. */
   readonly frame: Frame | undefined;
-  /** When the call was made, where it is reported in a later turn: it has waited from then on. */
+  /** When the call was made, if it is reported in a later turn: the wait counts from then on. */
   readonly began: number | undefined;
-  /** Captured while a listener asks for call sites, or the origin that has captured it; read late or never. */
+  /**
+   * The stack, captured while a listener asks for call sites, or the origin that has captured it; read late or never.
+   */
   #stack: Error | Origin | undefined;
   #site: CallSite | undefined;
 
@@ -36,7 +38,7 @@ export class Origin {
   }
 }
 
-/** Something with a queue, as an observer sees it: a lock, one key of a keyed mutex, a pool, … */
+/** A resource as an observer sees it: a lock, one key of a keyed mutex, a pool, … */
 export interface ObservedThing {
   /** As in the events. */
   readonly kind: string;
@@ -48,15 +50,15 @@ export interface ObservedThing {
   readonly isHeld: boolean;
   /** Whether it may be held in other processes. */
   readonly isRemote: boolean;
-  /** As messages name it: `lock "orders"`, `lock "users" for key 42`, or `lock #3` for the third one without a name. */
+  /** Its name in messages: `lock "orders"`, `lock "users" for key 42`, or `lock #3` for the third unnamed lock. */
   readonly label: string;
 }
 
-/** One acquisition as it is now: it changes with the call. */
+/** One acquisition, live: its members change with the call. */
 export interface ObservedCall {
   /** The id of its events. */
   readonly id: number;
-  /** The lock that it waits for or holds: the same object for all calls of the same thing. */
+  /** The resource that it waits for or holds: the same object for all its calls. */
   readonly thing: ObservedThing;
   /** The number of permits asked for. */
   readonly permits: number;
@@ -66,7 +68,7 @@ export interface ObservedCall {
   readonly since: number;
   /** Whether it waits or has waited; false for a free acquire. */
   readonly hasWaited: boolean;
-  /** Where the call was made, if a watchdog was on at that time. Reading it for the first time takes a while. */
+  /** Where the call was made, if a watchdog was on at that time. The first read is slow. */
   readonly site: CallSite | undefined;
 }
 
@@ -77,14 +79,14 @@ export class Acquisition implements ObservedCall {
   readonly permits: number;
   readonly origin: Origin;
   readonly group: Group;
-  /** The registry that it belongs to: a later one does not know it. */
+  /** The registry that it belongs to. */
   readonly registry: object;
   /** When it began to wait or to hold, on the clock of `performance.now()`. */
   since = 0;
   state: "waits" | "holds" | "ended" = "ended";
   /** False for a free acquire. */
   hasWaited = false;
-  /** It has ended without a grant. */
+  /** Whether it has ended without a grant. */
   isRefused = false;
 
   constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, registry: object) {
@@ -110,7 +112,9 @@ export class Acquisition implements ObservedCall {
   }
 }
 
-/** The waiters and holders of one resource, or of several that share their holders. Both sets: oldest first. */
+/**
+ * The waiters and holders of one resource, or of several that share their holders. In both sets the oldest come first.
+ */
 export class Group {
   readonly key: unknown;
   readonly waits: Set<Acquisition> = new Set();
@@ -121,14 +125,14 @@ export class Group {
   }
 }
 
-/** As in ` at checkout.ts:41`; empty if the place is not known. */
+/** Formats a call's place, as in ` at checkout.ts:41`; empty if it is unknown. */
 export function at({ origin: { site } }: Pick<Acquisition, "origin">, before = " at"): string {
   return site === undefined ? "" : `${before} ${site}`;
 }
 
 let unnamed = 0;
 
-/** A resource, for the eyes of users. */
+/** The public view of a resource. */
 const thingOf = onceFor((resource: Resource): ObservedThing => {
   const { kind, name, key, noun = kind.replaceAll("-", " "), isHeld = true, isRemote = false } = resource;
   const which = name === undefined ? (key === undefined ? ` #${++unnamed}` : "") : ` ${quote(name)}`;

@@ -1,5 +1,5 @@
 /**
- * The file and line of a caller, found in a stack trace behind the frames of this library.
+ * Finds the file and line of a caller in a stack trace, behind the frames of this library.
  *
  * @module
  */
@@ -21,7 +21,7 @@ class SourceLine implements CallSite {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** Empty for a function without a name. */
+  /** Empty for an anonymous function. */
   readonly #function: string;
 
   constructor(file: string, line: number, column: number, name: string) {
@@ -41,13 +41,13 @@ class SourceLine implements CallSite {
   }
 }
 
-/** As many frames as the library may put between its user and the hook, and one more. */
+/** One more than the maximum number of library frames between the user's code and the hook. */
 const DEPTH = 30;
 
-/** Longer lines of a stack are no places: a function may have any name. */
+/** Longer lines of a stack are ignored: a function name may be of any length. */
 const LONGEST_LINE = 4096;
 
-/** The present stack. Engines turn it into text when `stack` is read, which is late or never. */
+/** Captures the present stack. Engines format it only when `stack` is read, late or never. */
 export function captureStack(): Error {
   const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
   Reflect.set(Error, "stackTraceLimit", DEPTH); // where it is frozen, the stack stays shorter
@@ -57,8 +57,8 @@ export function captureStack(): Error {
 }
 
 /**
- * The first line of the stack that is neither the library's nor the run-time's own. Undefined in a bundle, where the
- * library's files cannot be distinguished from the user's, unless source maps are on.
+ * Returns the first line of the stack outside the library and the run-time. Undefined in a bundle without source maps,
+ * which does not distinguish the library's files from the user's.
  */
 export function callerIn(stack: unknown): CallSite | undefined {
   if (typeof stack !== "string") return undefined; // Error.prepareStackTrace may make anything of it
@@ -68,7 +68,10 @@ export function callerIn(stack: unknown): CallSite | undefined {
   return own === undefined ? undefined : sites.find(({ file }) => !isForeign(file) && !isOwn(pathOf(file), own));
 }
 
-/** As in `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and `run@/srv/checkout.ts:41:7`. */
+/**
+ * Parses a line such as `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and
+ * `run@/srv/checkout.ts:41:7`.
+ */
 function siteOf(text: string): CallSite | undefined {
   if (text.length > LONGEST_LINE) return undefined;
   const found = /^\s*(?:at (?:async )?(?:(.*?) \()?(?:async )?|([^@]*)@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
@@ -77,17 +80,17 @@ function siteOf(text: string): CallSite | undefined {
   return new SourceLine(file!, Number(line), Number(column), inV8 ?? inJsc ?? "");
 }
 
-/** Whether it is the run-time's. */
+/** Whether the file belongs to the run-time. */
 function isForeign(file: string): boolean {
   return /^(node:|ext:|bun:|native|internal|unknown$)/.test(file);
 }
 
-/** Whether it is the library's, whose folder is `own`. */
+/** Whether the path is in the library's folder, `own`. */
 function isOwn(path: string, own: string): boolean {
   return path.startsWith(own) && /^(lib\/|mod\.[jt]s$)/.test(path.slice(own.length));
 }
 
-/** The path of a file URL, or the path itself, or the text of what looks like a URL and is none, as in `file:///100%.js`. */
+/** The path of a file URL; any other text, such as a path or the invalid `file:///100%.js`, as it is. */
 function pathOf(file: string): string {
   try {
     return file.startsWith("file://") ? decodeURI(new URL(file).pathname) : file.replaceAll("\\", "/");
@@ -96,6 +99,6 @@ function pathOf(file: string): string {
   }
 }
 
-/** Whether both lines are in functions of one name in one file. */
+/** Whether both lines are in functions of the same name in the same file. */
 export const isSameFunction: (one: CallSite | undefined, other: CallSite | undefined) => boolean =
   SourceLine.isSameFunction;

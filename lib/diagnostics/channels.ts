@@ -18,8 +18,8 @@ interface DiagnosticsChannel {
 
 /**
  * Publishes the events of {@linkcode observe} on the channels `interlock:wait`, `interlock:grant`, `interlock:give-up`
- * and `interlock:release` of `node:diagnostics_channel`, until the result is disposed of. Call it once in a process: two
- * calls publish everything twice.
+ * and `interlock:release` of `node:diagnostics_channel`, until the result is disposed of. Call it once per process: two
+ * calls publish every event twice.
  *
  * @throws {SyncError} if the platform has no `node:diagnostics_channel`: browsers, and Node before 20.16.
  *

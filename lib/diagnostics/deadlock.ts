@@ -1,8 +1,9 @@
 /**
- * Waits that can never end, because every holder of what they wait for is a `run` that contains such a wait itself.
+ * Finds waits that can never end. A wait is stuck if every holder in its way is a `run` that contains a stuck wait
+ * itself.
  *
- * A holder that does anything else than wait may still release, so it clears all that wait for it: a pool in a pool, or
- * nested locks in one order, are no deadlock however long they take.
+ * A holder that is not waiting may still release, so its waiters are not stuck. A pool in a pool, or locks nested in
+ * one order, never count as a deadlock, however long they take.
  *
  * @module
  */
@@ -11,18 +12,18 @@ import type { Resource } from "../internal/hook.ts";
 import type { Acquisition, Origin } from "./acquisition.ts";
 import type { Registry } from "./registry.ts";
 
-/** One `run` of a deadlock: it holds one thing and waits for another, or for the same. */
+/** One `run` of a deadlock: it holds a resource and waits for another one or for the same. */
 export interface StuckRun {
   readonly hold: Acquisition;
   readonly wait: Acquisition;
 }
 
-/** The runs of one cycle: each waits for the next one's hold, the last for the first one's. */
+/** The runs of one cycle: each waits for the hold of the next run, the last for the hold of the first. */
 export type Deadlock = readonly StuckRun[];
 
 /**
- * A call waits for what its own `run` holds, and no other holder could let it go on. Only while a `watchdog` is on with
- * `self: "reject"`.
+ * A call waits for a hold of its own `run`, and no other release could grant it. Thrown only while a `watchdog` with
+ * `self: "reject"` is on.
  */
 export class DeadlockError extends SyncError {
   static {
@@ -30,7 +31,7 @@ export class DeadlockError extends SyncError {
   }
 }
 
-/** All cycles among those waits that began by `until`, each once. */
+/** Finds each cycle among the waits that began by `until`, once. */
 export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
   const stuck = stuckWaits(registry, until);
   const inside = new Map<Acquisition, Acquisition>();
@@ -45,12 +46,12 @@ export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
   return found;
 }
 
-/** Waits that can never end, each with the holds of the runs around it. */
+/** Finds waits that can never end, each with the holds of the runs around it. */
 function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisition[]> {
   const stuck = new Map<Acquisition, Acquisition[]>();
   for (const { waits } of registry.groups) {
     for (const wait of waits) {
-      if (wait.since > until) break; // the oldest come first
+      if (wait.since > until) break; // oldest first
       const holds = runsAround(registry, wait.origin);
       if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds);
     }
@@ -67,19 +68,19 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
 }
 
 /**
- * The hold for which a call of that origin would wait forever: its own run has it, and no other hold could end before it
- * and let the call go on.
+ * Returns the hold for which a call of that origin would wait forever: its own run has it, and no other release could
+ * grant the call first.
  */
 export function ownHold(registry: Registry, resource: Resource, origin: Origin): Acquisition | undefined {
   const group = registry.groupOf(resource);
   if (group === undefined || !waitsForRelease(resource)) return undefined;
   const own = runsAround(registry, origin).filter((hold) => hold.group === group);
-  // One exclusive side is enough. Else every other holder may release, also those of other processes.
+  // One exclusive side is enough. Otherwise any other holder may release, including holders in other processes.
   const blocking = isExclusive(resource) ? own[0] : own.find((hold) => isExclusive(hold.resource));
   return blocking ?? (!resource.isRemote && own.length === group.holds.size ? own[0] : undefined);
 }
 
-/** Whether its holders are what its waiters wait for. */
+/** Whether its waiters wait for its holders. */
 export function waitsForRelease(resource: Resource): boolean {
   return resource.waitsForRelease?.() ?? true;
 }
@@ -88,7 +89,7 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
   return isExclusive ?? unit > 1;
 }
 
-/** The holds of the runs that a call of that origin is part of, the innermost first. */
+/** The holds of the runs around a call of that origin, the innermost first. */
 function runsAround(registry: Registry, origin: Origin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { frame } = origin; frame !== undefined; frame = frame.parent) {
@@ -98,7 +99,7 @@ function runsAround(registry: Registry, origin: Origin): Acquisition[] {
   return holds;
 }
 
-/** The cycle that the wait leads to, if it is a new one. */
+/** Returns the cycle that the wait leads to, if it is new. */
 function cycleFrom(
   start: Acquisition,
   stuck: ReadonlyMap<Acquisition, readonly Acquisition[]>,
@@ -116,7 +117,7 @@ function cycleFrom(
     wait = inside.get(holder!)!;
   }
   const first = path.findIndex((step) => step.wait === wait);
-  if (first < 0) return undefined; // it leads to a cycle that was found before
+  if (first < 0) return undefined; // it leads to a known cycle
   const cycle = path.slice(first);
   return cycle.map(({ wait }, i) => ({ wait, hold: cycle.at(i - 1)!.for }));
 }

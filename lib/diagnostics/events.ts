@@ -1,6 +1,6 @@
 /**
- * The events that observers see. Invariant: each wait ends in exactly one grant or giveUp, and each grant of something
- * that can be held in one release; all of them carry the id of their acquisition.
+ * The events that observers see. Invariant: each wait ends in exactly one grant or giveUp, and each grant of a hold in
+ * one release. All of them carry the id of their acquisition.
  *
  * @module
  */
@@ -17,33 +17,33 @@ export interface DiagnosticEvent {
    * "redis-reader", "redis-writer", "redis-key" or "redis-rate-limiter".
    */
   readonly kind: string;
-  /** The name passed to the constructor. A RedisKeyedMutex has none: its prefix is no name. */
+  /** The name passed to the constructor. Undefined for a RedisKeyedMutex, which has only a prefix. */
   readonly name: string | undefined;
   /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
   readonly key: unknown;
-  /** The number of permits asked for; 1 where there are none. */
+  /** The number of permits asked for; 1 for primitives without permits. */
   readonly permits: number;
-  /** When it happened, in ms on the clock of `performance.now()`; of a wait, when the call was made. */
+  /** When it happened, in ms on the clock of `performance.now()`. For a wait: when the call was made. */
   readonly at: number;
 }
 
 /**
- * A call has joined a queue. Over Redis: or its first command has failed, or has had no answer for 100 ms; it has waited
- * from that command on.
+ * A call has joined a queue. Over Redis, also a call whose first command has failed or had no answer for 100 ms; it has
+ * waited since that command.
  */
 export interface WaitEvent extends DiagnosticEvent {}
 
 /** A call has been granted. A free acquire has a grant without a wait. */
 export interface GrantEvent extends DiagnosticEvent {
-  /** How long it waited, in ms. 0 for a free acquire. */
+  /** How long the call waited, in ms. 0 for a free acquire. */
   readonly waited: number;
 }
 
-/** A call has left the queue without a grant. One that was refused because the queue is full has this event alone. */
+/** A call has left the queue without a grant. A call that was refused by a full queue has only this event. */
 export interface GiveUpEvent extends DiagnosticEvent {
   /** How long it waited, in ms. */
   readonly waited: number;
-  /** "timeout", "aborted" (by its signal), "full" (the queue is), or "error" (closed, broken, connection lost). */
+  /** "timeout", "aborted" (by its signal), "full" (queue), or "error" (closed, broken, connection lost). */
   readonly outcome: GiveUpOutcome;
 }
 
@@ -51,13 +51,13 @@ export interface GiveUpEvent extends DiagnosticEvent {
 export interface ReleaseEvent extends DiagnosticEvent {
   /** How long it was held, in ms. */
   readonly held: number;
-  /** "lost" for a lease over Redis that was lost; missing for a release. */
+  /** "lost" for a lost lease; missing for a release. */
   readonly outcome?: "lost";
 }
 
 /**
- * Functions called synchronously at each event, in the order of the events, with the event and with its call as it is
- * now. An error that one of them throws becomes an uncaught error and never reaches the code that uses the lock.
+ * Functions called synchronously at each event, in order, with the event and its live call. An error that one of them
+ * throws becomes an uncaught error and never reaches the code that uses the lock.
  */
 export interface Observer {
   /** A call has joined a queue. */

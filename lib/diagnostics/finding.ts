@@ -8,7 +8,7 @@ import type { Deadlock, StuckRun } from "./deadlock.ts";
 import type { WrongRelease } from "./listeners.ts";
 import { callOf, type CallSnapshot } from "./snapshot.ts";
 
-/** A call and the thing that it waits for or holds. */
+/** A call with the resource that it waits for or holds. */
 export interface FoundCall extends CallSnapshot {
   /** "waits" or "holds". */
   readonly state: "waits" | "holds";
@@ -20,26 +20,26 @@ export interface FoundCall extends CallSnapshot {
   readonly key: unknown;
 }
 
-/** Something that a watchdog reports. */
+/** A report of a watchdog. */
 export interface Finding {
   /**
    * - "held": a hold that lasts longer than `held`
    * - "waited": a wait that lasts longer than `waited`, or is pending when the process ends
-   * - "self": a call that waits for what its own `run` holds
+   * - "self": a call that waits for a hold of its own `run`
    * - "cycle": `run`s that wait for each other
-   * - "release": `lock.release()` by a caller whose own acquire was refused: it has freed the hold of another one
+   * - "release": `lock.release()` by a caller whose own acquire was refused: it has freed another caller's hold
    */
   readonly kind: "held" | "waited" | "self" | "cycle" | "release";
   /** The finding in words. */
   readonly message: string;
   /**
-   * The calls in it. "held": the hold, then the first waiter. "waited": the wait, then the first holder. "self": the
+   * The calls involved. "held": the hold, then the first waiter. "waited": the wait, then the first holder. "self": the
    * hold, then the wait. "cycle": for each run its hold, then its wait. "release": the hold.
    */
   readonly calls: readonly FoundCall[];
 }
 
-/** A hold that lasts long. */
+/** Describes a hold that lasts too long. */
 export function heldLong(hold: Acquisition, now: number): Finding {
   const { waits } = hold.group;
   const [first] = waits;
@@ -53,7 +53,7 @@ export function heldLong(hold: Acquisition, now: number): Finding {
   return finding("held", message, first === undefined ? [hold] : [hold, first], now);
 }
 
-/** A wait that lasts long, or is pending when the process ends. */
+/** Describes a wait that lasts too long, or is pending when the process ends. */
 export function waitedLong(wait: Acquisition, now: number, before = ""): Finding {
   const { holds, waits } = wait.group;
   const [holder] = holds;
@@ -78,7 +78,7 @@ function holderInWords(
   return `held for ${span(holder, now)}${at(holder, ", acquired at")}${others}`;
 }
 
-/** A release of another caller's hold. */
+/** Describes a release of another caller's hold. */
 export function wrongRelease({ hold, refused, origin }: WrongRelease, now: number): Finding {
   const message =
     `${hold.thing.label} is released${at({ origin })} by a caller whose own acquire${at(refused)} was refused; ` +
@@ -88,7 +88,7 @@ export function wrongRelease({ hold, refused, origin }: WrongRelease, now: numbe
   return finding("release", message, [hold], now);
 }
 
-/** A wait for its own run, or runs that wait for each other. */
+/** Describes a wait for its own run, or runs that wait for each other. */
 export function stuck(deadlock: Deadlock, now: number): Finding {
   const calls = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
   const [first] = deadlock as [StuckRun];
@@ -119,7 +119,7 @@ function finding(kind: Finding["kind"], message: string, acquisitions: readonly 
   return { kind, message: `Interlock: ${message}`, calls };
 }
 
-/** As in `950 ms`, `10.2 s` and `12 min`. */
+/** Formats a duration, as in `950 ms`, `10.2 s` and `12 min`. */
 function span({ since }: Acquisition, now: number): string {
   const ms = Math.max(0, now - since);
   if (ms < 1000) return `${Math.round(ms)} ms`;

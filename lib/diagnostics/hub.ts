@@ -1,6 +1,6 @@
 /**
- * The other end of the hook: makes the events. Invariant: it is the hook exactly while it has listeners, and it knows
- * nothing of the time before the first of them.
+ * Turns the notifications of the hook into events. Invariant: it is the hook exactly while it has listeners, and it has
+ * no record from before the first listener.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import { Registry } from "./registry.ts";
 import { currentFrame, noteCall, refusedBefore, runInFrame } from "./run_context.ts";
 
 class Hub implements Hook {
-  // Its methods as a Hook are called through `guarded` alone.
-  /** The present waits and holds; a new one from each time on at which nothing is observed. */
+  // Its Hook methods are called only through `guarded`.
+  /** The present waits and holds; replaced whenever the last listener leaves. */
   registry: Registry = new Registry();
-  /** Of calls that have begun and neither waited nor been granted yet. */
+  /** The origins of calls that have begun and neither waited nor been granted. */
   #origins = new WeakMap<object, Origin>();
   readonly #listeners = new Listeners();
   #lastId = 0;
@@ -70,7 +70,7 @@ class Hub implements Hook {
 
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
     const acquisition = outcome === "full" ? this.#add(resource, call, permits) : this.registry.acquisitionOf(call);
-    // It began to wait before anything was observed.
+    // The call began to wait before the first listener.
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
     acquisition.isRefused = true;
@@ -88,7 +88,7 @@ class Hub implements Hook {
     const { refused, isOwn } = refusedBefore(acquisition);
     if (refused === undefined) return;
     const origin = this.#origin();
-    // It may release what it has acquired before, in a function around the one that was refused.
+    // The release may be for an earlier acquisition, in a function around the refused one.
     if (isOwn && !isSameFunction(refused.site, origin.site)) return;
     this.#listeners.wrongRelease({ hold: acquisition, refused, origin });
   }
@@ -129,11 +129,11 @@ class Hub implements Hook {
     this.#listeners.notify("release", { ...about(acquisition), held, ...outcome }, acquisition);
   }
 
-  /** A new acquisition; one that returns to the queue, as a Condition does, keeps its origin. */
+  /** Adds an acquisition. An acquisition that returns to the queue, as for a Condition, keeps its origin. */
   #add(resource: Resource, call: object, permits: number): Acquisition {
     const origin = this.#originOf(call);
     const acquisition = this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
-    if (this.#frames && origin.began === undefined) noteCall(acquisition); // else it is reported in a later turn
+    if (this.#frames && origin.began === undefined) noteCall(acquisition); // otherwise it is reported in a later turn
     return acquisition;
   }
 
@@ -147,7 +147,7 @@ class Hub implements Hook {
   }
 }
 
-/** The common part of the event that an acquisition has just moved by. */
+/** The common part of the event for an acquisition's latest change. */
 function about({ id, resource: { kind, name, key }, permits, since }: Acquisition): DiagnosticEvent {
   return { id, kind, name, key, permits, at: since };
 }
@@ -156,8 +156,8 @@ function about({ id, resource: { kind, name, key }, permits, since }: Acquisitio
 export const hub: Hub = new Hub();
 
 /**
- * The hub as primitives see it. Here diagnostics meet a wait, a time-out and a release, and a failure with a
- * stack, a name or a key ends none of them: it becomes an uncaught error.
+ * The hub as primitives see it. A failure in diagnostics, as by a stack, a name or a key, never breaks a wait, a
+ * time-out or a release: it becomes an uncaught error.
  */
 const guarded: Hook = {
   begin: (call, like) => guard(() => hub.begin(call, like)),
@@ -167,7 +167,7 @@ const guarded: Hook = {
   release: (resource, call, isLost) => guard(() => hub.release(resource, call, isLost)),
   releaseWithoutGuard: (hold) => guard(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => guard(() => hub.giveBack(resource, permits)),
-  run: (call, fn) => hub.run(call, fn), // errors of `fn` are the caller's
+  run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller
   deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),
   holderOf: (resource) => guard(() => hub.holderOf(resource)) ?? "",
 };

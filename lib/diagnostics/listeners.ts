@@ -1,5 +1,5 @@
 /**
- * Passes events on. Every listener sees them in the same order, also when a listener causes events itself.
+ * Passes events on. Every listener sees them in the same order, even if a listener causes events itself.
  *
  * @module
  */
@@ -8,23 +8,23 @@ import type { EventName, EventOf } from "./events.ts";
 import { option } from "../internal/check.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
-/** A hold that a caller releases whose own acquisition was refused. */
+/** A hold released by a caller whose own acquisition was refused. */
 export interface WrongRelease {
   readonly hold: Acquisition;
   readonly refused: Acquisition;
-  /** Where it is released. */
+  /** The place of the release. */
   readonly origin: Origin;
 }
 
-/** Functions for events, and flags for further records. */
+/** Functions for events, and flags for extra records. */
 export type Listener =
   & { readonly [N in EventName]?: ((event: EventOf[N], acquisition: Acquisition) => void) | undefined }
   & {
-    /** Needs callers' files and lines; a time-out's message names the holder then. */
+    /** Records callers' files and lines, and adds the holder to the messages of time-outs. */
     readonly sites?: boolean;
-    /** Rejects calls that wait for what their own `run` holds. */
+    /** Rejects calls that wait for a hold of their own `run`. */
     readonly rejects?: boolean;
-    /** Needs to know which `run` each wait is part of. */
+    /** Records the `run` around each wait. */
     readonly frames?: boolean;
     wrongRelease?(release: WrongRelease): void;
   };
@@ -32,7 +32,7 @@ export type Listener =
 type Change = readonly [EventName, EventOf[EventName], Acquisition];
 
 export class Listeners {
-  /** Replaced when it changes, so that a walk along it is not disturbed. */
+  /** Replaced on change, so that iterating over it is safe. */
   #all: readonly Listener[] = [];
   /** Events that a listener causes wait here until the present one has reached all listeners. */
   readonly #changes: Change[] = [];
@@ -65,7 +65,7 @@ export class Listeners {
     for (let next: Change | undefined = change; next !== undefined; next = this.#changes.shift()) {
       const before = this.#all;
       for (const listener of before) {
-        if (this.#all === before || this.#all.includes(listener)) call(listener, next); // else disposed of meanwhile
+        if (this.#all === before || this.#all.includes(listener)) call(listener, next); // skips disposed ones
       }
     }
     this.#isNotifying = false;
@@ -79,7 +79,7 @@ function call(listener: Listener, [name, event, acquisition]: Change): void {
   });
 }
 
-/** Calls `step`; an error that it throws becomes an uncaught error. */
+/** Calls `step`; an error in it becomes an uncaught error. */
 export function guard<T>(step: () => T): T | undefined {
   try {
     return step();

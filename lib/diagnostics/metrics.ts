@@ -22,13 +22,13 @@ export interface MetricOptions {
   readonly advice?: { readonly explicitBucketBoundaries: number[] };
 }
 
-/** A counter of OpenTelemetry, up-down or not. */
+/** An OpenTelemetry counter or up-down counter. */
 export interface CounterLike {
   /** Adds a number. */
   add(value: number, attributes: { [name: string]: string }): void;
 }
 
-/** A histogram of OpenTelemetry. */
+/** An OpenTelemetry histogram. */
 export interface HistogramLike {
   /** Records a number. */
   record(value: number, attributes: { [name: string]: string }): void;
@@ -47,8 +47,9 @@ export interface MeterLike {
 /** Options of {@linkcode metrics}. */
 export interface MetricsOptions {
   /**
-   * Makes the attribute `interlock.name` of a name; undefined leaves it out. For names that contain ids, of which each would
-   * be a series of its own: `(name) => name.replace(/:.*$/, "")`. Called once for each primitive. Default: the name itself.
+   * Turns a name into the attribute `interlock.name`; undefined leaves it out. If names contain ids, each would be a
+   * series of its own: use `(name) => name.replace(/:.*$/, "")`. Called once for each primitive. Default: the name
+   * itself.
    */
   readonly name?: ((name: string) => string | undefined) | undefined;
 }
@@ -64,12 +65,13 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * - `interlock.waiters`, `interlock.holders` (up-down counters): present numbers
  * - `interlock.give_ups` (counter): calls that ended without a grant
  *
- * Attributes are `interlock.kind`, `interlock.name` where there is one, and `interlock.outcome`: "timeout", "aborted",
- * "full" or "error" for calls that ended without a grant, "lost" for leases that were lost. A key is never an attribute: there may be any number of them.
+ * The attributes are `interlock.kind`, `interlock.name` if there is one, and `interlock.outcome`: "timeout", "aborted",
+ * "full" or "error" for calls that ended without a grant, "lost" for lost leases. Keys are never attributes, because
+ * their number is unlimited.
  *
- * @param meter OpenTelemetry's, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
- * @param options `name`: what becomes of names.
- * @throws {TypeError} if it is not a meter, or `name` is not a function.
+ * @param meter An OpenTelemetry meter, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
+ * @param options `name`: how names become attributes.
+ * @throws {TypeError} if `meter` is not a meter, or `name` is not a function.
  *
  * @example
  * ```ts
@@ -92,7 +94,7 @@ export function metrics(meter: MeterLike, options: MetricsOptions = {}): Disposa
   let isOn = true;
   return {
     [DISPOSE]() {
-      if (isOn) instruments.countPresent(-1); // the counters must not stay where nothing moves them any more
+      if (isOn) instruments.countPresent(-1); // subtract the present counts, which are no longer updated
       isOn = false;
       listening[DISPOSE]();
     },
@@ -105,7 +107,7 @@ class Instruments implements Listener {
   readonly #waiters: CounterLike;
   readonly #holders: CounterLike;
   readonly #giveUps: CounterLike;
-  /** Once for each resource, so that counters go down where they went up. */
+  /** Computed once for each resource, so that counters go down in the series in which they went up. */
   readonly #attributesOf: (resource: Resource) => Record<string, string>;
 
   constructor(meter: MeterLike, nameOf: (name: string) => string | undefined) {

@@ -1,8 +1,8 @@
 /**
- * Shows which lock hangs, its holder, and since when: events, metrics, traces and a watchdog for everything in this
- * module, local or remote.
+ * Shows which lock hangs, its holder, and since when: events, metrics, traces and a watchdog for every primitive, local
+ * or remote.
  *
- * All of it is off until it is called; until then it costs one comparison for each wait, grant and release.
+ * Everything is off by default, at the cost of one comparison for each wait, grant and release.
  *
  * @module
  */

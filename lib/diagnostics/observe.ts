@@ -1,5 +1,5 @@
 /**
- * Functions of the user's for the events.
+ * Calls the user's functions for events.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
 
 /**
- * Calls the observer's methods whenever a call waits for, is granted, stops waiting for or releases a primitive of this
- * module, local or remote, until the result is disposed of. Several observers can be on at a time, each sees everything.
+ * Calls the observer's methods at each wait, grant, cancellation and release of every primitive, local or remote, until
+ * the result is disposed of. Several observers can be on at a time; each sees all events.
  *
  * The methods are called synchronously, in the middle of acquiring and releasing: keep them short. An error that
  * one of them throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from
  * before the first observer are not reported.
  *
- * Not for metrics ({@linkcode metrics}) nor for finding deadlocks ({@linkcode watchdog}), which are built on it.
+ * Not for metrics (use {@linkcode metrics}) or for finding deadlocks (use {@linkcode watchdog}).
  *
- * @param observer The functions; those that are missing are not called.
+ * @param observer The functions; missing functions are skipped.
  * @throws {TypeError} if `observer` is not an object, has members and none of these methods, or one of them is not a
  *   function.
  *

@@ -1,16 +1,16 @@
 /**
- * Acquisitions by age. All of it is O(1) for an acquisition: they come in the order of their time, so the oldest is the first.
+ * Acquisitions by age. Each step takes O(1), because acquisitions come in the order of their times.
  *
- * Of acquisitions that are too old together, only the first is news: a long queue is one finding, not thousands.
+ * If similar acquisitions are too old together, only the first is reported: a long queue is one finding, not thousands.
  *
  * @module
  */
 import type { Acquisition, Group } from "./acquisition.ts";
 
-/** How many acquisitions of one group are compared with each other: it reads stack traces, which takes its time. */
+/** How many acquisitions of one group are compared: comparing reads stack traces, which is slow. */
 const COMPARED = 16;
 
-/** The oldest of a group, as many as are compared. */
+/** The oldest acquisitions of a group, to compare. */
 export function firstFew(acquisitions: Iterable<Acquisition>): Acquisition[] {
   const few: Acquisition[] = [];
   for (const acquisition of acquisitions) if (few.push(acquisition) === COMPARED) break;
@@ -18,20 +18,20 @@ export function firstFew(acquisitions: Iterable<Acquisition>): Acquisition[] {
 }
 
 export class Overdue {
-  /** In ms. */
+  /** Maximum age in ms. */
   readonly #limit: number;
   readonly #isAlike: (one: Acquisition, other: Acquisition) => boolean;
-  // An acquisition is in at most one of both; each holds acquisitions from the oldest to the youngest
+  // An acquisition is in at most one of the two sets; both are ordered from the oldest to the youngest
   readonly #young = new Set<Acquisition>();
   readonly #old = new WeakMap<Group, Set<Acquisition>>();
 
-  /** @param isAlike Whether two acquisitions of one group are one finding. */
+  /** @param isAlike Whether two acquisitions of a group count as one finding. */
   constructor(limit: number, isAlike: (one: Acquisition, other: Acquisition) => boolean = () => true) {
     this.#limit = limit;
     this.#isAlike = isAlike;
   }
 
-  /** When the next one becomes too old, on the clock of `performance.now()`. */
+  /** When the next acquisition becomes too old, on the clock of `performance.now()`. */
   get next(): number {
     const [oldest] = this.#young;
     return oldest === undefined ? Infinity : oldest.since + this.#limit;
@@ -45,7 +45,10 @@ export class Overdue {
     if (!this.#young.delete(acquisition)) this.#old.get(acquisition.group)?.delete(acquisition);
   }
 
-  /** Those that have become too old since the last time, if they are news; at most `most`, the rest comes next time. */
+  /**
+   * Takes the acquisitions that have become too old since the last call and are worth a report: at most `most`; the
+   * rest come with the next call.
+   */
   take(now: number, most: number = Infinity): Acquisition[] {
     const news: Acquisition[] = [];
     for (const acquisition of this.#young) {
@@ -62,7 +65,7 @@ export class Overdue {
       this.#old.set(acquisition.group, new Set([acquisition]));
       return true;
     }
-    // The first ones are enough.
+    // Comparing with the first few is enough.
     let isNews = old.size < COMPARED;
     if (isNews) { for (const one of old) if (this.#isAlike(one, acquisition)) isNews = false; }
     old.add(acquisition);

@@ -1,13 +1,13 @@
 /**
- * The present waits and holds. Invariant: an acquisition is in one set of its group exactly while it waits or holds, and a
- * group is known exactly while it has an acquisition.
+ * The present waits and holds. Invariant: an acquisition is in one set of its group exactly while it waits or holds,
+ * and a group is registered exactly while it has an acquisition.
  *
  * @module
  */
 import type { Resource } from "../internal/hook.ts";
 import { Acquisition, Group, type Origin } from "./acquisition.ts";
 
-/** Its constructor returns its argument, so that a private field of a class that extends it is added to that. */
+/** The constructor returns its argument, so that a subclass adds its private fields to that object. */
 class Returned {
   constructor(object: object) {
     return object;
@@ -15,8 +15,9 @@ class Returned {
 }
 
 /**
- * The latest acquisition of a guard, waiter or lease, in a private field of it, also after its end: a Condition takes a
- * hold back for the same guard. A WeakMap would cost as much as all the rest, most of it in the garbage collector.
+ * Keeps the latest acquisition of a guard, waiter or lease in a private field of it. The field outlives the hold,
+ * because a Condition takes a hold back for the same guard. A WeakMap would double the cost of diagnostics, mostly in
+ * the garbage collector.
  */
 class Marked extends Returned {
   #acquisition: Acquisition | undefined;
@@ -34,12 +35,12 @@ class Marked extends Returned {
 export class Registry {
   readonly #groups = new Map<unknown, Group>();
 
-  /** Those with a waiter or a holder. */
+  /** The groups with a waiter or a holder. */
   get groups(): Iterable<Group> {
     return this.#groups.values();
   }
 
-  /** All acquisitions that wait or hold, of each group the holders first, the oldest before others. */
+  /** All acquisitions that wait or hold: for each group its holders, then its waiters, the oldest first. */
   *present(): Iterable<Acquisition> {
     for (const { holds, waits } of this.groups) {
       yield* holds;
@@ -51,13 +52,13 @@ export class Registry {
     return this.#groups.get(resource.group ?? resource);
   }
 
-  /** The latest acquisition of that guard, waiter or lease. */
+  /** Returns the latest acquisition of a guard, waiter or lease. */
   acquisitionOf(call: object): Acquisition | undefined {
     const acquisition = Marked.acquisitionOf(call);
     return acquisition?.registry === this ? acquisition : undefined;
   }
 
-  /** A new acquisition, which neither waits nor holds yet. */
+  /** Adds an acquisition that neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
     const group = this.groupOf(resource) ?? new Group(resource.group ?? resource);
     const acquisition = new Acquisition(id, resource, permits, origin, group, this);
@@ -65,12 +66,12 @@ export class Registry {
     return acquisition;
   }
 
-  /** From its grant on, it is known by its guard. */
+  /** Associates an acquisition with its guard from the grant on. */
   name(acquisition: Acquisition, hold: object): void {
     Marked.mark(hold, acquisition);
   }
 
-  /** Ends the acquisition's present state and begins the next, now or then; returns how long the former lasted, in ms. */
+  /** Ends the acquisition's present state and begins the next one. Returns how long the former lasted, in ms. */
   move(acquisition: Acquisition, state: Acquisition["state"], now: number = performance.now()): number {
     const { group, since } = acquisition;
     const lasted = acquisition.state === "ended" ? 0 : Math.max(0, now - since);

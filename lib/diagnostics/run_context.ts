@@ -1,6 +1,6 @@
 /**
- * Tracks, across its awaits, the `run` that a piece of code is part of, so that a wait inside of a hold is recognized, and the
- * acquisitions that the code has made, so that a release of another caller's hold is.
+ * Tracks across awaits which `run` a piece of code is part of, to recognize a wait inside a hold, and which
+ * acquisitions it has made, to recognize a release of another caller's hold.
  *
  * @module
  */
@@ -32,7 +32,7 @@ interface AsyncHooks {
 let storage: Storage<Frame> | undefined;
 let recent: Storage<readonly Attempt[]> | undefined;
 
-/** Storages are made when first needed: they cost the run-time something from then on. */
+/** Creates storages on first use, because they cost run time from then on. */
 function made<S>(): Storage<S> | undefined {
   const AsyncLocalStorage = builtin<AsyncHooks>("async_hooks")?.AsyncLocalStorage;
   return AsyncLocalStorage && new AsyncLocalStorage();
@@ -41,13 +41,19 @@ function made<S>(): Storage<S> | undefined {
 /** How many acquisitions of a piece of code are remembered. */
 const RECENT = 8;
 
-/** The present code has made it, in this turn: what follows in the same function, also behind an `await`, knows it. */
+/**
+ * Notes an acquisition by the present code, in this turn: code that follows in the same function, even after an
+ * `await`, can look it up.
+ */
 export function noteCall(acquisition: Attempt): void {
   recent ??= made();
   recent?.enterWith?.([acquisition, ...(recent.getStore() ?? []).slice(0, RECENT - 1)]);
 }
 
-/** The last acquisition of the same thing by the present code, if that was refused; and whether it has made the hold, too. */
+/**
+ * Returns the present code's last acquisition of the same resource if it was refused, and whether the code has made the
+ * hold too.
+ */
 export function refusedBefore<A extends Attempt>(hold: A): { refused: A | undefined; isOwn: boolean } {
   const calls = recent?.getStore() ?? [];
   const last = calls.find(({ group }) => group.key === hold.group.key);
@@ -65,7 +71,9 @@ export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) 
   return known === undefined ? fn() : known.run({ call, parent: heldFrame(known.getStore(), isHeld) }, fn);
 }
 
-/** The innermost frame whose hold lasts. Work that outlives the `run` that started it would make a chain without end. */
+/**
+ * Returns the innermost frame whose hold lasts. Skipping ended holds bounds the chain for work that outlives its `run`.
+ */
 function heldFrame(frame: Frame | undefined, isHeld: (call: object) => boolean): Frame | undefined {
   while (frame !== undefined && !isHeld(frame.call)) frame = frame.parent;
   if (frame !== undefined) frame.parent = heldFrame(frame.parent, isHeld);

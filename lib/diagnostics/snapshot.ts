@@ -22,7 +22,7 @@ export interface CallSnapshot {
   readonly site: CallSite | undefined;
 }
 
-/** One thing with its present holders and waiters. */
+/** One resource with its present holders and waiters. */
 export interface ThingSnapshot {
   /** As in the events. */
   readonly kind: string;
@@ -30,18 +30,18 @@ export interface ThingSnapshot {
   readonly name: string | undefined;
   /** The key, for one key of a KeyedMutex or RedisKeyedMutex. */
   readonly key: unknown;
-  /** Those that hold, the longest hold first. */
+  /** The holders, the longest hold first. */
   readonly holders: readonly CallSnapshot[];
-  /** Those that wait, the longest wait first. */
+  /** The waiters, the longest wait first. */
   readonly waiters: readonly CallSnapshot[];
 }
 
 /**
- * Returns everything that has a holder or a waiter now, as far as it was seen: waits and holds that began before the
- * first observer (or watchdog, trace, …) was on are missing, and without one the result is empty. Over Redis it shows
- * this process; `inspect()` shows all of them.
+ * Returns every resource that has a holder or a waiter now. Waits and holds from before the first observer, watchdog or
+ * trace was on are missing, and without one the result is empty. Over Redis it shows this process; `inspect()` shows
+ * all processes.
  *
- * Not for finding out what hangs: {@linkcode watchdog} does that by itself.
+ * Not for finding hangs: {@linkcode watchdog} reports them.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * The events as a trace that Perfetto and Chrome draw.
+ * Records the events as a trace for Perfetto and Chrome.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { drawTrace, type Slice, type TraceJson } from "./trace_json.ts";
 
 /** Options of {@linkcode trace}. */
 export interface TraceOptions {
-  /** At most this many waits and holds are kept; the oldest are dropped first. Default: 100,000. */
+  /** The maximum number of waits and holds to keep; the oldest are dropped first. Default: 100,000. */
   readonly limit?: number | undefined;
 }
 
@@ -21,21 +21,23 @@ export interface TraceOptions {
 export interface Trace extends Disposable {
   /** The number of waits and holds that were dropped because of the limit. */
   readonly dropped: number;
-  /** The recording in Chrome's trace-event format, with what waits and holds now. `JSON.stringify(trace)` calls it. */
+  /**
+   * The recording in Chrome's trace-event format, including present waits and holds. `JSON.stringify(trace)` calls it.
+   */
   toJSON(): TraceJson;
 }
 
 /**
  * Records waits and holds until it is disposed of; the recording stays readable afterwards. Save
- * `JSON.stringify(trace)` as a file and open it in https://ui.perfetto.dev or chrome://tracing: each named thing (and
- * each key) has a track with a slice for each hold and each wait, and an arrow from each release to the grant that
- * follows from it.
+ * `JSON.stringify(trace)` as a file and open it in https://ui.perfetto.dev or chrome://tracing: each named resource and
+ * each key has a track, with a slice for each hold and each wait, and an arrow from each release to the grant that it
+ * causes.
  *
- * Not for running all the time: it keeps up to `limit` slices in memory.
+ * Not for permanent use: it keeps up to `limit` slices in memory.
  *
  * @param options `limit`: how many waits and holds to keep.
  * @throws {TypeError} if `limit` is not a number.
- * @throws {RangeError} if it is not a whole number from 1 up.
+ * @throws {RangeError} if `limit` is not a whole number from 1 up.
  *
  * @example
  * ```ts
@@ -58,11 +60,11 @@ export function trace(options: TraceOptions = {}): Trace {
 class Recorder implements Trace, Listener {
   readonly #limit: number;
   readonly #listening: Disposable;
-  /** In the order in which they ended; a ring once it is full, whose oldest is at #oldest. */
+  /** In the order in which they ended. Once full it is a ring whose oldest slice is at #oldest. */
   readonly #slices: Slice[] = [];
   #oldest = 0;
   #dropped = 0;
-  /** The id of each group's latest release, and of the release that each hold follows from. */
+  /** The id of each group's latest release, and of the release that caused each hold. */
   readonly #released = new WeakMap<Group, number>();
   readonly #after = new WeakMap<Acquisition, number | undefined>();
   /** The open waits and holds at the time of disposal. */

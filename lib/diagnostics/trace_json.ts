@@ -2,8 +2,8 @@
  * Chrome's trace-event format (JSON object form): complete events "X" for slices, "s" and "f" for arrows, "M" for the
  * names of tracks; all times in microseconds.
  *
- * Slices of one thread must not overlap, but waits do: so each thing is a process in the trace, with a thread for its
- * first holder and for as many further holders and waiters as there were at the same time.
+ * Slices of one thread must not overlap, but waits do. So each resource is a process in the trace, with as many threads
+ * as it had holders and waiters at the same time.
  *
  * @module
  */
@@ -13,17 +13,19 @@ import { Rows } from "../internal/rows.ts";
 export interface Slice {
   readonly id: number;
   readonly what: "wait" | "hold";
-  /** The thing's label. */
+  /** The resource's label. */
   readonly track: string;
   readonly kind: string;
   /** In ms, on the clock of `performance.now()`. */
   readonly from: number;
   readonly to: number;
-  /** How it ended: "granted", "released", "lost", "timeout", "aborted", "full", "error", or "open" if it had not. */
+  /**
+   * How it ended: "granted", "released", "lost", "timeout", "aborted", "full" or "error"; "open" if it has not ended.
+   */
   readonly end: string;
   readonly permits: number;
   readonly site: string | undefined;
-  /** The id of the hold whose release led to this one, after a wait. */
+  /** The id of the hold whose release caused this one, after a wait. */
   readonly after: number | undefined;
 }
 
@@ -31,9 +33,9 @@ export interface Slice {
 export interface TraceEvent {
   /** "X" is a slice, "s" and "f" are the ends of an arrow, "M" is a name. */
   readonly ph: "X" | "s" | "f" | "M";
-  /** "wait", "hold" or "hand-off"; of names, their kind. */
+  /** "wait", "hold" or "hand-off"; for names, their kind. */
   readonly name: string;
-  /** The kind of the thing. */
+  /** The kind of the resource. */
   readonly cat: string;
   /** In µs. */
   readonly ts: number;
@@ -43,7 +45,7 @@ export interface TraceEvent {
   readonly pid: number;
   /** The row. */
   readonly tid: number;
-  /** Of an arrow. */
+  /** The id of an arrow. */
   readonly id?: number;
   /** Binds an arrow's end to the slice around it. */
   readonly bp?: "e";
@@ -124,14 +126,14 @@ function drawSlice({ slice, pid, tid }: Placed): TraceEvent {
   return { ph: "X", name: what, cat: kind, ts: micro(from), dur: micro(to) - micro(from), pid, tid, args };
 }
 
-/** From each release to the grants that followed from it, as far as both are kept. */
+/** Draws an arrow from each release to the grants that it caused, if both are kept. */
 function drawArrows(placed: readonly Placed[]): TraceEvent[] {
   const holds = new Map(placed.filter(({ slice }) => slice.what === "hold").map((one) => [one.slice.id, one]));
   return [...holds.values()].flatMap((to) => {
     const from = holds.get(to.slice.after ?? -1);
     if (from === undefined) return [];
     const arrow = { name: "hand-off", cat: "hand-off", id: to.slice.id };
-    // An arrow belongs to the slice around its time: the end of a slice is outside of it.
+    // An arrow belongs to the slice around its time, and the end of a slice is outside it.
     const leaves = Math.max(micro(from.slice.from), micro(from.slice.to) - 1);
     return [
       { ...arrow, ph: "s", ts: leaves, pid: from.pid, tid: from.tid },

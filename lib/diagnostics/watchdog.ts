@@ -1,6 +1,6 @@
 /**
- * Finds what hangs. Invariant: one timer, set for the oldest wait or hold that is not yet looked at, and none while
- * there is nothing to look at.
+ * Finds hangs. Invariant: one timer is set for the oldest wait or hold that was not checked yet, and none if there is
+ * none.
  *
  * @module
  */
@@ -22,44 +22,48 @@ export interface WatchdogOptions {
   /** How long a hold may last. Default: 10,000. */
   readonly held?: number | undefined;
   /**
-   * How long a wait may last that is part of a deadlock. Default: 1,000. With "reject", a call that waits for what its own
-   * `run` holds rejects at once with a {@linkcode DeadlockError}; other deadlocks are found after 1,000.
+   * How long a wait in a deadlock may last. Default: 1,000. With "reject", a call that would wait for a hold of its own
+   * `run` rejects at once with a {@linkcode DeadlockError}; other deadlocks are found after 1,000.
    */
   readonly self?: number | "reject" | undefined;
-  /** Whether files and lines of callers are recorded, with a stack trace for each wait and each hold. Default: true. */
+  /** Whether to record callers' files and lines, by a stack trace for each wait and each hold. Default: true. */
   readonly sites?: boolean | undefined;
-  /** Called with each finding, in words and as an object. Default: `console.warn` with the words and the full paths. */
+  /**
+   * Called with each finding, as a message and as an object. Default: `console.warn` with the message and full paths.
+   */
   readonly report?: ((message: string, finding: Finding) => void) | undefined;
 }
 
-/** A watchdog that is on. It ends when it is disposed of. */
+/** A running watchdog. Disposing of it ends it. */
 export interface Watchdog extends Disposable {
-  /** Everything that lasts too long or is stuck now, whether or not it was reported; the deadlocks come first. */
+  /**
+   * All waits and holds that last too long or are stuck now, whether or not they were reported; deadlocks come first.
+   */
   findings(): Finding[];
 }
 
 /**
- * Reports what hangs, until the result is disposed of:
+ * Reports hangs until the result is disposed of:
  *
  * - a hold or a wait that lasts longer than `held` or `waited`
- * - a call that waits for what its own `run` holds, and `run`s that wait for each other, after `self` ms
- * - `lock.release()` by a caller whose own `acquire` was refused, as in a `finally` after a time-out: it frees the hold of
- *   another caller
- * - where there is a `process`: any wait that is pending when the process has run out of work and ends
+ * - a call that waits for a hold of its own `run`, and `run`s that wait for each other, after `self` ms
+ * - `lock.release()` by a caller whose own `acquire` was refused, as in a `finally` after a time-out: it frees another
+ *   caller's hold
+ * - on platforms with a `process`: any wait that is pending when the process runs out of work and ends
  *
- * Each finding is reported once, with the name of the lock, since when it lasts, and the file and line of both sides. While
- * it is on, the message of a TimeoutError ends with the holder: `…: timed out after 100 ms; held for 3204 ms, acquired
- * at checkout.ts:41`.
+ * Each finding is reported once, with the name of the lock, its duration, and the file and line of both sides. While it
+ * is on, the message of a TimeoutError ends with the holder:
+ * `…: timed out after 100 ms; held for 3204 ms, acquired at checkout.ts:41`.
  *
- * With `self: "reject"` a call that waits for what its own `run` holds rejects at once, where no other holder could let it
- * go on: a lock, a key or a side of a RwLock that the run holds, a pool or semaphore all of whose slots its own runs have.
+ * With `self: "reject"` a call that would wait for a hold of its own `run` rejects at once if no other release could
+ * grant it. This covers a lock, a key or a side of a RwLock that the run holds, and a pool or semaphore with all slots
+ * taken by its own runs.
  *
- * A deadlock is recognized between calls of `run` only; with `acquire` its parts are found as long waits and holds. A
- * `run` that starts a call for its own lock and goes on without awaiting it looks like a deadlock: set `self` to more
- * than such a `run` takes, and not to "reject". One watchdog in a process is enough; it costs a stack trace for each wait
- * and each hold.
+ * Deadlocks are recognized only between calls of `run`; with `acquire` they show up as long waits and holds. A `run`
+ * that starts a call for its own lock without awaiting it looks like a deadlock: set `self` to more than such a `run`
+ * takes, not to "reject". One watchdog per process is enough; it costs a stack trace for each wait and each hold.
  *
- * @param options Limits in ms, and where to report to.
+ * @param options Limits in ms, and the function to report to.
  * @throws {TypeError} for options of a wrong type.
  * @throws {RangeError} for a time that is NaN or negative.
  *
@@ -96,10 +100,10 @@ function warn(message: string, { calls }: Finding): void {
   console.warn([message, ...sites].join("\n    at "));
 }
 
-/** How many waits or holds are reported in one turn, so that thousands of them do not block the program. */
+/** Maximum number of reports in one turn, so that thousands of waits do not block the program. */
 const MOST_REPORTS = 20;
 
-/** How many places with a wrong release are reported. */
+/** Maximum number of places with a wrong release to report. */
 const MOST_PLACES = 100;
 
 type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
@@ -112,22 +116,25 @@ class Watcher implements Listener, Watchdog {
   readonly frames = true;
   readonly #waits: Overdue;
   readonly #holds: Overdue;
-  /** Waits inside of a `run`. */
+  /** Waits inside a `run`. */
   readonly #inRuns: Overdue;
   readonly #limits: Limits;
   readonly #report: (message: string, finding: Finding) => void;
-  /** The least time between two looks, in ms. */
+  /** Minimum time between two checks, in ms. */
   readonly #pause: number;
-  // A timer may be a little early by the monotonic clock; the time that it was set for counts as reached.
+  // A timer may fire slightly early by the monotonic clock, so its set time counts as reached.
   readonly #timer = new Timer((at) => this.#look(Math.max(performance.now(), at)));
   readonly #listening: Disposable;
-  /** Nothing is left that could end these waits. A pending promise keeps no process alive, so the end is silent. */
+  /**
+   * Nothing is left that could end these waits. A pending promise does not keep a process alive, so the process would
+   * end silently.
+   */
   readonly #onBeforeExit = (): void => this.#lookAtWaits(performance.now(), Infinity);
-  /** Until it is disposed of, which `report` may do. */
+  /** False once it is disposed of, which `report` may do. */
   #isOn = true;
-  /** Those in a deadlock, which is reported already. */
+  /** Acquisitions in a deadlock that was already reported. */
   readonly #stuck = new WeakSet<Acquisition>();
-  /** Places that were reported. */
+  /** Places that were already reported. */
   readonly #wrongReleases = new Set<string>();
 
   constructor(limits: Limits, needs: Needs, report: (message: string, finding: Finding) => void) {

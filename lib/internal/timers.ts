@@ -1,6 +1,6 @@
 /**
  * Timers of the platform. Invariant: each is set again and cleared by the clock that set it. Test frameworks replace
- * `setTimeout` and put the real one back while calls still wait.
+ * `setTimeout` and restore it while calls still wait.
  *
  * @module
  */
@@ -17,13 +17,16 @@ const ROUNDING = 1e-6;
 const { setTimeout: firstSet, clearTimeout: firstClear } = globalThis;
 const now: () => number = performance.now.bind(performance);
 
-/** Deno 2.9.6 takes 2 µs to set and clear a timer, so those of one duration share one there, as they do within Node. */
+/**
+ * Deno 2.9.6 takes 2 µs to set and clear a timer, so timers of one duration share a platform timer there, as they do
+ * inside Node.
+ */
 const shares = currentProcess()?.versions?.deno !== undefined;
 const lists = /* @__PURE__ */ new Map<number, TimerList>();
 
 /**
- * Calls `fn` after `timeout` ms. `Infinity` sets a timer only on Workers, to keep the request alive. Returns how to
- * clear it.
+ * Calls `fn` after `timeout` ms. `Infinity` sets a timer only on Workers, to keep the request alive. Returns a function
+ * that clears the timer.
  */
 export function startTimer(timeout: number, fn: () => void, keepsAlive = true): () => void {
   return shares && keepsAlive && setTimeout === firstSet ? share(timeout, fn) : setAlone(timeout, fn, keepsAlive);
@@ -47,7 +50,7 @@ function setAlone(timeout: number, fn: () => void, keepsAlive: boolean): () => v
   };
 }
 
-/** Timers of one duration, in the order in which they end. While there are any, one of the platform is set. */
+/** Timers of one duration, in the order in which they end. While there are any, a platform timer is set. */
 interface TimerList {
   readonly timers: Set<Timer>;
   clear(): void;
@@ -89,7 +92,7 @@ function forget(timeout: number, { timers, clear }: TimerList, timer: Timer): vo
   lists.delete(timeout);
 }
 
-/** The clock in force. The fake timers of Bun 1.4 replace no function: a mark is all that shows them. */
+/** The clock in force. The fake timers of Bun 1.4 do not replace the functions; only a mark reveals them. */
 export function clockInForce(): unknown {
   return "clock" in setTimeout ? "fake" : setTimeout;
 }

@@ -1,5 +1,5 @@
 /**
- * One hold of a platform's lock: waiting, held, then released or stolen, for good.
+ * One hold of a platform lock: waiting, held, then released or stolen for good.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { LeaseLostError } from "../errors.ts";
 import type { Guard } from "../types.ts";
 import type { WebLockSpec } from "./options.ts";
 
-/** Proof of one hold, spent once, which another tab or worker can only end by stealing the lock. */
+/** Proof of one hold, spent once. Another tab or worker can end the hold only by stealing the lock. */
 export interface WebGuard extends Guard {
   /** Aborts with a {@linkcode LeaseLostError} when the lock is stolen, not when it is released. */
   readonly signal: AbortSignal;
@@ -20,7 +20,7 @@ export interface WebGuard extends Guard {
 }
 
 export class WebHold implements WebGuard {
-  // #endHold is there exactly while it is held. The platform keeps the lock until it is called.
+  // #endHold is set exactly while the lock is held; the platform keeps the lock until it is called.
   #endHold: (() => void) | undefined;
   #end!: () => void;
   readonly #ended = new Promise<void>((resolve) => this.#end = resolve);
@@ -53,7 +53,7 @@ export class WebHold implements WebGuard {
     return this.#ended;
   }
 
-  /** The platform has released the lock. With an error that was not asked for: it was stolen. */
+  /** Called when the platform has released the lock. An error without a release means that the lock was stolen. */
   onEnd(error?: unknown): void {
     if (this.#spend()) {
       const what = named("lock", this.#spec.name);

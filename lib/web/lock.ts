@@ -1,5 +1,5 @@
 /**
- * A lock that the tabs and workers of one origin share.
+ * A lock shared by the tabs and workers of one origin.
  *
  * @module
  */
@@ -14,10 +14,11 @@ import { acquire, runHolding, tryAcquire } from "./request.ts";
 
 /**
  * Mutual exclusion among all tabs and workers of an origin in a browser, and among all threads of a process in Deno and
- * Node. A name has one holder at a time, or any number of "shared" ones. A tab or worker that dies releases.
+ * Node. A name has one holder at a time, or any number of "shared" holders. A tab or worker that dies releases its
+ * holds.
  *
- * Not for one thread alone, where `Lock` is a thousand times cheaper, and not for several processes on a server: that is
- * `RedisLock`. Not re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because the platform's locks have no
+ * Not for a single thread, where `Lock` is a thousand times cheaper, nor for several processes on a server (use
+ * `RedisLock`). Not re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because platform locks have no
  * place in its order.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -39,11 +40,11 @@ export class WebLock implements Acquirable<WebGuard> {
   }
 
   /**
-   * Makes a handle of the lock of that name; nothing is requested yet. The same name means the same lock in the whole
-   * origin, also for {@linkcode WebRwLock} and code that calls `navigator.locks` itself.
+   * Creates a handle of the lock with that name, without requesting it. A name means the same lock in the whole origin,
+   * shared with {@linkcode WebRwLock} and with code that calls `navigator.locks` itself.
    *
-   * @param name Any text but the empty one, without a hyphen at its beginning.
-   * @param options The mode, and the lock manager in place of `navigator.locks`.
+   * @param name Any text that is not empty and does not begin with a hyphen.
+   * @param options The mode, and a lock manager to use instead of `navigator.locks`.
    * @throws {SyncError} when the run-time has no `navigator.locks` and none is given.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
@@ -55,12 +56,12 @@ export class WebLock implements Acquirable<WebGuard> {
     this.#spec = specOf("web-lock", "lock", name, mode, readLocks("WebLock", options));
   }
 
-  /** The name by which the platform knows it. */
+  /** The platform's name of the lock. */
   get name(): string {
     return this.#spec.name;
   }
 
-  /** Whether it has one holder at a time, or shares itself among those that ask for "shared". */
+  /** Whether the lock is held exclusively or shared with other "shared" holders. */
   get mode(): WebLockMode {
     return this.#spec.mode;
   }
@@ -68,9 +69,9 @@ export class WebLock implements Acquirable<WebGuard> {
   /**
    * Waits in the platform's queue for the lock.
    *
-   * **Fairness**: the platform's: first come, first served among all tabs and workers.
+   * **Fairness**: of the platform: first come, first served among all tabs and workers.
    *
-   * **Cancellation**: by `signal` or `timeout`, at any moment before the grant; the request leaves the platform's queue.
+   * **Cancellation**: by `signal` or `timeout`, at any time before the grant; the request leaves the platform's queue.
    *
    * @param options `timeout` in milliseconds; 0 tries once.
    * @throws {TimeoutError} when the time is over.
@@ -80,7 +81,7 @@ export class WebLock implements Acquirable<WebGuard> {
     return acquire(this.#spec, options);
   }
 
-  /** Takes the lock if it is free and its queue is empty; resolves to undefined else. */
+  /** Takes the lock if it is free and its queue is empty; otherwise resolves to undefined. */
   tryAcquire(): Promise<WebGuard | undefined> {
     return tryAcquire(this.#spec);
   }
@@ -92,7 +93,7 @@ export class WebLock implements Acquirable<WebGuard> {
    * **Fairness** and **Cancellation**: as `acquire`.
    *
    * @param fn Called with the guard.
-   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @param options As for `acquire`; they bound the wait, not `fn`.
    */
   run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);

@@ -1,6 +1,6 @@
 /**
- * The step from one process to many that needs no server: locks that all tabs and workers of an origin share, through the
- * platform's `navigator.locks`. Browsers, Deno, and Node 24.5 and newer have it.
+ * Locks shared by all tabs and workers of an origin, without a server, through the platform's `navigator.locks`.
+ * Browsers, Deno, and Node 24.5 and newer have it.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A lock as the platform knows it: its manager, name and mode. Options are read once, by the constructors.
+ * The platform's view of a lock: its manager, name and mode. Constructors read the options once.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { checkName, checkOptions, must, named, option } from "../internal/check.
 import type { Resource } from "../internal/hook.ts";
 import { SyncError } from "../errors.ts";
 
-/** Whether a lock has one holder at a time, or shares itself among all that ask for "shared". */
+/** Whether a lock is held exclusively or shared with other "shared" holders. */
 export type WebLockMode = "exclusive" | "shared";
 
-/** The part of the platform's `LockManager` that is used, by structure. */
+/** The used part of the platform's `LockManager`, by structure. */
 export interface WebLockManager {
   /** As `navigator.locks.request`. */
   request(
@@ -34,7 +34,7 @@ export interface WebLockOptions extends WebRwLockOptions {
   readonly mode?: WebLockMode | undefined;
 }
 
-/** One lock of the platform, as it is asked for and reported. */
+/** One platform lock, as requested and reported. */
 export interface WebLockSpec extends Resource {
   readonly name: string;
   readonly mode: WebLockMode;
@@ -43,7 +43,7 @@ export interface WebLockSpec extends Resource {
   readonly operation: string;
 }
 
-/** The description of one lock or side. `name` and `locks` are checked. */
+/** Describes one lock or side. `name` and `locks` are already checked. */
 export function specOf(
   kind: string,
   noun: string,
@@ -64,7 +64,7 @@ export function specOf(
   };
 }
 
-/** Checks a name: the platform keeps those that begin with a hyphen for itself. */
+/** Checks a name: names that begin with a hyphen are reserved by the platform. */
 export function checkWebName(name: unknown): asserts name is string {
   checkName(name);
   must(!name.startsWith("-"), "name", "not begin with a hyphen", name, RangeError);
@@ -76,7 +76,7 @@ export function checkMode(mode: unknown): asserts mode is WebLockMode {
   must(mode === "exclusive" || mode === "shared", "mode", 'be "exclusive" or "shared"', mode, RangeError);
 }
 
-/** The manager in the options, or else the platform's. */
+/** The manager of the options, or the platform's. */
 export function readLocks(what: string, options: WebRwLockOptions | undefined): WebLockManager {
   checkOptions(options);
   const locks = option(options, "locks");

@@ -1,6 +1,6 @@
 /**
- * One request to the platform's lock manager, from the call to its grant or its end. Order and crash safety are the
- * platform's; signals of any realm, time-outs and reports are added here.
+ * One request to the platform's lock manager, from the call to its grant or its end. The platform provides order and
+ * crash safety; this module adds signals of any realm, time-outs and reports.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
   return new Request(spec, undefined, true).promise;
 }
 
-/** Calls `fn` while holding, and releases when it has ended, either way, also if the lock was stolen meanwhile. */
+/** Calls `fn` while holding, and releases when it has ended, even with an error or after the lock was stolen. */
 export function runHolding<T>(
   acquire: () => Promise<WebGuard>,
   fn: (guard: WebGuard) => T | PromiseLike<T>,
@@ -37,15 +37,15 @@ export function runHolding<T>(
     try {
       return await callIn(guard, fn, guard);
     } finally {
-      await guard.release(); // which never fails
+      await guard.release(); // never rejects
     }
   });
 }
 
 class Request {
-  /** Resolves to undefined where the lock is not free and the call does not wait. */
+  /** Resolves to undefined if the lock is not free and the call does not wait. */
   readonly promise: Promise<WebGuard | undefined>;
-  // Once it is over, it is granted, refused or cancelled, and nothing changes that: a late grant is given back.
+  // Once over, the request is granted, refused or cancelled for good: a late grant is given back.
   #isOver = false;
   /** Whether its wait was reported. */
   #isReported = false;
@@ -55,7 +55,7 @@ class Request {
   readonly #spec: WebLockSpec;
   readonly #limits: WaitLimits | undefined;
   readonly #hold: WebHold;
-  /** Takes the request out of the platform's queue. */
+  /** Withdraws the request from the platform's queue. */
   readonly #withdrawn = new AbortController();
 
   constructor(spec: WebLockSpec, limits: WaitLimits | undefined, isOnce: boolean) {
@@ -76,7 +76,7 @@ class Request {
       const { signal, timeout } = this.#limits;
       this.#registration = onCancel({ signal, timeout: isOnce ? Infinity : timeout }, (how) => this.#cancel(how));
     }
-    // The platform takes either of these, and only signals of its own.
+    // The platform accepts only one of the two options, and only its own signals.
     const how = isOnce ? { mode, ifAvailable: true } as const : { mode, signal: this.#withdrawn.signal };
     promised(() => locks.request(name, how, (lock) => this.#onAnswer(lock)))
       .then(() => this.#hold.onEnd(), (error) => this.#onError(error));
@@ -85,14 +85,17 @@ class Request {
     if (hook !== undefined && !isOnce) void this.#ifItWaits(() => this.#reportWait());
   }
 
-  /** The manager answers in order: a request that has no answer before this one, and is in the queue by it, waits. */
+  /**
+   * The manager responds in order: if this query comes back before the request, and shows it in the queue, the request
+   * waits.
+   */
   async #ifItWaits(fn: () => void): Promise<void> {
     const { name, locks } = this.#spec;
     try {
       const { pending } = await locks.query?.() as { pending: readonly { name: unknown }[] };
       if (!pending.some((request) => request.name === name)) return;
     } catch {
-      return; // no such method, or an odd one, which must not end the request
+      return; // a missing or faulty `query` must not end the request
     }
     if (!this.#isOver) fn();
   }
@@ -110,19 +113,19 @@ class Request {
     return end;
   }
 
-  /** Of a request that holds: the lock was stolen. Of one that waits: the platform refuses it. */
+  /** For a held lock: it was stolen. For a waiting request: the platform has refused it. */
   #onError(error: unknown): void {
     if (this.#isOver) return this.#hold.onEnd(error);
     this.#fail(error, "error");
   }
 
   #cancel(outcome: CancelOutcome): void {
-    this.#isOver = true; // first: asking a foreign signal runs its code
+    this.#isOver = true; // first, because reading a foreign signal runs its code
     const { signal, timeout } = this.#limits!;
     this.#fail(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!), outcome);
   }
 
-  /** Ends it without a grant. */
+  /** Ends the request without a grant. */
   #fail(reason: unknown, outcome: CancelOutcome | "error"): void {
     this.#settle();
     this.#withdrawn.abort();

@@ -1,5 +1,5 @@
 /**
- * Many readers or one writer among the tabs and workers of one origin: the two modes of one lock of the platform.
+ * Many readers or one writer among the tabs and workers of one origin, by the two modes of a platform lock.
  *
  * @module
  */
@@ -19,13 +19,13 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
 }
 
 /**
- * Many readers or one writer, among all tabs and workers of an origin. The writer's side is the same as a
- * {@linkcode WebLock} of that name, the reader's the same as one with the mode "shared".
+ * Many readers or one writer, among all tabs and workers of an origin. The writer side equals a {@linkcode WebLock} of
+ * that name, the reader side a WebLock of mode "shared".
  *
- * Not for one thread alone: that is `RwLock`. A reader cannot become a writer: acquiring `writer` while holding `reader`
+ * Not for a single thread (use `RwLock`). A reader cannot become a writer: acquiring `writer` while holding `reader`
  * deadlocks.
  *
- * **Fairness**: the platform's: one queue for both sides, first come, first served.
+ * **Fairness**: of the platform: one queue for both sides, first come, first served.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -39,9 +39,9 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
  * ```
  */
 export class WebRwLock {
-  /** The shared side: any number of holders, while there is no writer. */
+  /** The shared side: any number of holders while no writer holds. */
   readonly reader: WebRwLockSide;
-  /** The exclusive side: one holder, while there are no readers. */
+  /** The exclusive side: one holder while no reader holds. */
   readonly writer: WebRwLockSide;
   readonly #name: string;
 
@@ -50,10 +50,10 @@ export class WebRwLock {
   }
 
   /**
-   * Makes a handle of the lock of that name; nothing is requested yet.
+   * Creates a handle of the lock with that name, without requesting it.
    *
-   * @param name Any text but the empty one, without a hyphen at its beginning.
-   * @param options The lock manager in place of `navigator.locks`.
+   * @param name Any text that is not empty and does not begin with a hyphen.
+   * @param options A lock manager to use instead of `navigator.locks`.
    * @throws {SyncError} when the run-time has no `navigator.locks` and none is given.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
@@ -65,7 +65,7 @@ export class WebRwLock {
     this.writer = new Side(specOf("web-writer", "writer side", name, "exclusive", locks));
   }
 
-  /** The name by which the platform knows it. */
+  /** The platform's name of the lock. */
   get name(): string {
     return this.#name;
   }
