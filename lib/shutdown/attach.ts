@@ -118,32 +118,24 @@ function isServer(value: unknown): value is ServerLike {
   return (has(value, "shutdown") || has(value, "stop")) && !isApp;
 }
 
-const WRAP = "wrap its fetch by handler()";
-const GRPC = "close it by shutdown.onShutdown(() => new Promise((ended) => server.tryShutdown(ended)))";
+const WRAP = "wrap its fetch by handler(), and pass";
 
-/** A framework, the methods and the objects by which its app is known, and the remedy; the first that fits counts. */
+/** The members by which the app of a framework is known, and the remedy; the first that fits counts. */
 const REMEDIES = `
-NestJS | getHttpServer | | pass app.getHttpServer(), and close by shutdown.defer(() => app.close())
-@grpc/grpc-js | tryShutdown | | ${GRPC}
-Apollo Server | executeOperation | | pass the server of node:http, and close by shutdown.defer(() => apollo.stop())
-Fastify | inject addHook | server | pass its property server: shutdown.attach(app.server)
-hapi | inject route | listener | pass its property listener, and close by shutdown.defer(() => server.stop())
-| then | | await the promise, and pass the server
-Elysia | fetch handle onStop | | ${WRAP}: shutdown.attach(Bun.serve({ fetch: shutdown.handler(app.fetch) }))
-srvx on Node | serve fetch | node | pass its property node.server
-srvx on Deno | serve fetch | deno | pass its property deno.server, and ${WRAP}
-srvx on Bun | serve fetch | bun | pass its property bun.server, and ${WRAP}
-srvx | serve fetch | options | ${WRAP}, and pass its property node.server, deno.server or bun.server
-h3 | fetch handler | config | ${WRAP}, and pass the server that serves it, or with serve() its node.server
-h3 | handler use | options | pass the server of createServer(toNodeListener(app))
-Hono | fetch basePath | | ${WRAP}, and pass the server of Deno.serve, Bun.serve or serve()
-| | server | pass its property server
-| | listener | pass its property listener
-| | httpServer | pass its property httpServer
-| getConnections | | count the connections of a server of node:net or node:tls by track()
-| handleUpgrade | | pass the server of node:http that it runs on
-| listen | | pass the server that app.listen returns
-| fetch | | ${WRAP}, and pass the server that serves it
+getHttpServer | pass app.getHttpServer(), and close by shutdown.defer(() => app.close())
+tryShutdown | close by shutdown.onShutdown(() => new Promise((end) => server.tryShutdown(end)))
+executeOperation | pass the server of node:http, and close by shutdown.defer(() => apollo.stop())
+inject route listener | pass its property listener, and close by shutdown.defer(() => server.stop())
+serve fetch options | ${WRAP} its property node.server, deno.server or bun.server
+fetch | ${WRAP} the server that serves it
+handler use options | pass the server of createServer(toNodeListener(app))
+server | pass its property server
+listener | pass its property listener
+httpServer | pass its property httpServer
+then | await the promise, and pass the server
+getConnections | count connections of node:net or node:tls by track()
+handleUpgrade | pass the server of node:http that it runs on
+listen | pass the server that app.listen returns
 `;
 
 /** How to mend a call with something else. */
@@ -151,15 +143,10 @@ function hint(value: unknown): string {
   if (typeof value === "function" && !has(value, "fetch")) return "pass the server that app.listen returns";
   const app = Object(value) as object;
   for (const line of REMEDIES.trim().split("\n")) {
-    const [framework = "", methods = "", objects = "", remedy = ""] = line.split(/ *[|] */);
-    const fits = words(methods).every((name) => has(app, name)) && words(objects).every((name) => isObject(app, name));
-    if (fits) return framework === "" ? remedy : `with ${framework}, ${remedy}`;
+    const [members, remedy] = line.split(" | ") as [string, string];
+    if (members.split(" ").every((name) => has(app, name) || isObject(app, name))) return remedy;
   }
   return "pass the server itself";
-}
-
-function words(text: string): string[] {
-  return text === "" ? [] : text.split(" ");
 }
 
 function has(value: object, method: string): boolean {

@@ -27,47 +27,37 @@ function emit(message: string, code: string): void {
 
 /** Warns when a shutdown begins that nothing, or not enough, was tied to. */
 export function warnIfNotTied(state: ShutdownState): void {
-  const isHandled = runtime() === "node" && state.calls.arrived > 0 && state.servers.size === 0;
   if (!state.started) return; // it is the start-up that was interrupted
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
-  else if (isHandled) {
-    const risk = "so answers that are still being sent may be cut off";
-    warnNotAttached(`its handler answered requests and no server was attached, ${risk}`);
+  else if (runtime() === "node" && state.calls.arrived > 0 && state.servers.size === 0) {
+    warnNotAttached("its handler answered requests and no server was attached");
   }
   if (![...state.servers].some((server) => server.isUncounted?.())) return;
-  const remedy = "wrap the server's function: fetch: shutdown.handler(app.fetch)";
-  const message =
-    `Cannot count requests: a server of Deno.serve or Bun.serve was attached without handler(); ${remedy}`;
-  emit(message, "INTERLOCK_NOT_COUNTED");
+  emit("Cannot count requests; pass the server fetch: shutdown.handler(app.fetch)", "INTERLOCK_NOT_COUNTED");
 }
 
 function warnNotAttached(problem: string): void {
-  emit(`Cannot wait for requests: ${problem}; pass the server to shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
+  emit(`Cannot wait for requests: ${problem}; call shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
 }
 
 /** Warns with the cause for which the shutdown was forced and the labels of the work that it cut. */
 export function warnForced(cause: string, labels: readonly string[]): void {
-  const what = labels.length === 0 ? "nothing was in flight" : `cut: ${list(labels)}`;
-  emit(`Shutdown forced by ${cause}; ${what}`, "INTERLOCK_FORCED");
+  emit(`Shutdown forced by ${cause}; ${what("cut", labels)}`, "INTERLOCK_FORCED");
 }
 
 /** Warns where OS signals never arrive: in a worker thread of Node or Bun. */
 export function warnInWorker(signals: readonly string[]): void {
   if (signals.length === 0 || runtime() === "deno") return;
   if (builtin<{ isMainThread: boolean }>("worker_threads")?.isMainThread !== false) return;
-  const remedy = "pass signals: [], and call request() when the main thread sends a message";
-  emit(
-    `Cannot receive ${signals.join(", ")}: OS signals do not arrive in a worker thread; ${remedy}`,
-    "INTERLOCK_WORKER",
-  );
+  const remedy = "pass signals: [], and call request() on a message of the main thread";
+  emit(`Cannot receive ${signals.join(", ")} in a worker thread; ${remedy}`, "INTERLOCK_WORKER");
 }
 
 /** Prints a line if the process ends before the returned function was called: warnings come too late then. */
 export function watchExit(state: ShutdownState): () => void {
   const exiting = () => {
-    const labels = state.pending();
-    const what = labels.length === 0 ? "nothing was in flight" : `in flight: ${list(labels)}`;
-    console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${what}`);
+    const work = what("in flight", state.pending());
+    console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${work}`);
   };
   currentProcess()?.on?.("exit", exiting);
   return () => void currentProcess()?.off?.("exit", exiting);
@@ -89,9 +79,10 @@ export function warnIfItStays(): void {
   ifStillAlive(EXIT_WITHIN, () => {
     if (made !== last) return; // the process has gone on to something else, such as the next test
     const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
-    const what = resources.length === 0 ? "" : ` It is kept by: ${list(counted(resources))}.`;
-    const remedy = "Close what keeps it in defer(), or call process.exit(ok ? 0 : 1)";
-    warn(`Process is still alive ${EXIT_WITHIN} ms after its shutdown.${what} ${remedy}`, "INTERLOCK_STILL_ALIVE");
+    const keepers = resources.length === 0 ? "" : ` (kept by ${list(counted(resources))})`;
+    const remedy = "close what keeps it in defer(), or call process.exit(ok ? 0 : 1)";
+    const message = `Process is still alive ${EXIT_WITHIN} ms after its shutdown${keepers}; ${remedy}`;
+    warn(message, "INTERLOCK_STILL_ALIVE");
   });
 }
 
@@ -101,6 +92,10 @@ function counted(names: readonly string[]): string[] {
     const count = names.filter((each) => each === name).length;
     return count === 1 ? name : `${name} × ${count}`;
   });
+}
+
+function what(happened: string, labels: readonly string[]): string {
+  return labels.length === 0 ? "nothing was in flight" : `${happened}: ${list(labels)}`;
 }
 
 function list(names: readonly string[]): string {
