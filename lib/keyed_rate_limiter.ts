@@ -293,15 +293,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     if (entry === undefined) {
       const starts = new StartQueue(this.#windows, new Self(this.#name, key), this.#maxWaiting);
       if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
-      entry = { starts, users: 0, lookAt: performance.now() + this.#longest() };
-      this.#entries.set(key, entry); // first, because reading the options may run code that uses the same key
+      this.#entries.set(key, entry = { starts, lookAt: performance.now() + this.#longest() });
     }
-    entry.users++;
     try {
       return fn(entry.starts);
     } finally {
-      entry.users--;
-      if (isIdle(entry)) this.#entries.delete(key); // the call was refused, or only read a value
+      if (entry.starts.isIdle) this.#entries.delete(key); // the call was refused, or only read a value
       this.#sweep();
     }
   }
@@ -311,7 +308,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     const now = performance.now();
     for (const [key, entry] of this.#entries) {
       if (!isWhole && entry.lookAt > now) break;
-      if (isIdle(entry)) this.#entries.delete(key);
+      if (entry.starts.isIdle) this.#entries.delete(key);
       else if (entry.lookAt <= now) {
         entry.lookAt = now + this.#longest();
         this.#entries.delete(key);
@@ -341,14 +338,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 /** The state of one key. */
 interface Entry {
   readonly starts: StartQueue;
-  /** How many calls are using it now: reading the options of one call may make another. */
-  users: number;
   /** When to visit it, on the monotonic clock. */
   lookAt: number;
-}
-
-function isIdle({ starts, users }: Entry): boolean {
-  return users === 0 && starts.isIdle;
 }
 
 class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> {
@@ -390,9 +381,9 @@ class Self implements WaitedFor {
 export function assertSoundKeyedRateLimiter<K>(keyedRateLimiter: KeyedRateLimiter<K>): void {
   const [entries, timer] = stateOf(keyedRateLimiter);
   let lookAt = -Infinity;
-  for (const { starts, ...entry } of entries.values()) {
-    assertSoundStartQueue(starts);
-    if (entry.users !== 0 || entry.lookAt < lookAt) throw new Error("unsound keys: in use, or out of order");
+  for (const entry of entries.values()) {
+    assertSoundStartQueue(entry.starts);
+    if (entry.lookAt < lookAt) throw new Error("unsound keys: out of order");
     lookAt = entry.lookAt;
   }
   if (entries.size > FEW && timer.at === Infinity) throw new Error("unsound keys: no timer is set");

@@ -129,23 +129,6 @@ test("keyed rate limiter: run calls its function once it may start, in a later m
     time.advance(100);
   }));
 
-test("keyed rate limiter: options whose getter uses the same key", () =>
-  withFakeTime(async (time) => {
-    const users = new KeyedRateLimiter<string>(1, 100);
-    const options = {
-      get timeout() {
-        assert.throws(() => users.tryAcquire("a", 2), RangeError);
-        assert.equal(users.tryAcquire("a"), true);
-        return 0;
-      },
-    };
-    await assert.rejects(users.acquire("a", options), TimeoutError);
-    assert.equal(users.size, 1);
-    assert.equal(users.tryAcquire("a"), false);
-    time.advance(100);
-    assert.equal(users.size, 0);
-  }));
-
 test("keyed rate limiter: an observer of a time-out at the end of the window that starts anew: the start counts", () =>
   withFakeTime(async (time) => {
     const users = new KeyedRateLimiter<string>(1, 100);

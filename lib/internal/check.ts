@@ -10,18 +10,14 @@ import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 /** Formats a value for an error message: short, on one line, and different for `"1"` and `1`. Never throws. */
 export function quote(value: unknown): string {
   try {
-    return visible(spelt(value));
+    if (typeof value === "string") return visible(JSON.stringify(cut(value)));
+    if (typeof value === "bigint") return printable(`${value}n`);
+    if (typeof value === "function") return `function ${printable(value.name || "(anonymous)")}`;
+    if (typeof value === "object" && value !== null) return `an object (${printable(classOf(value) || "no class")})`;
+    return printable(String(value)); // the only conversion that accepts a symbol
   } catch {
     return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
   }
-}
-
-function spelt(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(cut(value));
-  if (typeof value === "bigint") return cut(`${value}n`);
-  if (typeof value === "function") return `function ${cut(value.name || "(anonymous)")}`;
-  if (typeof value === "object" && value !== null) return `an object (${cut(classOf(value) || "no class")})`;
-  return cut(String(value)); // the only conversion that accepts a symbol
 }
 
 /** Formats the user's text, such as the name of a class, for a message, without quotes. */

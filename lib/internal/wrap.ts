@@ -20,9 +20,9 @@ export function wrapped<This, A extends unknown[], R>(
 }
 
 /** Gives a wrapper the name and length of its function. */
-export function alike<F extends object>({ name, length }: { name: string; length: number }, wrapper: F): F {
-  return Object.defineProperties(wrapper, {
-    name: { value: name, configurable: true },
-    length: { value: length, configurable: true },
-  });
+export function alike<F extends object>(fn: { readonly name: string; readonly length: number }, wrapper: F): F {
+  for (const key of ["name", "length"] as const) {
+    Object.defineProperty(wrapper, key, { value: fn[key], configurable: true });
+  }
+  return wrapper;
 }
