@@ -1,5 +1,5 @@
 /**
- * Recognizes servers by structure, so that no run-time's own types or modules are needed.
+ * Recognizes servers by structure, without the types or modules of any run-time.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { Task } from "./in_flight.ts";
 import { readLabel } from "./options.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
-/** A server that {@linkcode GracefulShutdown.attach} takes: of node:http(s), node:http2, Deno.serve or Bun.serve. */
+/** A server for {@linkcode GracefulShutdown.attach}: of node:http(s), node:http2, Deno.serve or Bun.serve. */
 export type ServerLike = NodeServerLike | DenoServerLike | BunServerLike;
 
 /** How {@linkcode GracefulShutdown.attach} treats the server. */
@@ -28,7 +28,7 @@ export interface AttachOptions {
 
 const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve";
 
-/** What each attached server belongs to. */
+/** The shutdown of each attached server. */
 const known = new WeakMap<object, { readonly state: ShutdownState; readonly attached: AttachedServer }>();
 
 /** Checks the arguments of attach(); returns the label among them. */
@@ -44,7 +44,7 @@ export function checkAttach(
   return label;
 }
 
-/** Ties the server to `state`, unless it is tied already. One that comes late stops listening. */
+/** Attaches the server to `state` unless it is attached already. A server that is attached late stops listening. */
 export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
   const before = known.get(server);
   if (before?.state === state) return;
@@ -53,7 +53,7 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
   const attached: AttachedServer = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
     : new FetchServer(state, abilities);
-  known.set(server, { state, attached }); // not before: a frozen server cannot be attached
+  known.set(server, { state, attached }); // last, because attaching throws for a frozen server
   if (attached instanceof NodeServer) attachSiblings(state, label);
   if (state.phase !== "serving") attached.begin?.();
   if (state.listens) {
@@ -68,8 +68,9 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
 }
 
 /**
- * Attaches a server of node:http that has the listener of one that is attached, when its first connection comes: an app may
- * make several servers itself, as Fastify does for each address of localhost. Not on Bun (1.4), which reports no connection.
+ * Attaches any node:http server that shares its listener with an attached server, at its first connection: an app may
+ * create several servers, as Fastify does for each address of localhost. Not on Bun (1.4), which does not report
+ * connections.
  */
 function attachSiblings(state: ShutdownState, label: AttachOptions["label"]): void {
   type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
@@ -84,7 +85,7 @@ function attachSiblings(state: ShutdownState, label: AttachOptions["label"]): vo
   state.atEnd.push(() => channels.unsubscribe("net.server.socket", connected));
 }
 
-/** Undoes it. */
+/** Detaches the server. */
 export function detachFrom(state: ShutdownState, server: ServerLike): void {
   const { state: owner, attached } = known.get(server) ?? {};
   if (owner !== state) return;
@@ -93,7 +94,7 @@ export function detachFrom(state: ShutdownState, server: ServerLike): void {
   attached!.detach();
 }
 
-/** Not before a turn of the event loop: where it has begun to listen just now, its callback is still to come. */
+/** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */
 async function stop(state: ShutdownState, server: AttachedServer): Promise<void> {
   await server.settle();
   state.servers.add(server);
@@ -101,7 +102,7 @@ async function stop(state: ShutdownState, server: AttachedServer): Promise<void>
   server.announce?.();
 }
 
-/** Its connections are closed with it: none can be counted any more. */
+/** Closes the server and all its connections, because they can no longer be counted. */
 async function close(state: ShutdownState, server: AttachedServer): Promise<void> {
   await stop(state, server);
   state.servers.delete(server);
@@ -113,7 +114,7 @@ function isServer(value: unknown): value is ServerLike {
   if (has(value, "emit")) {
     return has(value, "close") && (has(value, "closeAllConnections") || has(value, "updateSettings"));
   }
-  // The apps of some frameworks can be stopped, too.
+  // Apps of some frameworks have `stop` too.
   const isApp = has(value, "listen") || has(value, "executeOperation") || isObject(value, "listener");
   return (has(value, "shutdown") || has(value, "stop")) && !isApp;
 }
@@ -138,7 +139,7 @@ handleUpgrade | pass the server of node:http that it runs on
 listen | pass the server that app.listen returns
 `;
 
-/** How to mend a call with something else. */
+/** Suggests a remedy for a call with anything else. */
 function hint(value: unknown): string {
   if (typeof value === "function" && !has(value, "fetch")) return "pass the server that app.listen returns";
   const app = Object(value) as object;

@@ -1,29 +1,30 @@
 /**
- * The moment to close a listener. The system resets connections that it has accepted and the process has not. Node takes one
- * of them in each turn of its event loop, so a turn without a new connection implies that there was none left when the turn
- * began; if the turn was brief, hardly one has come since. Deno and Bun take all of them in one turn.
+ * Finds the moment to close a listener. Closing it resets connections that the system has accepted and the process has
+ * not. Node takes one of them in each turn of its event loop, so after a turn without a new connection none was left
+ * when the turn began. If that turn was brief, hardly any has come since. Deno and Bun take all connections in one
+ * turn.
  *
  * @module
  */
 import { type ShutdownState, TURN } from "./shutdown_state.ts";
 
-/** The longest wait, in ms: connections to an overloaded server never end. */
+/** The longest wait, in ms: an overloaded server never has a turn without connections. */
 const LONGEST = 250;
-/** A process that has to wait for a processor has few turns in that time. It waits for as many, and at most so long. */
+/** A process short of CPU time has few turns in that time. It waits for at least this many turns, up to the limit. */
 const FEWEST_TURNS = { timer: 8, immediate: 64 };
 const LONGEST_STARVED = 2_000;
-/** ms that a brief turn may take, by a timer or without one. */
+/** Maximum duration of a brief turn in ms, with and without a timer. */
 const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
-/** The same as a share of the wait so far: on a slow machine, no turn is brief. */
+/** The same limit as a share of the wait so far, for machines too slow for brief turns. */
 const SHARE = 1 / 25;
 
 /**
- * Resolves after a brief turn of the event loop in which nothing came, after 250 ms, or when the shutdown is forced.
+ * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced.
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
- * @param kind How a turn is noticed. On a busy machine, a process that sleeps between two of them has one in each of
- * its time slices: too few where a turn takes one connection.
- * @param atLeast ms to wait in any case.
+ * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too
+ * few if each turn takes only one connection.
+ * @param atLeast Minimum wait in ms.
  */
 export async function calmTurn(
   state: ShutdownState,
@@ -32,7 +33,7 @@ export async function calmTurn(
   atLeast = 0,
 ): Promise<void> {
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
-  await state.pause(Math.max(TURN, Math.min(atLeast, LONGEST))); // the rest of this turn accepts nothing any more
+  await state.pause(Math.max(TURN, Math.min(atLeast, LONGEST))); // this turn accepts no more connections
   const began = performance.now();
   let [now, calm, turns] = [began, false, 0];
   const limit = () => began + (turns++ < FEWEST_TURNS[kind] ? LONGEST_STARVED : LONGEST);

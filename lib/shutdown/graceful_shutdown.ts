@@ -26,14 +26,14 @@ export type { GracefulShutdownOptions } from "./options.ts";
 export type { ShutdownReport } from "./report.ts";
 export type { WebSocketLike } from "./work.ts";
 
-/** For {@linkcode assertSoundShutdown}, which bundlers drop because it is no method. */
+/** Private state for {@linkcode assertSoundShutdown}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
 
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
  *
  * 1. **Signal**: an OS signal arrives, or `request()` is called. `signal` aborts, `ready` turns false, WebSockets are
- *    closed with code 1001, and answers ask their clients to close the connection.
+ *    closed with code 1001, and responses ask clients to close the connection.
  * 2. **Delay**: for `delay` ms new connections are still accepted. Default: none.
  * 3. **Listeners closed**: the system refuses new connections, and another process can bind the port. The callbacks of
  *    `onShutdown` are called.
@@ -42,20 +42,18 @@ let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
  * 5. **Clean-up**: the steps of `defer` run.
  * 6. **Report**: `finished` resolves.
  *
- * When `grace` ms are over, or a second OS signal arrives, the shutdown is forced: `forced` aborts, and everything that is
- * still in flight is cut. `debounce` distinguishes the second signal from an echo of the first. A third one has the
- * system's default effect.
+ * After `grace` ms, or at a second OS signal, the shutdown is forced: `forced` aborts, and all work in flight is cut.
+ * `debounce` distinguishes the second signal from an echo of the first. A third signal has the system's default effect.
  *
- * It never exits the process: do so after {@linkcode GracefulShutdown.finished} by `process.exit(ok ? 0 : 1)`. A process that
- * is still there 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. Not for cancelling one piece of work (that
- * is an `AbortController`), nor for limiting concurrency (that is {@linkcode Pool}).
+ * It never exits the process: call `process.exit(ok ? 0 : 1)` after {@linkcode GracefulShutdown.finished}. A process
+ * that is still alive 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. Not for cancelling one piece of work (use
+ * an `AbortController`), nor for limiting concurrency (use {@linkcode Pool}).
  *
- * Limits of the platforms. Deno.serve (2.9) breaks uploads in progress when it stops listening, so there the listener
- * is closed as soon as the uploads that have begun are in, or answered if they are read as a stream; while uploads keep
- * overlapping it stays open. Deno.serve and Bun.serve close idle connections themselves, at once, and with them requests
- * that they have not read yet. Requests that a client sends without waiting for the answers (pipelining) are all answered
- * by node:http, and as far as the platform does so by Deno.serve and Bun.serve. node:http on Bun forgets silent
- * connections instead of closing them.
+ * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only once
+ * the uploads in progress are in, or have their responses if they are read as a stream. While uploads keep overlapping
+ * it stays open. Deno.serve and Bun.serve close idle connections at once, together with requests on them that they have
+ * not read. Pipelined requests are all served by node:http; with Deno.serve and Bun.serve this depends on the platform.
+ * node:http on Bun forgets silent connections instead of closing them.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -76,7 +74,7 @@ let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
 export class GracefulShutdown implements AsyncDisposable {
   readonly #state: ShutdownState;
   readonly #ignoreSignals: () => void;
-  /** The first OS signal that arrived, and when; on the monotonic clock. */
+  /** The first OS signal, and when it arrived on the monotonic clock. */
   #first: { readonly name: string; readonly at: number } | undefined;
   #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
 
@@ -87,7 +85,7 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Starts to listen for the OS signals; the first one starts the shutdown.
+   * Listens for the OS signals; the first one starts the shutdown.
    *
    * @param options All times are in milliseconds.
    * @throws {TypeError} for options of a wrong type.
@@ -105,8 +103,8 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Resolves when everything is over. Never rejects. What is attached, deferred or registered later, by a start-up that the
-   * signal came into, is waited for as well: `await shutdown.finished` belongs at the end of the program.
+   * Resolves when the shutdown is complete. Never rejects. It also waits for later calls of `attach`, `defer` and
+   * `onShutdown`, by a start-up that the signal interrupted: put `await shutdown.finished` at the end of the program.
    */
   get finished(): Promise<ShutdownReport> {
     return this.#state.finished;
@@ -117,14 +115,14 @@ export class GracefulShutdown implements AsyncDisposable {
     return this.#state.signal;
   }
 
-  /** Aborts when the grace time is over or a second OS signal arrives: the work in flight is cut. */
+  /** Aborts when the grace time is over or a second OS signal arrives. The work in flight is then cut. */
   get forced(): AbortSignal {
     return this.#state.forced;
   }
 
   /**
-   * Whether new work should be sent here, for a readiness endpoint. False until it is set if the option `ready` is false,
-   * and false from the signal on; setting it then has no effect.
+   * Whether to send new work here, for a readiness endpoint. With the option `ready: false` it is false until it is
+   * set. From the signal on it is false, and setting it has no effect.
    */
   get ready(): boolean {
     return this.#state.started && this.#state.phase === "serving";
@@ -148,7 +146,7 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Starts the shutdown, as an OS signal does. A second call changes nothing.
+   * Starts the shutdown, as an OS signal does. A second call has no effect.
    *
    * @param reason Becomes `signal.reason` and the report's `reason`. Default: the platform's AbortError.
    */
@@ -158,14 +156,14 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Counts `work` as in flight until it settles. Also works while draining: the work in flight may need it.
+   * Counts `work` as in flight until it settles. Works while draining too, because the work in flight may need it.
    *
-   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller. The rejection of
-   * a promise that has no other handler is not reported: pass a function for that.
+   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller. If a promise
+   * without another handler rejects, the run-time does not report it: pass a function instead.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The same promise, or one for the function's result.
    * @throws {ClosedError} (as a rejection) when the drain is over.
-   * @throws {TypeError} (as a rejection) when `work` is neither.
+   * @throws {TypeError} (as a rejection) when `work` is neither a promise nor a function.
    */
   track<P extends PromiseLike<unknown>>(work: P, label?: string): P;
   /** The same for a function, which is called immediately. */
@@ -181,16 +179,15 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Wraps a handler of Deno.serve, Bun.serve or a fetch-style framework: counts each request until the body of its answer
-   * was sent or cancelled. From the signal on, answers have `Connection: close`. Arguments, `this` and errors pass through.
-   * With `late: "refuse"`, and in any case once the shutdown is forced or its drain is over, requests get 503 with
-   * `Retry-After`.
+   * Wraps a handler of Deno.serve, Bun.serve or a fetch-style framework: counts each request until the body of its
+   * response was sent or cancelled. From the signal on, responses have `Connection: close`. Arguments, `this` and
+   * errors pass through. Requests get 503 with `Retry-After` once the shutdown is forced or its drain is over, and
+   * earlier with `late: "refuse"`.
    *
-   * Without `attach`, a body counts as sent when the platform says so (Deno, also under `deno serve`, and Bun). On Node the
-   * handler only sees when a body has been read, which is before it is sent: attach the server.
+   * Without `attach`, a body counts as sent when the platform reports it (Bun, and Deno even under `deno serve`). On
+   * Node the handler sees only when a body was read, which is before it is sent: attach the server.
    *
-   * **Cancellation**: a request whose handler has no answer when the shutdown is forced gets 503, as far as the server
-   * still sends it.
+   * **Cancellation**: a request without a response when the shutdown is forced gets 503, if the server still sends it.
    *
    * @param fetchHandler Gets the request and the server's other arguments.
    * @param options How requests are named in the report.
@@ -206,18 +203,18 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Ties a server to the shutdown, which closes its listener first and its connections after their last answers.
+   * Attaches a server: the shutdown closes its listener first, and its connections after their last responses.
    *
-   * With node:http(s) and node:http2 everything is counted that begins from here on: requests and streams until their answer
-   * was sent, upgraded connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With Deno.serve and
-   * Bun.serve the handler counts.
+   * With node:http(s) and node:http2 it counts everything that begins from now on: requests and streams until their
+   * response was sent, upgraded connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With
+   * Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts.
    *
-   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Give Deno.serve `signal: shutdown.forced`
-   * as well: its server has no other way to be closed by force. A server that is attached already is left as it is; one
-   * that is attached once listeners are being closed stops listening, too. Other servers of the same app, such as those
-   * that Fastify makes for each address of localhost, are attached by their first connection (Node, Deno).
+   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Pass `signal: shutdown.forced` to
+   * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A
+   * server that is attached while listeners are being closed stops listening. Other servers of the same app, such as
+   * those that Fastify makes for each address of localhost, are attached by their first connection (Node, Deno).
    * @returns The same server.
-   * @throws {TypeError} when it is none of them (an app, say), or attached to another GracefulShutdown.
+   * @throws {TypeError} when it is not such a server (an app, say), or is attached to another GracefulShutdown.
    */
   attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
     const state = this.#state;
@@ -228,21 +225,21 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Undoes `attach`: the server is not closed by this shutdown. Its requests in flight stay counted until they end.
-   * `handler` is not undone. A server that is not attached is left as it is.
+   * Undoes `attach`: this shutdown does not close the server. Its requests in flight stay counted until they end.
+   * `handler` is not undone. Has no effect on a server that is not attached.
    */
   detach(server: ServerLike): void {
     detachFrom(this.#state, server);
   }
 
   /**
-   * Counts a WebSocket until it is closed. At the signal it is closed with code 1001 (going away), after the listeners of
-   * `signal` have run; when forced, it is terminated where it can be.
+   * Counts a WebSocket until it is closed. At the signal it is closed with code 1001 (going away), after the listeners
+   * of `signal` have run. When forced, it is terminated if it has `terminate()`.
    *
    * @param socket The platform's WebSocket, Bun's ServerWebSocket, or one of the package ws. Not socket.io's: close those
    * by `onShutdown(() => io.close())`.
    * @param label Names it in the report if it has to be cut. Default: "WebSocket".
-   * @returns A function that ends the counting, for sockets that notify of their end by a callback (Bun's `close`) instead
+   * @returns A function that ends the counting, for sockets that report their end by a callback (Bun's `close`) instead
    * of an event.
    * @throws {TypeError} when `socket` has no `close` method.
    * @throws {ClosedError} when the drain is over.
@@ -254,15 +251,15 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Registers a callback for the moment at which the listeners are closed, after `delay`: the place for what ends WebSockets
-   * (`io.close()`). A framework's close that also ends what handlers use (NestJS, Apollo Server, hapi) belongs into
-   * {@linkcode GracefulShutdown.defer}. All callbacks run side by side and are in flight until they end. If one rejects, its
-   * error is in the report, unless it only reports that `forced` cancelled it. After that moment a callback is called
-   * immediately, and once the drain is over it counts as a clean-up step.
+   * Registers a callback for the moment at which the listeners are closed, after `delay`. Use it to end WebSockets
+   * (`io.close()`). If a framework's close also ends resources that handlers use (NestJS, Apollo Server, hapi), put it
+   * into {@linkcode GracefulShutdown.defer}. All callbacks run concurrently and are in flight until they end. If a
+   * callback rejects, its error is in the report, unless it only reports that `forced` cancelled it. After the
+   * listeners are closed, a callback is called immediately; once the drain is over, it counts as a clean-up step.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
-   * @returns Once everything is over, a promise that settles as `fn` does, whose rejection needs no handler.
+   * @returns Once everything is over, a promise that settles as `fn` does. Its rejection needs no handler.
    * @throws {TypeError} when `fn` is not a function.
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
@@ -275,21 +272,22 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, last one
-   * first, one after the other, each bounded by the rest of the grace time; one that fails keeps no other from running, and
-   * its error is in the report. If it only reports that `forced` cancelled it, its label is in `remaining` instead. When
-   * everything is over, a step is called immediately: what a start-up has opened is closed although the signal came first.
+   * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, one
+   * at a time, the last one first, each bounded by the rest of the grace time. A failed step does not keep other steps
+   * from running, and its error is in the report. If the error only reports that `forced` cancelled the step, its label
+   * is in `remaining` instead. When everything is over, a step is called immediately, so that a start-up can close what
+   * it opened after the signal.
    *
    * @param fn Gets `forced`.
    * @param label Names it in the report if it does not end in time. Default: the function's name.
-   * @returns Once everything is over, a promise that settles as `fn` does, whose rejection needs no handler.
+   * @returns Once everything is over, a promise that settles as `fn` does. Its rejection needs no handler.
    * @throws {TypeError} when `fn` is not a function.
    */
   defer(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
     return this.#cleanUp(this.#step(fn, label, "clean-up step"));
   }
 
-  /** Requests shutdown and waits for its end. */
+  /** Requests the shutdown and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.request();
     await this.finished;
@@ -315,7 +313,7 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#state.used = true;
   }
 
-  /** A wrapper may send the first one on while the process exits, which must not change the exit code. */
+  /** A wrapper may forward the first signal while the process exits. That must not change the exit code. */
   #leaveSignals(): void {
     const { signals, debounce } = this.#state.settings;
     if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce);

@@ -1,6 +1,6 @@
 /**
- * The work in flight, which the drain waits for. It is a list through its entries: a Set would cost a small request 4 % of
- * its time (`deno task bench:shutdown`).
+ * The work in flight, for which the drain waits. It is a linked list: a Set would cost a small request 4 % of its time
+ * (`deno task bench:shutdown`).
  *
  * @module
  */
@@ -10,18 +10,18 @@ import { Event } from "../event.ts";
 export abstract class InFlight {
   /** Its name in the report if it has to be cut. */
   abstract label: string;
-  // Written by WorkInFlight alone. isListed === false implies previous === next === undefined.
+  // Written only by WorkInFlight. isListed === false implies previous === next === undefined.
   isListed = false;
   previous: InFlight | undefined = undefined;
   next: InFlight | undefined = undefined;
 
-  /** Notifies it that shutdown was requested. */
+  /** Called when shutdown is requested. */
   onShutdown?(): void;
-  /** Ends it, because the shutdown is forced. */
+  /** Ends the work because the shutdown is forced. */
   cut?(): void;
 }
 
-/** A piece of work that needs no class of its own. */
+/** A piece of work without a class of its own. */
 export class Task extends InFlight {
   readonly label: string;
 
@@ -46,9 +46,9 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
   return `${method} ${url.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/"}`;
 }
 
-/** All of it, oldest first. */
+/** All work in flight, oldest first. */
 export class WorkInFlight implements Iterable<InFlight> {
-  // From #oldest to #newest by `next` there are #size entries, and they are those with isListed.
+  // The list from #oldest to #newest by `next` has #size entries: exactly the entries with isListed.
   #oldest: InFlight | undefined = undefined;
   #newest: InFlight | undefined = undefined;
   #size = 0;
@@ -87,7 +87,7 @@ export class WorkInFlight implements Iterable<InFlight> {
     for (let entry = this.#oldest; entry !== undefined; entry = entry.next) yield entry;
   }
 
-  /** Resolves when there is none, and rejects when `signal` aborts. */
+  /** Resolves when no work is left, and rejects when `signal` aborts. */
   async empty(signal: AbortSignal): Promise<void> {
     while (this.#size > 0) await (this.#emptied ??= new Event()).wait({ signal });
   }
@@ -98,7 +98,7 @@ export class WorkInFlight implements Iterable<InFlight> {
   }
 }
 
-/** Whether the list has as many entries as it says, linked in both directions; for tests. */
+/** Whether the list has #size entries, linked in both directions; for tests. */
 export function isSound(work: WorkInFlight): boolean {
   const entries = [...work];
   const isLinked = (entry: InFlight, i: number) =>

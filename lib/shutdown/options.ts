@@ -18,28 +18,28 @@ import { checkSignalNames } from "./os_signals.ts";
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
   /**
-   * Limit of the whole shutdown from the first signal on, `delay` and clean-up steps included. Work that is still in flight
-   * then is cut. With `Infinity`, only a second signal cuts. Default: 10,000.
+   * Time limit of the whole shutdown from the first signal on, including `delay` and clean-up steps. Work in flight is
+   * then cut. With `Infinity`, only a second signal cuts. Default: 10,000.
    */
   readonly grace?: number | undefined;
   /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
   readonly signals?: readonly string[] | undefined;
   /**
-   * For how long after the first OS signal another one counts as the same, sent on by a wrapper (dumb-init, `deno task`,
-   * `npm start`, `node --watch`) or by a framework, and does not force. Default: 250.
+   * Time after the first OS signal during which another signal counts as an echo of it and does not force: wrappers
+   * (dumb-init, `deno task`, `npm start`, `node --watch`) and frameworks forward signals. Default: 250.
    */
   readonly debounce?: number | undefined;
   /**
-   * For how long after the signal new connections are still accepted, while `ready` is false already and answers ask the
-   * clients to close their connections: for load balancers that keep sending until they notice. A function is called at
-   * the signal with `forced`, and its promise awaited: `delay: () => registry.leave()`. Its error is in the report, and the
-   * shutdown continues. Default: 0.
+   * Time after the signal during which new connections are still accepted, while `ready` is already false and responses
+   * ask clients to close their connections. For load balancers that keep sending until they notice. A function is
+   * called at the signal with `forced`, and its promise awaited: `delay: () => registry.leave()`. Its error is in the
+   * report, and the shutdown continues. Default: 0.
    */
   readonly delay?: number | ((forced: AbortSignal) => unknown) | undefined;
-  /** How long a connection has to be silent, once the listener is closed, to be closed as idle. Default: 100. */
+  /** Time of silence after which a connection is closed as idle, once the listener is closed. Default: 100. */
   readonly idle?: number | undefined;
   /**
-   * How to treat requests that arrive on existing connections once the listener is closed: `"serve"` answers them, with
+   * How to treat requests that arrive on existing connections once the listener is closed: `"serve"` serves them with
    * `Connection: close`; `"refuse"` sends 503 with `Retry-After`. Default: `"serve"`.
    */
   readonly late?: "serve" | "refuse" | undefined;

@@ -1,12 +1,12 @@
 /**
- * OS signals, on every run-time that has them. Without a `process` (in a browser) there are none.
+ * OS signals, on every run-time with a `process`.
  *
  * @module
  */
 import { must } from "../internal/check.ts";
 import { currentProcess } from "../internal/platform.ts";
 
-/** Signals of Linux, macOS and Windows. Node and Bun would accept a misspelt name, and never receive it. */
+/** Signals of Linux, macOS and Windows. Node and Bun accept a misspelt name and never receive it. */
 const KNOWN = new Set(
   ("HUP INT QUIT ILL TRAP ABRT IOT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT TSTP TTIN TTOU URG XCPU XFSZ " +
     "VTALRM PROF WINCH IO POLL INFO LOST PWR SYS EMT UNUSED BREAK KILL STOP").split(" ").map((name) => `SIG${name}`),
@@ -26,8 +26,8 @@ export function checkSignalNames(value: unknown): asserts value is readonly stri
 }
 
 /**
- * Calls `listener` at each of these signals instead of the system's default effect, until the returned function is
- * called; then they have their default effect again. Listening does not keep the process alive.
+ * Calls `listener` at each of these signals instead of the system's default effect. Calling the returned function
+ * restores the default effect. Listening does not keep the process alive.
  */
 export function listenToSignals(names: readonly string[], listener: (name: string) => void): () => void {
   const source = currentProcess();
@@ -42,17 +42,17 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
       stops.push(() => off.call(source, name, heard));
     }
   } catch (error) {
-    // A name that this system doesn't know: none of them stays behind.
+    // This system does not know one of the names: remove all listeners.
     stop();
     throw error;
   }
   return stop;
 }
 
-/** Signals without effect if the process exits in time. */
+/** Signals that are ignored while the process exits. */
 let late: { readonly names: readonly string[]; readonly until: number } | undefined;
 
-/** Keeps these signals without effect while the process exits, until that time of the monotonic clock. */
+/** Ignores these signals while the process exits, until that time of the monotonic clock. */
 export function ignoreWhileExiting(names: readonly string[], until: number): void {
   const isFirst = late === undefined;
   late = { names, until };

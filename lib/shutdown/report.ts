@@ -14,7 +14,7 @@ export interface ShutdownReport {
   readonly drained: boolean;
   /** The labels of the work that was cut, and of clean-up steps that `forced` cancelled. */
   readonly remaining: readonly string[];
-  /** ms from the first signal to the end. */
+  /** Milliseconds from the first signal to the end. */
   readonly elapsed: number;
   /** The errors of callbacks and clean-up steps, with a TimeoutError for each step that did not end in time. */
   readonly errors: readonly unknown[];
@@ -22,7 +22,7 @@ export interface ShutdownReport {
   readonly ok: boolean;
 }
 
-/** Makes the report. `remaining` are the labels of what was cut. */
+/** Creates the report. `remaining` lists the labels of the work that was cut. */
 export function report(
   reason: unknown,
   remaining: readonly string[],
@@ -43,7 +43,7 @@ export function report(
   return inspectBy(made, (options, inspect) => inspect(brief, options));
 }
 
-/** The same report, with these errors as well. */
+/** Adds errors to a report. */
 export function addErrors([made, more]: [ShutdownReport, readonly unknown[]]): ShutdownReport {
   const { reason, remaining, elapsed, errors } = made;
   return more.length === 0 ? made : report(reason, remaining, elapsed, [...errors, ...more]);
@@ -58,7 +58,7 @@ function lines(values: readonly unknown[]): unknown {
   return values.slice(0, SHOWN).map(line).join(", ") + more;
 }
 
-/** An error without its stack; everything on one line. */
+/** Formats an error without its stack, on one line. */
 function line(value: unknown): string {
   let text: string;
   try {

@@ -1,5 +1,5 @@
 /**
- * The sequence of a shutdown: signal → delay → listeners closed → last answers → clean-up → report.
+ * The sequence of a shutdown: signal → delay → listeners closed → last responses → clean-up → report.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { type AttachedServer, LOOK, type ShutdownState, type Step, TURN } from "
 import { warnForced, warnIfItStays, warnIfNotTied, watchExit, whenPrinted } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
 
-/** Runs it; resolves to the report. Up to the first pause, everything happens in the caller's own turn. */
+/** Runs the sequence; resolves to the report. Up to the first pause, it runs in the caller's own turn. */
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
   const { grace } = state.settings;
   const started = performance.now();
@@ -22,7 +22,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     warnForced(`the end of grace, ${grace} ms after the signal`, labels);
   });
   const stopWatching = watchExit(state);
-  state.calls.sweep(); // which answers are complete decides how servers stop listening
+  state.calls.sweep(); // servers stop listening according to which responses are complete
 
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
@@ -48,7 +48,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   limit.end();
   stopWatching();
   warnIfItStays();
-  for (const undo of state.atEnd) undo(); // last: from here on a signal has its default effect
+  for (const undo of state.atEnd) undo(); // last, because from here on a signal has its default effect
   state.phase = "finished";
   return report(state.signal.reason, remaining, performance.now() - started, [...state.errors]);
 }
@@ -60,20 +60,23 @@ async function pass(state: ShutdownState): Promise<void> {
   await state.attemptLater(() => bounded({ label: delay.name || "delay", fn: delay }, state.forced));
 }
 
-/** One step: a client that is sent away comes back on a new connection, which an open listener would accept and reset. */
+/**
+ * In one step: a client whose connection closes comes back on a new one, which a listener that is still open would
+ * accept and reset.
+ */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
   for (const server of state.servers) state.attempt(() => server.stopListening());
   announce(state);
 }
 
-/** From here on, answers tell their clients to close the connection. */
+/** From here on, responses ask clients to close the connection. */
 function announce(state: ShutdownState): void {
   state.announces = true;
   for (const server of state.servers) state.attempt(() => server.announce?.());
 }
 
-/** Calls a callback of onShutdown(); it is in flight until it ends. */
+/** Calls a callback of onShutdown(), which is in flight until it ends. */
 export function startCallback(state: ShutdownState, { fn, label }: Step): void {
   const entry = new Task(label);
   state.inFlight.add(entry);
@@ -81,8 +84,8 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
 }
 
 /**
- * Waits for the work in flight, then for the servers' connections, and closes the shutdown for more. When it is forced, cuts
- * what is left. Returns the labels of the work that had to be cut.
+ * Waits for the work in flight, then for the servers' connections, and stops counting new work. When forced, cuts the
+ * remaining work. Returns the labels of the work that was cut.
  */
 async function drain(state: ShutdownState): Promise<string[]> {
   const { servers, inFlight, forced } = state;
@@ -94,13 +97,13 @@ async function drain(state: ShutdownState): Promise<string[]> {
     do {
       await inFlight.empty(forced);
       if (state.calls.lagging) await state.pause(TURN);
-      // While some close, more work may be tracked, and more servers attached.
+      // While servers close, more work may be tracked and more servers attached.
       const more = [...servers].filter(isNew);
       for (const server of more) known.add(server);
       await closed(state, more);
     } while (inFlight.size > 0 || [...servers].some(isNew));
   } catch {
-    // It is forced: nothing else rejects.
+    // The shutdown is forced: nothing else rejects.
   }
   over.abort();
   state.phase = "closed"; // in the same step as the last look: later work would not be awaited, so it is refused
@@ -131,9 +134,9 @@ function cut(state: ShutdownState): string[] {
 }
 
 /**
- * Runs the clean-up steps in reverse order, one after the other, each until it ends or the time is over. A step that fails
- * keeps none of the others from running. Returns the labels of those that were cancelled because the shutdown is forced:
- * they have not failed, but what they clean up is not clean.
+ * Runs the clean-up steps one at a time in reverse order, each until it ends or the time is over. A failed step does
+ * not keep other steps from running. Returns the labels of the steps that a forced shutdown cancelled: they have not
+ * failed, but their clean-up is incomplete.
  */
 async function cleanUp(state: ShutdownState): Promise<string[]> {
   const cancelled: string[] = [];
@@ -144,7 +147,7 @@ async function cleanUp(state: ShutdownState): Promise<string[]> {
   return cancelled;
 }
 
-/** A step that begins after the time is over still has one turn of the event loop. */
+/** A step that begins after the time is over still gets one turn of the event loop. */
 function bounded(step: Step, forced: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the time is over`));

@@ -1,5 +1,5 @@
 /**
- * The state that the parts of GracefulShutdown share: the work in flight, and how far the shutdown has come.
+ * The shared state of GracefulShutdown: the work in flight, and the phase of the shutdown.
  *
  * @module
  */
@@ -12,49 +12,54 @@ import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
 
 /**
- * The phases, in their order, and what holds in each of them: whether work is counted, whether servers listen (those that
- * are attached later stop), and whether requests get 503: if the option `late` says so, or in any case.
+ * The phases in order. In each: whether work is counted, whether servers listen (later ones are stopped), and whether
+ * requests get 503 never, by the option `late`, or always.
  */
 const PHASES = {
-  /** Shutdown was not requested. */
+  /** Before the signal. */
   serving: { counts: true, listens: true, refuses: "never" },
-  /** It was, and the delay passes. */
+  /** During the delay. */
   delaying: { counts: true, listens: true, refuses: "never" },
-  /** The listeners are about to be closed. */
+  /** Before the listeners are closed. */
   settling: { counts: true, listens: false, refuses: "never" },
-  /** They are closed, and each connection gets one last answer. */
+  /** The listeners are closed, and each connection gets one last response. */
   draining: { counts: true, listens: false, refuses: "late" },
-  /** The drain is over, and the clean-up steps run. */
+  /** After the drain, while the clean-up steps run. */
   closed: { counts: false, listens: false, refuses: "always" },
-  /** The report is made. */
+  /** The report is complete. */
   finished: { counts: false, listens: false, refuses: "always" },
 } as const;
 
-/** A server that was attached. */
+/** An attached server. */
 export interface AttachedServer {
-  /** Called at the signal: from here on `server.close()` leaves the connections alone, also a framework's call. */
+  /** Called at the signal. From here on `server.close()` leaves the connections alone, even if a framework calls it. */
   begin?(): void;
-  /** Resolves when the listening socket can be closed: what the system has accepted has come in, or 250 ms are over. */
+  /**
+   * Resolves when the listening socket can be closed: all connections accepted by the system have arrived, or 250 ms
+   * are over.
+   */
   settle(): Promise<void>;
-  /** From here on, the last answer of each connection says that it closes. Called once more with the listener closed. */
+  /**
+   * From here on, the last response of each connection announces the close. Called again once the listener is closed.
+   */
   announce?(): void;
   /** Closes the listening socket. */
   stopListening(): void;
-  /** Called every few ms while draining: closes connections that are idle. */
+  /** Closes idle connections. Called every few ms while draining. */
   sweep?(): void;
   /** Resolves when the last connection is closed. Called while nothing is in flight. */
   close(): Promise<void>;
-  /** Whether requests go past `handler`, by which alone they are counted. Asked at the signal. */
+  /** Whether requests bypass `handler`, and so are not counted. Checked at the signal. */
   isUncounted?(): boolean;
-  /** Whether both have the same listener for requests. */
+  /** Whether both servers have the same listener for requests. */
   isSibling?(server: object): boolean;
-  /** Closes what is still open at once. Returns labels for connections that are not in flight and yet were cut. */
+  /** Closes all open connections at once. Returns labels of cut connections that were not in flight. */
   cut(): string[];
-  /** Leaves the server as it was before it was attached; what is in flight stays so until it ends. */
+  /** Restores the server to its state before attaching. Its work in flight stays counted until it ends. */
   detach(): void;
 }
 
-/** A function of the user, to be called in the course of the shutdown. */
+/** A user's function to call during the shutdown. */
 export interface Step {
   readonly label: string;
   readonly fn: (signal: AbortSignal) => unknown;
@@ -62,38 +67,41 @@ export interface Step {
 
 /** The shared state. */
 export class ShutdownState {
-  // phase only goes forward. phase !== "serving" implies signal.aborted or about to be, in the same step.
+  // phase only moves forward. phase !== "serving" implies that `signal` has aborted or will in the same step.
   phase: keyof typeof PHASES = "serving";
-  // Made when they are needed first: Cloudflare Workers forbids it at module scope.
+  // Created on first use: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
-  /** Whether answers tell their clients to close the connection: not before the listener is closed, but for a delay. */
+  /**
+   * Whether responses ask clients to close the connection: from the closing of the listener on, or from the start of a
+   * delay.
+   */
   announces = false;
   readonly inFlight: WorkInFlight = new WorkInFlight();
-  /** Those of fetch-style handlers, which are part of it. */
+  /** The calls of fetch-style handlers, which are part of the work in flight. */
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
-  /** Those that listen or drain; in the phase draining, without those that are about to stop listening. */
+  /** Servers that listen or drain; in the phase "draining", without servers that are about to stop listening. */
   readonly servers: Set<AttachedServer> = new Set();
-  /** The request that one of them counts, and is passing to its listeners at this moment. */
+  /** The request that a server has counted and is now passing to its listeners. */
   dispatching: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
   callbacksStarted = false;
   /** Registered by defer(). */
   readonly steps: Step[] = [];
-  /** The label of the one that runs, or ran last. */
+  /** The label of the present or last clean-up step. */
   step: string | undefined;
   /** Called when everything is over. */
   readonly atEnd: (() => void)[] = [];
-  /** Whether it sees the connections of all servers of the process. */
+  /** Whether it observes the connections of all servers in the process. */
   watchesConnections = false;
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
   /** The work that was in flight when the shutdown was forced. */
   readonly cut: Set<InFlight> = new Set();
-  /** Whether the service has started; until then, a shutdown that nothing was tied to yet is not worth a warning. */
+  /** Whether the service has started. Before that, a shutdown without attached work is not worth a warning. */
   started: boolean;
-  /** Resolves when everything is over, with what was registered after that. */
+  /** Resolves when everything is over, including later registrations. */
   finished!: Promise<ShutdownReport>;
   /** Errors for the report. */
   readonly errors: unknown[] = [];
@@ -104,7 +112,7 @@ export class ShutdownState {
     this.started = settings.ready;
   }
 
-  /** Whether clients are sent away from the signal on, while new connections are still accepted. */
+  /** Whether responses ask clients to close from the signal on, while new connections are still accepted. */
   get hasDelay(): boolean {
     return this.settings.delay !== 0;
   }
@@ -119,7 +127,7 @@ export class ShutdownState {
     return PHASES[this.phase].counts;
   }
 
-  /** Whether a server that is attached now goes on listening. */
+  /** Whether a server that is attached now keeps listening. */
   get listens(): boolean {
     return PHASES[this.phase].listens;
   }
@@ -131,12 +139,12 @@ export class ShutdownState {
     return refuses === "always" || this.forced.aborted || (refuses === "late" && this.settings.late === "refuse");
   }
 
-  /** The labels of the work in flight, or of the given one; oldest first. */
+  /** The labels of the given work, or of all work in flight; oldest first. */
   labels(entries: Iterable<InFlight> = this.inFlight): string[] {
     return Array.from(entries, ({ label }) => label);
   }
 
-  /** The labels of what would be cut now: the work in flight, and the clean-up step that runs. */
+  /** The labels of the work that would be cut now: the work in flight and the present clean-up step. */
   pending(): string[] {
     this.calls.sweep();
     return this.labels().concat(this.step ?? []);
@@ -152,14 +160,14 @@ export class ShutdownState {
     return (this.#forcing ??= sharedController()).signal;
   }
 
-  /** Aborts {@linkcode signal}. Then the work that was in flight is notified; work that is added later sees the phase. */
+  /** Aborts {@linkcode signal}, then notifies the work in flight. Work that is added later sees the phase. */
   notify(reason: unknown): void {
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
     for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());
   }
 
-  /** Aborts {@linkcode forced}; all work in flight is to be cut, also if it ends by itself at once. */
+  /** Aborts {@linkcode forced}. All work in flight counts as cut, even if it then ends at once. */
   force(reason: unknown): void {
     if (this.forced.aborted) return;
     this.calls.sweep();
@@ -189,7 +197,7 @@ export class ShutdownState {
     return false;
   }
 
-  /** Work that was begun when everything was over: `finished` waits for it from here on, and has its error. */
+  /** Adds work that began after everything was over: `finished` now waits for it, and its report has the error. */
   add(late: Promise<void>): Promise<void> {
     this.finished = Promise.all([this.finished, late.then(() => [], (error) => [error])]).then(addErrors);
     return late;
@@ -210,21 +218,27 @@ export class ShutdownState {
   }
 }
 
-/** ms that a client has to finish an exchange that is no longer waited for, so that it can read its answer. */
+/** Time in ms that a client has to read its response in an exchange that is no longer awaited. */
 export const LINGER = 1000;
 
-/** ms between two looks at servers while draining: at idle connections, and at answers whose end is not reported. */
+/**
+ * Interval in ms between checks of servers while draining, for idle connections and for responses whose end is not
+ * reported.
+ */
 export const LOOK = 10;
 
-/** ms within which the run-time's next turn comes: it accepts connections, reads requests, and sends answers. */
+/**
+ * Time in ms within which the run-time's next turn comes, which accepts connections, reads requests and sends
+ * responses.
+ */
 export const TURN = 1;
 
 /** The text of a 503. */
 export const REFUSAL = "The server is shutting down.\n";
 
 /**
- * Until the returned function is called, Deno drops what Deno.serve's listener of a signal throws if its server is closed.
- * Deno (2.9.6) dispatches exceptions by this function, first to the listeners of the process.
+ * Drops errors of Deno.serve's signal listener for closed servers, until the returned function is called. Deno (2.9.6)
+ * dispatches exceptions by this function, first to the listeners of the process.
  */
 function dropErrorsOfClosedServers(): () => void {
   const { dispatchEvent } = globalThis;

@@ -1,5 +1,5 @@
 /**
- * Process warnings about a shutdown that does less than it seems to, or more.
+ * Process warnings about a shutdown that does less or more than it seems to.
  *
  * @module
  */
@@ -7,15 +7,15 @@ import { printable } from "../internal/check.ts";
 import { builtin, currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
-/** ms that a process has to end once its shutdown is over. */
+/** Time in ms for a process to end after its shutdown. */
 const EXIT_WITHIN = 5_000;
-/** How many names a message lists. */
+/** Maximum number of names in a message. */
 const LISTED = 10;
 
 /** The warnings of shutdowns. A process that exits when its shutdown is finished prints them first. */
 let printed: Promise<void> | undefined;
 
-/** Resolves when they are printed. */
+/** Resolves when the warnings are printed. */
 export function whenPrinted(): Promise<void> | undefined {
   return printed;
 }
@@ -25,9 +25,9 @@ function emit(message: string, code: string): void {
   printed = warningsPrinted();
 }
 
-/** Warns when a shutdown begins that nothing, or not enough, was tied to. */
+/** Warns if a shutdown begins without attached work, or with too little of it. */
 export function warnIfNotTied(state: ShutdownState): void {
-  if (!state.started) return; // it is the start-up that was interrupted
+  if (!state.started) return; // the signal has interrupted the start-up
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
   else if (runtime() === "node" && state.calls.arrived > 0 && state.servers.size === 0) {
     warnNotAttached("its handler answered requests and no server was attached");
@@ -40,12 +40,12 @@ function warnNotAttached(problem: string): void {
   emit(`Cannot wait for requests: ${problem}; call shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
 }
 
-/** Warns with the cause for which the shutdown was forced and the labels of the work that it cut. */
+/** Warns of a forced shutdown, with its cause and the labels of the work that was cut. */
 export function warnForced(cause: string, labels: readonly string[]): void {
   emit(`Shutdown forced by ${cause}; ${what("cut", labels)}`, "INTERLOCK_FORCED");
 }
 
-/** Warns where OS signals never arrive: in a worker thread of Node or Bun. */
+/** Warns in a worker thread of Node or Bun, where OS signals never arrive. */
 export function warnInWorker(signals: readonly string[]): void {
   if (signals.length === 0 || runtime() === "deno") return;
   if (builtin<{ isMainThread: boolean }>("worker_threads")?.isMainThread !== false) return;
@@ -53,7 +53,7 @@ export function warnInWorker(signals: readonly string[]): void {
   emit(`Cannot receive ${signals.join(", ")} in a worker thread; ${remedy}`, "INTERLOCK_WORKER");
 }
 
-/** Prints a line if the process ends before the returned function was called: warnings come too late then. */
+/** Prints a line if the process ends before the returned function is called, when warnings would come too late. */
 export function watchExit(state: ShutdownState): () => void {
   const exiting = () => {
     const work = what("in flight", state.pending());
@@ -63,21 +63,21 @@ export function watchExit(state: ShutdownState): () => void {
   return () => void currentProcess()?.off?.("exit", exiting);
 }
 
-/** Shutdowns that were made so far, and those of them that are not over. */
+/** The number of shutdowns created so far, and of those that are not over. */
 let made = 0, open = 0;
 
-/** Called for each shutdown that is made. */
+/** Called for each new shutdown. */
 export function countShutdown(): void {
   made++;
   open++;
 }
 
-/** Called once for each that is over. Warns if the process does not end after its last one. */
+/** Called once for each shutdown that is over. Warns if the process does not end after the last one. */
 export function warnIfItStays(): void {
-  if (--open > 0) return; // one of several servers was shut down, the process goes on with the others
+  if (--open > 0) return; // other shutdowns of the process are still open
   const last = made;
   ifStillAlive(EXIT_WITHIN, () => {
-    if (made !== last) return; // the process has gone on to something else, such as the next test
+    if (made !== last) return; // the process has moved on, for example to the next test
     const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
     const keepers = resources.length === 0 ? "" : ` (kept by ${list(counted(resources))})`;
     const remedy = "close what keeps it in defer(), or call process.exit(ok ? 0 : 1)";

@@ -1,6 +1,6 @@
 /**
- * Work of the user that counts as in flight: promises and functions, from the call of `track` until they have settled,
- * however they settle; and WebSockets, from being opened until they are closed, by either side.
+ * User work that counts as in flight: promises and functions from the call of `track` until they settle, and WebSockets
+ * from being opened until either side closes them.
  *
  * @module
  */
@@ -22,12 +22,12 @@ export function countWork({ inFlight, signal }: ShutdownState, work: Work, label
   const isFunction = typeof work === "function";
   const entry = new Task(label ?? ((isFunction && work.name) || "task"));
   const drop = () => void inFlight.delete(entry);
-  if (!isFunction) follow(work, drop, drop); // before it is in flight, as this may throw
+  if (!isFunction) follow(work, drop, drop); // before counting it, because this may throw
   inFlight.add(entry);
   return isFunction ? called(work, signal, drop) : work;
 }
 
-/** An async function of its own, so that the run-time reports a rejection that is not handled. */
+/** A separate async function, so that the run-time reports an unhandled rejection. */
 async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, drop: () => void): Promise<Awaited<T>> {
   try {
     return await work(signal);
@@ -36,7 +36,7 @@ async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, 
   }
 }
 
-/** The part of a WebSocket that is used: the platform's, Bun's ServerWebSocket, or that of the package ws. */
+/** The used part of a WebSocket: the platform's, Bun's ServerWebSocket, or one of the package ws. */
 export interface WebSocketLike {
   /** 3 when it is closed. */
   readonly readyState?: number;
@@ -44,8 +44,8 @@ export interface WebSocketLike {
   close(code?: number, reason?: string): unknown;
   /** Closes without a closing handshake, if there is such a method. */
   terminate?(): unknown;
-  /** Notifies of the end, and of the beginning, if there are events. */
-  // A method's parameters are compared loosely, which lets every run-time's own listener types through.
+  /** Listens for its end and beginning, if it has events. */
+  // A method, because its parameters are compared loosely: this accepts every run-time's own listener types.
   addEventListener?(type: "close" | "open", listener: () => void, options?: { once?: boolean }): unknown;
 }
 
@@ -56,7 +56,7 @@ export function checkWebSocket(value: unknown): asserts value is WebSocketLike {
   must(typeof close === "function", "socket", `be a WebSocket${hint}`, value);
 }
 
-/** Counts it. Returns a function that ends the counting, for sockets without events. */
+/** Counts a WebSocket. Returns a function that ends the counting, for sockets without events. */
 export function countWebSocket(state: ShutdownState, socket: WebSocketLike, label: string): () => void {
   warnIfSilent(socket, label);
   const close = () => {
@@ -67,11 +67,11 @@ export function countWebSocket(state: ShutdownState, socket: WebSocketLike, labe
   const cut = () => void (socket.terminate === undefined ? close() : socket.terminate());
   const entry = new Task(label, cut, close);
   const closed = () => void state.inFlight.delete(entry);
-  if (socket.readyState === 3) return closed; // its event is over
+  if (socket.readyState === 3) return closed; // its close event is over
   socket.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.add(entry);
   if (state.phase === "serving") return closed;
-  // Its callback comes within close(), where the caller needs what is returned here.
+  // Its callback comes inside close(), before the caller has the returned function.
   if (callsBack(socket)) void Promise.resolve().then(() => state.attempt(close));
   else state.attempt(close);
   return closed;
@@ -90,9 +90,9 @@ function warnIfSilent(socket: WebSocketLike, label: string): void {
 
 function closeGoingAway(socket: WebSocketLike): void {
   try {
-    // 1001 is "going away": the other side is to connect anew, elsewhere.
+    // 1001 is "going away": the other side should reconnect elsewhere.
     socket.close(1001, "shutting down");
   } catch {
-    socket.close(); // the platform's own WebSocket, on the client's side, does not accept 1001
+    socket.close(); // the platform's client WebSocket does not accept 1001
   }
 }

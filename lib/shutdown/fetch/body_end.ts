@@ -1,32 +1,32 @@
 /**
- * Answers that notify of the end of their body, and answers that can be cut.
+ * Responses that report the end of their body, and responses that can be cut.
  *
- * A body that is complete already, in one piece, is passed on as a piece, so that the server can send its length; any other
- * one passes through a stream that reads only when it is read from.
+ * A complete body in one piece is passed on as a piece, so that the server can send its length. Any other body passes
+ * through a stream that reads on demand only.
  *
  * @module
  */
 import type { Call } from "./calls.ts";
 
 /**
- * Turns of the microtask queue within which a complete body can be read. Text and bytes need 1, Deno's Blob 4; Node reads a
- * Blob in the background, so there it counts as a stream.
+ * Turns of the microtask queue within which a complete body can be read. Text and bytes need 1, Deno's Blob needs 4.
+ * Node reads a Blob in the background, so its Blob counts as a stream.
  */
 const TURNS = 8;
 
-/** In bytes. The end of a body of one piece is reported when the system has it, or nearly so. */
+/** In bytes. For a body of one piece, the end is reported about when the system has the piece. */
 export const PIECE = 65_536;
 
 /**
- * Returns an answer like `response`; calls `ended` once its body was read to the end, was cancelled, or failed. Cutting
+ * Returns a copy of `response` that calls `ended` once its body was read to the end, was cancelled or failed. Cutting
  * `call` breaks the body off.
  */
 export async function withBodyEnd(response: Response, call: Call, ended: () => void): Promise<Response> {
   const { status, statusText } = response;
-  // Bun derives the content type from the body only as long as that has not been read.
+  // Bun derives the content type from the body only while the body has not been read.
   const headers = new Headers(response.headers);
   const body = response.body;
-  // A body that was read already is an error that the server reports.
+  // The server reports an error for a body that was already read.
   if (body === null || response.bodyUsed || body.locked) {
     ended();
     return response;
@@ -39,8 +39,8 @@ export async function withBodyEnd(response: Response, call: Call, ended: () => v
 }
 
 /**
- * The same answer, whose body breaks off when `call` is cut. For Deno, whose server cannot close connections by force once
- * it has stopped listening.
+ * Returns the response with a body that breaks off when `call` is cut. For Deno, whose server cannot close connections
+ * by force once it has stopped listening.
  */
 export function withCut(response: Response, call: Call): Response {
   const { status, statusText, headers } = response;
@@ -49,8 +49,8 @@ export function withCut(response: Response, call: Call): Response {
 }
 
 /**
- * The same answer, whose body, known as a whole, is sent in pieces, so that Deno does not report the end of it while most of
- * it is still on its way. It breaks off when `call` is cut.
+ * Returns the response with its complete body split into pieces, so that Deno does not report its end while most of it
+ * is unsent. The body breaks off when `call` is cut.
  */
 export function inPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
   const { status, statusText } = response;
@@ -76,7 +76,7 @@ function cutReason(): DOMException {
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
 
-/** The body, if it consists of one piece or none and this is known at once. The results of reading so far are in `reads`. */
+/** Returns the body if it is known at once to consist of at most one piece. The results read so far are in `reads`. */
 async function complete(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],
@@ -87,7 +87,7 @@ async function complete(
   return second?.done ? first.value as Uint8Array<ArrayBuffer> : undefined;
 }
 
-/** One read, if it needs no waiting. */
+/** Returns one read if it needs no wait. */
 async function early(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],
@@ -100,7 +100,7 @@ async function early(
   return result;
 }
 
-/** Reads ahead of the server by no more than `reads`. */
+/** Passes the body on, and reads ahead of the server only by `reads`. */
 function passedThrough(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],

@@ -1,13 +1,13 @@
 /**
- * Peculiarities of Bun.serve, as they are in Bun 1.4: it reports only when asked that it has sent an answer, and closes silent
- * connections only by force.
+ * Peculiarities of Bun.serve (Bun 1.4): it reports a sent response only when asked, and closes silent connections only
+ * by force.
  *
  * @module
  */
 
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
-  /** Stops listening, and closes every connection if asked to; resolves when the last connection is closed. */
+  /** Stops listening, and closes every connection on request; resolves when the last connection is closed. */
   stop(closeActiveConnections?: boolean): Promise<void> | void;
   /** Number of requests in flight. */
   readonly pendingRequests?: number;
@@ -15,7 +15,7 @@ export interface BunServerLike {
   readonly pendingWebSockets?: number;
 }
 
-/** How a server of Bun.serve behaves. */
+/** Describes a server of Bun.serve. */
 export function bunAbilities(
   server: BunServerLike,
 ): { stop(force: boolean): Promise<void> | void; isQuiet(): boolean } {
@@ -28,9 +28,9 @@ export function bunAbilities(
 /** The second argument of a Bun.serve handler. */
 export interface BunInfo {
   readonly pendingRequests: number;
-  /** undefined for a Unix socket. Its `port` is so as well, but takes half a microsecond to read. */
+  /** undefined for a Unix socket. So is `port`, but reading that takes half a microsecond. */
   readonly hostname: string | undefined;
-  /** null once the request is over; for a Unix socket it always is. */
+  /** null once the request is over, and always for a Unix socket. */
   requestIP(request: Request): unknown;
 }
 
@@ -39,27 +39,30 @@ export function isBunInfo(info: unknown): info is BunInfo {
   return typeof (info as Partial<BunInfo> | null | undefined)?.requestIP === "function";
 }
 
-/** A request that was answered. */
+/** A request with a response. */
 interface Answered {
   readonly request: Request;
-  /** Called when its answer is sent. */
+  /** Called when the response is sent. */
   end(): void;
 }
 
-/** Calls that were answered, until Bun says that their answers are sent. */
+/** Calls with a response, until Bun reports the response as sent. */
 export class BunAnswers {
   readonly #sending = new Map<Answered, BunInfo>();
-  // Bounds #sending to twice what was really being sent at the last sweep, and a constant.
+  // Bounds #sending to a constant plus twice the number of unsent responses at the last sweep.
   #sweepAt = 64;
 
   add(call: Answered, server: BunInfo): void {
-    // This one is pending itself: if it is alone, all before it are sent, and none has to be asked for.
+    // This call is pending itself. If no other is, all earlier responses are sent, without asking for each.
     if (server.pendingRequests <= 1) this.sweep(server);
     this.#sending.set(call, server);
     if (this.#sending.size >= this.#sweepAt) this.sweep();
   }
 
-  /** Ends the calls whose answers are sent: those of `quiet`, which has no other request pending; else Bun is asked. */
+  /**
+   * Ends the calls with sent responses: all calls of `quiet`, which has no other pending request; for others it asks
+   * Bun.
+   */
   sweep(quiet?: BunInfo): void {
     for (const [call, server] of this.#sending) {
       const isSent = quiet === undefined ? server.requestIP(call.request) === null : server === quiet;

@@ -1,6 +1,6 @@
 /**
- * The calls of fetch handlers: the requests in flight, and their facts that servers ask for. Invariant: a call is in flight
- * from its beginning until its answer was sent *and* its handler has ended, whichever comes last.
+ * The calls of fetch handlers: the requests in flight, and the facts about them that servers need. Invariant: a call is
+ * in flight until its response was sent *and* its handler has ended.
  *
  * @module
  */
@@ -8,16 +8,19 @@ import { BunAnswers } from "./bun.ts";
 import { InFlight, requestLabel, type WorkInFlight } from "../in_flight.ts";
 import { SetEvent } from "../../set_event.ts";
 
-/** One request that a handler was called with. */
+/** One call of a handler with a request. */
 export class Call extends InFlight {
   readonly calls: FetchCalls;
   readonly request: Request;
-  /** The second argument of the handler, by which the server is known. */
+  /** The second argument of the handler, which identifies the server. */
   readonly info: unknown;
   #label: string | undefined = undefined;
-  /** When its answer was given, if that lets its connection live; by the wall clock, which costs less than the other. */
+  /**
+   * When its response was returned, if the response keeps the connection alive. On the wall clock, which is cheaper to
+   * read than the monotonic one.
+   */
   keptAliveAt = -Infinity;
-  /** Breaks off whatever it is doing. */
+  /** Breaks off the call's present work. */
   onCut: (() => void) | undefined = undefined;
 
   constructor(calls: FetchCalls, request: Request, info: unknown, label: ((request: Request) => string) | undefined) {
@@ -30,7 +33,7 @@ export class Call extends InFlight {
     calls.inFlight.add(this);
   }
 
-  /** Made when it is asked for: reading a request costs more than all the rest. */
+  /** Computed on demand: reading a request costs more than everything else here. */
   get label(): string {
     return this.#label ??= requestLabel(this.request);
   }
@@ -39,7 +42,7 @@ export class Call extends InFlight {
     this.onCut?.();
   }
 
-  /** It is not in flight any more. */
+  /** Ends the call: it is no longer in flight. */
   end(): void {
     this.calls.inFlight.delete(this);
   }
@@ -48,51 +51,53 @@ export class Call extends InFlight {
 /** The calls of one shutdown. */
 export class FetchCalls {
   readonly inFlight: WorkInFlight;
-  /** How many there were so far. */
+  /** The number of calls so far. */
   arrived = 0;
-  /** Requests whose bodies are still coming in, where the server breaks them by stopping; part of the calls in flight. */
+  /** Requests in flight whose bodies are still arriving, for servers that break uploads by stopping. */
   readonly uploads: SetEvent<Request> = new SetEvent();
-  /** Whether an upload was answered before it was read: the rest of it may still be coming in. */
+  /** Whether an upload got its response before it was read: the rest may still be arriving. */
   unread = false;
-  /** Whether there was an answer whose end shows in the closing of the server alone. */
+  /** Whether the end of a response shows only when the server closes. */
   untold = false;
-  /** Whether answers count as sent while the run-time still has them: it hands them to the system in its next turn. */
+  /**
+   * Whether responses count as sent while the run-time still has them: it hands them to the system in its next turn.
+   */
   lagging = false;
-  /** Those that Bun is sending answers to. */
+  /** Calls with responses that Bun is sending. */
   readonly bun: BunAnswers = new BunAnswers();
   /** Whether a handler was wrapped. */
   wrapped = false;
   /** Whether a server of this kind was attached, and will be closed. */
   isAttached = false;
-  /** Number of those that listen. */
+  /** The number of listening servers. */
   listening = 0;
   /** The latest `keptAliveAt`. */
   keptAliveAt = -Infinity;
-  /** While it is set, answers wait for it. */
+  /** While set, responses wait for it. */
   held: Promise<void> | undefined = undefined;
 
   constructor(inFlight: WorkInFlight) {
     this.inFlight = inFlight;
   }
 
-  /** Whether answers are being sent that were given after that time and let their connections live. */
+  /** Whether unsent responses from after `since` keep their connections alive. */
   keepsAlive(since: number): boolean {
     for (const entry of this.inFlight) if (entry instanceof Call && entry.keptAliveAt >= since) return true;
     return false;
   }
 
-  /** Ends the calls whose answers were sent in the meantime: comes before every look at the work in flight. */
+  /** Ends the calls whose responses were sent meanwhile. Call it before every check of the work in flight. */
   sweep(): void {
     this.bun.sweep();
   }
 }
 
-/** The abilities of an attached server with a fetch-style handler; deno.ts and bun.ts state those of theirs. */
+/** The abilities of an attached server with a fetch-style handler, stated by deno.ts and bun.ts. */
 export interface Abilities {
   /** Stops listening; closes every connection if `force` is set. */
   stop(force: boolean): Promise<void> | void;
   /** Whether the server knows that nothing is in flight. */
   isQuiet?(): boolean;
-  /** Whether stopping breaks uploads that are still coming in. */
+  /** Whether stopping breaks uploads that are still arriving. */
   readonly breaksUploads?: boolean;
 }

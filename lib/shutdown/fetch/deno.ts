@@ -1,5 +1,5 @@
 /**
- * Peculiarities of Deno.serve, as they are in Deno 2.9.6: when an answer is sent, uploads, and closing by force.
+ * Peculiarities of Deno.serve (Deno 2.9.6): the moment at which a response is sent, uploads, and closing by force.
  *
  * @module
  */
@@ -12,30 +12,35 @@ export interface DenoServerLike {
   shutdown(): Promise<void>;
 }
 
-/** In bytes. Above it, answers of attached servers are sent in pieces, too, which takes more CPU time. */
+/** In bytes. Larger responses are sent in pieces even by attached servers, which takes more CPU time. */
 const LARGE = 16 * PIECE;
 
-/** How a server of Deno.serve behaves. */
+/** Describes a server of Deno.serve. */
 export function denoAbilities(server: DenoServerLike): Abilities {
-  // Its connections cannot be closed by force; its `signal` option does that. https://github.com/denoland/deno/issues/36809
+  // It has no method to close connections by force, only its `signal` option.
+  // https://github.com/denoland/deno/issues/36809
   return { stop: () => server.shutdown(), breaksUploads: true };
 }
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
-  /** A turn early; for a large body that is no stream, long before it is sent: closing the server waits for that. */
+  /**
+   * Resolves a turn early; for a large body that is not a stream, long before it is sent. Closing the server waits for
+   * the body.
+   */
   readonly completed: Promise<void>;
 }
 
-/** Whether this is the second argument of a Deno.serve handler. Reading `completed` would make a promise. */
+/** Whether this is the second argument of a Deno.serve handler. Reading `completed` would create a promise. */
 export function isDenoInfo(info: unknown): info is DenoInfo {
   return typeof info === "object" && info !== null && "completed" in info;
 }
 
 /**
- * Ends the call when its answer has been sent, and returns an answer that can be cut. A small body that is no stream is
- * handed over within this turn, before `completed` could say so, and stays untouched: so the server's fast path stays open.
- * The closing of an attached server waits for all that was handed over; without one, the drain waits for the next turn.
+ * Ends the call when its response has been sent, and returns a response that can be cut. A small body that is not a
+ * stream stays untouched, to keep the server's fast path, and counts as handed over within this turn, before
+ * `completed` resolves. The close of an attached server waits for everything handed over; without one, the drain waits
+ * for the next turn.
  */
 export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Response {
   const { calls } = call;
@@ -54,13 +59,13 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
   return body === undefined || body.locked ? answer : withCut(answer, call);
 }
 
-/** Deno's fields have symbols as names, the same ones in all responses; found in the first one that has them. */
+/** Deno's internal fields are named by symbols that all responses share; found in the first response that has them. */
 let lazyBodyField: symbol | undefined;
 let responseField: symbol | undefined;
 
 /**
- * The body as the handler made it. The public `body` would make a stream of every body, and Deno slow; this reads Deno's own
- * fields, without which streams are only cut by the end of the process.
+ * Returns the body as the handler created it, from Deno's internal fields: the public `body` would turn every body into
+ * a stream, which is slow. Without these fields, streams are cut only by the end of the process.
  */
 function bodyOf(response: Response): ReadableStream | string | Uint8Array | undefined {
   lazyBodyField ??= fieldOf(response, "lazy static body");
@@ -89,8 +94,8 @@ function isWholeBody(body: unknown): body is string | Uint8Array {
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
- * Adds `request` to the uploads if it has a body, until that has been read or the answer sent: the server (2.9.6) breaks those
- * that are still coming in when it stops listening.
+ * Adds `request` to the uploads if it has a body, until the body has been read or the response sent. The server (2.9.6)
+ * breaks uploads that are still arriving when it stops listening.
  */
 export function trackUpload(calls: FetchCalls, request: Request, info: DenoInfo): void {
   if (request.method === "GET" || request.method === "HEAD" || request.headers.get("content-length") === "0") return;
@@ -101,7 +106,7 @@ export function trackUpload(calls: FetchCalls, request: Request, info: DenoInfo)
     if (done()) calls.unread = true;
   };
   info.completed.then(answered, answered);
-  // The body's own stream would say so, too, but touching it makes Deno read more slowly.
+  // The body's stream would report this too, but touching it makes Deno read more slowly.
   for (const name of READERS) {
     const read = request[name] as (() => Promise<unknown>) | undefined;
     if (read === undefined) continue;

@@ -1,6 +1,6 @@
 /**
- * A fetch handler that counts its requests. Invariant: a request is in flight from the call until its answer was sent *and*
- * its handler has ended, whichever comes last.
+ * A fetch handler that counts its requests. Invariant: a request is in flight until its response was sent *and* its
+ * handler has ended.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { isDenoInfo, sendByDeno, trackUpload } from "./deno.ts";
 import { requestLabel } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 
-/** A handler as Deno.serve, Bun.serve and fetch-style frameworks take it. */
+/** A handler for Deno.serve, Bun.serve and fetch-style frameworks. */
 export type FetchHandler<A extends unknown[], R> = (request: Request, ...rest: A) => R | PromiseLike<R>;
 
 /** How {@linkcode GracefulShutdown.handler} treats requests. */
@@ -22,7 +22,7 @@ export interface HandlerOptions {
   readonly label?: ((request: Request) => string) | undefined;
 }
 
-/** An app of node:http is no fetch handler, though it may be a function. */
+/** Throws unless `value` is a fetch handler. An app of node:http is not one, even if it is a function. */
 export function checkFetchHandler(value: unknown): void {
   const { fetch, listen } = Object(value) as Record<string, unknown>;
   const hasListen = typeof listen === "function";
@@ -33,8 +33,8 @@ export function checkFetchHandler(value: unknown): void {
 }
 
 /**
- * Makes a counting handler out of `fn`. Nothing is allocated on the path of a request but its call and one promise, which is
- * resolved already if the answer is there at once.
+ * Turns `fn` into a counting handler. Each request allocates only its call and one promise, which is already resolved
+ * for a synchronous response.
  */
 export function countingHandler<A extends unknown[], R>(
   state: ShutdownState,
@@ -44,7 +44,7 @@ export function countingHandler<A extends unknown[], R>(
   const { calls } = state;
   state.used = calls.wrapped = true;
   return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
-    // Not a rest parameter: an array of them would be one more allocation
+    // Not a rest parameter, which would allocate an array
     const args = arguments as unknown as [Request, ...A];
     let call: Call | undefined;
     try {
@@ -65,7 +65,7 @@ export function countingHandler<A extends unknown[], R>(
   } as (request: Request, ...rest: unknown[]) => Promise<R | Response>;
 }
 
-/** Returns what to send for an answer. */
+/** Returns the response to send for the handler's result. */
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
   const { calls } = state;
   if (calls.held !== undefined) return calls.held.then(() => send(state, call, answer));
@@ -74,7 +74,7 @@ function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Pr
   return sent(call, answer);
 }
 
-/** The same for an answer that is still to come; a refusal if it is cut before. */
+/** The same for a pending result; a refusal if the call is cut first. */
 function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
     let isCut = false;
@@ -99,7 +99,7 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
   });
 }
 
-/** Ends the call when this answer has been sent; returns the answer to send. It is undefined if there is none. */
+/** Ends the call when this response has been sent. Returns the response to send; undefined if there is none. */
 function sent<R>(call: Call, answer: R): R | Promise<R> {
   const { info } = call;
   if (isDenoInfo(info)) return sendByDeno(call, info, answer) as R;
@@ -110,25 +110,25 @@ function sent<R>(call: Call, answer: R): R | Promise<R> {
   return answer;
 }
 
-/** The answer to a refused request. */
+/** The response to a refused request. */
 function refusal(state: ShutdownState): Response {
   const headers = { "connection": "close", "retry-after": state.retryAfter, "content-type": "text/plain" };
   return new Response(REFUSAL, { status: 503, headers });
 }
 
-/** An answer that has no reader any more. */
+/** Cancels the body of a response that will not be sent. */
 function discard(answer: unknown): void {
   if (answer instanceof Response) answer.body?.cancel().catch(() => {});
 }
 
-/** The same answer with `Connection: close`. */
+/** Adds `Connection: close` to a response. */
 function closing<R>(answer: R): R | Response {
   if (!(answer instanceof Response) || answer.status < 200) return answer;
   try {
     answer.headers.set("connection", "close");
     return answer;
   } catch {
-    // The headers of a redirect, or of a response that fetch() returned, are immutable.
+    // The headers of a redirect or of a response from fetch() are immutable.
     const copy = new Response(answer.body, answer);
     copy.headers.set("connection", "close");
     return copy;

@@ -1,6 +1,6 @@
 /**
- * Servers of Deno.serve and Bun.serve in GracefulShutdown. The handler counts what is in flight there; both close their
- * idle connections themselves as soon as they stop listening.
+ * Servers of Deno.serve and Bun.serve in GracefulShutdown. The handler counts their requests in flight. Both close idle
+ * connections themselves as soon as they stop listening.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export class FetchServer implements AttachedServer {
   readonly #server: Abilities;
   /** Set from stopListening() on. */
   #closed: Promise<void> | undefined;
-  /** Lets the answers go that are held back. */
+  /** Releases the responses that are held back. */
   #release = (): void => {};
   /** Whether connections are open while nothing is in flight. */
   #lingers = false;
@@ -32,22 +32,23 @@ export class FetchServer implements AttachedServer {
   }
 
   /**
-   * Stopping closes every connection that has no request in flight, also those that the next request is on its way on. So
-   * answers are held back: within the idle time their clients' requests are in flight, and the server comes to rest.
+   * Stopping closes every connection without a request in flight, even if the next request is on its way. So responses
+   * are held back for the idle time: their requests stay in flight, and the server comes to rest.
    */
   async settle(): Promise<void> {
     const { calls, settings: { idle } } = this.#state;
     this.#hold();
     const now = Date.now();
-    const since = Math.max(0, now - calls.keptAliveAt); // less than 0: the wall clock was set back
-    // It also closes the connection of each answer that is being sent, behind it: those that are short end before.
+    const since = Math.max(0, now - calls.keptAliveAt); // below 0 if the wall clock was set back
+    // Stopping also closes the connections of responses that are being sent, after each response. Short responses end
+    // before.
     const arrived = () => (calls.sweep(), calls.keepsAlive(now - LINGER) ? NaN : calls.arrived);
     await calmTurn(this.#state, arrived, "timer", idle - since);
   }
 
   stopListening(): void {
     this.#closed = this.#stop();
-    this.#closed.catch(() => {}); // close() throws it
+    this.#closed.catch(() => {}); // close() throws the error
   }
 
   /** The calls of its handler stay counted. */
@@ -71,16 +72,16 @@ export class FetchServer implements AttachedServer {
     this.#lingers = true;
     const closed = this.#closed?.finally(() => this.#lingers = false);
     await this.#state.pause(LINGER, closed?.catch(() => {}));
-    // The connections that are left have sent no request, or not the whole of one.
+    // The remaining connections have sent no complete request.
     if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
-    // Deno waits for uploads to the end, also for those that were answered; nothing else is being sent.
+    // Deno waits for all uploads to end, even after their responses; nothing else is being sent.
     const { unread, untold } = this.#state.calls;
     if (!unread || untold) await closed;
   }
 
   cut(): string[] {
     void this.#state.attemptLater(() => this.#server.stop(true));
-    // Connections of routes that do not go through the handler.
+    // Connections of routes that bypass the handler.
     return this.#lingers ? ["connections that were not counted"] : [];
   }
 

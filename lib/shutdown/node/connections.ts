@@ -1,6 +1,6 @@
 /**
- * One connection of a node:http server, the requests on it, and whether it is idle. Nothing here is weak, and nothing is
- * allocated for a request but its exchange: this is on the path of every request.
+ * One connection of a node:http server, the requests on it, and whether it is idle. On the path of every request: it
+ * uses no weak references, and allocates only one exchange per request.
  *
  * @module
  */
@@ -12,35 +12,43 @@ const CONNECTION: unique symbol = Symbol("interlock connection");
 
 type Known = SocketLike & { [CONNECTION]?: Connection };
 
-/** A new connection may be silent for as many idle times: on a busy machine, its client has connected and cannot write yet. */
+/**
+ * A new connection may be silent for this many idle times: on a busy machine, its client may have connected and not
+ * written yet.
+ */
 const NEW = 2;
 
-/** However busy the machine is, this many idle times are enough. */
+/** Maximum number of idle times, however busy the machine is. */
 const SLOWEST = 10;
 
-/** A busy process may find a connection silent only because it has not read from it yet. Between two looks it does. */
+/**
+ * Minimum number of checks. A busy process may find a connection silent only because it has not read from it; it reads
+ * between checks.
+ */
 const FEWEST_LOOKS = 3;
 
-/** One request, from its head until its answer is sent and its body is in, or until its connection is closed. */
+/**
+ * One request, from its head until its response is sent and its body has arrived, or until its connection is closed.
+ */
 export class Exchange extends InFlight {
   // In connection's chain and in the work in flight until end() is called.
   readonly request: Incoming;
-  /** Undefined for a request to upgrade its connection. */
+  /** Undefined for an upgrade request. */
   readonly response: Outgoing | undefined;
   readonly connection: Connection;
-  /** Whether the head of its answer will say so if it is the last one. */
+  /** Whether the head of its response will announce the close if it is the last one. */
   prepared = false;
-  /** Whether the head of its answer has said that the connection closes. */
+  /** Whether the head of its response has announced the close. */
   announced = false;
-  /** Whether its answer is sent, or its connection closed; its body may still be coming in. */
+  /** Whether its response is sent or its connection closed; its body may still be arriving. */
   answered = false;
-  /** The request before it on the connection, if that is unanswered. */
+  /** The previous request on the connection, while it has no response. */
   older: Exchange | undefined = undefined;
   readonly #method: string | undefined;
-  readonly #url: string | undefined; // as it came: routers change the request's own
+  readonly #url: string | undefined; // the original URL: routers change `request.url`
   #label: string | undefined = undefined;
 
-  /** @param response Undefined for a request to upgrade its connection. */
+  /** @param response Undefined for an upgrade request. */
   constructor(connection: Connection, request: Incoming, response: Outgoing | undefined) {
     super();
     this.connection = connection;
@@ -59,7 +67,7 @@ export class Exchange extends InFlight {
     this.#label = label;
   }
 
-  /** Whether no other request has come on the connection since. */
+  /** Whether it is the latest request on its connection. */
   get isLast(): boolean {
     return this.connection.newest === this;
   }
@@ -68,7 +76,7 @@ export class Exchange extends InFlight {
     this.connection.socket.destroy();
   }
 
-  /** It is not in flight any more. Calling it again does nothing. */
+  /** Ends it: it is no longer in flight. Idempotent. */
   end(): void {
     if (this.connection.remove(this)) this.connection.state.inFlight.delete(this);
   }
@@ -80,11 +88,11 @@ export class Connection {
   /** The open connections of its server. */
   readonly open: Set<Connection>;
   readonly socket: SocketLike;
-  /** The last request in flight on it; those before it follow by `older`. An upgraded connection keeps one. */
+  /** The last request in flight on it; earlier requests follow by `older`. An upgraded connection keeps one. */
   newest: Exchange | undefined = undefined;
-  /** Whether no request has come on it. */
+  /** Whether it has had no request. */
   #isNew = true;
-  /** When the first look found it silent, and how many in a row have. */
+  /** When a check first found it silent, and the number of such checks in a row. */
   #silentSince = Infinity;
   #looks = 0;
   #bytesRead: number | undefined;
@@ -99,7 +107,7 @@ export class Connection {
     if (!socket.destroyed) open.add(this);
   }
 
-  /** The connection of this socket, which is added to the open ones if it is new. */
+  /** Returns the connection of this socket; a new one is added to the open connections. */
   static of(state: ShutdownState, open: Set<Connection>, socket: SocketLike): Connection {
     const known = (socket as Known)[CONNECTION];
     return known?.open === open ? known : new Connection(state, open, socket);
@@ -134,8 +142,8 @@ export class Connection {
   }
 
   /**
-   * Closes the server's side if it has been silent for the idle time. The client sees the end of the stream rather than a
-   * reset, also if it is sending at this moment: later requests are read, and not answered.
+   * Closes the server's side if the connection has been silent for the idle time. The client sees the end of the stream
+   * rather than a reset, even if it is sending now: later requests are read and ignored.
    */
   endIfIdle(): void {
     if (this.#isIdle(this.state.settings.idle) && !this.socket.writableEnded) this.socket.end();
@@ -144,18 +152,18 @@ export class Connection {
   #isIdle(idle: number): boolean {
     if (this.newest !== undefined) return false;
     if (this.#bytesRead !== this.socket.bytesRead) {
-      // The head of a request is on its way in.
+      // The head of a request is arriving.
       this.#bytesRead = this.socket.bytesRead;
       this.#looks = 0;
     }
     if (this.#looks++ === 0) this.#silentSince = performance.now();
-    // Counted in looks: on a busy machine a look takes longer, and so do the clients.
+    // Counted in checks: on a busy machine checks take longer, and so do clients.
     return this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK * (this.#isNew ? NEW : 1)) ||
       performance.now() - this.#silentSince > Math.max(idle, LOOK) * SLOWEST;
   }
 }
 
-/** One listener for all connections: a closure for each would be most of what an idle connection costs. */
+/** One listener for all connections: a closure for each would be most of an idle connection's cost. */
 function closed(this: SocketLike): void {
   (this as Known)[CONNECTION]?.closed();
 }

@@ -1,7 +1,8 @@
 /**
- * HTTP/1 in GracefulShutdown. Invariant: a request is in flight from its head until its answer is sent and its body is in,
- * for which it counts a second at most, or until its connection is closed. From the signal on, the last answer of each
- * connection announces that it closes, and a request behind such an announcement counts as not received.
+ * HTTP/1 in GracefulShutdown. Invariant: a request is in flight from its head until its response is sent and its body
+ * has arrived, or until its connection is closed; after the response, the body counts for at most a second. From the
+ * signal on, the last response of each connection announces the close, and a request behind that announcement counts as
+ * not received.
  *
  * @module
  */
@@ -34,25 +35,25 @@ export class Http1Connections {
     return this.#open.size;
   }
 
-  /** Whether there is a connection that the server has not closed its side of. */
+  /** Whether the server's side of any connection is open. */
   hasOpen(): boolean {
     for (const { socket } of this.#open) if (!socket.writableEnded && !socket.destroyed) return true;
     return false;
   }
 
-  /** The connection of this socket, which is added if it is new. */
+  /** Returns the connection of this socket, and adds a new one. */
   of(socket: SocketLike): Connection {
     return Connection.of(this.#state, this.#open, socket);
   }
 
-  /** From here on, answers announce that their connections close. */
+  /** From now on, responses announce that their connections close. */
   announce(): void {
     for (const { newest } of this.#open) {
       for (let each = newest; each !== undefined; each = each.older) announceClose(each, this.#server);
     }
   }
 
-  /** The listener is closed: the idle time of every connection begins anew. */
+  /** Restarts the idle time of every connection, when the listener is closed. */
   restartIdleTime(): void {
     for (const connection of this.#open) connection.restartIdleTime();
   }
@@ -62,17 +63,17 @@ export class Http1Connections {
     for (const connection of this.#open) connection.endIfIdle();
   }
 
-  /** Closes all of them at once. */
+  /** Closes all connections at once. */
   destroy(): void {
     for (const { socket } of [...this.#open]) socket.destroy();
   }
 
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
   receive(request: Incoming, response: Counted, pass: () => boolean): boolean {
-    // A listener of "checkContinue" has passed it on, or it is a stream of HTTP/2 and counted as such.
+    // A listener of "checkContinue" has passed it on, or it is an HTTP/2 stream, which is counted elsewhere.
     const known = response[EXCHANGE];
     if (known !== undefined || request.httpVersionMajor === 2) return this.#dispatch(known, pass);
-    // It came after the server had closed its side: it counts as not received.
+    // It arrived after the server had closed its side, so it counts as not received.
     if (request.socket.writableEnded) return true;
     const connection = this.of(request.socket);
     if (connection.newest?.announced) return true;
@@ -86,8 +87,9 @@ export class Http1Connections {
   }
 
   /**
-   * Others may have come in the same piece, or come until those before it are answered: only the last of them closes the
-   * connection. Once its client has gone, or it was cut, its events are over, and a handler would wait for them forever.
+   * Waits for earlier responses first: more requests may arrive until then, and only the last one closes the
+   * connection. Passes on no request whose client has gone or that was cut: its events are over, and a handler would
+   * wait for them forever.
    */
   #dispatchLate(exchange: Exchange, pass: () => unknown): void {
     const { older, connection: { socket } } = exchange;
@@ -102,7 +104,7 @@ export class Http1Connections {
     this.#state.pause(1).then(dispatch).catch(throwUncaught);
   }
 
-  /** The same for a request to upgrade its connection, which is in flight until it is closed. */
+  /** The same for an upgrade request; its connection is in flight until it is closed. */
   upgrade(request: Incoming, socket: SocketLike, pass: () => boolean): boolean {
     if (socket.writableEnded || this.#state.refuses) {
       refuseUpgrade(socket, this.#state.retryAfter);
@@ -130,7 +132,7 @@ export class Http1Connections {
   }
 }
 
-/** One listener for all answers: a closure for each would cost more than all the rest. */
+/** One listener for all responses: a closure for each would cost more than everything else here. */
 function answered(this: Counted): void {
   const exchange = this[EXCHANGE]!;
   exchange.answered = true;
@@ -140,6 +142,6 @@ function answered(this: Counted): void {
 
 function finish(exchange: Exchange): void {
   exchange.end();
-  // Deno's node:http (2.9) leaves it open if other requests came on it.
+  // Deno's node:http (2.9) leaves the connection open if it had other requests.
   if (exchange.announced && exchange.connection.newest === undefined) exchange.connection.socket.end();
 }

@@ -1,8 +1,8 @@
 /**
- * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each session
- * that was used gets a GOAWAY that names no stream yet, so that Bun (1.4) serves streams that cross it; Node (26.10) and
- * Deno (2.9.6) ignore new ones from then on. After the idle time comes a final one, by which the client knows what to send
- * again elsewhere, and the session closes with its last stream.
+ * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each used
+ * session gets a GOAWAY that excludes no stream, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno
+ * (2.9.6) ignore new streams from then on. After the idle time a final GOAWAY shows the client which streams to retry
+ * elsewhere, and the session closes with its last stream.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface SessionLike {
 /** The part of a ServerHttp2Stream that is used. */
 export interface StreamLike extends Emitter {
   readonly session?: SessionLike | undefined;
-  /** Whether its headers were the whole of the request. */
+  /** Whether the request consists of headers only. */
   readonly endAfterHeaders?: boolean;
   close(code?: number): unknown;
   respond(headers: Record<string, string | number>): unknown;
@@ -36,16 +36,16 @@ export type StreamHeaders = Record<string, string | string[] | undefined>;
 
 const NO_ERROR = 0;
 const CANCEL = 8;
-/** The largest stream id: no stream is turned away. */
+/** The largest stream id, which excludes no stream. */
 const ANY_STREAM = 2 ** 31 - 1;
 
 /** The sessions of one server. */
 export class Http2Sessions {
   readonly #state: ShutdownState;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
-  /** With the time from which on each is closed as idle. */
+  /** Each with the time from which it is closed as idle. */
   readonly #sessions = new Map<SessionLike, number>();
-  /** Those that have had no stream yet. */
+  /** Sessions without a stream so far. */
   readonly #fresh = new Set<unknown>();
 
   constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
@@ -58,7 +58,7 @@ export class Http2Sessions {
     return this.#sessions.size;
   }
 
-  /** Adds a session that was opened. */
+  /** Adds an opened session. */
   add(session: SessionLike): void {
     this.#sessions.set(session, performance.now() + this.#state.settings.idle);
     this.#fresh.add(session);
@@ -71,7 +71,7 @@ export class Http2Sessions {
   /** Counts a stream until it is closed, or refuses it. Returns whether to serve it. */
   count(stream: StreamLike, headers: StreamHeaders): boolean {
     const { session } = stream;
-    // One from before the server was attached
+    // A session from before the server was attached
     if (session !== undefined && !this.#sessions.has(session)) this.add(session);
     this.#fresh.delete(session);
     if (this.#state.refuses) {
@@ -90,7 +90,7 @@ export class Http2Sessions {
   }
 
   /**
-   * Notifies the clients, except those whose first stream is probably on its way. From the end of the idle time on, each
+   * Sends GOAWAY, except to clients whose first stream is probably on its way. From the end of the idle time on, each
    * session closes once it has no stream.
    */
   sayGoodbye(): void {

@@ -1,6 +1,6 @@
 /**
- * Closes the listening socket of a node server, and none of its connections. `server.close()` alone also closes connections
- * between two requests, and with them those that a slow client still reads an answer from.
+ * Closes the listening socket of a node server without its connections. `server.close()` also closes connections
+ * between two requests, even while a slow client still reads a response.
  *
  * @module
  */
@@ -8,28 +8,28 @@ import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { currentProcess } from "../../internal/platform.ts";
 import type { HttpServer } from "./shapes.ts";
 
-/** Where Bun's node:http keeps the server that it is built on, which closes idle connections as well. */
+/** The key under which Bun's node:http keeps its inner server, which closes idle connections too. */
 const BUN_INNER = Symbol.for("::bunternal::");
 
 /** The listener of one server. */
 export class Listener {
   readonly #server: HttpServer;
   readonly #close: HttpServer["close"];
-  /** Whether connections are open; then the server is not closed yet, also when its close() calls back. */
+  /** Whether connections are open. The server is not closed until then, even if its close() has called back. */
   readonly #hasConnections: () => boolean;
   readonly #undo: (() => void)[] = [];
-  /** Set once it is closed: resolves when the last connection is. */
+  /** Set once the listener is closed; resolves when the last connection is closed. */
   closed: Promise<void> | undefined = undefined;
 
   constructor(server: HttpServer, hasConnections: () => boolean) {
     this.#server = server;
-    // The close() of a newer node:http2 closes its sessions, too; that of node:net, which it extends, does not.
+    // Newer versions of node:http2 close their sessions in close(); the inherited close() of node:net does not.
     this.#close = isHttp2(server) ? mostBasicClose(server) : server.close;
     this.#hasConnections = hasConnections;
   }
 
   /**
-   * Makes every `server.close()` leave the connections alone, also a framework's; and one that comes after close() calls back
+   * Makes every `server.close()` leave the connections alone, even a framework's call. A call after close() calls back
    * without an error, once the last connection is closed.
    */
   takeOver(): void {
@@ -45,11 +45,11 @@ export class Listener {
       if (typeof callback === "function") void this.closed.then(() => callback());
       return server;
     });
-    // Disposal of node:http2 goes past this close().
+    // Disposal of node:http2 bypasses this close().
     this.#override(server, ASYNC_DISPOSE, () => new Promise((resolve) => server.close(() => resolve())));
   }
 
-  /** Undoes it. */
+  /** Restores the server's methods. */
   handBack(): void {
     for (const undo of this.#undo.splice(0)) undo();
   }
@@ -64,7 +64,7 @@ export class Listener {
     this.closed = new Promise((resolve) => {
       server.once?.("close", resolve);
       this.#close.call(server, (error) => {
-        // The service has closed it before: Bun (1.4) calls back at once, the others behind the last connection.
+        // The service has closed it already: Bun (1.4) calls back at once, Node and Deno after the last connection.
         if (error !== undefined && this.#hasConnections()) return;
         server.off?.("close", resolve);
         resolve();
@@ -73,7 +73,7 @@ export class Listener {
   }
 }
 
-/** Replaces a method. Returns a function that undoes it, unless it was replaced again. */
+/** Replaces a method. Returns a function that restores it, unless it was replaced again. */
 export function override<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): () => void {
   const before = Object.getOwnPropertyDescriptor(target, name);
   target[name] = method;
@@ -84,7 +84,7 @@ export function override<T extends object, K extends keyof T>(target: T, name: K
   };
 }
 
-/** Whether `server` is one of node:http2. */
+/** Whether `server` is a node:http2 server. */
 export function isHttp2(server: object): boolean {
   return "updateSettings" in server;
 }
@@ -98,8 +98,8 @@ function mostBasicClose(server: HttpServer): HttpServer["close"] {
 }
 
 /**
- * Whether a parent process may still be handing connections over to this one, as the primary of a node:cluster does until it
- * has read that the worker stopped listening. They go back to it, unless the worker ends first: then they are never answered.
+ * Whether a parent process may still hand over connections, as the primary of a node:cluster does until it learns that
+ * the worker stopped listening. The worker returns such connections; if it ends first, they never get a response.
  */
 export function hasParent(): boolean {
   try {

@@ -1,5 +1,5 @@
 /**
- * Requests and answers of node:http: announcing the last one, refusing, and noticing their end.
+ * Requests and responses of node:http: announcing the last response, refusing, and detecting the end.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import type { Emitter, HttpServer, Incoming, Outgoing, SocketLike } from "./shap
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
 /**
- * Makes the answer say `Connection: close`, also if the handler sets that header itself, in any way: every head
- * goes through writeHead(), also that of flushHeaders(), write() and end(). Only the last answer of a connection says it, and
- * which one that is shows when its head is written.
+ * Adds `Connection: close` to the last response of a connection, even if the handler sets that header itself. Every
+ * head goes through writeHead(), including heads written by flushHeaders(), write() and end(). Only when the head is
+ * written is it known which response is the last.
  */
 export function announceClose(exchange: Exchange, server: HttpServer): void {
   const { response } = exchange;
@@ -27,12 +27,12 @@ export function announceClose(exchange: Exchange, server: HttpServer): void {
     insistOnClose(this);
     return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? settable(one) : one));
   };
-  if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its other name, up to Node 24
+  if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its alias up to Node 24
 }
 
 /**
- * The headers of a list as writeHead() takes them once a header is set: then it takes no pairs, and on Node 20 and 22 keeps
- * the last one of each name.
+ * Converts a list of headers for writeHead(). Once a header is set, writeHead() takes no pairs, and on Node 20 and 22
+ * it keeps only the last header of each name.
  */
 function settable(list: readonly unknown[]): unknown[] {
   const flat = Array.isArray(list[0]) ? list.flat() : list;
@@ -46,8 +46,8 @@ function settable(list: readonly unknown[]): unknown[] {
 }
 
 /**
- * Deno's node:http (2.9.6) destroys the connection behind an answer that did not say so, if the server does not listen: it
- * looks in a listener of "finish", for which the server seems to listen.
+ * Deno's node:http (2.9.6) destroys the connection after a response without `Connection: close` if the server is not
+ * listening. It checks this in a listener of "finish", so the server appears to listen during that event.
  */
 function outliveListener(response: Outgoing, server: HttpServer): void {
   if (runtime() !== "deno") return;
@@ -59,8 +59,8 @@ function outliveListener(response: Outgoing, server: HttpServer): void {
 }
 
 /**
- * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() sets those it is given
- * by these methods, as do the wrappers around it that packages such as on-headers make.
+ * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() sets its own
+ * headers by these methods; so do wrappers around it, as by the package on-headers.
  */
 function insistOnClose(response: Outgoing): void {
   response.setHeader("connection", "close");
@@ -74,8 +74,8 @@ function insistOnClose(response: Outgoing): void {
 }
 
 /**
- * Behind an answer that says close, Node ends the socket by its destroySoon(). While the request's body is still coming in,
- * that would reset the connection, and the answer could be lost.
+ * After a response with `Connection: close`, Node ends the socket by destroySoon(). While the request's body is still
+ * arriving, that would reset the connection, and the response could be lost.
  */
 function closeAfterUpload(request: Incoming): void {
   const { socket } = request;
@@ -87,8 +87,7 @@ function closeAfterUpload(request: Incoming): void {
 }
 
 /**
- * Sends 503. As announceClose() has prepared it, the connection ends after the request's body, which the client may still be
- * sending.
+ * Sends 503. By announceClose(), the connection ends after the request's body, which the client may still be sending.
  */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
   response.writeHead(503, {
@@ -99,36 +98,36 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
   response.end(request.method === "HEAD" ? "" : REFUSAL);
 }
 
-/** The same for a connection that was to be upgraded. No listener is given it: its data and errors are discarded. */
+/** The same for an upgrade request. No listener gets the connection: its data and errors are discarded. */
 export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
   socket.on("error", () => {});
   socket.resume();
-  if (socket.writableEnded) return; // it came after the server had closed its side
+  if (socket.writableEnded) return; // it arrived after the server had closed its side
   const head = `HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: ${retryAfter}\r\n`;
   socket.end(`${head}Content-Type: text/plain\r\nContent-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`);
 }
 
-/** Whether the body of a request is still coming in. */
+/** Whether the body of a request is still arriving. */
 function uploads({ complete, headers }: Incoming): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
-/** Calls `done` when nothing of the body of an answered request is still to come, or a second is over. */
+/** Calls `done` when the body of a request with a response has arrived, or after a second. */
 export function afterUpload(request: Incoming, done: () => void): void {
   const { socket } = request;
   if (request.complete || socket.destroyed) return done();
   whenUploaded([[request, "end"], [request, "close"], [socket, "close"]], done);
-  if (request.readableFlowing === null) request.resume(); // not every run-time does so
+  if (request.readableFlowing === null) request.resume(); // not every run-time resumes it
 }
 
 /**
- * Calls `done` at the first of the events that end the body of an answered request, and at most a second later: its client
- * may send on forever.
+ * Calls `done` at the first event that ends the body of a request with a response, or after a second, because the
+ * client may send forever.
  */
 export function whenUploaded(ends: readonly (readonly [from: Emitter, event: string])[], done: () => void): void {
   const first = () => {
     limit.end();
-    for (const [from, event] of ends) from.off(event, first); // else a kept-alive connection collects them
+    for (const [from, event] of ends) from.off(event, first); // otherwise a kept-alive connection collects listeners
     done();
   };
   const limit = onCancel({ timeout: LINGER, keepsAlive: false }, first);

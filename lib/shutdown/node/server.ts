@@ -1,6 +1,6 @@
 /**
- * A node:http(s) or node:http2 server in GracefulShutdown: its listening socket and its connections. Invariant: it sees the
- * server's events before their listeners do, so each connection opened since is known before its first request.
+ * A node:http(s) or node:http2 server in GracefulShutdown: its listening socket and its connections. Invariant: it sees
+ * the server's events before their listeners, so each new connection is known before its first request.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } 
 import { hasParent, isHttp2, Listener, override } from "./listener.ts";
 import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
-/** ms that a worker of a node:cluster returns connections for that are handed over to it after it stopped listening. */
+/** Time in ms during which a node:cluster worker that stopped listening returns connections handed over to it. */
 const HANDOVER = 100;
 
-/** How often close() looks for open connections, in ms. */
+/** Interval in ms at which close() checks for open connections. */
 const STEP = 10;
 
 /** One attached server. */
@@ -24,15 +24,15 @@ export class NodeServer implements AttachedServer {
   readonly #server: HttpServer;
   readonly #connections: Http1Connections;
   readonly #sessions: Http2Sessions;
-  /** TCP connections of a TLS server, also those that have not finished their handshake. */
+  /** TCP connections of a TLS server, including unfinished handshakes. */
   readonly #carriers = new Set<SocketLike>();
   readonly #withdraw: () => void;
   readonly #listener: Listener;
   #stoppedAt = -Infinity;
   readonly #answered = new Map<string, (request: Incoming, response: Outgoing) => void>();
-  /** Whether its connections are closed; it is closed again if it listens later. */
+  /** Whether its connections are closed. If the server listens later, it is closed again. */
   #isOver = false;
-  /** Number of connections so far. */
+  /** The number of connections so far. */
   #accepted = 0;
 
   constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
@@ -54,7 +54,7 @@ export class NodeServer implements AttachedServer {
 
   announce(): void {
     this.#connections.announce();
-    // Without a listener of its own, the server would answer that the connection stays.
+    // Without a listener, the server's own response would keep the connection alive.
     const isAnswered = isHttp2(this.#server) || this.#server.listenerCount?.("checkExpectation") !== 0;
     if (!isAnswered) this.#listen("checkExpectation", failExpectation);
   }
@@ -62,10 +62,10 @@ export class NodeServer implements AttachedServer {
   stopListening(): void {
     this.#stoppedAt = performance.now();
     this.#listener.close();
-    // Without a listener of its own, the server would send "100 Continue" before the refusal.
+    // Without a listener, the server would send "100 Continue" before the refusal.
     if (this.#state.refuses) this.#listen("checkContinue", () => {});
     this.#connections.restartIdleTime();
-    // Not in a delay: behind a GOAWAY, Node and Deno ignore streams that cross it.
+    // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
     this.#sessions.sayGoodbye();
   }
 
@@ -76,12 +76,12 @@ export class NodeServer implements AttachedServer {
 
   async close(): Promise<void> {
     const { inFlight, forced, settings: { idle } } = this.#state;
-    do { // A request that arrives meanwhile may take its time.
+    do { // A request that arrives meanwhile may take long.
       await inFlight.empty(forced);
       const until = performance.now() + idle;
       while (this.#hasOpen() && performance.now() < until) await this.#state.pause(STEP);
       if (hasParent()) await this.#state.pause(this.#stoppedAt + HANDOVER - performance.now());
-      // The connections that are left are half closed, or have not finished their handshake; they get a bounded time.
+      // The remaining connections are half closed or have not finished their handshake; they get a bounded time.
       await this.#state.pause(LINGER, this.#listener.closed);
     } while (inFlight.size > 0);
     this.#end();
@@ -100,7 +100,7 @@ export class NodeServer implements AttachedServer {
     this.#sessions.destroy();
     this.#connections.destroy();
     for (const carrier of this.#carriers) carrier.destroy();
-    // Also the connections that were open, and silent, before the server was attached.
+    // Closes silent connections from before the server was attached too.
     this.#server.closeAllConnections?.();
     if (this.#listener.closed === undefined) this.#listener.close();
     this.#ignore();
@@ -144,13 +144,13 @@ export class NodeServer implements AttachedServer {
     return pass();
   }
 
-  /** A server that begins to listen after it was stopped is closed again, once the callback has read its address. */
+  /** Closes a server that begins to listen after it was stopped, once its callback has read the address. */
   #listening(pass: () => boolean): boolean {
     if (this.#listener.closed !== undefined) void this.#state.pause(TURN).then(() => this.#listener.close());
     return pass();
   }
 
-  /** Under TLS, requests come on the "secureConnection" instead. */
+  /** With TLS, requests arrive on the "secureConnection" instead. */
   #accept(socket: SocketLike): void {
     this.#accepted++;
     if ("setSecureContext" in this.#server) {
@@ -179,14 +179,14 @@ function failExpectation(_: Incoming, response: Outgoing): void {
 type Interceptor = (event: string, first: unknown, second: unknown, pass: () => boolean) => boolean;
 
 /**
- * Sees the events of a server before its listeners do, however many there are and whenever they were added, by replacing its
- * `emit`. Returns a function that undoes this.
+ * Replaces a server's `emit` to see its events before all listeners, whenever they were added. Returns a function that
+ * undoes this.
  */
 function interpose(server: HttpServer, intercept: Interceptor): () => void {
   const { emit } = server;
   return override(server, "emit", function (this: HttpServer, event: string, ...args: unknown[]): boolean {
     const [first, second] = args;
-    // Spreading costs more than the rest of this function: all events of requests have two arguments.
+    // Spreading costs more than the rest of this function, and all events of requests have two arguments.
     const pass = args.length === 2
       ? () => emit.call(this, event, first, second)
       : () => emit.call(this, event, ...args);

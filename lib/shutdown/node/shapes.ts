@@ -1,5 +1,5 @@
 /**
- * The parts of the objects of the node modules that are used, by structure, so that no module is imported.
+ * The used parts of the node modules' objects, by structure, so that no module is imported.
  *
  * @module
  */
@@ -13,11 +13,11 @@ export interface NodeServerLike {
   close(callback?: (error?: Error) => void): unknown;
   /** Closes connections between two requests. Has no effect from the signal on. */
   closeIdleConnections?(): void;
-  /** Closes every connection, also those from before the server was attached. */
+  /** Closes every connection, including connections from before the server was attached. */
   closeAllConnections?(): void;
 }
 
-/** The rest of it, which its users need not know. */
+/** Further members, for internal use. */
 export interface HttpServer extends NodeServerLike {
   listening?: boolean;
   listenerCount?(event: string): number;
@@ -28,7 +28,7 @@ export interface HttpServer extends NodeServerLike {
   [ASYNC_DISPOSE]?(): Promise<void>;
 }
 
-/** Something that emits events. */
+/** An event emitter. */
 export interface Emitter {
   once(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
@@ -39,7 +39,7 @@ export interface SocketLike extends Emitter {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly bytesRead?: number;
-  /** Of TLS: the protocol that was negotiated. */
+  /** The negotiated protocol, for TLS. */
   readonly alpnProtocol?: string | false | null;
   on(event: string, listener: (this: SocketLike) => void): unknown;
   prependListener(event: string, listener: () => void): unknown;
@@ -59,7 +59,7 @@ export interface NodeRequestLike {
   readonly headers: Record<string, string | string[] | undefined>;
 }
 
-/** An IncomingMessage, as far as it is used. */
+/** The used part of an IncomingMessage. */
 export interface Incoming extends NodeRequestLike, Emitter {
   readonly httpVersionMajor?: number;
   readonly complete: boolean;
@@ -69,7 +69,7 @@ export interface Incoming extends NodeRequestLike, Emitter {
   resume(): unknown;
 }
 
-/** A ServerResponse, as far as it is used. */
+/** The used part of a ServerResponse. */
 export interface Outgoing {
   readonly headersSent: boolean;
   writeHead(status: number, ...rest: unknown[]): unknown;
