@@ -38,7 +38,7 @@ function manifest(): object {
   return {
     name,
     version,
-    description: "Concurrency primitives in asyncio's terms: in one process, or across machines through Redis",
+    description: "Locks, limits, queues and Redis locks for Deno, Node and Bun, with asyncio's semantics",
     keywords: ["lock", "mutex", "semaphore", "condition", "barrier", "rwlock", "pool", "redis", "graceful-shutdown"],
     license,
     homepage: `${REPOSITORY}#readme`,

@@ -17,7 +17,7 @@ const links = (pages: readonly (readonly [string, string])[]) =>
 
 export default defineConfig({
   title: "Interlock",
-  description: "Concurrency primitives for TypeScript in asyncio's terms: in one process, or across machines through Redis",
+  description: "Locks, limits, queues and Redis locks for Deno, Node and Bun, with asyncio's semantics",
   lang: "en",
   base: "/",
   outDir: "../site",
