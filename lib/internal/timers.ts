@@ -50,46 +50,47 @@ function setAlone(timeout: number, fn: () => void, keepsAlive: boolean): () => v
   };
 }
 
-/** Timers of one duration, in the order in which they end. While there are any, a platform timer is set. */
-interface TimerList {
-  readonly timers: Set<Timer>;
-  clear(): void;
-}
-
-interface Timer {
+interface SharedTimer {
   readonly due: number;
   readonly fn: () => void;
 }
 
-function share(timeout: number, fn: () => void): () => void {
-  const timer = { due: now() + timeout, fn };
-  const list = lists.get(timeout) ?? startList(timeout);
-  list.timers.add(timer);
-  return () => forget(timeout, list, timer);
-}
+/** Timers of one duration, in the order in which they end. While there are any, a platform timer is set. */
+class TimerList extends Set<SharedTimer> {
+  readonly #timeout: number;
+  #clear!: () => void;
 
-function startList(timeout: number): TimerList {
-  const start = (rest: number) => {
-    list.clear = setAlone(rest, fire, true);
-  };
-  const fire = () => {
-    for (const timer of list.timers) {
+  constructor(timeout: number) {
+    super();
+    this.#timeout = timeout;
+    this.#start(timeout);
+    lists.set(timeout, this);
+  }
+
+  #start(rest: number): void {
+    this.#clear = setAlone(rest, () => this.#fire(), true);
+  }
+
+  #fire(): void {
+    for (const timer of this) {
       const rest = timer.due - now();
-      if (rest > ROUNDING) return start(rest);
-      forget(timeout, list, timer);
+      if (rest > ROUNDING) return this.#start(rest);
+      this.leave(timer);
       timer.fn();
     }
-  };
-  const list: TimerList = { timers: new Set(), clear() {} };
-  start(timeout);
-  lists.set(timeout, list);
-  return list;
+  }
+
+  leave(timer: SharedTimer): void {
+    if (!this.delete(timer) || this.size > 0) return;
+    this.#clear();
+    lists.delete(this.#timeout);
+  }
 }
 
-function forget(timeout: number, { timers, clear }: TimerList, timer: Timer): void {
-  if (!timers.delete(timer) || timers.size > 0) return;
-  clear();
-  lists.delete(timeout);
+function share(timeout: number, fn: () => void): () => void {
+  const timer = { due: now() + timeout, fn };
+  const list = (lists.get(timeout) ?? new TimerList(timeout)).add(timer);
+  return () => list.leave(timer);
 }
 
 /** The clock in force. The fake timers of Bun 1.4 do not replace the functions; only a mark reveals them. */
