@@ -1,6 +1,6 @@
 /** Measures one contender of one situation, and prints its figure as a line of JSON. */
 import process from "node:process";
-import { type Iteration, quantile } from "./_bench.ts";
+import { type Iteration, quantile } from "./_situation.ts";
 
 /** The argument, as JSON. */
 export interface Order {

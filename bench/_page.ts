@@ -2,7 +2,7 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { size } from "../scripts/size.ts";
-import { OURS, time } from "./_bench.ts";
+import { OURS, time } from "./_situation.ts";
 import { RUN_TIMES, type RunTime } from "./_processes.ts";
 import { HAND_OVER, type Measured, type Results, ROWS, SHARED } from "./report.ts";
 

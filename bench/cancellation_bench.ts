@@ -1,5 +1,5 @@
 /** Waits that end by a signal or by their time, and waits with a time that do not. */
-import { type Lib, register, type Situation, situation } from "./_bench.ts";
+import { type Lib, register, type Situation, situation } from "./_situation.ts";
 import type { Flag } from "./_work.ts";
 
 type Cancellable = (signal: AbortSignal) => Promise<unknown>;

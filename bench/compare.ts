@@ -12,7 +12,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { OURS, quantile, type Situation, time } from "./_bench.ts";
+import { OURS, quantile, type Situation, time } from "./_situation.ts";
 import { measured } from "./_processes.ts";
 
 const USAGE = "usage: deno task bench:compare REV [--rounds N] [--only REGEXP]";

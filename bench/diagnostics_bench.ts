@@ -1,5 +1,5 @@
 /** The cost of diagnostics while they are on, next to the same lock while they are off. */
-import { guarded, register, type Situation, situation } from "./_bench.ts";
+import { guarded, register, type Situation, situation } from "./_situation.ts";
 import type { Locking } from "./_work.ts";
 import { dashboard } from "../lib/dashboard/mod.ts";
 import { metrics, observe, trace, watchdog } from "../lib/diagnostics/mod.ts";

@@ -1,5 +1,5 @@
 /** Many waiters of one event, calls that share a run, and a condition. */
-import { register, type Situation, situation } from "./_bench.ts";
+import { register, type Situation, situation } from "./_situation.ts";
 import { BareFlag, BareQueue } from "./_floor.ts";
 import type { Flag, Items } from "./_work.ts";
 

@@ -1,5 +1,5 @@
 /** A few hot keys, and a million keys. */
-import { type Lib, register, type Situation, situation } from "./_bench.ts";
+import { type Lib, register, type Situation, situation } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { Locking, Run } from "./_work.ts";
 import type { Guard } from "../mod.ts";

@@ -1,5 +1,5 @@
 /** A free lock, and 2 to 10,000 tasks that want one: acquire, one turn of the microtasks, release. */
-import { guarded, register, type Situation, situation } from "./_bench.ts";
+import { guarded, register, type Situation, situation } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { Locking, Run, Trying } from "./_work.ts";
 

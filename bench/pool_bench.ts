@@ -1,5 +1,5 @@
 /** At most ten functions at a time: a promise for each call, a handle for each task, and a map over a list. */
-import { type Lib, register, type Situation, situation } from "./_bench.ts";
+import { type Lib, register, type Situation, situation } from "./_situation.ts";
 import { bareMap, BareSemaphore } from "./_floor.ts";
 
 type Call = (n: number) => Promise<number>;

@@ -1,5 +1,5 @@
 /** Items from producers to consumers. */
-import { register, type Situation, situation } from "./_bench.ts";
+import { register, type Situation, situation } from "./_situation.ts";
 import { BareQueue } from "./_floor.ts";
 import type { Items } from "./_work.ts";
 

@@ -1,5 +1,5 @@
 /** Starts that a limit allows at once: the price of counting them. */
-import { register, type Situation, situation } from "./_bench.ts";
+import { register, type Situation, situation } from "./_situation.ts";
 
 /** Calls a function when it may start. */
 type Start = (fn: () => void, index: number) => Promise<unknown>;

@@ -2,7 +2,7 @@
  * Locks and rate limits over Redis. `deno bench` runs them over the backend in memory, which shows the module's own part.
  * `REDIS_URL=redis://… deno bench -A bench/redis_bench.ts` runs them over that server; it needs `deno task setup`.
  */
-import { type Lib, register, type Situation, situation, variable } from "./_bench.ts";
+import { type Lib, register, type Situation, situation, variable } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { LeaseOf } from "./_work.ts";
 import type { Backend, IoRedisClient, RedisLock } from "../lib/redis/mod.ts";

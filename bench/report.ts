@@ -7,7 +7,7 @@ import os from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Server } from "../tests/redis/_server.ts";
-import { quantile, type Situation } from "./_bench.ts";
+import { quantile, type Situation } from "./_situation.ts";
 import { charts, page } from "./_page.ts";
 import { measured, RUN_TIMES, type RunTime, versionOf } from "./_processes.ts";
 

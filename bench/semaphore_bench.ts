@@ -1,5 +1,5 @@
 /** Ten permits, and nine readers to one writer. */
-import { guarded, register, type Situation, situation } from "./_bench.ts";
+import { guarded, register, type Situation, situation } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { Locking, Sides } from "./_work.ts";
 import type { RwLock } from "../mod.ts";

@@ -9,7 +9,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import type { ProgramName } from "../../tests/shutdown/runtimes.ts";
-import { quantile } from "../_bench.ts";
+import { quantile } from "../_situation.ts";
 import { Contender } from "./contender.ts";
 
 const BARE = "a bare server";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { charts, page } from "../../bench/_page.ts";
-import type { Situation } from "../../bench/_bench.ts";
+import type { Situation } from "../../bench/_situation.ts";
 import { type Measured, type Results, ROWS } from "../../bench/report.ts";
 import { size } from "../../scripts/size.ts";
 import { test } from "../_test.ts";
