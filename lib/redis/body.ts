@@ -1,6 +1,6 @@
 /**
- * The operations that the classes over Redis share, and the Acquirable without a class of its own: a side of a read-write
- * lock, a key of a keyed mutex.
+ * The operations shared by the classes over Redis, and the Acquirables without a class of their own: a side of a
+ * read-write lock, a key of a keyed mutex.
  *
  * @module
  */
@@ -41,7 +41,10 @@ export async function forceRelease(spec: ResourceSpec): Promise<boolean> {
 
 type Callback<T> = (lease: Lease) => T | PromiseLike<T>;
 
-/** Calls `fn` while holding. However it ends, the hold is given back; its error is never replaced by one of the release. */
+/**
+ * Calls `fn` while holding, and releases when it has ended, even with an error. An error of `fn` is never replaced by
+ * an error of the release.
+ */
 export function runHolding<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<T> {
   return promised(() => {
     checkFunction(fn, "fn");
@@ -55,18 +58,18 @@ async function hold<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<
   try {
     result = await (hook === undefined ? fn(lease) : hook.run(LeaseHandle.callOf(lease), () => fn(lease)));
   } catch (error) {
-    // If this fails the lease ends with its time; the caller has to see the first error.
+    // If this fails, the lease expires. The caller must see the first error.
     await lease.release().catch(() => {});
     throw error;
   }
   await lease.release().catch((error) => {
-    // Released or expired, the hold is over, and the function has succeeded.
+    // Released or expired, the hold is over, and `fn` has succeeded.
     if (!(error instanceof UnknownOutcomeError)) throw error;
   });
   return result;
 }
 
-/** Its place in the order of `acquireAll`: the name of its state, which is the same in every process. */
+/** The place in the order of `acquireAll`: the name of the state key, the same in every process. */
 export function placeOf({ client, keys }: ResourceSpec): Place {
   return { owner: client, remote: keys[0] };
 }

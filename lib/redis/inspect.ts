@@ -1,5 +1,5 @@
 /**
- * The state of a name as an outsider sees it.
+ * The visible state of a name.
  *
  * @module
  */
@@ -8,13 +8,13 @@
 export interface Waiter {
   /** Identifies the call; the `id` of its lease once it is granted. */
   readonly id: string;
-  /** Identifies the client that made the call: different for each backend of each process. */
+  /** Identifies the calling client: different for each backend of each process. */
   readonly process: string;
   /** The option `owner` of its process, if it has one. */
   readonly owner?: string;
   /** The start of the wait, in epoch milliseconds by the server's clock. */
   readonly since: number;
-  /** Milliseconds until the waiter counts as dead unless it asks. */
+  /** Milliseconds until the waiter counts as dead without a further heartbeat. */
   readonly expiresIn: number;
 }
 
@@ -36,16 +36,16 @@ export interface Holder {
   readonly permits: number;
 }
 
-/** The state of a name, at one moment; of a crowded one, page by page. */
+/** The state of a name at one moment. A large state is read page by page. */
 export interface Inspection {
   /** Holders whose lease has not ended. */
   readonly holders: Holder[];
   /** The first 1,000 waiters of the queue, in its order. */
   readonly waiters: Waiter[];
-  /** The number of all waiters, among which some behind the first 1,000 may be dead. */
+  /** The number of all waiters. Some behind the first 1,000 may be dead. */
   readonly waiting: number;
   /** The last fencing token; 0 if there is no data. */
   readonly fence: number;
-  /** Milliseconds until Redis drops the data of this name if nothing happens; 0 if there is none. */
+  /** Milliseconds until Redis drops the data of this name without further commands; 0 if there is none. */
   readonly ttl: number;
 }

@@ -1,6 +1,6 @@
 /**
- * One lock for each key, across machines. Invariant: keys never wait for each other, and an unused key is
- * dropped by Redis after a minute.
+ * One lock for each key, across machines. Invariant: keys never wait for each other, and Redis drops an unused key
+ * after a minute.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.ts";
 
 /**
- * Mutual exclusion per key, across processes and machines: the orders of one user run one after the other, those of
- * different users side by side. There is nothing to create or to drop for a key.
+ * Mutual exclusion per key, across processes and machines: the orders of one user run one at a time, orders of
+ * different users concurrently. Keys need not be created or dropped.
  *
- * Not for one lock with a fixed name: that is `RedisLock`. Keys are strings, since they have to mean the same on all
+ * Not for one lock with a fixed name: use `RedisLock`. Keys are strings, because they must mean the same on all
  * machines.
  *
  * **Fairness**: first come, first served within a key. **Cancellation**: a cancelled call leaves nothing in Redis.
@@ -47,9 +47,9 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Makes a handle of all keys under a `prefix`; nothing is sent to Redis yet.
+   * Creates a handle of all keys under a `prefix`, without a command to Redis.
    *
-   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
+   * @param backend A client, through an adapter such as `nodeRedis(client)`.
    * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix` share their keys.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
@@ -62,10 +62,10 @@ export class RedisKeyedMutex {
    * Waits in the queue for a key.
    *
    * **Fairness**: strictly first come, first served within the key. **Cancellation**: by `signal` or `timeout`, at any
-   * moment.
+   * time.
    *
-   * @param key Any text but the empty one.
-   * @param options `timeout` in milliseconds bounds the whole call, also while Redis does not answer.
+   * @param key Any text that is not empty.
+   * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
@@ -76,9 +76,9 @@ export class RedisKeyedMutex {
   /**
    * Takes the key in one round trip if it is free and its queue is empty.
    *
-   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
-   * @param key Any text but the empty one.
+   * @param key Any text that is not empty.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
@@ -86,13 +86,13 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Calls `fn` while holding `key`, and releases it when `fn` has ended, either way.
+   * Calls `fn` while holding `key`, and releases it when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
-   * @param key Any text but the empty one.
+   * @param key Any text that is not empty.
    * @param fn Called with the lease.
-   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @param options As for `acquire`; they bound the wait, not `fn`.
    * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
@@ -100,9 +100,9 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Returns one key as a lock, for code that takes any `Acquirable` and for `acquireAll`. Nothing is sent to Redis yet.
+   * Returns one key as a lock, for code that takes any `Acquirable` and for `acquireAll`. No command is sent to Redis.
    *
-   * @param key Any text but the empty one.
+   * @param key Any text that is not empty.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   at(key: string): RedisAcquirable {

@@ -6,31 +6,31 @@
 import type { Acquirable, WaitOptions } from "../types.ts";
 
 /**
- * Proof of one hold in Redis: a hold that expires unless it is renewed, so that a crashed holder blocks the others for
- * a limited time only. End it with `release()` or `await using`.
+ * Proof of one hold in Redis. The hold expires unless it is renewed, so a crashed holder blocks other callers for a
+ * limited time only. End it with `release()` or `await using`.
  *
- * Not a proof for a paused process: one that is stopped (a debugger, a suspended laptop, a long garbage collection) may
- * go on a little after its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only a check of
- * the `fencingToken` at the resource itself makes a write safe.
+ * Not a proof for a paused process: after a debugger stop, a suspend or a long garbage collection, it may continue
+ * briefly after its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only a check of the
+ * `fencingToken` at the resource itself makes a write safe.
  */
 export interface Lease extends AsyncDisposable {
-  /** Identifies the hold, also in `inspect()`. */
+  /** Identifies the hold, as in `inspect()`. */
   readonly id: string;
   /**
-   * Whether the hold can still be trusted. Compares clocks, so it is right even if no timer could run. While the wall
-   * clock and the monotonic clock disagree by more than a tenth of the `ttl` (at most 1 s) since the last confirmation,
-   * as after the machine was suspended, it is false until a renewal has been confirmed; with `renew: false`, until
-   * `verify()` or `extend()` has.
+   * Whether the hold can still be trusted. Compares clocks, so it is right even if no timer could run. After a suspend
+   * the wall clock and the monotonic clock disagree: if they differ by more than a tenth of the `ttl` (at most 1 s)
+   * since the last confirmation, `held` is false until a renewal is confirmed. With `renew: false`, call `verify()` or
+   * `extend()`.
    */
   readonly held: boolean;
   /**
-   * Aborts, once, with a {@linkcode LeaseLostError} as soon as the lease cannot be trusted any more: Redis does not know
+   * Aborts, once, with a {@linkcode LeaseLostError} as soon as the lease can no longer be trusted: Redis does not know
    * it, or it could not be renewed in time. `release()` does not abort it.
    */
   readonly signal: AbortSignal;
   /**
-   * Grows with every grant of this name, also after Redis has lost its data. Send it along with each write, and let
-   * the resource refuse a lower one than it has seen. A safe integer.
+   * Grows with every grant of this name, even after Redis has lost its data. Send it with each write, and let the
+   * resource refuse a lower token than it has seen. A safe integer.
    */
   readonly fencingToken: number;
   /** The end of the lease unless it is renewed, in epoch milliseconds. For display: `held` does not use it. */
@@ -38,8 +38,9 @@ export interface Lease extends AsyncDisposable {
   /** Milliseconds from one renewal to the end of the lease. */
   readonly ttl: number;
   /**
-   * Sets the end of the lease to `ttl` milliseconds from now; it never adds. Later renewals use the same time. A time
-   * shorter than the rest counts from the call on: without an answer from Redis, the lease is lost when it is over.
+   * Sets the end of the lease to `ttl` milliseconds from now, without adding the rest. Later renewals use the same
+   * time. A time shorter than the rest counts from the call on: if Redis does not answer, the lease is lost after that
+   * time.
    *
    * @param ttl Milliseconds, 10 or more. Default: the lease's own `ttl`.
    * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.
@@ -47,8 +48,8 @@ export interface Lease extends AsyncDisposable {
    */
   extend(ttl?: number): Promise<void>;
   /**
-   * Asks the server whether it still keeps the hold, and does not extend it. If it does not, the lease is lost and its
-   * signal aborts.
+   * Checks whether the server still keeps the hold, without extending it. If not, the lease is lost and its signal
+   * aborts.
    *
    * @returns Whether the hold was there; false after a loss or a release.
    * @throws {RedisError} Redis refuses, or gave no answer.
@@ -57,10 +58,9 @@ export interface Lease extends AsyncDisposable {
   /**
    * Ends the hold and hands it off to the next waiter. Calling it again returns the same promise.
    *
-   * @returns True if this call gave the hold back, also if its answer came late or a second attempt was needed. False
-   * after a loss.
-   * @throws {RedisError} Redis refuses, the client was closed while it was held, or the outcome cannot be known: an answer was lost and the
-   * hold is over by now.
+   * @returns True if this call gave the hold back, even with a late answer or a second attempt. False after a loss.
+   * @throws {RedisError} Redis refuses, the client was closed while it was held, or the outcome is unknown: an answer
+   * was lost, and the hold is over by now.
    */
   release(): Promise<boolean>;
 }
@@ -68,9 +68,9 @@ export interface Lease extends AsyncDisposable {
 /** A lock over Redis: an Acquirable of leases, which can change hands. */
 export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Acquirable<Lease, O> {
   /**
-   * Takes over the lease with this `lease.id`, also one of another process; see `RedisLock.adopt`.
+   * Takes over the lease with this `lease.id`, even from another process; see `RedisLock.adopt`.
    *
-   * @returns The lease; undefined if it is not held any more.
+   * @returns The lease; undefined if it is no longer held.
    */
   adopt(id: string): Promise<Lease | undefined>;
   /**

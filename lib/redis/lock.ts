@@ -19,15 +19,15 @@ import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
 /**
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
- * callers; every `acquire` returns a lease of its own.
+ * callers; each `acquire` returns its own lease.
  *
- * Not sufficient alone for operations that must never happen twice: a lease ends when its holder is paused for too
- * long, and a single Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one
- * process `Lock` is a thousand times cheaper.
+ * Not sufficient for operations that must never happen twice: a lease ends while its holder is paused for too long, and
+ * Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one process, `Lock` is
+ * a thousand times cheaper.
  *
- * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter,
- * and a newcomer never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never
- * granted anything.
+ * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter, and
+ * a new call never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never granted
+ * anything.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -53,10 +53,10 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Makes a handle of the lock of that name; nothing is sent to Redis yet.
+   * Creates a handle of the lock with that name, without a command to Redis.
    *
-   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
-   * @param name Any text but the empty one. The same name means the same lock, wherever the `prefix` is the same.
+   * @param backend A client, through an adapter such as `nodeRedis(client)`.
+   * @param name Any text that is not empty. A name means the same lock for all callers with the same `prefix`.
    * @param options Length and renewal of the leases, and where keys live.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
@@ -71,10 +71,10 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Waits in the queue for the lock and resolves to its lease.
    *
-   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any moment; its
-   * place in the queue is given back in the background.
+   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any time; its place
+   * in the queue is given back in the background.
    *
-   * @param options `timeout` in milliseconds bounds the whole call, also while Redis does not answer.
+   * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
@@ -85,7 +85,7 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Takes the lock in one round trip if it is free and its queue is empty.
    *
-   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
@@ -94,13 +94,13 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Takes over the lease with this `lease.id`, also one of another process: a scheduler acquires, a worker goes on. The
-   * new lease has the same fencing token, an id of its own, and this object's `ttl` and `renew`. The first one is lost:
-   * its signal aborts within one push, or at its next renewal. Not for a lease whose holder goes on using it.
+   * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
+   * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
+   * its signal aborts within one push, or at its next renewal. Not for a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name.
-   * @returns The lease; undefined if it is not held any more.
-   * @throws {TypeError | RangeError} `id` is no text.
+   * @returns The lease; undefined if it is no longer held.
+   * @throws {TypeError | RangeError} `id` is not a string, or is empty.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl`.
    */
   adopt(id: string): Promise<Lease | undefined> {
@@ -108,13 +108,13 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Calls `fn` while holding the lock, and releases it when `fn` has ended, either way. If the lease is lost
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. If the lease is lost
    * meanwhile, `lease.signal` aborts, and `fn` has to stop.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
    * @param fn Called with the lease.
-   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @param options As for `acquire`; they bound the wait, not `fn`.
    * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
@@ -122,8 +122,8 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`: `fn` gets the arguments
-   * of the call and nothing else. A function that has to notice the loss of its lease needs `run`.
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. `fn` gets only
+   * the arguments of the call. If `fn` has to notice the loss of its lease, use `run`.
    *
    * @throws {TypeError} `fn` is not a function, or is a generator function.
    */
@@ -133,15 +133,15 @@ export class RedisLock implements RedisAcquirable {
     return wrapped(fn, (call) => this.run(call));
   }
 
-  /** Returns the holder and the waiters, at one moment. For display: it is out of date when it arrives. */
+  /** Returns the holder and the waiters, at one moment. For display: the result is outdated when it arrives. */
   inspect(): Promise<Inspection> {
     return inspect(this.#spec);
   }
 
   /**
-   * Revokes the current hold and hands off to the next waiter. The holder's lease is lost as soon as it finds out: within
-   * one push if its client can subscribe and it has held for a tenth of a second, else with its next renewal. Until then
-   * only fencing tokens keep it out.
+   * Revokes the current hold and hands off to the next waiter. The holder's lease is lost at its next renewal; if its
+   * client can subscribe and it has held for a tenth of a second, within one push. Until then only fencing tokens keep
+   * the holder out.
    *
    * @returns Whether there was a holder.
    */

@@ -10,13 +10,13 @@ import { MemoryStore } from "./store/memory_store.ts";
 const REFUSED = "Cannot run a script: this backend is in memory; pass it as it is";
 
 /**
- * Makes a backend that lives in this process: for unit tests, and for development without a server. The classes over Redis
- * do the same over it as over a server: one queue for each name, tokens, leases that are renewed, adopted and revoked. Its
- * time is that of `setTimeout`, `performance` and `Date`, also of fake ones, so tests need not wait for it. Every call
- * makes a server of its own, which two objects share only if they share the backend.
+ * Creates a backend in this process, for unit tests and for development without a server. The classes over Redis work
+ * over it as over a server: one queue for each name, tokens, and leases that are renewed, adopted and revoked. It uses
+ * `setTimeout`, `performance` and `Date`, even fake ones, so tests need not wait. Each call creates a separate server;
+ * objects share it only if they share the backend.
  *
- * It excludes nothing outside of this process: two processes, or two workers, each have their own. Not for production, and
- * not for tests of what a connection can do to a lease.
+ * It excludes nothing outside this process: each process and each worker has its own. Not for production, nor for
+ * testing the effect of connection failures on a lease.
  *
  * @returns The backend, for the constructors of the classes over Redis.
  *

@@ -1,6 +1,6 @@
 /**
- * The same primitives across processes and machines, through Redis: leases that are renewed while they are held, given
- * first come, first served, with a fencing token for the resource behind.
+ * Locks, semaphores and rate limits across processes and machines, through Redis: leases that are renewed while they
+ * are held, granted first come, first served, with a fencing token for the protected resource.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Options of everything over Redis, and the names of keys. Invariant: two different (prefix, kind, name) never give
+ * Options of all classes over Redis, and the names of keys. Invariant: two different (prefix, kind, name) never give
  * the same key, and all keys of one name share one hash tag, hence one cluster slot.
  *
  * @module
@@ -7,26 +7,26 @@
 import { LAYOUT } from "./scripts/layout.ts";
 import { checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
 
-/** Options of every class over Redis. They are read once, by the constructor. */
+/** Options of every class over Redis, read once by the constructor. */
 export interface RedisOptions {
   /**
-   * Milliseconds that a lease lasts unless it is renewed: how long a crashed holder delays the next one. 10 or more.
-   * Default: 30,000.
+   * Milliseconds that a lease lasts unless it is renewed, and so the delay after a crashed holder. 10 or more. Default:
+   * 30,000.
    */
   readonly ttl?: number | undefined;
   /**
-   * Whether leases are renewed while they are held, every third of the `ttl`; as a number above 0, for at most that many
-   * milliseconds after the grant: a function that hangs then loses its lease one `ttl` later at the latest. `extend` goes
-   * beyond. Default: true.
+   * Whether leases are renewed while they are held, every third of the `ttl`. A number above 0 limits renewal to that
+   * many milliseconds after the grant: a function that hangs loses its lease at most one `ttl` later. `extend` can
+   * exceed the limit. Default: true.
    */
   readonly renew?: boolean | number | undefined;
-  /** The beginning of all keys in Redis; no braces, no lone surrogates. Default: "interlock:". */
+  /** The beginning of all keys in Redis, without braces or lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
   /** Labels this process in `inspect()`, 1 to 100 characters. Default: none. */
   readonly owner?: string | undefined;
 }
 
-/** The kinds of keys. None is the end of another, so that no prefix can make two of them the same. */
+/** The kinds of keys. No kind is a suffix of another, so that no prefix can make two of them equal. */
 export type Kind = "lock" | "semaphore" | "keyed" | "rw" | "rate";
 
 /** Checked options. Internal. */
@@ -41,7 +41,7 @@ export interface Settings {
 /** The longest time that a timer can hold. */
 const MAX_MS = 2 ** 31 - 1;
 
-/** Shorter leases would be over before the answer is back. */
+/** Shorter leases would end before the answer arrives. */
 const MIN_TTL = 10;
 
 /** The beginning of all keys. */
@@ -49,8 +49,8 @@ export function prefixOf(options: { readonly prefix?: string | undefined } | und
   checkOptions(options);
   const prefix = option(options, "prefix", "interlock:");
   checkString(prefix, "prefix");
-  // A brace would move the hash tag, and the keys of one name to different cluster slots. Halves of surrogate pairs have no
-  // UTF-8: prefixes that differ in them alone would be one in Redis.
+  // A brace would move the hash tag, and so put keys of one name into different cluster slots. Lone surrogates have no
+  // UTF-8: prefixes that differ only in them would be equal in Redis.
   must(!/[{}\p{Cs}]/u.test(prefix), "prefix", "not contain braces or lone surrogates", prefix, RangeError);
   return prefix;
 }
@@ -102,9 +102,9 @@ export function rateKeysOf(prefix: string, name: string, key?: string): readonly
 }
 
 /**
- * Only what would be ambiguous or unreadable in a key is escaped: the escape itself, braces, white space, control
- * characters, invisible ones, and halves of surrogate pairs, which have no UTF-8 and would all become one replacement
- * character. No set that grows with Unicode (`\p{C}`, `\p{Cf}`): the same name gives the same key on every run-time.
+ * Escapes only characters that would be ambiguous or unreadable in a key: the escape itself, braces, white space,
+ * control and invisible characters, and lone surrogates, which would all become the same replacement character. It uses
+ * no set that grows with Unicode (`\p{C}`, `\p{Cf}`), so that a name gives the same key on every run-time.
  */
 function escapeName(name: string): string {
   return name.replace(/[%{}\s\p{Cc}\p{Co}\p{Cs}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f]/gu, (char) => {

@@ -26,7 +26,7 @@ import { prefixOf, rateKeysOf } from "./options.ts";
 
 /** Options of {@linkcode RedisRateLimiter}. */
 export interface RedisRateLimiterOptions {
-  /** The beginning of all keys in Redis; no braces, no lone surrogates. Default: "interlock:". */
+  /** The beginning of all keys in Redis, without braces or lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
 }
 
@@ -41,12 +41,12 @@ const MOST_MS = 31 * 24 * 3600 * 1000;
 
 /**
  * Limits how often something starts, across processes and machines: never more than `limit` starts in any window of
- * `interval` milliseconds, by the server's clock. The window slides, so there is no burst of twice the limit at an edge.
- * There is nothing to release.
+ * `interval` milliseconds, by the server's clock. The window slides: it never lets twice the limit through around an
+ * edge. Calls have nothing to release.
  *
- * A start is the turn that the server gives to a call. A process that is paused between its turn and its work starts later
- * than the server knows. A server that restarts with empty data may allow one window more. Not for limiting how many run
- * at a time: that is `RedisSemaphore`. Within one process `RateLimiter` costs no command.
+ * A start is the turn that the server gives to a call. A process that is paused between its turn and its work starts
+ * later than the server knows. A server that restarts without data may allow one extra window. Not for limiting
+ * concurrency: use `RedisSemaphore`. Within one process, `RateLimiter` needs no commands.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -72,12 +72,12 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Makes a handle of the rate limiter of that name; nothing is sent to Redis yet.
+   * Creates a handle of the rate limiter with that name, without a command to Redis.
    *
-   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
-   * @param name Any text but the empty one. The same name means the same limit, wherever the `prefix` is the same.
-   * @param limit Starts in any window, 1 or more. Callers may disagree about it and about the interval, as they do while a
-   * new version is rolled out: each call is judged by its own numbers, and a process warning names the limiter once.
+   * @param backend A client, through an adapter such as `nodeRedis(client)`.
+   * @param name Any text that is not empty. A name means the same limit for all callers with the same `prefix`.
+   * @param limit Starts in any window, 1 or more. Callers may use different limits and intervals, as during the rollout
+   * of a new version: each call is judged by its own numbers, and a process warning names the limiter once.
    * @param interval Length of the window in milliseconds, more than 0, at most 31 days.
    * @param options Where keys live.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
@@ -98,7 +98,7 @@ export class RedisRateLimiter {
     return this.#spec.resource.name!;
   }
 
-  /** The most starts in any window. */
+  /** Maximum number of starts in any window. */
   get limit(): number {
     return this.#spec.limit;
   }
@@ -109,9 +109,9 @@ export class RedisRateLimiter {
   }
 
   /**
-   * A limiter of the same numbers for one key, such as a host or a user. Nothing is sent to Redis yet.
+   * Returns a limiter with the same numbers for one key, such as a host or a user. No command is sent to Redis.
    *
-   * @param key Any text but the empty one.
+   * @param key Any text that is not empty.
    * @throws {TypeError | RangeError} The key has a wrong type or value.
    */
   at(key: string): RedisRateLimiter {
@@ -124,8 +124,8 @@ export class RedisRateLimiter {
   /**
    * Waits until the call may start. One command; the call then sleeps until its turn.
    *
-   * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at any
-   * moment; its start is given back by one command, and those behind it come at their own turns at the latest.
+   * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at
+   * any time; one command gives its start back, and later calls keep their turns or come sooner.
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
    * later than that rejects at once, and uses nothing.
@@ -144,9 +144,9 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Starts now if that is allowed and no call waits for its turn.
+   * Starts now if the limit allows it and no call waits for its turn.
    *
-   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
    * @param permits How many starts, all or none. Default: 1.
    * @returns Whether it started.
@@ -173,8 +173,8 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Returns the milliseconds until a call made now could start, behind those that sleep until their turn; 0 if it could
-   * start now; rounded up. One command, which takes nothing.
+   * Returns the milliseconds until a call made now could start, behind the present waiters; 0 if it could start now.
+   * Rounded up. One command, without taking a start.
    *
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
@@ -187,8 +187,8 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a
-   * {@linkcode RedisRateLimiter.run}: `fn` gets the arguments of the call and nothing else.
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode RedisRateLimiter.run}.
+   * `fn` gets only the arguments of the call.
    *
    * @throws {TypeError} `fn` is not a function, or a generator function.
    */
@@ -199,8 +199,8 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Returns the starts that a new call could make now: 0 while others sleep until their turns, or while it is blocked. One
-   * command, which takes nothing.
+   * Returns the starts that a new call could make now: 0 while calls wait for their turns or the limit is blocked. One
+   * command, without taking a start.
    *
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
@@ -209,9 +209,9 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Starts nothing for a time from now on, for example after an answer 429 with a Retry-After. It prolongs a block that
-   * lasts, and never shortens it. Calls of this process that sleep until their turns get new ones, in their order; calls
-   * of other processes that have their turns already start at them.
+   * Blocks all starts for `ms` milliseconds from now, for example after a 429 response with Retry-After. A call may
+   * prolong the current block but never shortens it. Waiters of this process get new turns, in their order; waiters of
+   * other processes start at the turns they already have.
    *
    * @param ms Milliseconds, a finite number of 0 or more.
    * @throws {RedisError} Redis refuses, or cannot be reached.
@@ -226,8 +226,8 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Gives back the latest starts within the window, at most that number of them: a call that was not made, or that used
-   * less than it took. Calls that sleep keep their turns; later calls come sooner. One command.
+   * Gives back at most that number of the latest starts within the window, for example after a call that used less than
+   * it took. Waiters keep their turns; later calls come sooner. One command.
    *
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
@@ -241,7 +241,7 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Counts starts that were made without asking, now, even beyond the limit. Calls that sleep keep their turns. One command.
+   * Counts further starts now, even beyond the limit. Waiters keep their turns. One command.
    *
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.

@@ -1,6 +1,6 @@
 /**
- * A read-write lock across machines. Invariant: many readers or one writer; it is a semaphore in which a reader weighs
- * 1 and a writer everything.
+ * A read-write lock across machines. Invariant: many readers or one writer; it is a semaphore in which a reader takes
+ * one permit and a writer takes all.
  *
  * @module
  */
@@ -13,17 +13,17 @@ import type { RedisOptions } from "./options.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
-/** More readers than there will ever be. */
+/** Exceeds any number of readers. */
 export const EVERYTHING = 1_000_000_000;
 
 /**
  * Many readers or one writer, across processes and machines.
  *
- * Not for short reads: each costs two trips to Redis. A reader's hold is a lease like any other, with a fencing token of
- * its own.
+ * Not for short reads: each costs two round trips to Redis. A reader's hold is a lease like any other, with a fencing
+ * token of its own.
  *
- * **Fairness**: first come, first served between both sides: readers behind a waiting writer wait for it, so neither
- * side starves. **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
+ * **Fairness**: first come, first served across both sides: readers wait behind a waiting writer, so neither side
+ * starves. **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -51,10 +51,10 @@ export class RedisRwLock {
   }
 
   /**
-   * Makes a handle of the lock of that name; nothing is sent to Redis yet.
+   * Creates a handle of the lock with that name, without a command to Redis.
    *
-   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
-   * @param name Any text but the empty one.
+   * @param backend A client, through an adapter such as `nodeRedis(client)`.
+   * @param name Any text that is not empty.
    * @param options Length and renewal of the leases, and where keys live.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */

@@ -1,6 +1,6 @@
 /**
  * A counting semaphore across machines. Invariant: the permits of all trusted leases of a name never add up to more
- * than its limit, and a crashed holder gives its permits back with the end of its lease.
+ * than its limit, and the permits of a crashed holder are free at the end of its lease.
  *
  * @module
  */
@@ -24,12 +24,12 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
 }
 
 /**
- * Limits the number of concurrent holders, across processes and machines. Each lease holds one or more permits, and gives
- * them back when it is released or ends.
+ * Limits the number of concurrent holders, across processes and machines. Each lease holds one or more permits until it
+ * is released or ends.
  *
- * Not for limiting a rate (n starts per second), nor for exclusion: `RedisLock` is leaner than a semaphore of 1.
+ * Not for limiting a rate (n starts per second), nor for exclusion: `RedisLock` is cheaper than a semaphore of 1.
  *
- * **Fairness**: first come, first served; a large request at the head of the queue is never overtaken by small ones.
+ * **Fairness**: first come, first served; small requests never overtake a large one at the head of the queue.
  * **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -61,12 +61,12 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Makes a handle of the semaphore of that name; nothing is sent to Redis yet.
+   * Creates a handle of the semaphore with that name, without a command to Redis.
    *
-   * @param backend A client, through its adapter: `nodeRedis(client)` and its like.
-   * @param name Any text but the empty one.
-   * @param permits How many there are, 1 or more. All callers must give the same number while there are holders or waiters;
-   * without any, it may change.
+   * @param backend A client, through an adapter such as `nodeRedis(client)`.
+   * @param name Any text that is not empty.
+   * @param permits The number of permits, 1 or more. All callers must pass the same number while there are holders or
+   * waiters; otherwise it may change.
    * @param options Length and renewal of the leases, and where keys live.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
@@ -83,7 +83,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
     });
   }
 
-  /** How many permits there are, taken or not. */
+  /** The number of permits, taken and free. */
   get permits(): number {
     return this.#spec.limit;
   }
@@ -92,12 +92,12 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * Waits in the queue for permits.
    *
    * **Fairness**: strictly first come, first served, for any number of permits. **Cancellation**: by `signal` or
-   * `timeout`, at any moment.
+   * `timeout`, at any time.
    *
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
    * @throws {RangeError} More permits than there are.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {RedisError} Redis refuses, others count with another limit, or Redis could not be reached for one `ttl`
+   * @throws {RedisError} Redis refuses, other callers use another limit, or Redis could not be reached for one `ttl`
    * and neither `signal` nor `timeout` is given.
    */
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
@@ -110,24 +110,24 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Takes the permits in one round trip if they are free and the queue is empty.
    *
-   * **Fairness**: never overtakes. **Cancellation**: there is nothing to wait for.
+   * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
    * @param permits How many. Default: 1.
    * @throws {RangeError} More permits than there are.
-   * @throws {RedisError} Redis refuses, others count with another limit, or Redis cannot be reached.
+   * @throws {RedisError} Redis refuses, other callers use another limit, or Redis cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
     return promised(() => acquireOnce(this.#weighing(permits)));
   }
 
   /**
-   * Takes over the lease with this `lease.id`, also one of another process: a scheduler acquires, a worker goes on. The
-   * new lease has the same fencing token, an id of its own, and this object's `ttl` and `renew`. The first one is lost:
-   * its signal aborts within one push, or at its next renewal. Not for a lease whose holder goes on using it.
+   * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
+   * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
+   * its signal aborts within one push, or at its next renewal. Not for a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name, with any number of permits.
-   * @returns The lease; undefined if it is not held any more.
-   * @throws {TypeError | RangeError} `id` is no text.
+   * @returns The lease; undefined if it is no longer held.
+   * @throws {TypeError | RangeError} `id` is not a string, or is empty.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl`.
    */
   adopt(id: string): Promise<Lease | undefined> {
@@ -135,12 +135,12 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Calls `fn` while holding permits, and gives them back when `fn` has ended, either way.
+   * Calls `fn` while holding permits, and gives them back when `fn` has ended, even with an error.
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
    * @param fn Called with the lease.
-   * @param options As of `acquire`; they bound the waiting, not `fn`.
+   * @param options As for `acquire`; they bound the wait, not `fn`.
    * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
@@ -148,8 +148,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`: `fn` gets the arguments
-   * of the call and nothing else. A function that has to notice the loss of its lease needs `run`.
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. `fn` gets only
+   * the arguments of the call. If `fn` has to notice the loss of its lease, use `run`.
    *
    * @throws {TypeError} `fn` is not a function, or is a generator function.
    */
@@ -165,8 +165,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Revokes all holds and hands off to the next waiters. Their leases are lost as soon as they find out; see
-   * `RedisLock.forceRelease`. Until then only fencing tokens keep them out.
+   * Revokes all holds and hands off to the next waiters. The holders' leases are lost as in `RedisLock.forceRelease`.
+   * Until then only fencing tokens keep the holders out.
    *
    * @returns Whether there was a holder.
    */

@@ -1,6 +1,6 @@
 /**
- * The port: all that the Redis part asks of a client. Adapters fill it in by structure, so no driver is imported.
- * Invariant: a backend never closes a connection that it did not open itself.
+ * The interface to a client. Adapters implement it by structure, so no driver is imported. Invariant: a backend never
+ * closes a connection that it did not open.
  *
  * @module
  */
@@ -10,23 +10,26 @@ import { onceFor } from "../../internal/once.ts";
 import { recognize } from "./libraries.ts";
 
 /**
- * The commands that the Redis part uses of a client. Make one with {@linkcode nodeRedis}, {@linkcode ioRedis},
- * {@linkcode bunRedis} or {@linkcode denoRedis}, or write one for another client: two functions are enough.
+ * The commands used of a client. Create one with {@linkcode nodeRedis}, {@linkcode ioRedis}, {@linkcode bunRedis} or
+ * {@linkcode denoRedis}, or write one for another client: two functions are enough.
  */
 export interface Backend {
-  /** Runs a script that the server knows by its digest; rejects with a message that has NOSCRIPT in front if it does not. */
+  /**
+   * Runs a script by its digest; rejects with a message that begins with NOSCRIPT if the server does not know the
+   * script.
+   */
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
   /**
-   * Listens on a channel, over a connection of its own where the client needs that. Resolves once the server has
-   * confirmed, to a function that ends it. It may be called again for a channel before an earlier call has resolved; the
-   * end of the earlier one must not end the later one. Without this member waiters find out by heartbeats alone.
+   * Listens on a channel, over a separate connection if the client needs one. Once the server has confirmed, resolves
+   * to a function that ends the subscription. It may be called again for a channel before an earlier call has resolved;
+   * ending the earlier subscription must not end the later one. Without this member, waiters rely on heartbeats alone.
    *
    * @param onMessage Called with every message.
-   * @param onGap Called whenever messages may have been missed and listening goes on again.
-   * @param onLost Called whenever messages stop: with true if this subscription has ended for good, so that another one
-   * is begun; else they come again after `onGap`. Without it, waiters find out by their heartbeats until then.
+   * @param onGap Called whenever listening has resumed and messages may have been missed.
+   * @param onLost Called whenever messages stop: with true if this subscription has ended for good, so that a new one
+   * begins. Otherwise messages resume after `onGap`. Without this call, waiters rely on heartbeats until then.
    */
   subscribe?(
     channel: string,
@@ -36,39 +39,39 @@ export interface Backend {
   ): Promise<() => void | Promise<void>>;
   /** The name of the client's library, for errors and warnings: "npm:ioredis". */
   readonly library?: string;
-  /** The error of the connection while there is none, such as ECONNREFUSED: for the `cause` of errors. */
+  /** The connection's error while it is down, such as ECONNREFUSED: for the `cause` of errors. */
   readonly failure?: unknown;
-  /** The last error of the connection that subscribes, where that is another one: for a warning. */
+  /** The last error of a separate subscribing connection: for a warning. */
   readonly subscriberFailure?: unknown;
   /**
-   * How many connections were lost so far, for a client that sends a command in flight again over the next one: the
-   * answer to the second run of a release does not show what the first one did.
+   * The number of lost connections so far, for a client that sends commands in flight again over the next one: the
+   * answer to a second run of a release does not show the effect of the first.
    */
   readonly losses?: number;
-  /** Whether the keys live on several nodes: one command then never names keys of two names. */
+  /** Whether the keys live on several nodes, so that one command never has keys of two names. */
   readonly cluster?: boolean;
-  /** Whether the client was closed for good: nothing is tried again then. */
+  /** Whether the client was closed for good, so that no command is retried. */
   readonly closed?: boolean;
   /** Calls `listener` when the client is closed for good. */
   onClose?(listener: () => void): void;
 }
 
-/** The member of a backend that brings a store of its own. */
+/** The member of a backend that has its own store. */
 export const STORE: unique symbol = Symbol("store");
 
-/** The library of a backend that brings a store in memory. */
+/** The library name of a backend with a store in memory. */
 export const IN_MEMORY = "memoryBackend()";
 
 /** Options of the adapters. */
 export interface ClientOptions {
   /**
    * Whether waiters are notified over a subscription, for which the adapter opens a second connection. Without it they
-   * find out by heartbeats: a hand-off takes up to a third of the `ttl`. Default: true.
+   * rely on heartbeats, and a hand-off takes up to a third of the `ttl`. Default: true.
    */
   readonly push?: boolean | undefined;
 }
 
-/** Makes an adapter that returns the same backend for the same client and option. */
+/** Creates an adapter that returns the same backend for the same client and option. */
 export function adapter<C extends object>(
   make: (client: C, push: boolean) => Backend,
 ): (client: C, options?: ClientOptions) => Backend {
@@ -85,8 +88,8 @@ export function adapter<C extends object>(
 export type Subscribe = NonNullable<Backend["subscribe"]>;
 
 /**
- * The same function, which adds listeners to the client's events: Node warns of a leak above a limit, by default 10, and each
- * prefix has a subscription of its own.
+ * Raises the client's listener limit before `subscribe` adds listeners: Node warns of a leak above a limit, by default
+ * 10, and each prefix has its own subscription.
  */
 export function listening(client: object, subscribe: Subscribe): Subscribe {
   const emitter = client as { getMaxListeners?(): number; setMaxListeners?(limit: number): unknown };
@@ -109,12 +112,12 @@ export function listening(client: object, subscribe: Subscribe): Subscribe {
   };
 }
 
-/** Throws unless the client has these methods: a client of another library would only fail once it is used. */
+/** Throws unless the client has these methods: a client of another library would fail only when it is used. */
 export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
   if (!hasMethods(client, methods)) refuse(client, library, name);
 }
 
-/** Throws: it is no client of this library. */
+/** Throws for a client of another library. */
 export function refuse(client: unknown, library: string, name = "client"): never {
   throw new TypeError(`${name} must be a client of ${library}, got ${got(client)}`);
 }
@@ -125,7 +128,7 @@ function got(client: unknown): string {
   return known ? `${known.is}: ${known.remedy}` : quote(client);
 }
 
-/** Throws for a client: some have these functions, too, but with other arguments. */
+/** Throws for a client: some have functions of these names with other parameters. */
 export function checkBackend(backend: unknown): asserts backend is Backend {
   const { evalsha, eval: evaluate, onClose, sendCommand } = Object(backend) as Partial<
     Backend & { sendCommand: unknown }
@@ -136,7 +139,7 @@ export function checkBackend(backend: unknown): asserts backend is Backend {
   throw new TypeError(`backend must be ${rule}, got ${got(backend)}`);
 }
 
-/** The store of a backend in memory has a name that no other copy of the module knows. */
+/** Throws for a backend in memory of another copy of the module, whose store has another symbol. */
 function checkCopy(backend: Backend): void {
   const isForeign = backend.library === IN_MEMORY && !(STORE in backend);
   must(!isForeign, "backend", "be of the same copy of this module: there are two copies", backend);
@@ -153,6 +156,6 @@ function hasMethods(client: unknown, methods: readonly string[]): boolean {
   try {
     return methods.every((method) => typeof members[method] === "function");
   } catch {
-    return false; // a proxy that was revoked
+    return false; // a revoked proxy
   }
 }

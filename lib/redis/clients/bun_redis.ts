@@ -17,21 +17,21 @@ export interface BunRedisClient {
   close(): void;
   /** Whether there is a connection now. */
   readonly connected: boolean;
-  /** Called after each connection that was made. */
+  /** Called after each new connection. */
   onconnect: unknown;
-  /** Called when it was closed for good. */
+  /** Called when the client was closed for good. */
   onclose: unknown;
 }
 
 type Handler = ((this: BunRedisClient, error?: unknown) => void) | null | undefined;
 
 /**
- * Makes a backend of Bun's RedisClient. The same client gives the same backend. It sets the client's `onconnect` and
- * `onclose`, and calls those that were set before.
+ * Creates a backend from Bun's RedisClient. The same client gives the same backend. It sets the client's `onconnect`
+ * and `onclose`, and calls the earlier handlers.
  *
- * @param client Of `new RedisClient(url)` or `Bun.redis`, closed by you.
+ * @param client From `new RedisClient(url)` or `Bun.redis`, closed by you.
  * @param options Whether to use push.
- * @throws {TypeError} It is not such a client, or cannot subscribe.
+ * @throws {TypeError} `client` is not such a client, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -45,11 +45,11 @@ export function bunRedis(client: BunRedisClient, options?: ClientOptions): Backe
   return backendOf(client, options);
 }
 
-/** Listeners of one client, which has room for one handler of each kind. */
+/** The listeners of one client, which takes only one handler of each kind. */
 class Events {
   readonly connect = new Set<() => void>();
   readonly close = new Set<() => void>();
-  /** Bun has no event for a connection that is down, so it is looked at with each command, hence each heartbeat. */
+  /** Bun has no event for a lost connection, so each command, and so each heartbeat, checks it. */
   readonly command = new Set<() => void>();
   closed = false;
 
@@ -61,7 +61,7 @@ class Events {
       for (const listener of [...connect]) listener();
       onconnect?.call(this);
     };
-    // The only notice of it, and the connection that the adapter opens would keep the process alive.
+    // The only notice of the end. Without it, the adapter's own connection would keep the process alive.
     client.onclose = function (this: BunRedisClient, error?: unknown) {
       closed();
       for (const listener of [...close]) listener();
@@ -93,12 +93,12 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
 function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend["subscribe"]> {
   return async (channel, onMessage, onGap, onLost) => {
     const own = await client.duplicate();
-    // Each reconnection needs a subscription of its own; should both last, a second message finds no waiter.
+    // Each reconnection needs a new subscription. If both last, the second message finds no waiter.
     const listen = () => own.subscribe(channel, (message) => onMessage(message));
     const check = () => {
       if (!own.connected) onLost?.(false);
     };
-    // The main connection may have gone to another server, and this one has stayed.
+    // The main connection may have moved to another server without this one.
     const moved = () => onLost?.(true);
     const end = () => {
       events.close.delete(end);
@@ -117,7 +117,7 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
     events.command.add(check);
     events.connect.add(moved);
     own.onconnect = () => void listen().then(onGap, () => {});
-    own.onclose = () => onLost?.(true); // it does not reconnect any more
+    own.onclose = () => onLost?.(true); // it no longer reconnects
     return end;
   };
 }

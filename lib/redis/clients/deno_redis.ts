@@ -1,6 +1,6 @@
 /**
- * The adapter for jsr:@db/redis. That client runs one command after the other and cannot run commands on a connection
- * that subscribes, so push needs a second one.
+ * The adapter for jsr:@db/redis. That client runs one command at a time and none on a subscribing connection, so push
+ * needs a second connection.
  *
  * @module
  */
@@ -17,18 +17,18 @@ export interface DenoRedisClient {
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
   /** Whether it was closed. */
   readonly isClosed?: boolean;
-  /** Adds a listener for its connections. */
+  /** Adds a listener for connection events. */
   addEventListener?(type: "connect" | "close" | "end", listener: () => void): unknown;
 }
 
 /**
- * Makes a backend of clients of jsr:@db/redis. The same pair gives the same backend.
+ * Creates a backend from clients of jsr:@db/redis. The same pair gives the same backend.
  *
  * @param client For commands; connected and closed by you.
- * @param subscriber A second connection, for messages only; connected and closed by you. Never the client itself: it
- * would hang. When the client has moved to another server, it is closed and connected again. Without it waiters find
- * out by heartbeats: none is skipped, but a hand-off takes up to a third of the `ttl`.
- * @throws {TypeError} They are not such clients, or the same client twice.
+ * @param subscriber A second connection, for messages only; connected and closed by you. Not the client itself, which
+ * would hang. When the client moves to another server, the subscriber is closed and connected again. Without a
+ * subscriber, waiters rely on heartbeats, and a hand-off takes up to a third of the `ttl`.
+ * @throws {TypeError} `client` or `subscriber` is not such a client, or both are the same.
  *
  * @example
  * ```ts
@@ -68,7 +68,7 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     client.addEventListener?.("close", closed);
     client.addEventListener?.("end", closed);
   };
-  // The client sends a command again over its next connection.
+  // After a loss, the client sends a command again over its next connection.
   return {
     evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
     eval: (script, keys, args) => client.eval(script, keys, args),

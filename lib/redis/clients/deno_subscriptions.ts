@@ -1,6 +1,6 @@
 /**
- * The subscriptions of one connection of jsr:@db/redis. Invariant: one receiving loop for each connection, for as long
- * as it lasts, since a second one would take half of the messages.
+ * The subscriptions of one connection of jsr:@db/redis. Invariant: one receiving loop for the whole life of each
+ * connection, because a second loop would take half of the messages.
  *
  * @module
  */
@@ -63,13 +63,13 @@ export class Subscriptions {
       this.#subscriber.removeEventListener?.("connect", onGap);
       this.#subscriber.removeEventListener?.("close", down);
       this.#remove(channel, receiver);
-      // A later receiver may be subscribed to the channel again, also over the same connection.
+      // A later receiver may have subscribed to the channel again, even over the same connection.
       if (await this.#subscription !== subscription || this.#channels.has(channel)) return;
       await subscription.unsubscribe(channel);
     };
   }
 
-  /** The commands may go to another server now: connects again, so that the messages come from there, too. */
+  /** Reconnects after the commands may have moved to another server, so that messages come from there too. */
   move(): void {
     if (this.#subscription === undefined || this.#moving !== undefined) return;
     if (this.#subscriber.close === undefined || this.#subscriber.connect === undefined) return;
@@ -78,7 +78,7 @@ export class Subscriptions {
 
   async #reconnect(): Promise<void> {
     try {
-      this.#subscriber.close?.(); // which ends the receiving loop
+      this.#subscriber.close?.(); // ends the receiving loop
       await this.#subscriber.connect?.();
     } catch { /* The next subscription fails, and its caller tries again. */ }
   }

@@ -21,7 +21,7 @@ export interface IoRedisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
-  /** A second connection with the same settings, apart from these. */
+  /** Creates a second connection with the same settings, except for these. */
   duplicate(override?: object): object;
   /** The state of the connection; "end" means closed for good. */
   readonly status: string;
@@ -33,10 +33,10 @@ interface Stream {
   uncork?(): void;
 }
 
-/** The members that the adapter uses beyond that, of clients and their duplicates. */
+/** Further members that the adapter uses, of clients and their duplicates. */
 interface Connection {
   readonly isCluster?: boolean;
-  /** The commands of a cluster client that wait to be tried again. */
+  /** The commands of a cluster client that wait for a retry. */
   readonly delayQueue?: { readonly queues?: { readonly tryagain?: unknown; readonly clusterdown?: unknown } };
   readonly status: string;
   readonly stream?: Stream & { unref?(): void };
@@ -51,11 +51,11 @@ interface Connection {
 type Stop = Awaited<ReturnType<Subscribe>>;
 
 /**
- * Makes a backend of a client of npm:ioredis. The same client gives the same backend.
+ * Creates a backend from a client of npm:ioredis. The same client gives the same backend.
  *
  * @param client A `Redis` (Sentinel included) or a `Cluster`, closed by you, with an `error` listener.
  * @param options Whether to use push.
- * @throws {TypeError} It is not such a client, or cannot subscribe.
+ * @throws {TypeError} `client` is not such a client, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -107,27 +107,27 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
 });
 
 /**
- * A cluster client of ioredis (5 and 6) sends a command that met one of these errors again, up to 16 times and 100 ms apart,
- * before it says so: a call that ends sooner would take the server for silent. The command may still run.
+ * A cluster client of ioredis (5 and 6) retries a command after one of these errors up to 16 times, 100 ms apart,
+ * before it reports the error. To a call that ends sooner, the server seems silent. The command may still run.
  */
 const HELD_BACK = {
   tryagain: "the slot of a name is being moved (ioredis tries again after TRYAGAIN)",
   clusterdown: "the cluster is down (ioredis tries again after CLUSTERDOWN)",
 } as const;
 
-/** It connects again without a word when its ready check fails. */
+/** It reconnects without an event when its ready check fails. */
 const NOT_READY =
   "the cluster is down (CLUSTERDOWN), or its state cannot be read: ioredis is not ready before CLUSTER INFO " +
   "shows that it is fine";
 
 function noteClusterFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
-  let isConnected = false; // and not ready yet
+  let isConnected = false; // connected but not ready
   let failure: unknown;
   noteFailures(connection, {
     get failure() {
       return failure;
     },
-    // What a node said, in place of "Failed to refresh slots cache."
+    // Prefers the node's own error to "Failed to refresh slots cache."
     set failure(error) {
       failure = (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
     },
@@ -151,7 +151,7 @@ function noteFailures(connection: Connection, noted: { failure: unknown }, onLos
   let up = connection.status === "ready";
   connection.on("error", (error) => {
     noted.failure = withoutArguments(error);
-    // As ioredis itself does if the application has no listener. Only the stack: other members may hold secrets.
+    // As ioredis does if the application has no listener. Only the stack, because other members may hold secrets.
     const { stack = error } = Object(error) as { stack?: string };
     if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", stack);
   });
@@ -160,21 +160,21 @@ function noteFailures(connection: Connection, noted: { failure: unknown }, onLos
     noted.failure = undefined;
   });
   connection.on("close", () => {
-    if (up) onLoss(); // also emitted after each attempt to connect
+    if (up) onLoss(); // emitted even after failed attempts to connect
     up = false;
   });
 }
 
 /**
- * It subscribes before it is connected, which a client without an offline queue refuses. And it subscribes again after
- * each reconnection: if ioredis does that itself, the error of a connection that is gone again is never caught.
+ * The adapter subscribes before the connection is up, which needs an offline queue. It also subscribes again after each
+ * reconnection: if ioredis did, the error of another lost connection would never be caught.
  */
 const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
 function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate(OVERRIDE) as Connection;
-    // The main connection may have gone to another server, and this one has stayed.
+    // The main connection may have moved to another server without this one.
     let down = false;
     const closed = () => down = true;
     const ready = () => {
@@ -205,8 +205,8 @@ function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error
 }
 
 /**
- * A cluster client has a connection for its subscriptions already, and subscribes again itself. It has no event for its
- * loss, and needs none: in a cluster no waiter is skipped for being unreachable.
+ * A cluster client has its own connection for subscriptions, and subscribes again itself. It has no event for the loss
+ * of that connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
 function clusterSubscriber(cluster: Connection): Subscribe {
   return (channel, onMessage, onGap) => listen(cluster, ["+node", "-node", "ready"], channel, onMessage, onGap);
@@ -242,11 +242,11 @@ async function listen(
   };
 }
 
-/** The most commands in one write: the server is to begin while the rest is still being written. */
+/** Maximum number of commands in one write, so that the server can begin while the rest is being written. */
 const MOST = 16;
 
 /**
- * The commands of one step of the event loop go out in few writes: ioredis writes each command alone, a system call each.
+ * Combines the commands of one step of the event loop into few writes; ioredis makes a system call for each command.
  * Invariant: a stream that was corked here is uncorked in the same step.
  */
 export class Cork {
@@ -254,7 +254,7 @@ export class Cork {
   #stream: Stream | undefined;
   #count = 0;
 
-  /** To be called before each command, with the stream that it is going to be written to. */
+  /** Call it before each command, with the stream to which the command will be written. */
   hold(stream: Stream | null | undefined): void {
     if (this.#stream !== undefined && (this.#stream !== stream || ++this.#count > MOST)) this.#uncork(this.#stream);
     if (this.#stream !== undefined || !stream?.cork) return;
@@ -264,7 +264,7 @@ export class Cork {
     void this.#uncorkSoon(stream);
   }
 
-  /** By `await`: a clock of a test that replaces `queueMicrotask` would keep the commands back. */
+  /** Uses `await`, because a fake `queueMicrotask` would hold the commands back. */
   async #uncorkSoon(stream: Stream): Promise<void> {
     await undefined;
     this.#uncork(stream);

@@ -1,21 +1,21 @@
 /**
- * Clients by their shape: the library and version that made one, and the remedy. Invariant: used only for the words of an
- * error; an adapter asks for the members that it needs.
+ * Recognizes clients by their shape: the library and version, and the remedy. Invariant: used only for error messages;
+ * an adapter checks the members that it needs.
  *
  * @module
  */
 
-/** A value that is passed in place of a client. */
+/** A value passed instead of a client. */
 interface Recognized {
   /** The client's library, after "got". */
   readonly is: string;
   readonly remedy: string;
 }
 
-/** The members of a client of node-redis 4: the next version brought `destroy`. */
+/** The members of a node-redis 4 client; version 5 added `destroy`. */
 const NODE_REDIS_4 = "evalSha disconnect !destroy";
 
-/** Members that a value has, or has not ("!"), its description, and the remedy. The most specific shapes first. */
+/** Members that a value has or lacks ("!"), its description, and the remedy; the most specific shapes first. */
 const libraries: readonly (readonly [members: string, is: string, remedy: string])[] = [
   ["then catch", "a promise", "await it first"],
   ["createClient", "the module of a client", "pass the client that it makes, such as createClient() or new Redis()"],
@@ -49,12 +49,12 @@ const A_FUNCTION: Recognized = {
 /** Not quoted in an error: it may contain a password. */
 const SERVER_URL: Recognized = { is: "the URL of a server", remedy: "pass a client that connects to it" };
 
-/** Whether it is a client of node-redis 4. */
+/** Whether `client` is a client of node-redis 4. */
 export function isNodeRedis4(client: object): boolean {
   return hasMembers(client, NODE_REDIS_4);
 }
 
-/** The value passed in place of a client, with the remedy; undefined if it is nothing known. */
+/** Describes a value passed instead of a client, with the remedy; undefined if it is unknown. */
 export function recognize(client: unknown): Recognized | undefined {
   if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;

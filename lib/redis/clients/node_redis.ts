@@ -26,7 +26,7 @@ export interface NodeRedisClient {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** A second connection with the same settings, for push. */
   duplicate?(): object;
-  /** Whether it was connected, and not closed since. */
+  /** Whether it was connected and not closed. */
   readonly isOpen: boolean;
 }
 
@@ -47,12 +47,12 @@ interface Client {
 }
 
 /**
- * Makes a backend of a client of npm:redis. The same client gives the same backend.
+ * Creates a backend from a client of npm:redis. The same client gives the same backend.
  *
  * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener. A
  * pool (`createClientPool`) and `createSentinel` of version 5 cannot subscribe, so they need `{ push: false }`.
  * @param options Whether to use push.
- * @throws {TypeError} It is not such a client, or one of version 4, or cannot subscribe.
+ * @throws {TypeError} `client` is not such a client, is of version 4, or cannot subscribe.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export function nodeRedis(client: NodeRedisClient, options?: ClientOptions): Bac
 
 const LIBRARY = "npm:redis";
 
-/** The client was never connected, so that nothing was sent. */
+/** The client was never connected, so no command was sent. */
 const NOT_CONNECTED = "the client is not connected; call `await client.connect()` first";
 
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
@@ -88,7 +88,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     wasOpen ||= client.isOpen;
     if (!wasOpen) return Promise.reject(new StateError(NOT_CONNECTED));
     const answer = portions.send(command);
-    // Clusters, pools and Sentinel's clients of version 5 have no event that shows that they are connected again.
+    // Clusters, pools and version 5's Sentinel clients have no event for a reconnection.
     if (backend.failure !== undefined) answer.then(() => backend.failure = undefined, () => {});
     return answer;
   };
@@ -115,7 +115,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   };
   const failed = (error: unknown) => {
     backend.failure = error;
-    // Without a listener of the application's own this ends the process, as it does without ours.
+    // Without a listener of the application, this ends the process, as it would without this listener.
     if (events.listenerCount?.("error") === 1) throw error;
   };
   events.on("error", failed);
@@ -130,20 +130,20 @@ const MAKERS = {
   sentinel: "createSentinel",
 };
 
-/** Only a cluster has a list of masters, only a pool counts its clients, and only a Sentinel's client knows Sentinels. */
+/** Only a cluster lists masters, only a pool counts clients, and only a Sentinel client knows Sentinels. */
 function kindOf(client: object): keyof typeof MAKERS {
   if ("masters" in client) return "cluster";
   if ("totalClients" in client) return "pool";
   return "getSentinelNode" in client ? "sentinel" : "client";
 }
 
-/** With the version of a Sentinel's client, as that matters. */
+/** Names the kind, with the version for a Sentinel client. */
 function nameOf(client: object, kind: keyof typeof MAKERS): string {
   const version = kind !== "sentinel" ? "" : "duplicate" in client ? " 6" : " 5";
   return `${MAKERS[kind]} of ${LIBRARY}${version}`;
 }
 
-/** In version 5 it has no `duplicate`, and no event that shows when its subscription has moved to another server. */
+/** In version 5 it has neither `duplicate` nor an event for a subscription that has moved to another server. */
 function checkSentinel(client: object, pushes: boolean): void {
   const remedy = "install redis 6 or use ioredis, or pass { push: false } to do without";
   const rule = `be one that can subscribe, which createSentinel of npm:redis 5 cannot: ${remedy}`;
@@ -151,8 +151,8 @@ function checkSentinel(client: object, pushes: boolean): void {
 }
 
 /**
- * The same client for commands that are sent at once. node-redis 6 gives each command an AbortSignal that ends it while it
- * waits to be sent, which takes as long as all the rest of it. A time that the application has set is kept.
+ * The client without timeouts for commands that are sent at once. node-redis 6 gives each command an AbortSignal for
+ * the time before it is sent, which doubles its cost. A timeout set by the application is kept.
  */
 function withoutTimeouts(client: Client): NodeRedisClient {
   const options = client.options?.commandOptions;
@@ -161,8 +161,8 @@ function withoutTimeouts(client: Client): NodeRedisClient {
 }
 
 /**
- * A cluster client opens a connection for subscriptions by itself, and closes it. It has no event for its loss, and
- * needs none: in a cluster no waiter is skipped for being unreachable.
+ * A cluster client opens and closes its own connection for subscriptions. It has no event for the loss of that
+ * connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
 function clusterSubscriber(cluster: Client): Subscribe {
   return async (channel, onMessage, onGap) => {
@@ -178,7 +178,7 @@ function clusterSubscriber(cluster: Client): Subscribe {
 function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
     const own = client.duplicate!() as Client;
-    // The main connection may have gone to another server, and this one has stayed.
+    // The main connection may have moved to another server without this one.
     const moved = () => onLost?.(true);
     const end = () => {
       main.off("end", end);
@@ -196,7 +196,7 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
       end();
       throw error;
     }
-    // An error comes with each connection that broke or failed; one that is no longer open does not reconnect.
+    // Each broken or failed connection emits an error. A client that is no longer open does not reconnect.
     own.on("error", () => {
       if (!own.isReady) onLost?.(!own.isOpen);
     });
@@ -207,26 +207,26 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
   };
 }
 
-/** The most commands in one step. */
+/** Maximum number of commands in one step. */
 const MOST = 16;
 
-/** Milliseconds of a step in which other work keeps the client busy: keeping commands back would gain nothing. */
+/** Milliseconds above which a step is busy with other work, so that holding commands back gains nothing. */
 const LONG = 20;
 
 /**
- * Calls `step` at the end of the current step. Wherever node-redis runs there is one; a test may replace it later by that of
- * a clock, which would keep commands back for good.
+ * Calls `step` at the end of the current step. Captured at load, because a fake clock may replace `setImmediate` later
+ * and hold commands back for good.
  */
 const { setImmediate } = globalThis as unknown as { setImmediate(step: () => void): unknown };
 
 /**
- * The commands of one step of the event loop are handed over in portions. node-redis writes all that it has at the end of
- * a step in one go: the server would have nothing to do until then, and the client nothing until all answers are there.
- * Invariant: the commands keep their order; at most {@linkcode MOST} are handed over in one step, or all after a long one;
- * none is kept back for longer than the steps that those before it need.
+ * Hands over the commands of one step of the event loop in portions. node-redis writes all its commands at the end of a
+ * step in one go: the server would idle until then, and the client until all answers arrive. Invariants: commands keep
+ * their order; at most {@linkcode MOST} are handed over in one step, or all after a long step; no command waits for
+ * more steps than the commands ahead of it need.
  */
 export class Portions {
-  // #room < MOST, or a command in #waiting, implies that the end of the step is awaited
+  // #room < MOST or a command in #waiting implies that the end of the step is awaited
   #room = MOST;
   #began = 0;
   readonly #waiting: (() => void)[] = [];
@@ -239,7 +239,7 @@ export class Portions {
 
   #send<T>(command: () => Promise<T>): Promise<T> {
     const answer = promised(command);
-    // Only now, so that the client, which waits for the same moment, comes first.
+    // Scheduled after the command, so that the client, which waits for the same moment, comes first.
     if (this.#room-- === MOST) {
       this.#began = performance.now();
       setImmediate(() => this.#next());
