@@ -24,12 +24,15 @@ redisTest("RedisRateLimiter: lost answers, give-ups and a clock set back give no
       if (args.length === 5) {
         if (code === 1) turns.delete(args[3]!); // given back
       } else if (code === 1) {
+        assert.ok(!turns.has(String(number)), "its time began anew");
         turns.set(String(number), moment);
         if (random.below(8) === 0) throw new Error("Socket closed unexpectedly"); // the answer is lost
       }
       return answer;
     },
   });
+  // A longer interval keeps the head, and with it the limit's own time, while no call is there.
+  await new RedisRateLimiter(watched, "crawl", LIMIT, 60_000).retryAfter();
   const backends = [spy(watched)];
   for (let i = 0; i < 3; i++) backends.push(spy(byClock(await connect())));
   const limiters = backends.map((backend) => new RedisRateLimiter(backend, "crawl", LIMIT, INTERVAL));
