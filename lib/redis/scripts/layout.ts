@@ -103,7 +103,9 @@ fence, used, rest, holder, tail = ${NEXT}, 1, math.ceil((ends - now) / 1000), su
 `,
   save: `
 local text = n16(fence) .. (${TEXT}) .. holder .. last .. tail
-if redis.p${WRITE}.err then -- maxmemory: a write that cannot grow makes room for one that only might
+if not v then -- of a new name: it is refused under maxmemory
+  ${WRITE}
+elseif redis.p${WRITE}.err then -- a write that cannot grow makes room for one that only might
   call('PEXPIRE', KEYS[1], ${LIFE})
   ${WRITE}
 end
