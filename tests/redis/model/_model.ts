@@ -89,7 +89,10 @@ class World {
   #run(script: "acquire" | "release", client: Client, args: string[], pushLost: boolean): number[] {
     const { family } = this.model;
     const keys = KEYS[family.holders];
-    const before = [...this.redis.members(keys[2])].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
+    const places = new Map(this.redis.members(keys[2]));
+    const me = this.#member(client);
+    if (script === "acquire" && client.place !== 0 && !places.has(me)) places.set(me, args[2]!); // it comes back to its place
+    const before = [...places].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
     const lives = new Map(this.redis.members(keys[1]));
     if (this.model.failover) this.before = this.redis.clone();
     const answer = evaluate(this.redis, family[script], keys, args);
