@@ -125,8 +125,9 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** The first waiter whose signal is not aborted. It stays in the queue. */
   peek(): W | undefined {
-    while (this.head?.cancellation?.isAborted) this.head.cancellation.abort();
-    return this.head;
+    let first = this.head;
+    for (; first?.cancellation?.isAborted; first = this.head) first.cancellation.abort();
+    return first;
   }
 
   /** Removes the first waiter. The caller settles it in the same synchronous step. */
