@@ -1,6 +1,6 @@
 /**
- * The parts that the names of one prefix share over one client: the subscription, whose channel carries the prefix, and
- * the renewal of leases. Invariants: one for each backend and prefix; all of a backend share its store.
+ * The parts shared by all names of one prefix over one client: the subscription and the renewal of leases. Invariants:
+ * one client for each backend and prefix; all clients of a backend share its store.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export class Client {
     this.renewer = new LeaseRenewer(store);
   }
 
-  /** The same for everything that shares its state in the store, for the diagnostics. */
+  /** The same for all resources that share their state in the store, for diagnostics. */
   groupOf(keys: readonly [string, ...string[]]): string {
     return `${this.#number} ${keys[0]}`;
   }
@@ -42,7 +42,7 @@ const clientsOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => {
   };
 });
 
-/** The one client of a backend and a prefix. */
+/** Returns the client of a backend and a prefix. */
 export function clientOf(backend: Backend, prefix: string): Client {
   return clientsOf(backend)(prefix);
 }

@@ -1,10 +1,8 @@
 /**
- * Local time, and that of a server. Invariants: of the local clocks only the monotonic one decides anything, and it never
- * stands still while timers fire; an estimate of a server's time is never ahead of it, so that a request is only ever
- * refused too early, by one round trip at most.
+ * Local time and timers. Invariants: only the monotonic clock decides, and it never stands still while timers fire.
  *
- * Test frameworks replace `setTimeout` and not always `performance.now`: then a timer that has fired shows the time for
- * which it was set.
+ * Test frameworks may replace `setTimeout` but not `performance.now`. So a timer that has fired proves that its set
+ * time has come.
  *
  * @module
  */
@@ -15,12 +13,12 @@ export function now(): number {
   return performance.now();
 }
 
-/** The same, but it never goes back: `now` does when a replaced clock that was ahead is gone. */
+/** A clock that never goes back, unlike `now` after a fake clock that was ahead is removed. */
 export class SteadyClock {
   #latest = -Infinity;
   #offset = 0;
 
-  /** @param reached A moment on this clock that a timer has shown to be over. */
+  /** @param reached A moment on this clock that has passed, as a timer has shown. */
   now(reached = -Infinity): number {
     const time = now() + this.#offset;
     if (time < this.#latest) this.#offset += this.#latest - time;
@@ -28,10 +26,10 @@ export class SteadyClock {
   }
 }
 
-/** A timer that can be moved, on that clock. */
+/** A timer on this clock that can be moved. */
 export class LocalTimer extends Timer {
   /**
-   * @param fire Called with the time: not before the moment for which the timer was set, where rounding makes it early.
+   * @param fire Called with the time, which is never before the set moment, even if rounding makes the timer early.
    * @param keepsAlive Whether it keeps the process alive.
    */
   constructor(fire: (time: number) => void, keepsAlive = false) {

@@ -1,5 +1,5 @@
 /**
- * Callers that use a name with different numbers, as they do while a new version of a program is rolled out.
+ * Warns of callers that use a name with different numbers, as during the rollout of a new version.
  *
  * @module
  */

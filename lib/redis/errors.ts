@@ -1,6 +1,6 @@
 /**
- * The failures of the server and of the connection to it. Invariant: an error that Redis answered with is never taken for a
- * lost lease, and one that may pass by itself is never taken for a final one.
+ * Failures of the server and of the connection to it. Invariants: an error reply is never treated as a lost lease, and
+ * a passing error is never treated as final.
  *
  * @module
  */
@@ -13,22 +13,22 @@ export class RedisError extends SyncError {
   }
 }
 
-/** Why a command failed, without its call, which {@linkcode explain} puts in front. Internal; users see a RedisError. */
+/** Why a command failed, without the call, which {@linkcode explain} adds. Internal; users see a RedisError. */
 export class StateError extends RedisError {}
 
-/** The user has not the right to it. */
+/** The user lacks a right. */
 export class RightsError extends StateError {}
 
-/** The data in Redis is of another shape, or of something else. */
+/** The data in Redis has an unexpected shape. */
 export class DataError extends StateError {}
 
-/** Tried again: it did not run, or its answer cannot be used. */
+/** The command did not run, or its answer cannot be used: it is tried again. */
 export class PassingError extends StateError {}
 
-/** The keys of a name are on their way from one node of a cluster to another. */
+/** The keys of a name are moving from one cluster node to another. */
 export class SlotMovingError extends PassingError {}
 
-/** The client was closed, perhaps by that failure, so that no command of it runs any more. */
+/** The client was closed, perhaps by the failure, and runs no more commands. */
 export class ClientClosedError extends StateError {
   constructor(cause?: unknown, failure?: unknown) {
     const words = "the client was closed";
@@ -39,27 +39,27 @@ export class ClientClosedError extends StateError {
   }
 }
 
-/** Nothing came back within the time that one command gets: it may or may not have run. */
+/** No answer came within the command's time: it may or may not have run. */
 export class NoAnswerError extends StateError {
   static {
     this.prototype.name = "NoAnswerError";
   }
 }
 
-/** The client has not sent the command yet, or sends it again, and says why. Internal. */
+/** The client holds the command back or sends it again, with a known reason. Internal. */
 export class HeldBackError extends NoAnswerError {}
 
-/** An answer that came and cannot be used: it has another shape than expected, or is too late. Internal. */
+/** An answer that cannot be used: it has an unexpected shape or is too late. Internal. */
 export class UselessAnswerError extends PassingError {}
 
-/** Whether this error came with an answer, so that the command cannot run any more. */
+/** Whether this error is an answer, so that the command can no longer run. */
 export function wasAnswered(error: unknown): boolean {
   return codeOf(error) !== "" || (error instanceof RedisError && !(error instanceof NoAnswerError));
 }
 
 /**
- * A release that may or may not have ended the hold: an answer is missing, and the hold is over by now. Internal; users
- * see a RedisError.
+ * A release with an unknown outcome: an answer is missing, and the hold is over by now. Internal; users see a
+ * RedisError.
  */
 export class UnknownOutcomeError extends RedisError {
   constructor(act: string, cause: unknown) {
@@ -69,22 +69,25 @@ export class UnknownOutcomeError extends RedisError {
   }
 }
 
-/** The server's words, without the dash of one client and the text that Redis 6 puts around the error of a script. */
+/** The server's text, without one client's dash and the text that Redis 6 adds around a script's error. */
 function replyOf(error: unknown): string {
   return messageOf(error).replace(/^-?(ERR Error running script .*: -?(?=[A-Z]{2,} ))?/, "");
 }
 
-/** The error code in front of a reply; "" when there is none. */
+/** The error code at the beginning of a reply; "" if there is none. */
 export function codeOf(error: unknown): string {
   const code = /^([A-Z][A-Z]+)\b/.exec(replyOf(error))?.[1] ?? "";
-  // Codes of the operating system, such as ECONNREFUSED, are about the connection.
+  // Codes of the operating system, such as ECONNREFUSED, belong to the connection.
   return /^E[A-Z]{4,}$/.test(code) && code !== "EXECABORT" ? "" : code;
 }
 
-/** A server that does not know a command quotes its arguments up to the end of the line: of an AUTH, the password. */
+/** For an unknown command, a server quotes its arguments to the end of the line, such as the password of AUTH. */
 const QUOTED = /,? with args beginning with: .*/;
 
-/** The message of an error, or of any other thrown value. Node's error after several addresses has an empty one. */
+/**
+ * The message of an error, or of any other thrown value. Node's error after failing at several addresses has an empty
+ * message.
+ */
 export function messageOf(error: unknown): string {
   const { message, errors: [first] = [] } = Object(error) as { message?: unknown; errors?: unknown[] };
   if (message === "" && first !== undefined) return messageOf(first);
@@ -106,18 +109,18 @@ const explanations: Readonly<Record<string, string>> = {
   NOREPLICAS: "not enough replicas are connected, and this Redis refuses writes without them",
 };
 
-/** Answers that may be different in a moment: a failover, a restart or a script that takes long. */
+/** Passing errors: a failover, a restart or a long script. */
 const passing = new Set(["LOADING", "BUSY", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "UNBLOCKED", "NOREPLICAS"]);
 
-/** Whether trying again can help: the server did not refuse, or only refuses for now. */
+/** Whether a retry can help: the server did not refuse, or refuses only for now. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof RedisError) return error instanceof NoAnswerError || error instanceof PassingError;
   const code = codeOf(error);
-  if (/in subscriber mode/.test(messageOf(error))) return false; // the application subscribes with this client
+  if (/in subscriber mode/.test(messageOf(error))) return false; // the application has subscribed with this client
   return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));
 }
 
-/** The members of a client's error that can hold arguments; `command` and `lastNodeError` are those of ioredis. */
+/** The members of a client's error that can hold arguments; `command` and `lastNodeError` are from ioredis. */
 interface CommandError {
   message?: string;
   stack?: string | undefined;
@@ -126,8 +129,8 @@ interface CommandError {
 }
 
 /**
- * The same error without the arguments of its command, which ioredis adds and a server quotes: of an AUTH that failed,
- * they are the password, and an error is printed with its members and those of its `cause`.
+ * Removes the arguments of the command from an error. ioredis adds them, a server may quote them, and for a failed AUTH
+ * they contain the password, which would be printed with the error.
  */
 export function withoutArguments(error: unknown): unknown {
   const { message, stack, command, lastNodeError } = Object(error) as CommandError;
@@ -140,7 +143,7 @@ export function withoutArguments(error: unknown): unknown {
   return error;
 }
 
-/** The same failure in words, with the client's error as its cause. */
+/** Describes a failure, with the client's error as its cause. */
 export function explain(act: string, error: unknown): RedisError {
   const inner = error instanceof StateError;
   if (error instanceof RedisError && !inner) return error;

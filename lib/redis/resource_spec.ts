@@ -15,28 +15,28 @@ export interface Setup {
   readonly settings: Settings;
 }
 
-/** Checks the options, too. */
+/** Creates the setup, and checks the options. */
 export function setupOf(backend: Backend, options: RedisOptions | undefined): Setup {
   const settings = settingsOf(options);
   return { client: clientOf(backend, settings.prefix), settings };
 }
 
-/** The part of a resource that every call needs, for a lease or a start. */
+/** The part of a resource needed by every call, for a lease or a start. */
 export interface CallSpec {
   readonly client: Client;
-  /** As the hook knows it. */
+  /** The hook's resource. */
   readonly resource: Resource;
-  /** As errors name it: `lock "orders"`. */
+  /** Its name in errors: `lock "orders"`. */
   readonly what: string;
 }
 
 export interface ResourceSpec extends StoredName, CallSpec {}
 
-/** The part of a description that differs from class to class. */
+/** The part of a description that differs between classes. */
 export interface SpecParts extends Pick<StoredName, "holders" | "what"> {
-  /** The kind of its keys, and the text that they end with. */
+  /** The kind of its keys, and the text at their end. */
   readonly stored: readonly [kind: Kind, text: string];
-  /** Without the facts that are the same for all. */
+  /** Without the facts that all resources share. */
   readonly resource: Resource;
   readonly weight?: number;
   readonly limit?: number;

@@ -1,8 +1,8 @@
 /**
- * One call that acquires: it asks until it has a lease. While it is in the queue it pauses until its next heartbeat, or
- * until the life of a holder or waiter ends, which may have crashed. A pushed grant is taken at once: the server keeps it
- * for one ttl from the last command that it has answered. Invariant: nothing is sent once the call has settled, except to
- * release its id if the server may know it and no lease has it.
+ * One call that acquires: it asks until it has a lease. In the queue it pauses until its next heartbeat, or until the
+ * life of a holder or waiter ends, which may have crashed. It takes a pushed grant at once: the server keeps the grant
+ * for one ttl from the last command that it has answered. Invariant: nothing is sent once the call has settled, except
+ * to release its id if the server may know it and no lease has it.
  *
  * @module
  */
@@ -33,33 +33,33 @@ export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<
   });
 }
 
-/** Asks once, without joining the queue; or takes over the hold with the id `adopts`. */
+/** Asks once without joining the queue, or takes over the hold with the id `adopts`. */
 export function acquireOnce(spec: ResourceSpec, adopts?: string): Promise<Lease | undefined> {
   return new AcquireCall(spec, false, {}, adopts).result;
 }
 
-/** The object itself is the `call` by which the hook knows this acquisition, and then its lease. */
+/** The object itself is the hook's `call` for this acquisition and its lease. */
 class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implements AcquireRequest, Listener {
   readonly id: string;
   readonly spec: ResourceSpec;
   readonly waits: boolean;
   readonly adopts: string | undefined;
-  /** Its place in the queue; 0 before the server has answered that it waits. */
+  /** Its place in the queue; 0 before the first answer. */
   place = 0;
-  /** The server may know the id, and no lease has it. */
+  /** Whether the server may know the id while no lease has it. */
   #known = false;
-  /** A command has no answer: it may have run, or run yet. */
+  /** Whether a command has no answer: it may have run, or may still run. */
   #isUnsure = false;
   /** When the last command with an answer was sent. */
   #heard: Moment | undefined;
-  /** The last token when the server answered: that of a grant is larger. */
+  /** The last token at the server's answer: a grant has a larger one. */
   #fence = 0;
-  /** The token of a push before the first answer, which it has overtaken. */
+  /** The token of a push that has overtaken the first answer. */
   #pushed = 0;
-  /** Local times of the next heartbeat, and of the end of the first life. */
+  /** Local times of the next heartbeat and of the first end of a life. */
   #heartbeatAt = 0;
   #endsAt = Infinity;
-  /** Asked because messages may have been missed, as were many others. */
+  /** Whether it was asked to check for missed messages, together with many other waiters. */
   #spread = false;
 
   constructor(spec: ResourceSpec, waits: boolean, limits: WaitOptions, adopts?: string) {
@@ -79,11 +79,11 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   protected send(sent: Moment, limit: number): Promise<AcquireAnswer> {
     const { store, subscription } = this.spec.client;
-    // A push can arrive sooner than the answer.
+    // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
     this.#known = true;
     return store.acquire(this, limit, (answer) => {
-      // Late, but its lease may still be worth having. A later command is answered with the same grant.
+      // The answer is late, but its lease may still be useful. A later command gets the same grant.
       if (answer.kind === "granted" && !this.settled && this.#canTrust(sent)) this.#grant(answer, sent);
     });
   }
@@ -107,7 +107,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
     this.retry.answered();
   }
 
-  /** Whether something is left of a lease that the server has granted or prolonged since that moment. */
+  /** Whether any time is left of a lease that the server has granted or prolonged since that moment. */
   #canTrust(sent: Moment): boolean {
     return sent.at + trusted(this.spec.settings.ttl) > now();
   }
@@ -115,7 +115,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   #granted(answer: Granted, sent: Moment): void {
     this.#grant(answer, sent);
     const missed = this.place !== 0 && this.spec.holders === "weighted";
-    if (missed) this.spec.client.subscription.askNext(this.queue); // it may hold as well
+    if (missed) this.spec.client.subscription.askNext(this.queue); // that waiter may hold too
   }
 
   #queued(answer: Waiting, sent: Moment): void {
@@ -147,16 +147,16 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   // Pausing.
 
-  /** Sets the time of the next question: at the end of a life, only one waiter of each queue in a process asks. */
+  /** Sets the time of the next command: at the end of a life, only one waiter of each queue in a process asks. */
   lead(): void {
-    // Before the first answer, and while a command is in flight, the next question is set by that.
+    // Before the first answer, and while a command is in flight, the answer sets the next time.
     if (this.place === 0 || this.settled) return;
     const leads = this.spec.client.subscription.isLeader(this);
     this.askAt(leads ? Math.min(this.#heartbeatAt, this.#endsAt) : this.#heartbeatAt);
   }
 
   ask(within?: number): void {
-    // Drawing again at the next gap would bring the questions of all closer together.
+    // Drawing again at the next gap would bring all the commands closer together.
     const isSoon = this.#spread;
     this.#spread = true;
     if (within === undefined) this.askNow();
@@ -168,11 +168,11 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   granted(fence: number): void {
     if (this.settled) return;
     if (this.place === 0) this.#pushed = fence;
-    // A lease that is not renewed is to last for its whole ttl; and of a late push, nothing may be left: the answer decides.
+    // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
     else if (!this.#takePushed(fence) && fence > this.#fence) this.ask();
   }
 
-  /** Takes the grant that was pushed, if it can be trusted. */
+  /** Takes a pushed grant if it can be trusted. */
   #takePushed(fence: number): boolean {
     if (fence <= this.#fence || this.spec.settings.renew !== Infinity || !this.#canTrust(this.#heard!)) return false;
     this.#grant({ fence }, this.#heard!);
@@ -182,19 +182,19 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   // Settled.
 
   protected timeOut(): void {
-    // A waiter whose last command was answered just waited.
+    // A waiter whose last command was answered has no obstacle.
     const cause = this.obstacle(!this.pauses && (this.place === 0 || this.retry.silence > SILENCE));
     this.cancel(timedOutError(this.spec, this.timeout, cause), "timeout");
   }
 
-  /** The call does not wait, and the resource is not free. */
+  /** Ends a call that does not wait, because the resource is taken. */
   #refuse(): void {
     this.#known = false;
     this.refuse(undefined);
   }
 
   #grant({ fence, weight = this.spec.weight, rest = 0 }: Omit<Granted, "kind">, heard: Moment): void {
-    this.#known = false; // by the lease's release from now on
+    this.#known = false; // from now on the lease releases the id
     const lastsLonger = rest > this.spec.settings.ttl;
     const lease = new LeaseHandle(this.spec, { id: this.id, fence, heard, lastsLonger, call: this });
     this.resolve(lease);
@@ -203,7 +203,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   protected cleanUp(): void {
     this.spec.client.subscription.delete(this.id);
-    // Now, so that no later command of this process finds a trace.
+    // At once, so that no later command of this process finds a trace.
     if (this.pauses) this.#releaseById();
   }
 

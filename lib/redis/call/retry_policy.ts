@@ -1,7 +1,7 @@
 /**
- * Whether and when a call tries again while Redis cannot be reached. Invariants: no command gets more time than its call
- * has left; a call that neither a timeout nor a signal ends fails one ttl after the first of the commands in a row that
- * failed was sent.
+ * Whether and when a call tries again while Redis cannot be reached. Invariants: no command gets more time than its
+ * call has left. A call without timeout and signal fails one ttl after it sent the first of several failed commands in
+ * a row.
  *
  * @module
  */
@@ -9,19 +9,22 @@ import type { WaitOptions } from "../../types.ts";
 import { NoAnswerError, UselessAnswerError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
 
-/** Commands in a row that may come too late by the server's clock, which each answer makes known better. */
+/**
+ * Maximum number of commands in a row that are too late by the server's clock. Each answer improves the estimate of
+ * that clock.
+ */
 const REFUSALS = 3;
 
-/** The milliseconds that a call has: the round trip to the server is not waiting, but is bounded as well. */
+/** The milliseconds that a call has. A round trip does not count as waiting, but is bounded too. */
 export function boundOf(timeout: number): number {
   return timeout === 0 ? ONE_ATTEMPT : timeout;
 }
 
 export class RetryPolicy {
-  /** Local time at which the call ends in any case. */
+  /** Local time at which the call ends at the latest. */
   readonly endsAt: number;
   readonly #ttl: number;
-  /** Neither a timeout nor a signal ends it. */
+  /** Whether the call has neither timeout nor signal. */
   readonly #endless: boolean;
   #failures = 0;
   #refusals = 0;
@@ -29,7 +32,9 @@ export class RetryPolicy {
   #failingSince: number | undefined;
   #failure: unknown;
 
-  /** @param ttl Milliseconds for which a call that nothing else ends tries; a command gets a third of it, within limits. */
+  /**
+   * @param ttl Milliseconds for which a call without other limits tries; a command gets a third of it, within bounds.
+   */
   constructor(ttl: number, { signal, timeout = Infinity }: WaitOptions) {
     this.#ttl = ttl;
     this.endsAt = now() + boundOf(timeout);
@@ -38,7 +43,7 @@ export class RetryPolicy {
 
   /** The reason why the last commands failed; undefined after an answer. */
   get failure(): unknown {
-    if (Object(this.#failure).constructor !== NoAnswerError) return this.#failure; // the others say more
+    if (Object(this.#failure).constructor !== NoAnswerError) return this.#failure; // other errors are more specific
     return new NoAnswerError(`Redis has not answered for ${Math.round(now() - (this.#failingSince ?? 0))} ms`);
   }
 
@@ -47,14 +52,14 @@ export class RetryPolicy {
     return now() - this.#sentAt;
   }
 
-  /** A command is going to be sent. Returns the milliseconds that it may take. */
+  /** Called before a command is sent. Returns the milliseconds that it may take. */
   begin(): number {
     this.#sentAt = now();
     const usual = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
     return Math.max(1, Math.min(usual, Math.min(this.endsAt, this.#failsAt()) - this.#sentAt));
   }
 
-  /** A command came too late by the server's clock. Returns whether to ask again at once. */
+  /** Called when a command was too late by the server's clock. Returns whether to ask again at once. */
   refused(): boolean {
     return this.#refusals++ < REFUSALS;
   }
@@ -66,7 +71,7 @@ export class RetryPolicy {
 
   /** Returns when to try again; undefined once the call has tried for long enough. */
   failed(error: unknown): number | undefined {
-    // A last, short attempt without an answer says less than the server or the connection said before.
+    // A last, short attempt without an answer is less specific than an earlier error of the server or the connection.
     const saysLittle = error instanceof NoAnswerError || error instanceof UselessAnswerError;
     if (this.#failure === undefined || !saysLittle) this.#failure = error;
     this.#failingSince ??= this.#sentAt;

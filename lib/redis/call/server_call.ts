@@ -1,16 +1,17 @@
 /**
- * A call that asks the server, from its first command to its end: a lease is acquired and a turn within a rate limit is
- * taken by the same steps. Its states:
+ * A call to the server, from its first command to its end. Leases and turns within a rate limit are acquired by the
+ * same steps. The states:
  *
  * - asking: a command is in flight, and its answer decides.
  * - pausing: the call waits for the time of its next command, or of its turn.
  * - settled: it has its result, or has failed or been cancelled, in one synchronous step.
  *
- * asking → settled, or pausing; pausing → asking when its time has come; both → settled by the signal or the time-out.
- * Invariant: no command is sent to ask once it has settled.
+ * Transitions: asking → settled or pausing; pausing → asking when its time has come; both → settled by the signal or
+ * the time-out. Invariant: a settled call sends no further command to ask.
  *
- * To observers it waits, from its first command on, once that has failed, has not granted, or has taken {@linkcode SILENCE}
- * ms; and each call that ends without a grant has waited, but for a try that found the resource taken.
+ * Observers see it wait once its first command has failed, has not granted, or has taken {@linkcode SILENCE} ms; the
+ * wait counts from that command. Every call that ends without a grant has waited, except for a try that found the
+ * resource taken.
  *
  * @module
  */
@@ -27,7 +28,7 @@ import { boundOf, RetryPolicy } from "./retry_policy.ts";
 
 /**
  * @param cause The failure of the connection, if that was the obstacle.
- * @param more Follows the time. Default: the holder, if the diagnostics know it.
+ * @param more Text after the time. Default: the holder, if diagnostics know it.
  */
 export function timedOutError(
   { what, resource }: CallSpec,
@@ -38,14 +39,14 @@ export function timedOutError(
   return timedOut(`acquire ${what}`, timeout, more, cause === undefined ? undefined : { cause });
 }
 
-/** The object itself is the `call` by which the hook knows it. */
+/** The object itself is the hook's `call`. */
 export abstract class ServerCall<A, T> {
   readonly result: Promise<T>;
   readonly permits: number;
   settled = false;
   protected readonly timeout: number;
   protected readonly retry: RetryPolicy;
-  /** Of the end of the pause. */
+  /** The timer for the end of the pause. */
   protected timer: LocalTimer | undefined;
   readonly #spec: CallSpec;
   #limits: Cancellation | undefined;
@@ -53,13 +54,13 @@ export abstract class ServerCall<A, T> {
   #reject!: (error: unknown) => void;
   /** Set while it pauses. */
   #endPause: (() => void) | undefined;
-  /** Asked to skip the pause after the command in flight. */
+  /** Whether to skip the pause after the command in flight. */
   #skip = false;
-  /** Set while it is observed and not reported: until its first command takes long. */
+  /** Set while an observer is on and the wait is unreported, until the first command takes long. */
   #slow: LocalTimer | undefined;
   #isReported = false;
 
-  /** @param tries Milliseconds for which a call that nothing else ends tries. */
+  /** @param tries Milliseconds for which a call without other limits tries. */
   constructor(spec: CallSpec, permits: number, limits: WaitOptions, tries: number) {
     this.#spec = spec;
     this.permits = permits;
@@ -71,7 +72,7 @@ export abstract class ServerCall<A, T> {
     });
   }
 
-  /** To be called at the end of the constructor. */
+  /** Call it at the end of the constructor. */
   protected begin(signal: AbortSignal | undefined): void {
     if (hook !== undefined) {
       hook.begin(this);
@@ -89,7 +90,7 @@ export abstract class ServerCall<A, T> {
 
   async #run(): Promise<void> {
     while (!this.settled) {
-      this.#skip = false; // requests from before it no longer count
+      this.#skip = false; // earlier requests to ask no longer count
       try {
         const sent = moment();
         this.take(await this.send(sent, this.retry.begin()), sent);
@@ -105,10 +106,10 @@ export abstract class ServerCall<A, T> {
   /** @param limit Milliseconds that the command may take. */
   protected abstract send(sent: Moment, limit: number): Promise<A>;
 
-  /** An answer has come, perhaps after the call has settled. */
+  /** Takes an answer, perhaps after the call has settled. */
   protected abstract take(answer: A, sent: Moment): void;
 
-  /** A command has failed, perhaps after the call has settled. */
+  /** Called when a command has failed, perhaps after the call has settled. */
   protected abstract failed(error: unknown): void;
 
   /** Whether the call asks again after this error. */
@@ -121,7 +122,7 @@ export abstract class ServerCall<A, T> {
 
   /** Ends with the last failure. */
   protected fail(error: unknown): void {
-    // It may pass, but not within the only attempt.
+    // The error may pass, but not within the only attempt.
     if (this.timeout === 0 && this.#mayPass(error)) this.timeOut();
     else this.cancel(this.explained(this.retry.failure), "error");
   }
@@ -155,12 +156,12 @@ export abstract class ServerCall<A, T> {
     this.timer.set(at);
   }
 
-  /** The pause is over. */
+  /** Called at the end of the pause. */
   protected onTime(): void {
     this.#endPause?.();
   }
 
-  /** Ends the pause, or skips the one after the command in flight. */
+  /** Ends the pause, or skips the pause after the command in flight. */
   protected askNow(): void {
     this.#skip = true;
     this.#endPause?.();
@@ -171,7 +172,7 @@ export abstract class ServerCall<A, T> {
   /** Ends with the error of the time-out. */
   protected abstract timeOut(): void;
 
-  /** The reason for a time-out. @param silent Whether the command in flight has no answer. */
+  /** Returns the reason for a time-out. @param silent Whether the command in flight has no answer. */
   protected obstacle(silent: boolean): unknown {
     const { failure, silence } = this.retry;
     return failure ?? (silent ? this.#spec.client.store.silence(silence) : undefined);
@@ -194,7 +195,7 @@ export abstract class ServerCall<A, T> {
     this.#settle(() => this.#resolve(result));
   }
 
-  /** Reports, once, that it waits, from its first command on. An observer may cancel it. */
+  /** Reports once that the call waits, counted from its first command. An observer may cancel the call. */
   protected reportWait(): void {
     this.#slow?.clear();
     if (this.#isReported || hook === undefined) return;
@@ -216,9 +217,9 @@ export abstract class ServerCall<A, T> {
     this.#endPause?.();
   }
 
-  /** Leaves its place or turn. */
+  /** Gives up its place or turn. */
   protected abstract cleanUp(): void;
 
-  /** It has settled, and no command of it is in flight. */
+  /** Called once the call has settled and no command of it is in flight. */
   protected ended(): void {}
 }

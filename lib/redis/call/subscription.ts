@@ -1,10 +1,10 @@
 /**
- * The one subscription of a client and prefix, from its start to its end, and the waiters of the process that the server
- * can notify by it. Invariants: no waiter is registered as reachable by push before the server has confirmed the
- * subscription, or while its connection is known to be down; the subscription ends a while after the last waiter has gone.
+ * The subscription of a client and prefix, from its start to its end, and the waiters of this process that it can
+ * notify. Invariants: no waiter is registered as reachable by push before the server has confirmed the subscription, or
+ * while its connection is known to be down; the subscription ends shortly after the last waiter has gone.
  *
- * Of the waiters of one queue only the first by their places can have been granted without a message. Their answers may
- * come in another order: a script that the server does not know is sent again.
+ * Only the first waiters of each queue, by place, can have been granted without a message. Answers may arrive in
+ * another order, because a script that the server does not know is sent again.
  *
  * @module
  */
@@ -13,23 +13,25 @@ import type { Push, PushListener, Store, Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
-/** A waiter, to be notified. */
+/** A waiter to notify. */
 export interface Listener {
-  /** The waiter's queue: the first waiters of each are the only ones that can have been granted. */
+  /** The waiter's queue. */
   readonly queue: string;
-  /** Its place there, smaller the earlier it joined; 0 before the first answer. */
+  /** Its place in the queue; 0 before the first answer. */
   readonly place: number;
   granted(fence: number): void;
-  /** It may have become the one of its queue that asks when a life ends. */
+  /** Called when it may have become the waiter of its queue that asks at the end of a life. */
   lead(): void;
-  /** A message may have been missed: ask, at a random moment within `ms`, or at once. */
+  /** Asks the server, at once or at a random moment within `ms`, because a message may have been missed. */
   ask(ms?: number): void;
 }
 
-/** Waiters of one queue that ask at once when messages may have been missed; the others follow, so that there is no storm. */
+/**
+ * The number of waiters per queue that ask at once after a gap in messages. The rest follow later, to avoid a storm.
+ */
 const FIRST = 3;
 
-/** Those without an answer come last: their commands are in flight, and find out. */
+/** Waiters without an answer rank last: their commands are in flight, and will show a grant. */
 function rank({ place }: Listener): number {
   return place || Number.MAX_VALUE;
 }
@@ -37,9 +39,9 @@ function rank({ place }: Listener): number {
 /** One subscription, from its request to its end. */
 interface Attempt {
   confirmed: boolean;
-  /** Until then an answer of the server may come before the confirmation; later, its connection is taken for half-open. */
+  /** Until then the server's answers may overtake the confirmation. Afterwards the connection counts as half-open. */
   readonly until: number;
-  /** Its connection is down, and may come back. */
+  /** Whether its connection is down and may come back. */
   lost: boolean;
   stop: Unsubscribe | undefined;
 }
@@ -49,23 +51,26 @@ export class Subscription {
   readonly #prefix: string;
   /** The waiters by their ids. */
   readonly #listeners = new Map<string, Listener>();
-  /** The same by their queues. */
+  /** The waiters by their queues. */
   readonly #queues = new Map<string, Set<Listener>>();
-  /** The server or the client does not allow any. */
+  /** Whether the server or the client does not allow subscriptions. */
   #never: boolean;
   #current: Attempt | undefined;
-  /** Attempts in a row that were not confirmed in their time; each may keep a connection, so each gets twice the time. */
+  /**
+   * The number of unconfirmed attempts in a row. Each may keep a connection, so each gets twice the time of the one
+   * before.
+   */
   #unconfirmed = 0;
-  /** Ends the one before, which is kept until the current one is confirmed, as it may still work. */
+  /** Ends the previous subscription, which is kept until the current one is confirmed, because it may still work. */
   #endBefore: Unsubscribe | undefined;
-  /** Since when the server answers and no message could come; undefined while they can. */
+  /** The time since which the server answers but messages cannot arrive; undefined while they can. */
   #deafSince: number | undefined;
-  /** Why it could not be opened last. */
+  /** Why the last attempt failed. */
   #failure: unknown;
   #notBefore = -Infinity;
   #confirmedAt = -Infinity;
   readonly #linger = new LocalTimer(() => this.#retire());
-  /** Set while a beginning has to be put off until `#notBefore`: the next heartbeat can be far away. */
+  /** Set while an attempt is delayed until `#notBefore`: the next heartbeat may be far away. */
   readonly #again = new LocalTimer((time) => this.#begin(time));
 
   constructor(store: Store, prefix: string) {
@@ -80,7 +85,7 @@ export class Subscription {
     return this.#current?.confirmed === true && !this.#current.lost;
   }
 
-  /** Also after each answer that a waiter still waits: a subscription that has ended begins again here. */
+  /** Adds a waiter. Also called after each answer that it still waits, to restart an ended subscription. */
   add(id: string, listener: Listener): void {
     this.#linger.clear();
     this.#listeners.set(id, listener);
@@ -95,7 +100,7 @@ export class Subscription {
     this.#begin();
   }
 
-  /** Asked after an answer of the server. Hand-offs are slow then, and nothing else shows why. */
+  /** Warns, after an answer of the server, if messages cannot arrive: nothing else shows why hand-offs are slow. */
   #noteIfDeaf(): void {
     if (this.live || this.#never) return void (this.#deafSince = undefined);
     this.#deafSince ??= now();
@@ -103,7 +108,7 @@ export class Subscription {
   }
 
   delete(id: string): void {
-    // Finding out that a fresh id is not there takes time, too.
+    // Skips the lookup if there are no listeners: even a failed lookup of a fresh id takes time.
     const listener = this.#listeners.size === 0 ? undefined : this.#listeners.get(id);
     if (listener === undefined) return;
     this.#listeners.delete(id);
@@ -116,15 +121,15 @@ export class Subscription {
     this.#endIfUnused();
   }
 
-  /** Whether this waiter is the one of its queue that asks when a life ends: the others would find the same. */
+  /** Whether this waiter asks for its whole queue at the end of a life. */
   isLeader(listener: Listener): boolean {
     const [first] = this.#queues.get(listener.queue) ?? [];
     return first === listener;
   }
 
   /**
-   * Whether it was not confirmed in its time. Asked after an answer of the server, so its own connection is the obstacle; in
-   * a cluster both are on one.
+   * Whether the subscription was not confirmed in time. Called after an answer of the server, so the obstacle is the
+   * subscribing connection; in a cluster both may share a connection.
    */
   #isOverdue(): boolean {
     const current = this.#current;
@@ -147,16 +152,19 @@ export class Subscription {
 
   // Waiters that are to ask, as a message may have been missed.
 
-  /** Whether this waiter may have been granted, without a message, since a command sent at `sentAt`: only the first of its queue. */
+  /**
+   * Whether this waiter may have been granted without a message since a command sent at `sentAt`. Only the first of its
+   * queue can be.
+   */
   mayHaveMissed(listener: Listener, sentAt: number): boolean {
-    this.#confirmedAt = Math.min(this.#confirmedAt, now()); // else, when a replaced clock that was ahead is gone, without end
+    this.#confirmedAt = Math.min(this.#confirmedAt, now()); // else endless once a fake clock is removed
     if (this.#confirmedAt <= sentAt) return false;
-    // Seldom a long search: most answers come in order, so one before it is found soon.
+    // Seldom a long search: answers mostly come in order, so an earlier waiter is found soon.
     for (const other of this.#queues.get(listener.queue) ?? []) if (rank(other) < rank(listener)) return false;
     return true;
   }
 
-  /** Asks for the first waiter of a queue: one before it was granted, and the message was missed. */
+  /** Lets the first waiter of a queue ask: a waiter ahead of it was granted, and the message was missed. */
   askNext(queue: string): void {
     let first: Listener | undefined;
     for (const one of this.#queues.get(queue) ?? []) {
@@ -165,7 +173,7 @@ export class Subscription {
     first?.ask();
   }
 
-  /** The first `count` waiters of each queue ask at once, and the others within `restWithin` ms, if it is set. */
+  /** Lets the first `count` waiters of each queue ask at once, and the rest within `restWithin` ms if it is set. */
   #askFirst(count: number, restWithin?: number): void {
     const asked = new Map<string, number>();
     for (const listener of [...this.#listeners.values()].sort((a, b) => rank(a) - rank(b))) {
@@ -179,8 +187,8 @@ export class Subscription {
   // From its start to its end.
 
   /**
-   * The server does not know this subscription, which then sits on another server: begins again. In a cluster no node knows
-   * all subscribers.
+   * Begins again if the server does not know this subscription, which is then on another server. Not in a cluster,
+   * where no node knows all subscribers.
    */
   restart(): void {
     if (this.#store.cluster || !this.#current?.confirmed || this.#current.lost || now() < this.#notBefore) return;
@@ -188,7 +196,7 @@ export class Subscription {
     this.#start();
   }
 
-  /** The client is closed: no message comes any more. The adapter closes the connections that it opened. */
+  /** Ends the subscription with its client. The adapter closes the connections that it opened. */
   #close(): void {
     this.#linger.clear();
     this.#again.clear();
@@ -221,7 +229,7 @@ export class Subscription {
     this.#unconfirmed = 0;
     this.#stopBefore();
     this.#confirmedAt = now();
-    // A hand-off may have come before: to the first of a queue, as the ones behind it are granted later.
+    // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     this.#askFirst(1);
     this.#endIfUnused();
   }
@@ -240,7 +248,7 @@ export class Subscription {
     else listener?.ask();
   }
 
-  /** Messages come again. */
+  /** Called when messages have resumed. */
   #resumed(mine: Attempt): void {
     if (mine !== this.#current) return;
     mine.lost = false;
@@ -256,10 +264,10 @@ export class Subscription {
       this.#current = undefined;
       if (this.#listeners.size === 0) this.#end();
     }
-    this.#askFirst(FIRST, GAP_SPREAD); // which begins the next one, once the server has answered
+    this.#askFirst(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
   }
 
-  /** Nothing needs it any more. It has not failed, so the next one may begin at once. */
+  /** Ends a subscription that is no longer needed. It has not failed, so the next one may begin at once. */
   #retire(): void {
     this.#end();
     this.#notBefore = -Infinity;
@@ -278,7 +286,7 @@ export class Subscription {
   }
 }
 
-/** Ending a subscription fails only if the connection is gone, and the subscription with it. */
+/** Ending a subscription fails only if its connection is gone. */
 async function ignoreErrors(stop: Unsubscribe | undefined): Promise<void> {
   try {
     await stop?.();

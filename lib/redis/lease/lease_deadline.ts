@@ -1,7 +1,8 @@
 /**
- * Until when a lease can be trusted. Each ttl that `extend()` asks for has a number, which every command carries; the server
- * refuses one with a smaller number than the last that it has set, so a command that comes late shortens nothing. Invariant: the
- * local deadline is never later than the end that the server keeps, nor than any end that a command in flight may set.
+ * The time until which a lease can be trusted. Each ttl requested by `extend()` has a number, which every command
+ * carries. The server refuses a command with a smaller number than the last one set, so a late command shortens
+ * nothing. Invariant: the local deadline is never later than the server's end, nor than any end that a command in
+ * flight may set.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import { clocksMoved, clockTolerance, now, renewAgainAfter, trusted } from "../t
 export interface Moment {
   /** Milliseconds on the monotonic clock. */
   readonly at: number;
-  /** Milliseconds by which the wall clock is ahead of it. */
+  /** Milliseconds by which the wall clock is ahead of the monotonic clock. */
   readonly wallAhead: number;
 }
 
@@ -28,7 +29,7 @@ export class LeaseDeadline {
   number = 0;
   /** The last one that the server has confirmed. */
   #confirmedTtl: number;
-  /** Local time from which the lease is not trusted. */
+  /** Local time from which the lease is no longer trusted. */
   at = 0;
   /** Local time of the next renewal. */
   renewAt = Infinity;
@@ -38,7 +39,7 @@ export class LeaseDeadline {
   #wallAhead: number;
   #doubted = false;
 
-  /** @param heard When the command was sent by which the server has heard of the hold. */
+  /** @param heard When the command that confirmed the hold was sent. */
   constructor({ ttl, renew }: Settings, heard: Moment) {
     this.ttl = this.#confirmedTtl = ttl;
     this.#renewsUntil = renew === 0 ? -Infinity : now() + renew;
@@ -52,7 +53,7 @@ export class LeaseDeadline {
   }
 
   /**
-   * Returns whether the two clocks agree since the last confirmation. If they do not, the machine was suspended, or a
+   * Returns whether the two clocks still agree since the last confirmation. If not, the machine was suspended or a
    * clock was set: a renewal is then due immediately, once.
    */
   checkClocks(): boolean {
@@ -64,8 +65,8 @@ export class LeaseDeadline {
   }
 
   /**
-   * Before another time is asked for: whether or not it is set, and whether or not the answer arrives, no other holder may
-   * get in. Returns its number.
+   * Prepares a request for another ttl, and returns its number. Whether or not the server sets it or the answer
+   * arrives, the deadline stays safe.
    */
   ask(sentAt: number, ttl: number): number {
     this.ttl = ttl;
@@ -73,12 +74,15 @@ export class LeaseDeadline {
     return ++this.number;
   }
 
-  /** The time with this number was refused: what was confirmed before is asked for again, unless there is a later one. */
+  /**
+   * Called when the ttl with this number was refused: the last confirmed ttl is requested again, unless a later one
+   * was.
+   */
   refused(number: number): void {
     if (number === this.number) this.ask(now(), this.#confirmedTtl);
   }
 
-  /** The server has set the end to one `ttl` after `sent`, or later. A late answer, of a smaller number, says nothing. */
+  /** The server has set the end to one `ttl` after `sent`, or later. A late answer with a smaller number is ignored. */
   confirm(sent: Moment, number: number): void {
     if (number !== this.number) return;
     this.#confirmedTtl = this.ttl;
@@ -86,19 +90,19 @@ export class LeaseDeadline {
     this.#set(Math.max(this.at, sent.at + trusted(this.ttl)));
   }
 
-  /** The server has said at `sent`, or later, that it keeps the hold for `rest` milliseconds more. */
+  /** At `sent` or later, the server kept the hold for another `rest` milliseconds. */
   verify(sent: Moment, rest: number): void {
     this.#trustClocksOf(sent);
     const end = sent.at + rest - (this.ttl - trusted(this.ttl));
     if (end < this.at) this.#set(end);
   }
 
-  /** A renewal is sent: without an answer by then, the next one follows. */
+  /** Called when a renewal is sent: without an answer within `limit`, the next one follows. */
   renewing(limit: number): void {
     this.#renewAt(now() + limit + renewAgainAfter(this.ttl));
   }
 
-  /** A renewal has failed: tries again soon. */
+  /** Schedules another renewal soon after a failed one. */
   retry(): void {
     this.#renewAt(now() + renewAgainAfter(this.ttl));
   }

@@ -1,6 +1,6 @@
 /**
- * The lease as its caller sees it; the hold behind it is a {@linkcode LeaseHold}. Invariants: `held` implies that the local
- * deadline lies ahead and that the clocks are not in doubt; nothing of it can be written.
+ * The caller's view of a {@linkcode LeaseHold}. Invariants: `held` implies that the local deadline lies ahead and that
+ * the clocks agree; no member can be written.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export class LeaseHandle implements Lease {
     this.#hold = new LeaseHold(spec, grant);
   }
 
-  /** The object by which the hook knows a lease's acquisition. */
+  /** Returns the hook's `call` for a lease. */
   static callOf(lease: Lease): object {
     return lease instanceof LeaseHandle ? lease.#hold.grant.call : lease;
   }
@@ -42,7 +42,7 @@ export class LeaseHandle implements Lease {
   get held(): boolean {
     if (!this.#hold.isHeld()) return false;
     if (this.#hold.deadline.checkClocks()) return true;
-    this.#hold.reschedule(); // to look at it now
+    this.#hold.reschedule(); // checks it now
     return false;
   }
 
@@ -86,7 +86,7 @@ export class LeaseHandle implements Lease {
   async #giveBack(): Promise<boolean> {
     const { spec, id, deadline } = this.#hold;
     if (!this.#hold.isHeld()) {
-      // Redis may keep it for a while.
+      // Redis may still keep it.
       if (this.#hold.wasCut) throw explain(`release ${spec.what}`, new ClientClosedError());
       return false;
     }

@@ -1,7 +1,6 @@
 /**
- * A hold as this process knows it and as the renewer sees it. Invariants: it goes from held to lost or to released, once,
- * and never back; its signal is aborted exactly while it is lost; after `expire()` it is held only if its deadline lies
- * ahead.
+ * A hold as seen by this process and by the renewer. Invariants: it goes from held to lost or released, once and for
+ * good; its signal is aborted exactly while it is lost; after `expire()` it is held only if its deadline lies ahead.
  *
  * @module
  */
@@ -17,15 +16,15 @@ import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
 
-/** A hold as the server has granted it. */
+/** A hold granted by the server. */
 export interface Grant {
   readonly id: string;
   readonly fence: number;
-  /** When the command was sent by which the server has heard of it: it lasts for one ttl from then, at least. */
+  /** When the command that confirmed the hold was sent: it lasts for at least one ttl from then. */
   readonly heard: Moment;
-  /** The server may keep it for longer than that: it was taken over. */
+  /** Whether the server may keep it for longer, because it was taken over. */
   readonly lastsLonger: boolean;
-  /** The acquisition, as the hook knows it. */
+  /** The hook's `call` of the acquisition. */
   readonly call: object;
 }
 
@@ -37,7 +36,7 @@ function limitOf(ttl: number): number {
 /** Clients that have lost a lease. */
 const warned = new WeakSet<Store>();
 
-/** The first loss of a client is a warning: a program that does not look at `lease.signal` works on as if it held. */
+/** Warns of a client's first loss: a program that ignores `lease.signal` would continue as if it held. */
 function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
   if (warned.has(store)) return;
   warned.add(store);
@@ -53,9 +52,9 @@ export class LeaseHold implements RenewableLease {
   index: number = -1;
   /** The failure of the last command that sets the end; undefined after a success. */
   #failure: unknown;
-  /** The client was closed while it was held. */
+  /** Whether the client was closed while it was held. */
   wasCut = false;
-  /** The server may keep it for longer than this process trusts it. */
+  /** Whether the server may keep it for longer than this process trusts it. */
   #lastsLonger: boolean;
   #released = false;
   #lostError: LeaseLostError | undefined;
@@ -83,7 +82,7 @@ export class LeaseHold implements RenewableLease {
 
   // Held, lost, released.
 
-  /** Whether it is held now, as far as the monotonic clock can show. */
+  /** Whether it is held now by the monotonic clock. */
   isHeld(): boolean {
     return !this.expire(now()) && !this.#released;
   }
@@ -97,7 +96,7 @@ export class LeaseHold implements RenewableLease {
     return this.#controller.signal;
   }
 
-  /** Throws if it cannot be extended, because it is not held. */
+  /** Throws if it is not held, and so cannot be extended. */
   #check(): void {
     this.expire(now());
     const act = `Cannot extend ${this.spec.what}`;
@@ -146,7 +145,7 @@ export class LeaseHold implements RenewableLease {
 
   // Commands that set the end, or ask for it.
 
-  /** Asks the server whether it still keeps the hold, and loses it if not. */
+  /** Checks whether the server still keeps the hold, and loses it if not. */
   async verify(): Promise<void> {
     const sent = moment();
     const rest = await this.spec.client.store.verify(this.spec, this.id, this.renewalLimit);
@@ -166,7 +165,7 @@ export class LeaseHold implements RenewableLease {
     for (;;) {
       const sent = moment();
       const limit = Math.min(limitOf(ttl), Math.max(1, deadline.at - sent.at));
-      deadline.renewing(limitOf(ttl)); // no renewal as well, unless the next try fails to come
+      deadline.renewing(limitOf(ttl)); // no renewal meanwhile, unless the next attempt fails to come
       try {
         const [renewed] = await store.renew([{ id: this.id, spec: this.spec, ttl, number }], limit);
         this.renewed(sent, number, renewed!);
@@ -196,7 +195,7 @@ export class LeaseHold implements RenewableLease {
     this.#lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
   }
 
-  /** Lets the renewer look at it again, after the time of its next look has changed. */
+  /** Reschedules it with the renewer after the time of its next check has changed. */
   reschedule(): void {
     if (!this.#isOver()) this.spec.client.renewer.add(this);
   }
@@ -211,7 +210,7 @@ export class LeaseHold implements RenewableLease {
     return limitOf(this.ttl);
   }
 
-  /** A little early as well, so that leases of about the same age are renewed by one command. */
+  /** True slightly early, so that one command renews leases of about the same age. */
   isDue(time: number): boolean {
     this.deadline.checkClocks();
     return time >= this.deadline.renewAt - this.ttl / 12;

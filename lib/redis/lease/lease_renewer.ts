@@ -1,6 +1,6 @@
 /**
- * Renews leases in batches, and ends those whose time is over. Invariants: one timer for all leases,
- * set no later than the earliest deadline; it exists only while a lease is held, and never keeps the process alive.
+ * Renews leases in batches, and ends expired leases. Invariants: one timer for all leases, set no later than the
+ * earliest deadline; it exists only while a lease is held, and never keeps the process alive.
  *
  * @module
  */
@@ -10,28 +10,31 @@ import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
-/** Leases in one command: large enough that 10,000 cost 100 commands a third of their ttl, small enough not to block. */
+/**
+ * Leases in one command: large enough that 10,000 leases take 100 commands per third of the ttl, small enough not to
+ * block.
+ */
 const BATCH = 100;
 
-/** Batches in flight at a time, so that other commands get through in between. */
+/** Batches in flight at a time, so that other commands get through between them. */
 const LANES = 4;
 
-/** A lease, as its renewer sees it. */
+/** A lease as seen by its renewer. */
 export interface RenewableLease extends Member, Renewal {
-  /** Local time at which it has to be looked at again. */
+  /** Local time of its next check. */
   readonly nextLook: number;
   /** Milliseconds that a renewal may take. */
   readonly renewalLimit: number;
   /** Whether to renew it now. */
   isDue(time: number): boolean;
-  /** A renewal is going to be sent that may take `limit` milliseconds. */
+  /** Called before a renewal is sent, which may take `limit` milliseconds. */
   beginRenewal(limit: number): void;
   /** Ends the lease if its time is over, before its holder can act on it. Returns whether it is lost. */
   expire(time: number): boolean;
-  /** Answered: to a command that was sent at that moment, for this number; perhaps the answer is late. */
+  /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */
   renewed(sent: Moment, number: number, renewed: Renewed): void;
   failRenewal(error: unknown): void;
-  /** The client is closed: a lease that cannot be renewed or released any more is not trusted. */
+  /** Called when the client is closed: a lease that can no longer be renewed or released is not trusted. */
   close(): void;
 }
 
@@ -39,7 +42,7 @@ export class LeaseRenewer {
   readonly #store: Store;
   readonly #leases = new Members<RenewableLease>();
   readonly #timer = new LocalTimer((time) => this.#look(time));
-  /** Set by the server's refusal if the client does not know: keys of two names never fit into one command. */
+  /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
   #single = false;
 
   constructor(store: Store) {
@@ -64,9 +67,9 @@ export class LeaseRenewer {
     const due: RenewableLease[] = [];
     let next = Infinity;
     for (const lease of this.#leases.all()) {
-      if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed by that, or by a listener of another one
+      if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed meanwhile
       if (lease.isDue(time)) {
-        lease.beginRenewal(lease.renewalLimit); // at once, so that its next look lies ahead
+        lease.beginRenewal(lease.renewalLimit); // at once, so that its next check lies ahead
         due.push(lease);
       }
       next = Math.min(next, lease.nextLook);
@@ -81,12 +84,12 @@ export class LeaseRenewer {
     const lane = async () => {
       while (taken < due.length) await this.#renew(due.slice(taken, taken += size));
     };
-    // Single ones may go to different nodes, of which a silent one must not delay the others.
+    // Single renewals may go to different nodes, and a silent node must not delay the rest.
     await Promise.all(Array.from({ length: size === 1 ? due.length : LANES }, lane));
   }
 
   async #renew(batch: RenewableLease[]): Promise<void> {
-    // The shortest: the one that has it must have time left for another try.
+    // The shortest limit, because that lease needs time for another attempt.
     const limit = Math.min(...batch.map((lease) => lease.renewalLimit));
     const sent = moment();
     const holds = batch.map(({ id, spec, ttl, number }) => ({ id, spec, ttl, number })); // as they are now
@@ -94,7 +97,7 @@ export class LeaseRenewer {
     try {
       take(await this.#store.renew(holds, limit, take));
     } catch (error) {
-      // The bad data of one of them must not end the others.
+      // Bad data of one lease must not end the other leases.
       if (error instanceof DataError && batch.length > 1) {
         return void await Promise.all(batch.map((lease) => this.#renew([lease])));
       }

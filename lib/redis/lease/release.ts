@@ -1,7 +1,7 @@
 /**
- * The end of an id: a hold, a place in the queue, or the trace of a call whose answer never came. Invariant: it resolves to true
- * only if this release gave a hold back, to false only if the server said that there was none, and rejects if the answer that
- * decides it is missing.
+ * The end of an id: a hold, a place in the queue, or the trace of a call whose answer never came. Invariant: it
+ * resolves to true only if this release gave a hold back, and to false only if the server reported none. It rejects if
+ * the deciding answer is missing.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import type { Closable, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
-/** Gives back a hold that was trusted until now, and until then if it is not given back. */
+/** Gives back a hold that is trusted until the given time otherwise. */
 export function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
   return new Release(spec, id, until, true).result;
 }
 
-/** No caller waits for it; without an answer, the hold or the place ends with its time. */
+/** Releases without a waiting caller. Without an answer, the hold or place expires. */
 export function releaseInBackground(spec: ResourceSpec, id: string): void {
   new Release(spec, id, now() + spec.settings.ttl, false).result.catch(() => {});
 }
@@ -28,18 +28,18 @@ class Release implements Closable {
   readonly #id: string;
   readonly #until: number;
   /**
-   * Whether a caller waits for it. Else every refusal may pass, as the caller's rights, for example, can change; and an acquire
-   * of this id may come later.
+   * Whether a caller waits for it. Otherwise every refusal counts as passing, since rights, for example, may change;
+   * and an acquire of this id may arrive later.
    */
   readonly #isAwaited: boolean;
   readonly #next: LocalTimer;
   readonly #end: LocalTimer;
   #attempts = 0;
-  /** Attempts that may have run and have no answer yet, and those that never get one. */
+  /** Attempts that may have run and have no answer yet, and attempts that never get one. */
   #inFlight = 0;
   #unanswered = 0;
   #failure: unknown;
-  /** The server has said that there was no hold, perhaps any more because of an earlier attempt. */
+  /** Whether the server has reported no hold, perhaps due to an earlier attempt. */
   #over = false;
   #settled = false;
   #resolve!: (released: boolean) => void;
@@ -58,13 +58,13 @@ class Release implements Closable {
       this.#reject = reject;
     });
     spec.client.store.onClose(this);
-    this.#attempt(time); // first, as its time ends sooner: moving a timer takes time
+    this.#attempt(time); // first, because its time ends sooner and moving a timer takes time
     if (isAwaited) this.#end.set(this.#until, time);
   }
 
   close(): void {
     if (this.#inFlight > 0 || !this.#isAwaited) this.#giveUp();
-    else this.#attempt(); // which rejects
+    else this.#attempt(); // rejects
   }
 
   #attempt(time = now()): void {
@@ -74,7 +74,7 @@ class Release implements Closable {
     this.#inFlight++;
     const usual = commandLimit(ttl, LEAST_LIMIT.release);
     const rest = Math.max(1, this.#until - time);
-    // For a caller the answer counts however late it comes; without one by then, the command is sent again.
+    // For a caller, a late answer still counts; without one by then, the command is sent again.
     if (this.#isAwaited) this.#next.set(time + usual, time);
     store.release(
       this.#spec,
@@ -88,7 +88,7 @@ class Release implements Closable {
     );
   }
 
-  /** @param again Whether the client may have sent it again: then the first run, if any, has no answer. */
+  /** @param again Whether the client may have sent it again, so that the first run has no answer. */
   #answered(was: Was, again: boolean): void {
     this.#inFlight--;
     if (was === "held" || !this.#isAwaited) return this.#settle(() => this.#resolve(was === "held"));
@@ -103,7 +103,7 @@ class Release implements Closable {
   #failed(error: unknown, attempt: number): void {
     this.#inFlight--;
     this.#failure = error;
-    // With a code the server refused it, so it did not run.
+    // An error with a code is the server's refusal: the command did not run.
     if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
@@ -115,11 +115,11 @@ class Release implements Closable {
     if (this.#inFlight === 0) this.#next.set(now() + backoff(attempt));
   }
 
-  /** The hold is over: by an attempt without an answer, or before the first one. */
+  /** The hold is over, by an attempt without an answer or before the first attempt. */
   #decide(): void {
     if (this.#settled) return;
     this.#next.clear();
-    if (this.#inFlight > 0) return; // an earlier attempt can still say that it gave the hold back
+    if (this.#inFlight > 0) return; // an earlier attempt may still report that it gave the hold back
     if (this.#unanswered === 0) this.#settle(() => this.#resolve(false));
     else this.#giveUp();
   }

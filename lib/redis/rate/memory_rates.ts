@@ -1,5 +1,5 @@
 /**
- * The rate limits of a store in memory: as `scripts.ts` keeps them, with objects in place of numbers.
+ * The rate limits of a store in memory, kept as in `scripts.ts`, with objects instead of numbers.
  *
  * @module
  */
@@ -38,18 +38,18 @@ interface Start {
 }
 
 class MemoryRate {
-  // In the order of their turns: those made, and those still to come.
+  // Past and future starts in the order of their turns.
   #starts: Start[] = [];
   /** All of their permits. */
   #total = 0;
   #numbers = 0;
   #blockedUntil = -Infinity;
-  /** The longest interval in use: starts are kept for it. */
+  /** The longest interval in use, for which starts are kept. */
   #longest = 0;
   #callers: { readonly limit: number; readonly interval: number } | undefined;
   readonly #clock = new SteadyClock();
 
-  /** When nothing of it counts any more. */
+  /** When the last start no longer counts. */
   #until = -Infinity;
 
   get isOver(): boolean {
@@ -109,7 +109,7 @@ class MemoryRate {
 
   /** When the window of the caller has room for its starts. */
   #gate(permits: number, limit: number, interval: number): number {
-    let over = this.#total + permits - limit; // this number of the oldest has to be over
+    let over = this.#total + permits - limit; // this number of the oldest starts must expire first
     for (const start of this.#starts) {
       if (over <= 0) break;
       over -= start.permits;

@@ -1,7 +1,7 @@
 /**
- * The data that a store keeps for a rate limit, and how it is asked. Invariant: a turn that was given is taken, or given
- * back. Each request is judged by its own limit and interval, on which stored data does not depend. Times are milliseconds
- * from now, so that no caller needs to know the store's clock.
+ * The interface to the rate limits of a store. Invariant: each granted turn is taken or given back. Each request is
+ * judged by its own limit and interval; stored data does not depend on them. Times are milliseconds from now, so that
+ * callers need not know the store's clock.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface Turn {
   readonly moment: number;
 }
 
-/** The limit and the interval of a caller with other numbers; undefined if the last caller had the same ones. */
+/** The limit and interval of the last caller, if they differ; undefined if they are the same. */
 export type OtherNumbers = { readonly limit: number; readonly interval: number } | undefined;
 
 export type StartAnswer =
@@ -42,7 +42,7 @@ export type StartAnswer =
 
 /** What {@linkcode RateStore.change} does. */
 export interface RateChange {
-  /** The most starts to give back. */
+  /** Maximum number of starts to give back. */
   readonly reward?: number;
   /** Starts to count now. */
   readonly penalty?: number;
@@ -56,6 +56,6 @@ export interface RateStore {
   start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
   giveBack(rate: StoredRate, permits: number, turn: Turn, limit: number): Promise<void>;
-  /** Settles or blocks. */
+  /** Gives back or counts starts, or blocks. */
   change(rate: StoredRate, change: RateChange, limit: number): Promise<void>;
 }

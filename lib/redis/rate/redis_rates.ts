@@ -1,5 +1,5 @@
 /**
- * The rate limits in Redis: the arguments of their scripts are written and the replies are read here, and nowhere else.
+ * The rate limits in Redis. Only this file writes the arguments of their scripts and reads the replies.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command, unless it
- * fails or this process blocks the limit; a turn that the call does not use, because it gave up, is given back.
+ * fails or this process blocks the limit; a cancelled call gives its turn back.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import type { CallSpec } from "../resource_spec.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
-/** More than the error of a sum of times. */
+/** Exceeds the error of a sum of times. */
 const ROUNDING = 1e-6;
 
 export interface RateSpec extends StoredRate, CallSpec {}
 
 /**
- * The calls of this process that sleep until the turns of one limit. Answers that come together count from when the server
- * saw each command, so a call takes care not to wake before the one that it is behind.
+ * The calls of this process that sleep until their turns of one limit. The waits in answers that arrive together count
+ * from different moments, so a call must not wake before the call ahead of it.
  */
 class Sleepers extends Set<StartCall> {
-  /** Whose answer came last. */
+  /** The call with the latest answer. */
   last: StartCall | undefined;
 }
 
@@ -54,7 +54,9 @@ export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: n
   }
 }
 
-/** Settles or blocks. After a block, the calls of this process that sleep ask anew, in their order. */
+/**
+ * Gives back or counts starts, or blocks. After a block, the sleeping calls of this process ask again, in their order.
+ */
 export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
   const { rates } = spec.client.store;
   try {
@@ -71,7 +73,7 @@ export async function changeRate(spec: RateSpec, act: string, change: RateChange
 class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest {
   readonly rate: RateSpec;
   within = 0;
-  /** Whether a call without a turn rejects, or resolves to false. */
+  /** Whether a call without a turn rejects, rather than resolving to false. */
   readonly #rejects: boolean;
   /** Set while it sleeps. */
   turn: Turn | undefined;
@@ -115,10 +117,10 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     sleepersOf(rates).set(key, sleepers.add(this));
     const { last } = sleepers;
     const isAhead = last?.turn !== undefined && last.turn.moment <= turn.moment; // answers may overtake each other
-    const before = isAhead ? last.timer?.at ?? Infinity : Infinity; // also if its clock is gone
+    const before = isAhead ? last.timer?.at ?? Infinity : Infinity; // even if its clock is gone
     sleepers.last = this;
     this.reportWait();
-    // Settled, if an observer has cancelled it.
+    // It is settled if an observer has cancelled it.
     if (!this.settled) this.askAt(Math.max(now() + turn.wait, before < Infinity ? before : 0));
   }
 
@@ -135,7 +137,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     }
   }
 
-  /** It sleeps no more. Returns its turn. */
+  /** Ends its sleep. Returns its turn. */
   #wake(): Turn | undefined {
     const { keys: [key], client: { store: { rates } } } = this.rate;
     const sleepers = sleepersOf(rates).get(key);
@@ -146,7 +148,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     return turn;
   }
 
-  /** For a limit that was blocked. */
+  /** Gives the turn back after the limit was blocked. */
   returnTurn(): void {
     const turn = this.#wake();
     if (turn !== undefined) this.#giveBack(turn);
@@ -179,7 +181,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     if (this.turn !== undefined) this.returnTurn();
   }
 
-  /** No caller waits for it; without an answer, the start counts as made. */
+  /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
     this.rate.client.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
   }

@@ -8,7 +8,7 @@ import { ID_LENGTH, PROCESS_LENGTH } from "../scripts/script.ts";
 
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/** Characters of the secret: a guess a microsecond would need a month. */
+/** Characters of the secret: one guess per microsecond would need a month. */
 const SECRET_LENGTH = 8;
 
 /** Ids with one secret. */
@@ -31,6 +31,6 @@ export class Ids {
 
 function randomName(length: number): string {
   const bytes = crypto.getRandomValues(new Uint8Array(length));
-  // 256 is no multiple of 36: the first letters come a little more often, which costs less than a bit.
+  // 256 is not a multiple of 36: the first letters are slightly more frequent, which costs less than a bit.
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join("");
 }

@@ -1,14 +1,14 @@
 /**
- * Objects that come and go by the thousand. In a Set they would outlive their membership: the tables that it has outgrown
- * refer to each other, and keep alive what was in them until the next full garbage collection. Invariant: the index of a
- * member is its place in the list, and -1 outside of it.
+ * A list for thousands of short-lived members. A Set would keep them alive until the next full garbage collection,
+ * because its outgrown tables refer to each other. Invariant: the index of a member is its place in the list, and -1
+ * outside it.
  *
  * @module
  */
 
 /** A member of at most one list. */
 export interface Member {
-  /** For its list alone. Initially -1. */
+  /** Used only by its list. Initially -1. */
   index: number;
 }
 
@@ -37,7 +37,7 @@ export class Members<T extends Member> {
     return true;
   }
 
-  /** Those of this moment, in no particular order. */
+  /** The present members, in no particular order. */
   all(): T[] {
     return [...this.#list];
   }

@@ -1,14 +1,13 @@
 /**
- * Data kept in this process for each key, for as long as it matters: that of a server in memory, and the starts that a
- * process has made within a rate limit.
+ * Data kept in this process for each key, for as long as it matters.
  *
  * @module
  */
 
-/** Data by its key. Invariant: data that is over is never used again, and is at most half of all, or 100. */
+/** Data by its key. Invariant: expired data is never used again, and is at most half of all data, or 100 entries. */
 export class MemoryData<D extends { readonly isOver: boolean }> {
   readonly #data = new Map<string, D>();
-  /** The number at which those that are over are dropped. */
+  /** The size at which expired data is dropped. */
   #sweepAt = 100;
 
   get size(): number {

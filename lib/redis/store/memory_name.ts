@@ -1,8 +1,8 @@
 /**
- * The holders and the queue of one name, in memory: the state machine of `scripts/state_machine.ts`, without what only
- * distance brings. No waiter can die apart from its store here, no answer is lost, and a timer ends leases, so that no
- * waiter has to ask for it. Invariants: each holder was let in by its own limit, and a grant prolongs no life; the head
- * is granted before any waiter behind it; every grant has a larger token than all before.
+ * The holders and the queue of one name, in memory: the state machine of `scripts/state_machine.ts`, without the
+ * failures of a network. No waiter can die apart from its store, no answer is lost, and a timer ends leases, so that
+ * waiters need not ask. Invariants: each holder was let in by its own limit, and a grant prolongs no life; the head is
+ * granted before any waiter behind it; every grant has a larger token than all before.
  *
  * Times are local, in milliseconds on the monotonic clock.
  *
@@ -27,7 +27,7 @@ interface Member {
   readonly weight: number;
   /** Epoch milliseconds. */
   readonly since: number;
-  /** One ttl after it was heard of. */
+  /** One ttl after its last request. */
   ends: number;
 }
 
@@ -37,7 +37,7 @@ interface Waiting extends Member {
 
 interface Hold extends Member {
   readonly fence: number;
-  /** That of the last request which has set the end. */
+  /** The number of the last request that has set the end. */
   number: number;
 }
 
@@ -47,7 +47,7 @@ export class MemoryName {
   /** In the order of arrival. */
   readonly #queue = new Map<string, Waiting>();
   #used = 0;
-  /** Of the last grant. */
+  /** The limit of the last grant. */
   #limit = 0;
   /** No lease ends before this. */
   #firstEnd = Infinity;
@@ -55,14 +55,14 @@ export class MemoryName {
   readonly #timer = new LocalTimer((time) => this.#expire(time));
   #fence = 0;
   #places = 0;
-  /** Until then it is kept without holders. */
+  /** The time until which it is kept without holders. */
   #keptUntil = 0;
 
   constructor(server: MemoryServer) {
     this.#server = server;
   }
 
-  /** Whether nothing uses it, and the time for which it is kept is over. */
+  /** Whether it is unused and its time to be kept is over. */
   get isOver(): boolean {
     this.#expire();
     return this.#used === 0 && this.#queue.size === 0 && now() >= this.#keptUntil;
@@ -74,7 +74,7 @@ export class MemoryName {
     const ends = now() + ttl;
     const held = this.#holders.get(id);
     if (held !== undefined) {
-      if (held.number === 0) held.ends = ends; // what extend() has set stays
+      if (held.number === 0) held.ends = ends; // an end set by extend() stays
       return { kind: "granted", fence: held.fence };
     }
     const differs = this.#limit !== limit && this.#used + this.#queue.size > 0;
@@ -87,11 +87,11 @@ export class MemoryName {
     if (granted !== undefined) return { kind: "granted", fence: granted.fence, otherLimit };
     if (waits) return this.#waits(waiting.place, otherLimit);
     this.#queue.delete(id);
-    this.#serve(); // which looks whether the timer is still needed
+    this.#serve(); // also checks whether the timer is still needed
     return this.#waits(0, otherLimit);
   }
 
-  /** The hold goes on under the id of the request; `spec.weight` is 0 where it may have any. */
+  /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
   adopt({ id, adopts = "", spec }: AcquireRequest): AcquireAnswer {
     this.#expire();
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
@@ -130,7 +130,7 @@ export class MemoryName {
     return "set";
   }
 
-  /** The milliseconds that are left of a hold; 0 if there is none. */
+  /** The milliseconds left of a hold; 0 if there is none. */
   restOf(id: string): number {
     const hold = this.#holders.get(id);
     return hold === undefined ? 0 : hold.ends - now();
@@ -149,15 +149,15 @@ export class MemoryName {
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
   }
 
-  /** @param place 0 for a caller that has none. */
+  /** @param place 0 for a caller without a place. */
   #waits(place: number, otherLimit: number): AcquireAnswer {
     return { kind: "waiting", place, fence: this.#fence, endsIn: Infinity, deaf: false, more: false, otherLimit };
   }
 
-  /** Grants from the head while it fits; notifies all but the asker, which gets an answer. */
+  /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */
   #serve(asker?: string): void {
     for (const { id, spec, weight, ends } of this.#queue.values()) {
-      if (this.#used + weight > spec.limit) break; // letting small ones pass would starve this one
+      if (this.#used + weight > spec.limit) break; // granting smaller requests first would starve this one
       this.#queue.delete(id);
       const fence = this.#fence = this.#server.nextFence();
       this.#holders.set(id, { id, spec, weight, fence, ends, number: 0, since: Date.now() });

@@ -1,6 +1,6 @@
 /**
- * The store in this process. Every request runs at once, in the caller's turn; its answer and the messages
- * that it causes come in later microtasks, as they do from a server.
+ * The store in this process. Every request runs at once, in the caller's turn. Its answer and messages come in later
+ * microtasks, as from a server.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type {
   Was,
 } from "./store.ts";
 
-/** Of fences, in µs (the year 2112): the clocks of tests may show any, and fences stay safe integers. */
+/** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
 const LATEST_DATE = 2 ** 52;
 
 export class MemoryStore implements Store, MemoryServer {
@@ -61,7 +61,7 @@ export class MemoryStore implements Store, MemoryServer {
     return holds.map((hold) => this.#nameOf(hold.spec).renew(hold));
   }
 
-  /** A timer ends leases. */
+  /** Not needed: a timer ends leases. */
   async wake(): Promise<void> {}
 
   // deno-lint-ignore require-await
@@ -79,7 +79,7 @@ export class MemoryStore implements Store, MemoryServer {
     return Promise.resolve(() => void this.#listeners.delete(listener));
   };
 
-  /** It never fails: an error of a request is one of the caller. */
+  /** Never: an error of a request is the caller's. */
   mayPass(): boolean {
     return false;
   }
@@ -105,7 +105,7 @@ export class MemoryStore implements Store, MemoryServer {
   }
 
   async push(push: Push): Promise<void> {
-    await undefined; // not by queueMicrotask, which clocks of tests replace
+    await undefined; // not by queueMicrotask, which fake clocks replace
     for (const listener of this.#listeners) listener.receive(push);
   }
 }

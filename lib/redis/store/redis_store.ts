@@ -1,6 +1,6 @@
 /**
- * The store that runs its scripts in Redis: the arguments of each script are written here, and nowhere else. Invariant:
- * one for each client.
+ * The store that runs its scripts in Redis. Only this file writes the arguments of each script. Invariant: one for each
+ * client.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import type {
   Was,
 } from "./store.ts";
 
-/** How holders are stored, as scripts for both kinds know it. */
+/** The codes of both ways to store holders, for the scripts. */
 const CODES = { one: "m", weighted: "w" } as const;
 
 /** The effect of no messages. */
@@ -90,9 +90,9 @@ export class RedisStore extends ScriptRunner implements Store {
     return answer;
   }
 
-  /** Makes the release script known to the server before it is needed: under maxmemory, or at the end of a process. */
+  /** Loads the release script into the server before it is needed under maxmemory or at the end of a process. */
   #loadRelease(holders: StoredName["holders"]): void {
-    if (this.#loaded.has(holders) || this.cluster) return; // in a cluster, a command without keys goes to any node
+    if (this.#loaded.has(holders) || this.cluster) return; // in a cluster, a command without keys may go to any node
     this.#loaded.add(holders);
     promised(() => this.backend.eval(release[holders].source, [], [])).catch(() => this.#loaded.delete(holders));
   }
@@ -118,7 +118,7 @@ export class RedisStore extends ScriptRunner implements Store {
     await this.#release(spec, "", limit, "wake").catch(() => {}); // they ask at their next heartbeat
   }
 
-  /** @param keys All, or only those that a hold has: then the queue is served as soon as the server lets it. */
+  /** @param keys All keys, or only the keys of a hold: then the queue is served as soon as the server allows it. */
   async #release(
     spec: StoredName,
     id: string,
@@ -134,9 +134,9 @@ export class RedisStore extends ScriptRunner implements Store {
     if (mute === 1) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
     const was = wasOf(code);
     if (![0, 1, 2].includes(more)) throw new UselessAnswerError(`the answer has an unknown flag, ${more}`);
-    // One run is bounded: the rest is left to the next.
+    // One run is bounded; the next run does the rest.
     if (more === 1) await this.#release(spec, "", limit, mode);
-    // Without it, the queue is served by the next waiter that asks.
+    // If this fails, the next waiter that asks serves the queue.
     if (more === 2) void this.#release(spec, "", limit, "serve").catch(() => {});
     return was;
   }
@@ -178,7 +178,7 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 }
 
-/** A caller as the scripts store it. */
+/** The stored form of a caller. */
 function memberOf(id: string, { weight, limit, settings: { owner = "" } }: StoredName): string {
   return `${id} ${weight} ${limit} ${owner}`;
 }
@@ -193,7 +193,7 @@ function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, from
   return [id, from, String(ttl), owner, String(weight)];
 }
 
-/** The keys that exist as long as a hold does: its state, and the lives where there are several holders. */
+/** The keys that exist as long as a hold: its state, and the lives if there may be several holders. */
 function ownKeys({ keys, holders }: StoredName): readonly string[] {
   return keys.slice(0, holders === "one" ? 1 : 2);
 }

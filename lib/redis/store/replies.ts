@@ -1,6 +1,6 @@
 /**
- * The replies and messages of the scripts, in named fields. Invariant: a reply of another shape than the script's is
- * refused as no answer, and never taken for a grant.
+ * The replies and messages of the scripts, in named fields. Invariant: a reply of an unexpected shape is rejected, and
+ * never treated as a grant.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export function numbersOf(reply: unknown): number[] {
   throw new UselessAnswerError(`the answer is no list but ${quote(reply)}${hint}`);
 }
 
-/** A number, also as text or bytes, as clients can be set to return it; NaN for anything else. */
+/** Reads a number, even as text or bytes, which clients can be configured to return; NaN for anything else. */
 function numberOf(value: unknown): number {
   const isText = typeof value === "string" || value instanceof Uint8Array;
   if (isText && value.length === 0) return NaN;
@@ -52,7 +52,7 @@ function granted(fence: number, other: number, { limit }: StoredName): Granted {
   return other === 0 || other === limit ? { kind: "granted", fence } : { kind: "granted", fence, otherLimit: other };
 }
 
-/** A hold that was taken over, with its weight and the time until its end. */
+/** The answer for a hold that was taken over, with its weight and the time until its end. */
 function adopted(fence: number, weight: number, rest: number): Granted {
   if (!(weight > 0 && rest > 0)) throw new UselessAnswerError("the answer has no weight or no end");
   return { kind: "granted", fence, weight, rest };
@@ -74,7 +74,7 @@ export function wasOf(code: number): Was {
   return code === 1 ? "held" : code === 2 ? "waiting" : "unknown";
 }
 
-/** A message on the channel of this process; undefined for one of another shape. */
+/** Parses a message on the channel of this process; undefined for an unexpected shape. */
 export function pushOf(message: string): Push | undefined {
   const [id = "", text = "", more] = message.split(" ");
   if (text === "?") return { kind: "ask", id };
@@ -85,7 +85,7 @@ export function pushOf(message: string): Push | undefined {
 /** Items of one holder, and of one waiter, in the reply of an inspection. */
 const [HOLDER, WAITER] = [5, 4];
 
-/** The pages of one inspection, as one. By id: between two pages one may move up and be seen again. */
+/** Combines the pages of one inspection. By id, because a waiter may move up between two pages and appear twice. */
 export class InspectedPages {
   readonly #holders = new Map<string, Holder>();
   readonly #waiters = new Map<string, Waiter>();
@@ -117,7 +117,7 @@ export class InspectedPages {
 
 /** @param since In microseconds. */
 function callerOf(id: unknown, since: unknown, owner: unknown, rest: unknown): Waiter {
-  const [text, label] = [String(id), String(owner)]; // bytes, where the client is set to return them
+  const [text, label] = [String(id), String(owner)]; // bytes if the client is configured to return them
   return {
     id: text,
     process: text.slice(0, PROCESS_LENGTH),

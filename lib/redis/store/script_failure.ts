@@ -1,6 +1,6 @@
 /**
- * Errors of a script, in words: a right that is missing, data of another shape, a slot that moves. Invariant: an error
- * that is none of these is returned as it is.
+ * Interprets the errors of a script: a missing right, data of another shape, a moving slot. Invariant: any other error
+ * is returned as it is.
  *
  * @module
  */
@@ -20,7 +20,7 @@ const NO_CLUSTER_CLIENT =
   "this Redis is a node of a cluster, and the client is not one of a cluster: use a Cluster, such " +
   "as createCluster() of npm:redis or new Cluster() of npm:ioredis";
 
-/** The meaning of a script's error; `keys` are those that it was given, the state first. */
+/** Interprets a script's error; `keys` are the keys passed to it, the state first. */
 export function scriptFailure(error: unknown, source: string, keys: readonly string[], cluster: boolean): unknown {
   const message = messageOf(error);
   const options = { cause: withoutArguments(error) };
@@ -28,7 +28,7 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
     if (!cluster) return new StateError(`${NO_CLUSTER_CLIENT} (${message})`, options);
     return new SlotMovingError(`the slot of this name is being moved (${message})`, options);
   }
-  // ioredis has tried again for as long as it is set to; node-redis finds no node for the slot.
+  // ioredis has used up its retries; node-redis finds no node for the slot.
   if (/Cluster redirections.*\bCLUSTERDOWN\b/.test(message) || (cluster && /undefined.*\bmaster\b/.test(message))) {
     return new PassingError(
       `the cluster is down (CLUSTERDOWN), or no node of it serves the slot of this name`,
@@ -37,14 +37,14 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   }
   const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
   const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
-  // The server names the command itself where it refuses EVALSHA or EVAL, of which no line of the script tells.
+  // If the server refuses EVALSHA or EVAL itself, it names that command, which is in no line of the script.
   const named = /(?:permissions to run the|unknown command) ['`]([\w|]+)/.exec(message)?.[1]?.toUpperCase();
   const which = named ?? (commands.length === 0 ? "a command of its scripts" : commands.join(" or "));
   if (/unknown (Redis )?command/i.test(message)) {
     const words = `this Redis does not know ${which}, which may have been renamed or disabled (${message})`;
     return new RightsError(words, options);
   }
-  // The words of Redis up to 7.0, then those of later versions and of Valkey.
+  // The text of Redis up to 7.0, then of later versions and of Valkey.
   if (/can't run this command|no permissions to run/.test(message)) {
     return new RightsError(
       `this Redis user may not run ${which}, see "Least rights" in docs/redis.md (${message})`,

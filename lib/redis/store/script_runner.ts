@@ -1,6 +1,6 @@
 /**
- * How scripts are run through one client: ids, limits, late answers. Invariant: every call settles by its own
- * limit, also if the client never does; after that it counts as "may have run", never as "did not run".
+ * Runs scripts through one client: ids, limits, late answers. Invariant: every call settles by its own limit, even if
+ * the client never does. After the limit it counts as "may have run", never as "did not run".
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { Closable } from "./store.ts";
 
 export class ScriptRunner {
   readonly backend: Backend;
-  /** Name this client towards Redis: by the beginning of its ids, and the end of its channels' names. */
+  /** Identifies this client in Redis: the beginning of its ids is the end of its channels' names. */
   protected readonly ids = new Ids();
   readonly #closing = new Members<Closable>();
 
@@ -33,7 +33,7 @@ export class ScriptRunner {
     for (const closable of this.#closing.all()) closable.close();
   }
 
-  /** Closes it when the client is closed, unless that is called off before. */
+  /** Closes `closable` when the client is closed, unless it is removed before. */
   onClose(closable: Closable): void {
     this.#closing.add(closable);
   }
@@ -42,7 +42,7 @@ export class ScriptRunner {
     this.#closing.delete(closable);
   }
 
-  /** A fresh id of 21 characters without separators. */
+  /** Returns a fresh id of 21 characters without separators. */
   newId(): string {
     return this.ids.next();
   }
@@ -50,9 +50,9 @@ export class ScriptRunner {
   /**
    * Runs a script. Rejects with the client's own error, or with NoAnswerError after `limit` milliseconds.
    *
-   * @param parse Makes the result of the reply, or throws.
+   * @param parse Converts the reply to the result, or throws.
    * @param late Called with the result of a reply that comes after the limit.
-   * @param unless The call, once it has `settled`: then a script that the server does not know is not sent in full.
+   * @param unless The call: once it has `settled`, a script that the server does not know is not sent in full.
    */
   run<T = unknown>(
     script: Script,
@@ -72,7 +72,7 @@ export class ScriptRunner {
     return this.within(limit, first, parse, late, again, explained);
   }
 
-  /** Settles as `first` does, or as what `again` makes of its error, or rejects after `limit` milliseconds. */
+  /** Settles as `first` does, or as the result of `again` for its error, or rejects after `limit` milliseconds. */
   within<T>(
     limit: number,
     first: Promise<unknown>,
@@ -102,7 +102,7 @@ export class ScriptRunner {
         }
       };
       first.then(done, (error) => {
-        // Not after the limit: it could arrive after the command that cancels this one.
+        // Not after the limit: it could arrive after the command that cancels this call.
         const second = over ? undefined : again?.(error);
         if (second === undefined) failed(error);
         else second.then(done, failed);
@@ -110,7 +110,9 @@ export class ScriptRunner {
     });
   }
 
-  /** The error of a connection that is down, or closed, says more than that of the command that waited for it. */
+  /**
+   * The error of a connection that is down or closed is more specific than the error of a command that waited for it.
+   */
   #causeOf(error: unknown): unknown {
     withoutArguments(error);
     if (codeOf(error) !== "" || (error instanceof StateError && !(error instanceof NoAnswerError))) return error;
@@ -126,12 +128,12 @@ export class ScriptRunner {
   #evalsha(script: Script, keys: string[], args: string[]): Promise<unknown> {
     const { sha } = script;
     if (sha !== undefined) return promised(() => this.backend.evalsha(sha, keys, args));
-    // One promise for all: the first calls are sent in their order.
+    // One promise for all calls, so that the first calls are sent in order.
     script.digest ??= digest(script);
     return script.digest.then((fresh) => this.backend.evalsha(fresh, keys, args));
   }
 
-  /** Whether it is worth trying again after this error. */
+  /** Whether a retry may help after this error. */
   mayPass(error: unknown): boolean {
     return !this.closed && isPassing(error);
   }
