@@ -1,6 +1,6 @@
 /** Permits across machines. */
 import assert from "node:assert/strict";
-import { type Lease, LeaseLostError, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { type Backend, type Lease, LeaseLostError, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { redisTest, until } from "./_clients.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -106,3 +106,35 @@ redisTest(
     }
   },
 );
+
+redisTest("a release that is sent again counts the permits of holders whose time is over", async (setup) => {
+  const { backend, connect } = setup;
+  let releases = 0, sendAgain = () => {};
+  const onceOver = new Promise<void>((resolve) => sendAgain = resolve);
+  const losing = (send: Backend["eval"]): Backend["eval"] => async (script, keys, args) => {
+    if (args.length !== 2) return send(script, keys, args); // of another script
+    if (++releases > 1) await onceOver;
+    const answer = await send(script, keys, args);
+    if (releases === 1) throw new Error("Socket closed unexpectedly");
+    return answer;
+  };
+  const lossy = {
+    ...backend,
+    eval: losing((...command) => backend.eval(...command)),
+    evalsha: losing((...command) => backend.evalsha(...command)),
+  };
+  const semaphore = new RedisSemaphore(await connect(), "a", 3);
+  const staying = await semaphore.acquire();
+  const lease = await new RedisSemaphore(lossy, "a", 3).acquire();
+  const released = lease.release();
+  await until(() => releases > 1);
+  await new RedisSemaphore(await connect(), "a", 3, { ttl: 50, renew: false }).acquire({ permits: 2 });
+  const grantedAt = performance.now();
+  await until(() => performance.now() > grantedAt + 51);
+  sendAgain();
+  assert.equal(await released, true);
+  const free = await semaphore.tryAcquire(2);
+  assert.ok(free, "two are free");
+  await free.release();
+  await staying.release();
+});

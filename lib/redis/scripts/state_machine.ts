@@ -161,7 +161,7 @@ if mode == 'force' then${evict}elseif id ~= '' then
     call('ZREM', KEYS[2], me)
     code, waiting = 2, waiting - 1
   end
-  if code == 0 and last == id then return { 1 } end -- asked again after the answer was lost
+  if code == 0 and last == id then code = 1 end -- asked again after the answer was lost
   if code > 0 or mode == 'late' and KEYS[3] then last, dirty = id, true end -- without KEYS[3] it may be in the queue
 end
 if not KEYS[3] or mode == 'force' and more == 1 then
