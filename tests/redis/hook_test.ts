@@ -54,19 +54,21 @@ redisTest(
           await until(() => reports.includes(`wait ${kind} 1`));
           await lease.release();
           await (await waiting).release();
-          assert.deepEqual(reports.slice(0, 3), [`grant ${kind} 0`, `wait ${kind} 1`, `release ${kind} 0`]);
-          assert.deepEqual(reports.slice(3), [`grant ${kind} 1`, `release ${kind} 1`]);
+          const seen = reports.filter((report) => report !== `wait ${kind} 0`); // of a server that took 100 ms
+          assert.deepEqual(seen.slice(0, 3), [`grant ${kind} 0`, `wait ${kind} 1`, `release ${kind} 0`]);
+          assert.deepEqual(seen.slice(3), [`grant ${kind} 1`, `release ${kind} 1`]);
         } else await lease.release();
         reports.length = 0;
         calls.clear();
         await body.run(() => {});
-        assert.deepEqual(reports, [`grant ${kind} 0`, "run  0", `release ${kind} 0`]);
+        const free = () => reports.filter((report) => !report.startsWith("wait"));
+        assert.deepEqual(free(), [`grant ${kind} 0`, "run  0", `release ${kind} 0`]);
         const lost = await body.acquire();
         await server.send("FLUSHALL");
         assert.equal(await lost.verify(), false);
-        assert.deepEqual(reports.slice(3), [`grant ${kind} 1`, `release ${kind} 1`]);
+        assert.deepEqual(free().slice(3), [`grant ${kind} 1`, `release ${kind} 1`]);
         assert.equal(await lost.release(), false);
-        assert.equal(reports.length, 5);
+        assert.equal(free().length, 5);
       } finally {
         setHook(undefined);
       }

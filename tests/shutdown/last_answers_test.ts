@@ -325,7 +325,7 @@ if (runtime === "deno" || runtime === "node") {
 }
 
 test(`shutdown: a refused upload that never ends counts for a second, ${runtime}`, async () => {
-  const shutdown = quiet({ late: "refuse", grace: 1_950 });
+  const shutdown = quiet({ late: "refuse", idle: 1_000, grace: 20_000 });
   const server = shutdown.attach(createServer((_, response) => response.end("done")));
   const client = new Client(schemes.http!.connect(await listen(server)));
   client.send("/");

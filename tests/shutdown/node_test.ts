@@ -248,7 +248,7 @@ test(`attach: a server that comes while another is closing is closed as well, ${
 
 for (const ending of ["ended by the server", "cut"]) {
   test(`attach: an upgraded connection is counted until it is ${ending}, ${runtime}`, async () => {
-    const shutdown = quiet({ grace: ending === "cut" ? 50 : Infinity });
+    const shutdown = quiet({ grace: ending === "cut" ? 1_000 : Infinity });
     const server = shutdown.attach(createServer());
     let peer!: Socket;
     server.on("upgrade", (_request, socket: Socket) => {
