@@ -14,9 +14,9 @@ import { Frame } from "./view.ts";
 /** Options of {@linkcode dashboard}. */
 export interface DashboardOptions {
   /**
-   * Host names of the page, in addition to those of this machine (`localhost`, 127.0.0.1, [::1]), with any port.
-   * Requests for other hosts are refused: otherwise another site could read the page through a name that resolves to
-   * this machine.
+   * Host names of the page, with any port. Names of this machine (`localhost`, 127.0.0.1, [::1]) always work. Requests
+   * for other hosts are refused: otherwise another site could read the page through a name that resolves to this
+   * machine.
    */
   readonly hosts?: readonly string[] | undefined;
   /** Maximum number of open pages. Default: 20. */

@@ -12,7 +12,7 @@ import type { Resource } from "../internal/hook.ts";
 import type { Acquisition, Origin } from "./acquisition.ts";
 import type { Registry } from "./registry.ts";
 
-/** One `run` of a deadlock: it holds a resource and waits for another one or for the same. */
+/** One `run` of a deadlock: it holds a resource, and waits for that or another resource. */
 export interface StuckRun {
   readonly hold: Acquisition;
   readonly wait: Acquisition;

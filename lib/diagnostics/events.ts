@@ -28,8 +28,8 @@ export interface DiagnosticEvent {
 }
 
 /**
- * A call has joined a queue. Over Redis, also a call whose first command has failed or had no answer for 100 ms; it has
- * waited since that command.
+ * A call has joined a queue. Over Redis, this includes a call whose first command has failed or had no answer for 100
+ * ms. It has waited since that command.
  */
 export interface WaitEvent extends DiagnosticEvent {}
 

@@ -97,7 +97,7 @@ function cancel(cancelled: Iterable<Cancellation>, outcome: CancelOutcome): void
   });
 }
 
-/** Those of signals with which something waits. */
+/** The listeners of signals with waits. */
 const listeners = /* @__PURE__ */ new WeakMap<AbortSignal, Listener>();
 
 /** The waits with one signal. They share a listener, because adding one for each wait would cost O(n). */
@@ -121,7 +121,7 @@ class Listener extends Set<Cancellation> {
     listeners.delete(this.#signal);
     try {
       this.#signal.removeEventListener("abort", this.#onAbort);
-    } catch { /* it ends all the same: an error would leave a lock held */ }
+    } catch { /* the wait ends in any case: a throw would leave a lock held */ }
   }
 }
 

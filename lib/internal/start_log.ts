@@ -17,8 +17,8 @@ const SPARE = 32;
 
 export class StartLog {
   readonly window: RateWindow;
-  // counts[i] is the number of all starts ever made up to and including times[i]. Neither decreases. The entries before
-  // `first`, with the first `over` starts, have expired. `total` is the last count.
+  // counts[i] is the number of all starts ever made up to and including times[i]. Times and counts never decrease. The
+  // entries before `first`, with the first `over` starts, have expired. `total` is the last count.
   times: number[] = [];
   counts: number[] = [];
   first = 0;

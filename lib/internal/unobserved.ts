@@ -1,6 +1,6 @@
 /**
- * Reporting of unobserved failures, when they are overdue and when the process runs out of work. Neither keeps the
- * process alive. Without a `process`, nothing is reported.
+ * Reporting of unobserved failures, when they are overdue and when the process runs out of work. Reporting does not
+ * keep the process alive. Without a `process`, nothing is reported.
  *
  * @module
  */

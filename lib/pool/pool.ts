@@ -290,10 +290,10 @@ export class Pool implements AsyncDisposable {
 
   /**
    * Waits until no function runs, the queue is empty and every map whose reading began is over. Then it throws the
-   * unobserved failures: of tasks whose `result` was not read, of maps whose reader has not reached the failure, and of
-   * maps that were never read. A single failure is thrown as it is; several come in an AggregateError, in the order in
-   * which they happened. Each failure is thrown once: by one `join`, or by all that waited together. A pool keeps the
-   * first 1,000; the message shows how many more there were.
+   * unobserved failures: of tasks without a read of `result`, of maps that were never read, and of maps whose reader
+   * has not reached the failure. A single failure is thrown as it is; several come in an AggregateError, in the order
+   * in which they happened. Each failure is thrown once: by one `join`, or by all that waited together. A pool keeps
+   * the first 1,000; the message shows how many more there were.
    *
    * It may be called at any time, repeatedly, and does not close the pool. Awaiting it inside the pool's own functions
    * deadlocks.

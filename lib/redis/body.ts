@@ -69,7 +69,7 @@ async function hold<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<
   return result;
 }
 
-/** The place in the order of `acquireAll`: the name of the state key, the same in every process. */
+/** The place in the order of `acquireAll`: the name of the state key, which every process shares. */
 export function placeOf({ client, keys }: ResourceSpec): Place {
   return { owner: client, remote: keys[0] };
 }

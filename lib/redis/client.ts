@@ -25,7 +25,7 @@ export class Client {
     this.renewer = new LeaseRenewer(store);
   }
 
-  /** The same for all resources that share their state in the store, for diagnostics. */
+  /** The group of all resources that share their state in the store, for diagnostics. */
   groupOf(keys: readonly [string, ...string[]]): string {
     return `${this.#number} ${keys[0]}`;
   }

@@ -18,9 +18,9 @@ export interface Lease extends AsyncDisposable {
   readonly id: string;
   /**
    * Whether the hold can still be trusted. Compares clocks, so it is right even if no timer could run. After a suspend
-   * the wall clock and the monotonic clock disagree: if they differ by more than a tenth of the `ttl` (at most 1 s)
-   * since the last confirmation, `held` is false until a renewal is confirmed. With `renew: false`, call `verify()` or
-   * `extend()`.
+   * the wall clock and the monotonic clock disagree. If their difference has changed by more than a tenth of the `ttl`
+   * (at most 1 s) since the last confirmation, `held` is false until a renewal is confirmed. With `renew: false`, call
+   * `verify()` or `extend()`.
    */
   readonly held: boolean;
   /**

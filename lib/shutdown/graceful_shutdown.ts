@@ -236,8 +236,8 @@ export class GracefulShutdown implements AsyncDisposable {
    * Counts a WebSocket until it is closed. At the signal it is closed with code 1001 (going away), after the listeners
    * of `signal` have run. When forced, it is terminated if it has `terminate()`.
    *
-   * @param socket The platform's WebSocket, Bun's ServerWebSocket, or one of the package ws. Not socket.io's: close those
-   * by `onShutdown(() => io.close())`.
+   * @param socket The platform's WebSocket, Bun's ServerWebSocket, or one of the package ws. Not for socket.io: use
+   * `onShutdown(() => io.close())`.
    * @param label Names it in the report if it has to be cut. Default: "WebSocket".
    * @returns A function that ends the counting, for sockets that report their end by a callback (Bun's `close`) instead
    * of an event.

@@ -61,8 +61,8 @@ async function pass(state: ShutdownState): Promise<void> {
 }
 
 /**
- * In one step: a client whose connection closes comes back on a new one, which a listener that is still open would
- * accept and reset.
+ * In one step: when its connection closes, a client opens a new one, and an open listener would accept and reset that
+ * connection.
  */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";

@@ -44,8 +44,8 @@ export interface Backend {
   /** The last error of a separate subscribing connection: for a warning. */
   readonly subscriberFailure?: unknown;
   /**
-   * The number of lost connections so far, for a client that sends commands in flight again over the next one: the
-   * answer to a second run of a release does not show the effect of the first.
+   * The number of lost connections so far, for a client that sends commands in flight again over the next one. The
+   * answer to a second run of a release does not show the effect of the first run.
    */
   readonly losses?: number;
   /** Whether the keys live on several nodes, so that one command never has keys of two names. */

@@ -28,7 +28,7 @@ export interface DenoRedisClient {
  * @param subscriber A second connection, for messages only; connected and closed by you. Not the client itself, which
  * would hang. When the client moves to another server, the subscriber is closed and connected again. Without a
  * subscriber, waiters rely on heartbeats, and a hand-off takes up to a third of the `ttl`.
- * @throws {TypeError} `client` or `subscriber` is not such a client, or both are the same.
+ * @throws {TypeError} `client` or `subscriber` is not such a client, or both are one client.
  *
  * @example
  * ```ts

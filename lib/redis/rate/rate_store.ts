@@ -32,7 +32,7 @@ export interface Turn {
   readonly moment: number;
 }
 
-/** The limit and interval of the last caller, if they differ; undefined if they are the same. */
+/** The limit and interval of the last caller, if they differ; undefined if they agree. */
 export type OtherNumbers = { readonly limit: number; readonly interval: number } | undefined;
 
 export type StartAnswer =
@@ -40,7 +40,7 @@ export type StartAnswer =
   /** Nothing was taken: the turn would come after `wait`. `remaining` is known if nothing was to be taken. */
   | { readonly kind: "later"; readonly wait: number; readonly remaining: number; readonly other: OtherNumbers };
 
-/** What {@linkcode RateStore.change} does. */
+/** The argument of {@linkcode RateStore.change}. */
 export interface RateChange {
   /** Maximum number of starts to give back. */
   readonly reward?: number;

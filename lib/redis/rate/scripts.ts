@@ -1,37 +1,40 @@
 /**
- * The scripts of a rate limit: this file alone knows how its starts are stored. KEYS[1] is a string, the head: the latest
- * moment seen, the correction of the server's clock, the number of the last call, the moment until which nothing starts, the
- * count of the starts that were dropped, the longest interval in use, limit and interval of the last caller, and the numbers
- * of calls that gave their starts back lately. KEYS[2] is a list with two elements for each call, in the order of their
- * turns: its turn, and the count of all starts up to and including its own. All moments and intervals are µs since the head
- * was made.
+ * The scripts of a rate limit. Only this file knows how its starts are stored. KEYS[1] is a string, the head: the
+ * latest moment seen, the correction of the server's clock, the number of the last call, the moment until which nothing
+ * starts, the count of the starts that were dropped, the longest interval in use, limit and interval of the last
+ * caller, and the numbers of calls that gave their starts back lately. KEYS[2] is a list with two elements for each
+ * call, in the order of their turns: its turn, and the count of all starts up to and including its own. All moments and
+ * intervals are µs since the head was made.
  *
- * - start: the turn of a call is now, or as soon as those ahead of it and its own window let it. A turn that comes too late
- *   for its caller is not taken.
- * - give back: the start of a caller that gave up goes. Those behind it keep their turns, and later calls come sooner.
- * - change: gives back the latest starts, counts starts that were made without asking, or blocks.
+ * - start: gives a call its turn, now or as soon as the calls ahead of it and its own window allow. A turn that comes
+ *   too late for its caller is not taken.
+ * - give back: removes the start of a cancelled call. Calls behind it keep their turns, and later calls come sooner.
+ * - change: gives back the latest starts, counts further starts, or blocks.
  *
- * Each call is judged by its own limit and interval: what is stored depends on neither. Invariants: turns and counts grow
- * along the list; in the window that ends with a turn there are at most as many starts as its caller allows; time never
- * goes back, even if the server's clock does.
+ * Each call is judged by its own limit and interval, on which the stored data does not depend. Invariants: turns and
+ * counts grow along the list. The window that ends with a turn has at most as many starts as its caller allows. Time
+ * never goes back, even if the server's clock does.
  *
  * @module
  */
 import { type Script, script } from "../scripts/script.ts";
 
-/** Numbers of calls that are remembered, so that a command that runs twice gives back once. */
+/** The number of call numbers to remember, so that a command that runs twice gives back once. */
 const REMEMBERED = 32;
 
-/** One call in LOOK looks for starts that are over and can be dropped, in steps that begin with as many entries. */
+/** One call in LOOK checks for expired starts to drop, in steps that begin with LOOK entries. */
 const LOOK = 8;
 
-/** With more calls behind it, a start that is given back counts until its turn: rewriting them would take too long. */
+/**
+ * With more calls than this behind it, a start that is given back counts until its turn: rewriting the calls would take
+ * too long.
+ */
 const REWRITTEN = 200;
 
-/** Entries that one reward looks at. */
+/** Maximum number of entries that one reward checks. */
 const REWARDED = 5000;
 
-/** The most entries at the end that one run drops, because their calls gave up. */
+/** Maximum number of entries of cancelled calls that one run drops from the end. */
 const VOIDS = 2000;
 
 /** ARGV[1] and ARGV[2]: the caller's limit, and its interval in µs. */

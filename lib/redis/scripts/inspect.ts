@@ -1,7 +1,7 @@
 /**
- * The scripts that look at a name, page by page, for display: between two pages holders and waiters come and go. Those whose life is
- * over are left out, although their entries are still there. Invariants: no run returns many more than {@linkcode PAGE} holders
- * and as many waiters; nothing is written.
+ * The scripts that read a name page by page, for display: holders and waiters come and go between two pages. Expired
+ * holders and waiters are left out, even if their entries still exist. Invariants: no run returns many more than
+ * {@linkcode PAGE} holders and as many waiters; nothing is written.
  *
  * @module
  */

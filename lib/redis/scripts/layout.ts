@@ -12,15 +12,16 @@
  * ends it; a grant prolongs no life. The holder of a lock lives until {@linkcode IDLE} ms before the end of its key. "sets" counts the
  * times that `extend()` has set: a command with a smaller number is late and refused.
  *
- * Invariants: the weight in use is that of the holders; every key has a time to live; a fence only grows, by the clock and
- * by one at least, so that it also grows where data was lost. Writes that shrink come first in what has to pass maxmemory.
+ * Invariants: the weight in use is the sum of the holders' weights. Every key has a time to live. A fence only grows,
+ * by the clock and by at least one, so that it grows even after data was lost. Scripts that must run under maxmemory
+ * begin with writes that shrink.
  *
  * @module
  */
 import { IDLE_KEPT } from "../times.ts";
 import { ID_LENGTH } from "./script.ts";
 
-/** The version of the stored data. Versions that differ do not see each other. */
+/** The version of the stored data. Different versions do not see each other. */
 export const LAYOUT = 3;
 
 /** How long keys are kept after the last hold has ended. */

@@ -3,12 +3,12 @@
  *
  * - acquire: free and no waiters → holds. Held → waits (or not, without a place). Asked again by a waiter → still waits, and
  *   lives on. Asked again by a holder → holds, with the same token.
- * - release: holds → gone, and the queue is served. Waits → gone. Anything else → nothing, or the same answer as before.
+ * - release: holds → gone, and the queue is served. Waits → gone. Anything else → no effect, or the previous answer.
  * - serve: members whose life is over go; then, while the head fits by its own limit, it holds.
  *
- * Invariants: the head is granted before any waiter behind it; every grant has a larger token than all before, and a message
- * about it comes after every write; no run looks at more than {@linkcode LOOK} members that are over; each script may run
- * twice, late, or without its answer being received.
+ * Invariants: the head is granted before any waiter behind it. Every grant has a larger token than all earlier grants,
+ * and its message comes after every write. No run checks more than {@linkcode LOOK} expired members. Each script may
+ * run twice, late, or without its answer being received.
  *
  * @module
  */

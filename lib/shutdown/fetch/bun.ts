@@ -28,7 +28,7 @@ export function bunAbilities(
 /** The second argument of a Bun.serve handler. */
 export interface BunInfo {
   readonly pendingRequests: number;
-  /** undefined for a Unix socket. So is `port`, but reading that takes half a microsecond. */
+  /** undefined for a Unix socket. `port` shows this too, but takes half a microsecond to read. */
   readonly hostname: string | undefined;
   /** null once the request is over, and always for a Unix socket. */
   requestIP(request: Request): unknown;

@@ -1,6 +1,6 @@
 /**
  * HTTP/1 in GracefulShutdown. Invariant: a request is in flight from its head until its response is sent and its body
- * has arrived, or until its connection is closed; after the response, the body counts for at most a second. From the
+ * has arrived, or until its connection is closed. After the response, the body counts for at most a second. From the
  * signal on, the last response of each connection announces the close, and a request behind that announcement counts as
  * not received.
  *

@@ -59,8 +59,8 @@ function outliveListener(response: Outgoing, server: HttpServer): void {
 }
 
 /**
- * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() sets its own
- * headers by these methods; so do wrappers around it, as by the package on-headers.
+ * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() and its wrappers,
+ * as by the package on-headers, set headers by these methods.
  */
 function insistOnClose(response: Outgoing): void {
   response.setHeader("connection", "close");
