@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   type Backend,
+  type Inspection,
   LeaseLostError,
   type RedisAcquirable,
   RedisKeyedMutex,
@@ -15,6 +16,7 @@ import { noPushClient, redisTest, until } from "./_clients.ts";
 interface Body {
   readonly held: RedisAcquirable;
   forceRelease(): Promise<boolean>;
+  inspect(): Promise<Inspection>;
 }
 
 type Make = (backend: Backend, options?: RedisOptions) => Body;
@@ -22,23 +24,23 @@ type Make = (backend: Backend, options?: RedisOptions) => Body;
 const bodies: Readonly<Record<string, Make>> = {
   "a lock": (backend, options) => {
     const lock = new RedisLock(backend, "a", options);
-    return { held: lock, forceRelease: () => lock.forceRelease() };
+    return { held: lock, forceRelease: () => lock.forceRelease(), inspect: () => lock.inspect() };
   },
   "a semaphore": (backend, options) => {
     const semaphore = new RedisSemaphore(backend, "a", 1, options);
-    return { held: semaphore, forceRelease: () => semaphore.forceRelease() };
+    return { held: semaphore, forceRelease: () => semaphore.forceRelease(), inspect: () => semaphore.inspect() };
   },
   "a key": (backend, options) => {
     const mutex = new RedisKeyedMutex(backend, options);
-    return { held: mutex.at("a"), forceRelease: () => mutex.forceRelease("a") };
+    return { held: mutex.at("a"), forceRelease: () => mutex.forceRelease("a"), inspect: () => mutex.inspect("a") };
   },
   "a reader": (backend, options) => {
     const lock = new RedisRwLock(backend, "a", options);
-    return { held: lock.reader, forceRelease: () => lock.forceRelease() };
+    return { held: lock.reader, forceRelease: () => lock.forceRelease(), inspect: () => lock.inspect() };
   },
   "a writer": (backend, options) => {
     const lock = new RedisRwLock(backend, "a", options);
-    return { held: lock.writer, forceRelease: () => lock.forceRelease() };
+    return { held: lock.writer, forceRelease: () => lock.forceRelease(), inspect: () => lock.inspect() };
   },
 };
 
@@ -59,6 +61,14 @@ for (const [name, make] of Object.entries(bodies)) {
     assert.equal(await adopted.verify(), true);
     assert.equal(await adopted.release(), true);
     assert.equal(await other.held.adopt(adopted.id), undefined);
+  });
+
+  redisTest(`${name}: the end of a hold never becomes earlier by an adoption`, async ({ backend, connect }) => {
+    const first = await make(backend, { ttl: 60_000 }).held.acquire();
+    const adopted = await make(await connect(), { ttl: 3000 }).held.adopt(first.id);
+    const [holder] = (await make(backend).inspect()).holders;
+    assert.ok(holder!.expiresIn > 30_000, `${holder!.expiresIn}`); // the first holder trusts it until it finds out
+    assert.equal(await adopted!.release(), true);
   });
 
   redisTest(`${name}: a release before the first holder has noticed says that it no longer held`, async (setup) => {
