@@ -5,8 +5,8 @@
 import type { Backend } from "../../../lib/redis/mod.ts";
 import { CLOCK } from "./_clock.ts";
 
-const ANSWER = "return { 1, now, wait, number, stored }";
-const WITH_CLOCK = `return { 1, now, wait, number, stored, call('GET', '${CLOCK}') or 0 }`;
+const ANSWER = "return { 1, wait, number, turn, other, otherInterval }";
+const WITH_TIMES = ANSWER.replace(" }", `, now, call('GET', '${CLOCK}') or 0 }`);
 
 export class Turns {
   /** By number. */
@@ -22,10 +22,14 @@ export class Turns {
       },
       eval: async (source, keys, args) => {
         if (!keys[0]?.includes(":rate:")) return await backend.eval(source, keys, args);
-        if (!source.includes(ANSWER)) this.#turns.delete(args[6]!); // the script that gives back
-        const answer = await backend.eval(source.replace(ANSWER, WITH_CLOCK), keys, args) as number[];
-        const [code, now = 0, wait = 0, number, , ahead] = answer;
-        if (source.includes(ANSWER) && code === 1) this.#turns.set(String(number), now - Number(ahead) * 1e6 + wait);
+        const starts = args.length === 4;
+        if (starts && !source.includes(ANSWER)) throw new Error("a script that answers in another way");
+        if (!starts) this.#turns.delete(args[3]!); // it gives back
+        const answer = await backend.eval(source.replace(ANSWER, WITH_TIMES), keys, args) as number[];
+        if (starts && answer[0] === 1) {
+          const [now, ahead] = answer.splice(-2);
+          this.#turns.set(String(answer[2]), now! - Number(ahead) * 1e6 + answer[1]!);
+        }
         return answer;
       },
     };
