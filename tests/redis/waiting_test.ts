@@ -219,3 +219,16 @@ redisTest("a caller without the right to publish can still release", async ({ se
   await server.send("ACL", "SETUSER", "default", "+publish");
   assert.equal(await (await second).release(), true);
 }, { isAlone: true });
+
+redisTest("every key of a name that is waited for has a time to live", async ({ server, backend }) => {
+  for (const body of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 1)]) {
+    const lease = await body.acquire();
+    const next = body.acquire();
+    await until(async () => (await body.inspect()).waiting === 1);
+    for (const key of await server.send("KEYS", "*") as string[]) {
+      assert.ok(Number(await server.send("PTTL", key)) > 0, key);
+    }
+    await lease.release();
+    await (await next).release();
+  }
+});
