@@ -221,7 +221,7 @@ redisTest("a caller without the right to publish can still release", async ({ se
 }, { isAlone: true });
 
 redisTest("every key of a name that is waited for has a time to live", async ({ server, backend }) => {
-  for (const body of [new RedisLock(backend, "a"), new RedisSemaphore(backend, "a", 1)]) {
+  for (const body of [new RedisLock(backend, "a", { ttl: 1500 }), new RedisSemaphore(backend, "a", 1, { ttl: 1500 })]) {
     const lease = await body.acquire();
     const next = body.acquire();
     await until(async () => (await body.inspect()).waiting === 1);
