@@ -61,7 +61,6 @@ export const ci: readonly Step[] = [
   inOthers("node20", 300, ["node20"], "--differing"),
   inOthers("node", 300, ["node"], "--differing"),
   inDeno("long", 240, LONG),
-  inOthers("long in node20", 240, ["node20"], ...LONG),
 ];
 
 const HOUR = 3600;
