@@ -21,7 +21,7 @@ const LEFT_OUT = [
 ] as const;
 
 const isDeep = process.argv.includes("--deep");
-console.error(`Running the ${isDeep ? "deep" : "everyday"} tests in Deno: about a minute on two quiet cores.\n`);
+console.error(`Running the ${isDeep ? "deep" : "everyday"} tests in Deno: one to two minutes on two quiet cores.\n`);
 const files = process.argv.slice(2).filter((argument) => existsSync(argument));
 const options = process.argv.slice(2).filter((argument) => !files.includes(argument) && argument !== "--deep");
 const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));

@@ -213,7 +213,7 @@ export class Pool implements AsyncDisposable {
   /**
    * Wraps `fn` so that each call goes through {@linkcode Pool.run}. The wrapper has the parameters and `this` of
    * `fn`, and resolves to its result; `fn` gets the arguments of the call and no signal. It replaces p-limit's
-   * `limitFunction` and es-toolkit's `limitAsync`, and is the quickest way through a pool.
+   * `limitFunction` and es-toolkit's `limitAsync`, and a queued call takes less memory than with `run`.
    *
    * The stack of an error that `fn` throws before its first `await` does not show the caller.
    *
