@@ -9,6 +9,7 @@ import {
   type Server as TcpServer,
   type Socket,
 } from "node:net";
+import process from "node:process";
 import { connect as connectSecurely } from "node:tls";
 import { GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
 import { nextTurn } from "../_tools.ts";
@@ -100,6 +101,11 @@ export async function isFree(port: number): Promise<boolean> {
 /** A shutdown that leaves the process's signals alone. */
 export function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
   return new GracefulShutdown({ signals: [], idle: 20, ...options });
+}
+
+/** Delivers an OS signal, without sending it to the tests. */
+export function deliver(name: string): void {
+  (process as { emit(name: string): boolean }).emit(name);
 }
 
 /** Asks for the shutdown; resolves when the listeners are closed. */
