@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** One run-time proves these for all: texts, types, bundles, and models that know no platform. */
 const SAME_EVERYWHERE =
-  /^tests\/((docs|shape|shape_rules|size|timelines|snippets|run_times|reports|gate|types)_test|explore\/)/;
+  /^tests\/((docs|shape\/shape|shape\/rules|size|timelines|snippets|run_times|reports|gate|types)_test|explore\/)/;
 
 /** These have processes, sockets or servers, or change what is global: each needs a process of its own in Node. */
 const PLATFORM =

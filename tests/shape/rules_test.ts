@@ -1,9 +1,9 @@
 /** The rules of shape_test.ts can fail: each finds its planted violation, and nothing where there is none. */
 import assert from "node:assert/strict";
-import { test } from "./_test.ts";
-import * as rules from "./shape/rules.ts";
-import * as texts from "./shape/texts.ts";
-import { Tree } from "./shape/tree.ts";
+import { test } from "../_test.ts";
+import * as rules from "./rules.ts";
+import * as texts from "./texts.ts";
+import { Tree } from "./tree.ts";
 
 /** A small tree that keeps every rule. */
 const SOUND: Record<string, string> = {

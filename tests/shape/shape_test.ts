@@ -1,14 +1,14 @@
-/** The repository keeps its own rules. shape_rules_test.ts shows that the rules can fail. */
+/** The repository keeps its own rules. rules_test.ts shows that the rules can fail. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { test } from "./_test.ts";
-import { CONTRACT } from "./shape/contract.ts";
-import * as rules from "./shape/rules.ts";
-import * as texts from "./shape/texts.ts";
-import { Tree } from "./shape/tree.ts";
+import { test } from "../_test.ts";
+import { CONTRACT } from "./contract.ts";
+import * as rules from "./rules.ts";
+import * as texts from "./texts.ts";
+import { Tree } from "./tree.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Paths that are no part of the repository: built, installed, or another's. */
 const FOREIGN = /^(\..*|node_modules|package-lock\.json)$/;
 const KEPT_HIDDEN = new Set([".ci", ".github", ".gitignore", ".dvmrc"]);
