@@ -94,6 +94,33 @@ eachStore(
   },
 );
 
+redisTest("RedisRateLimiter: a call whose turn is now waits for one that sleeps too long", async ({ backend }) => {
+  let letAnswer = () => {};
+  const late = new Promise<void>((resolve) => letAnswer = resolve);
+  let commands = 0;
+  const slow: Backend = {
+    ...backend,
+    eval: async (...command) => {
+      const isSleeper = ++commands === 2;
+      const answer = await backend.eval(...command);
+      if (isSleeper) await late;
+      return answer;
+    },
+    evalsha: () => Promise.reject(new Error("NOSCRIPT")),
+  };
+  const limiter = new RedisRateLimiter(slow, "crawl", 2, 300);
+  await limiter.acquire({ permits: 2 });
+  const order: string[] = [];
+  const sleeper = limiter.acquire().then(() => order.push("sleeper"));
+  const other = new RedisRateLimiter(backend, "crawl", 2, 300);
+  await until(async () => await other.retryAfter() === 0); // at the server, the turn of the sleeper has come
+  letAnswer();
+  await flushMicrotasks();
+  const newcomer = limiter.acquire().then(() => order.push("newcomer"));
+  await Promise.all([sleeper, newcomer]);
+  assert.deepEqual(order, ["sleeper", "newcomer"]);
+});
+
 eachStore(
   "RedisRateLimiter: of three sleepers the middle one gives up: the others keep their order",
   async (backend) => {

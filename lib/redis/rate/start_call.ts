@@ -100,8 +100,8 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     if (answer.kind === "later") {
       if (!this.settled) this.#refuse(answer.wait);
     } else if (this.settled) this.#giveBack(answer.turn);
-    else if (answer.turn.wait === 0) this.#start();
-    else this.#sleep(answer.turn);
+    else if (answer.turn.wait === 0 && this.#sleepers() === undefined) this.#start();
+    else this.#sleep(answer.turn); // if its turn is now, behind the calls whose timers are late
   }
 
   protected failed(error: unknown): void {
@@ -113,7 +113,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   #sleep(turn: Turn): void {
     this.turn = turn;
     const { keys: [key], client: { store: { rates } } } = this.rate;
-    const sleepers = sleepersOf(rates).get(key) ?? new Sleepers();
+    const sleepers = this.#sleepers() ?? new Sleepers();
     sleepersOf(rates).set(key, sleepers.add(this));
     const { last } = sleepers;
     const isAhead = last?.turn !== undefined && last.turn.moment <= turn.moment; // answers may overtake each other
@@ -125,10 +125,10 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected override onTime(): void {
-    const { turn, rate: { keys: [key], client: { store: { rates } } } } = this;
+    const { turn } = this;
     if (turn === undefined) return super.onTime();
     // Timers of one moment fire in any order.
-    for (const call of [...sleepersOf(rates).get(key)!]) {
+    for (const call of [...this.#sleepers()!]) {
       const isAhead = call.turn!.moment <= turn.moment && (call.timer?.at ?? Infinity) <= now() + ROUNDING;
       if (call !== this && !isAhead) continue;
       call.#wake();
@@ -137,10 +137,15 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     }
   }
 
+  /** The calls of this process that sleep until their turns of the same limit, if there are any. */
+  #sleepers(): Sleepers | undefined {
+    return sleepersOf(this.rate.client.store.rates).get(this.rate.keys[0]);
+  }
+
   /** Ends its sleep. Returns its turn. */
   #wake(): Turn | undefined {
     const { keys: [key], client: { store: { rates } } } = this.rate;
-    const sleepers = sleepersOf(rates).get(key);
+    const sleepers = this.#sleepers();
     sleepers?.delete(this);
     if (sleepers?.size === 0) sleepersOf(rates).delete(key);
     const turn = this.turn;
