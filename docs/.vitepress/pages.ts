@@ -10,6 +10,7 @@ export const guide = [
   ["Operating", "operating"],
   ["From one process to many", "web"],
   ["Redis", "redis"],
+  ["Running Redis", "running-redis"],
   ["Diagnostics", "diagnostics"],
   ["It hangs", "it-hangs"],
   ["Recipes", "recipes"],

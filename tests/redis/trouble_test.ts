@@ -1,4 +1,4 @@
-/** The table of docs/operating.md: what callers, log, metrics and dashboard show within a minute of each trouble. */
+/** The table of docs/running-redis.md: what callers, log, metrics and dashboard show within a minute of each trouble. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Tracks } from "../../lib/dashboard/tracks.ts";
@@ -20,7 +20,7 @@ interface Row {
 }
 
 function rowsOfTable(): Row[] {
-  const text = readFileSync(new URL("../../docs/operating.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../docs/running-redis.md", import.meta.url), "utf8");
   const lines = /## Redis in trouble[^]*?\n((?:\|.*\n)+)/.exec(text)![1]!.trim().split("\n").slice(2);
   return lines.map((line) => {
     const [trouble, error, log, metrics] = line.split("|").slice(1, -1).map((cell) => cell.trim());
@@ -158,12 +158,12 @@ async function suffer(make: () => Patient) {
 
 const rows = rowsOfTable();
 
-test("docs/operating.md: the table has a row for each trouble that is tried, and no other", () => {
+test("docs/running-redis.md: the table has a row for each trouble that is tried, and no other", () => {
   assert.deepEqual(rows.map(({ trouble }) => trouble), Object.keys(troubles));
 });
 
 for (const row of rows) {
-  test(`docs/operating.md: ${row.trouble}`, async () => {
+  test(`docs/running-redis.md: ${row.trouble}`, async () => {
     const { lease, errors, warnings, outcomes, waited, page } = await suffer(troubles[row.trouble]!);
     const isFinal = row.error.startsWith("final:");
     if (!row.error.startsWith("none")) {

@@ -42,7 +42,7 @@ function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
   warned.add(store);
   const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
   const words = `A lease was lost. ${message}${why}. Further losses of this client are in metrics and events alone`;
-  warn(`${words}; see "Redis in trouble" in docs/operating.md.`, "INTERLOCK_LEASE_LOST");
+  warn(`${words}; see "Redis in trouble" in docs/running-redis.md.`, "INTERLOCK_LEASE_LOST");
 }
 
 export class LeaseHold implements RenewableLease {

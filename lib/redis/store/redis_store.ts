@@ -69,7 +69,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const words = `The subscription of this client (${
       this.backend.library ?? "a backend of your own"
     }) cannot be opened: ${messageOf(reason)}`;
-    this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}; see docs/operating.md.`);
+    this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}; see docs/running-redis.md.`);
   }
 
   #warnOnce(code: string, message: string): void {
