@@ -1,11 +1,11 @@
-/** docs/getting-started.md shows the errors of common mistakes: each line there is made here, and its error compared. */
+/** docs/mistakes.md shows the errors of common mistakes: each line there is made here, and its error compared. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { acquireAll, GracefulShutdown, KeyedMutex, Lock, Pool, Semaphore } from "../mod.ts";
 import { memoryBackend, RedisLock } from "../lib/redis/mod.ts";
 import { runtime, test } from "./_test.ts";
 
-const page = readFileSync(new URL("../docs/getting-started.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../docs/mistakes.md", import.meta.url), "utf8");
 const block = /## Mistakes that are caught\n+```console\n([^`]*)```/.exec(page)?.[1] ?? "";
 const lines = block.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
 
@@ -41,7 +41,7 @@ function isShown(shown: string, error: unknown): boolean {
   return new RegExp(`^${parts.join(".*")}$`).test(`${error}`);
 }
 
-test("getting started: each mistake that it lists is tried here, and no other", () => {
+test("mistakes: each mistake that it lists is tried here, and no other", () => {
   assert.deepEqual(lines.map(([code]) => code), Object.keys(mistakes));
 });
 
@@ -49,7 +49,7 @@ test("getting started: each mistake that it lists is tried here, and no other", 
 for (const [code = "", shown = ""] of lines) {
   // Its message is that of the run-time or transpiler; the page shows V8's.
   if (code.startsWith("using") && runtime !== "deno") continue;
-  test(`getting started: ${code}`, async () => {
+  test(`mistakes: ${code}`, async () => {
     try {
       await mistakes[code]!();
     } catch (error) {

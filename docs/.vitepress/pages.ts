@@ -13,6 +13,7 @@ export const guide = [
   ["Running Redis", "running-redis"],
   ["Diagnostics", "diagnostics"],
   ["It hangs", "it-hangs"],
+  ["Mistakes", "mistakes"],
   ["Recipes", "recipes"],
   ["Examples", "examples"],
 ] as const;
