@@ -1,10 +1,10 @@
 /** One waiting call: the moments at which it asks, and its reading of the answers. */
 import assert from "node:assert/strict";
-import { type Backend, type Lease, RedisLock } from "../../../lib/redis/mod.ts";
+import { type Backend, type Lease, RedisLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { CountingController, deferred, flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { computeDigests, nothing, queuedReply, scripted } from "../_scripted.ts";
+import { computeDigests, nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 100]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
@@ -117,8 +117,9 @@ test("Acquisition: a message that comes before the first answer does not put off
     let push: ((message: string) => void) | undefined;
     const asked: string[] = [];
     const backend: Backend = {
-      ...scripted((command, [id = ""]) => {
+      ...scripted((command, [member = ""]) => {
         if (command !== "acquire") return;
+        const [id = ""] = member.split(" ");
         asked.push(id);
         if (id === asked[0]) return queuedReply();
         if (asked.filter((other) => other === id).length === 1) throw new Error("the connection is lost");
@@ -212,4 +213,54 @@ test("Acquisition: a grant that comes after its own end is not taken", () =>
     await time.pass(500);
     assert.equal(call.state, "rejected");
     await time.pass(5000);
+  }));
+
+test("Acquisition: a grant that is pushed after a pause longer than the ttl is not taken: the server may have ended it", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    let push: ((message: string) => void) | undefined;
+    let free = false;
+    const asked: string[] = [];
+    const backend: Backend = {
+      ...scripted((command, [member = ""]) => {
+        if (command === "acquire" && asked.push(member.slice(0, 21)) > 0 && !free) return queuedReply();
+      }),
+      subscribe: (_, onMessage) => {
+        push = onMessage;
+        return Promise.resolve(() => {});
+      },
+    };
+    const call = watch(new RedisLock(backend, "a", { ttl: 3000 }).acquire());
+    await flushMicrotasks();
+    const commands = asked.length;
+    free = true;
+    setTimeout(() => push!(`${asked[0]} ${serverTime()}`), 1); // before any other timer
+    time.block(4000);
+    await flushMicrotasks();
+    assert.equal(asked.length, commands + 1);
+    assert.deepEqual([call.state, call.value?.held], ["fulfilled", true]);
+    assert.equal(await call.value!.release(), true);
+    await time.pass(2000, 100);
+  }));
+
+test("Acquisition: a semaphore's waiter that finds a grant whose message was missed has the next waiter ask at once", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const ids: string[] = [];
+    let free = false;
+    const backend = scripted((command, [member = ""]) => {
+      if (command !== "acquire") return;
+      const id = member.slice(0, 21);
+      if (!ids.includes(id)) ids.push(id);
+      return free ? [1, serverTime()] : queuedReply({ place: ids.indexOf(id) + 1 });
+    });
+    const semaphore = new RedisSemaphore(backend, "a", 2, { ttl: 3000 });
+    const first = watch(semaphore.acquire());
+    await time.pass(500);
+    const second = watch(semaphore.acquire());
+    await time.pass(400);
+    free = true;
+    await time.pass(250); // only the heartbeat of the first is due
+    assert.deepEqual([first.state, second.state], ["fulfilled", "fulfilled"]);
+    for (const { value } of [first, second]) assert.equal(await value!.release(), true);
   }));

@@ -122,3 +122,22 @@ test("LeaseRenewer: a renewal whose reply is late counts, unless a later command
       await released;
     }
   }));
+
+test("LeaseRenewer: behind a proxy of a cluster, a refused batch is sent as single renewals, and so are later ones", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    let refused = 0;
+    const usual = scripted(() => undefined);
+    const run: Backend["evalsha"] = (sha, keys, args) => {
+      const isBatch = args[0] === "m" && args.length > 4;
+      if (!isBatch) return usual.evalsha(sha, keys, args);
+      refused++;
+      return Promise.reject(new Error("CROSSSLOT Keys in request don't hash to the same slot"));
+    };
+    const backend: Backend = { evalsha: run, eval: run };
+    const acquire = (name: string) => new RedisLock(backend, name, { ttl: 3000 }).acquire();
+    const leases = await Promise.all(["a", "b", "c"].map(acquire));
+    await time.pass(10_000, 50);
+    assert.equal(refused, 1);
+    assert.deepEqual(await Promise.all(leases.map((lease) => lease.release())), [true, true, true]);
+  }));

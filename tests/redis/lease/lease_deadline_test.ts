@@ -1,0 +1,41 @@
+/** The deadline that a holder trusts while a command that sets the end has no answer, or a late one. */
+import assert from "node:assert/strict";
+import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
+import { test } from "../../_test.ts";
+import { deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
+import { computeDigests, nothing, scripted } from "../_scripted.ts";
+
+test("LeaseDeadline: an extend to more that is never answered ends at the old deadline", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const backend = scripted((command) => command === "renew" ? nothing : undefined);
+    const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
+    const extended = watch(lease.extend(9000));
+    await time.pass(2900);
+    assert.equal(lease.held, true);
+    await time.pass(100);
+    assert.deepEqual([lease.held, lease.signal.aborted], [false, true]);
+    await time.pass(1000);
+    assert.ok(extended.reason instanceof LeaseLostError);
+    assert.equal(await lease.release(), false);
+  }));
+
+test("LeaseDeadline: a late answer to a renewal sent before an extend to more confirms the old ttl at most", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const reply = deferred<unknown>();
+    let renewals = 0;
+    const backend = scripted((command, args) => {
+      if (command === "renew") return args[3] === "0" && renewals++ === 0 ? reply.promise : nothing;
+    });
+    const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
+    await time.pass(1100);
+    assert.equal(renewals, 1);
+    const extended = watch(lease.extend(9000));
+    await flushMicrotasks();
+    reply.resolve([1]); // the server keeps it for 3 s from the renewal on
+    await time.pass(3100);
+    assert.deepEqual([lease.held, lease.signal.aborted], [false, true]);
+    await time.pass(1000);
+    assert.ok(extended.reason instanceof LeaseLostError);
+  }));

@@ -1,0 +1,94 @@
+/** Single steps of the scripts that random sequences seldom meet: clocks set back, lives that are over, a server that is full. */
+import assert from "node:assert/strict";
+import { keysOf } from "../../../lib/redis/options.ts";
+import { renew } from "../../../lib/redis/scripts/holds.ts";
+import { channelsOf } from "../../../lib/redis/scripts/script.ts";
+import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
+import { IDLE_KEPT } from "../../../lib/redis/times.ts";
+import { test } from "../../_test.ts";
+import { evaluate } from "./_lua.ts";
+import { MemoryRedis } from "./_redis.ts";
+
+const TTL = 3000;
+const CHANNELS = channelsOf("interlock:");
+const KINDS = [
+  { kind: "lock", holders: "one", limit: 1, own: 1, code: "m" },
+  { kind: "semaphore", holders: "weighted", limit: 2, own: 2, code: "w" },
+] as const;
+
+/** A server that is over its maxmemory: it refuses a script's write that may grow, unless another one came before. */
+class FullRedis extends MemoryRedis {
+  isFull = false;
+  hasWritten = false;
+
+  override call(name: string, ...args: string[]): unknown {
+    if (/^(SET|HSET|ZADD|SETRANGE|RPUSH)$/.test(name) && this.isFull && !this.hasWritten) {
+      throw new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    }
+    this.hasWritten ||= /^(SET|DEL|PEXPIRE|SETRANGE|H(SET|DEL)|Z(ADD|REM)|L(TRIM|SET)|RPUSH)$/.test(name);
+    return super.call(name, ...args);
+  }
+}
+
+for (const { kind, holders, limit, own, code } of KINDS) {
+  const keys = keysOf("interlock:", kind, "a");
+  const memberOf = (n: number) => `process${n}00000${"0".repeat(8)} 1 ${limit} `;
+  const on = (redis: FullRedis) => ({
+    acquire: (n: number, place: number | "" = 0) => {
+      redis.hasWritten = false;
+      return evaluate(redis, acquire[holders], keys, [memberOf(n), TTL + IDLE_KEPT, place, CHANNELS].map(String));
+    },
+    release: (n: number, names: readonly string[] = keys, ...mode: string[]) => {
+      redis.hasWritten = false;
+      return evaluate(redis, release[holders], names, [memberOf(n), CHANNELS, ...mode]);
+    },
+    renew: (n: number, ttl: number, number: number) => {
+      redis.hasWritten = false;
+      return evaluate(redis, renew, keys.slice(0, own), [code, memberOf(n).slice(0, 21), ttl, number].map(String));
+    },
+  });
+
+  test(`scripts: ${kind}: tokens grow although the server's clock was set back`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    const [, first = 0] = server.acquire(1);
+    server.release(1);
+    redis.now -= 600_000_000;
+    const [code, second = 0] = server.acquire(2);
+    assert.ok(code === 1 && second > first, `${second} after ${first}`);
+    server.release(2);
+    const [, third = 0] = server.acquire(3);
+    assert.ok(third > second, `${third} after ${second}`);
+  });
+
+  test(`scripts: ${kind}: a holder that asks again after its life is over gets a new token`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    const [, first = 0] = server.acquire(1);
+    redis.now += TTL * 1000 - 1000;
+    assert.deepEqual(server.acquire(1).slice(0, 2), [1, first]); // it asked in time, and lives on
+    redis.now += TTL * 1000 + 1000;
+    const [code, second = 0] = server.acquire(1);
+    assert.ok(code === 1 && second > first, `${second} after ${first}`);
+  });
+
+  for (const isOpen of [false, true]) {
+    test(`scripts: ${kind}: on a full server holds are renewed and released${isOpen ? " while their slot moves" : ""}`, () => {
+      const redis = new FullRedis();
+      const server = on(redis);
+      const names = isOpen ? keys.slice(0, own) : keys;
+      for (const waiters of isOpen ? [0] : [0, 2]) {
+        const holding = Array.from({ length: limit }, (_, i) => waiters + i + 1);
+        for (const n of holding) assert.equal(server.acquire(n)[0], 1);
+        for (let n = 0; n < waiters; n++) assert.equal(server.acquire(7 + n)[0], 0);
+        redis.isFull = true;
+        for (const number of [0, 1]) for (const n of holding) assert.deepEqual(server.renew(n, TTL, number), [1]);
+        if (waiters > 0) assert.equal(server.acquire(7, redis.now)[0], 0); // a heartbeat
+        for (const n of holding) assert.equal(server.release(n, names)[0], 1);
+        redis.isFull = false;
+        for (let n = 0; n < waiters; n++) assert.equal(server.release(7 + n)[0], 1);
+      }
+      assert.equal(server.acquire(5)[0], 1);
+    });
+  }
+}

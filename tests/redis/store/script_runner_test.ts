@@ -1,0 +1,63 @@
+/** Running one script: what is sent in full, and when. */
+import assert from "node:assert/strict";
+import { NoAnswerError } from "../../../lib/redis/errors.ts";
+import { RedisLock } from "../../../lib/redis/mod.ts";
+import { script } from "../../../lib/redis/scripts/script.ts";
+import { ScriptRunner } from "../../../lib/redis/store/script_runner.ts";
+import { test } from "../../_test.ts";
+import { deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
+import { computeDigests, scripted } from "../_scripted.ts";
+
+const NOSCRIPT = new Error("NOSCRIPT No matching script. Please use EVAL.");
+
+for (const [when, wait, sent] of [["within", 50, 1], ["after", 150, 0]] as const) {
+  test(`ScriptRunner: a script that the server reports as unknown ${when} the limit is sent in full ${sent} times`, () =>
+    withFakeTime(async (time) => {
+      const first = deferred<unknown>();
+      let inFull = 0;
+      const runner = new ScriptRunner({
+        evalsha: () => first.promise,
+        eval: () => Promise.resolve(++inFull),
+      });
+      const known = { ...script("return 1"), sha: "0" };
+      const call = watch(runner.run(known, ["a"], [], 100));
+      await time.pass(wait);
+      first.reject(NOSCRIPT);
+      await flushMicrotasks();
+      assert.equal(inFull, sent); // later it could arrive after the command that cancels this one
+      if (sent === 0) assert.ok(call.reason instanceof NoAnswerError);
+      else assert.equal(call.value, 1);
+    }));
+}
+
+for (const cluster of [false, true]) {
+  test(`RedisStore: release scripts are ${cluster ? "not " : ""}loaded ahead ${cluster ? "in a cluster" : "on one server"}`, async () => {
+    await computeDigests();
+    const commands: string[] = [];
+    const backend = { ...scripted((command) => void commands.push(command)), cluster };
+    await (await new RedisLock(backend, "a").acquire()).release();
+    assert.deepEqual(commands, ["acquire", ...cluster ? [] : ["load"], "release"]); // without keys, any node may get it
+  });
+}
+
+for (const cluster of [false, true]) {
+  test(`RedisStore: a release that is sent again names ${cluster ? "only the keys of its hold" : "all keys"}${cluster ? " in a cluster" : ""}`, () =>
+    withFakeTime(async (time) => {
+      await computeDigests();
+      const named: number[] = [];
+      const usual = scripted(() => undefined);
+      const backend = {
+        ...usual,
+        cluster,
+        evalsha: (sha: string, keys: string[], args: string[]) => {
+          if (args.length !== 2) return usual.evalsha(sha, keys, args);
+          return named.push(keys.length) === 1
+            ? Promise.reject(new Error("Connection is closed."))
+            : usual.evalsha(sha, keys, args);
+        },
+      };
+      const released = watch((await new RedisLock(backend, "a").acquire()).release());
+      await time.pass(100);
+      assert.deepEqual([released.value, named], [true, [3, cluster ? 1 : 3]]); // its queue may be moving
+    }));
+}
