@@ -151,13 +151,15 @@ test(`http2: an upload that goes on behind its answer counts for at most a secon
 });
 
 test(`http2: at the signal, the service's own close() leaves sessions alone, ${runtime}`, async () => {
-  const shutdown = quiet({ delay: 100, idle: 10_000 });
+  const served = gate();
+  const shutdown = quiet({ delay: () => served.promise, idle: 10_000 });
   const server = shutdown.attach(createServer((_, response) => void response.end("served")));
   shutdown.signal.addEventListener("abort", () => server.close());
   const [, session] = await open(server, "http");
   assert.equal(await get(session, "/"), "200 served");
   shutdown.request();
   assert.equal(await get(session, "/"), "200 served");
+  served.open();
   session.client.destroy();
   assert.equal((await shutdown.finished).ok, true);
 });
