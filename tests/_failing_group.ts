@@ -1,6 +1,7 @@
 /** A process with a task group whose task fails: what it does about that is its argument. */
 import process from "node:process";
 import { TaskGroup } from "../mod.ts";
+import "./_short_life.ts";
 
 const fail = () => Promise.reject(new Error("page not found"));
 const cases: Record<string, () => Promise<unknown>> = {

@@ -1,10 +1,14 @@
 /** Failures of a task group that no call observes until the process ends: in processes of their own, of the same run-time. */
 import assert from "node:assert/strict";
-import { runProgram } from "./_program.ts";
+import { type End, runProgram } from "./_program.ts";
 import { test } from "./_test.ts";
 
-/** Killed before the failure is overdue: the wait for that must not keep the process alive. */
-const run = (what: string) => runProgram(new URL("./_failing_group.ts", import.meta.url), [what], 9000);
+/** Ends before the failure is overdue: the wait for that must not keep the process alive. */
+async function run(what: string): Promise<End> {
+  const end = await runProgram(new URL("./_failing_group.ts", import.meta.url), [what], 50_000);
+  assert.doesNotMatch(end.out, /kept alive/);
+  return end;
+}
 
 test("task group: an unobserved failure is one warning when the process runs out of work, and no uncaught error", async () => {
   const { code, err } = await run("left alone");

@@ -1,6 +1,7 @@
 /** A process whose task fails: what it does about that is its argument. */
 import process from "node:process";
 import { Pool } from "../../mod.ts";
+import "../_short_life.ts";
 
 const pool = new Pool(2, { name: "pages" });
 const fail = (message: string) => pool.createTask(() => Promise.reject(new Error(message)));

@@ -3,8 +3,12 @@ import assert from "node:assert/strict";
 import { type End, runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
 
-/** Killed before the warning, which must not keep the process alive. */
-const run = (what: string): Promise<End> => runProgram(new URL("./_failing_process.ts", import.meta.url), [what], 9000);
+/** Ends before the warning, which must not keep the process alive. */
+async function run(what: string): Promise<End> {
+  const end = await runProgram(new URL("./_failing_process.ts", import.meta.url), [what], 50_000);
+  assert.doesNotMatch(end.out, /kept alive/);
+  return end;
+}
 
 test("Pool: a failure that is not observed is an uncaught error when the process has run out of work", async () => {
   for (const what of ["not observed", "waits for ever"]) {
