@@ -188,6 +188,16 @@ export class RunningTime extends FakeTime {
   }
 }
 
+/** Calls `fn` with a clock that goes on by itself: what it waits for comes, however busy the machine is. */
+export async function withRunningTime(fn: () => Promise<void>): Promise<void> {
+  const time = new RunningTime();
+  try {
+    await fn();
+  } finally {
+    time.restore();
+  }
+}
+
 /** Calls `fn` with a fake clock, and asserts that it leaves no timer. */
 export async function withFakeTime(fn: (time: FakeTime) => Promise<void>): Promise<void> {
   const time = new FakeTime();

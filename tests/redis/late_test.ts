@@ -32,7 +32,7 @@ for (const [name, make] of Object.entries(bodies)) {
   redisTest(`${name}: a renewal that comes late shortens nothing that extend has set`, async ({ backend }) => {
     let first = true;
     const [slow, late] = holding(backend, (_, args) => first && args[3] === "0" && !(first = false)); // a renewal
-    const one = make(slow, 1500);
+    const one = make(slow, 4500);
     const lease = await one.acquire();
     await until(() => late.length === 1);
     await lease.extend(90_000);

@@ -6,7 +6,7 @@ import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
 import { giveBack } from "../../lib/redis/rate/scripts.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, rejectsWith, withFakeTime, withRunningTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
 
 /** Turns are exact by the server's clock, and no answer is early: after each `limit` starts, an interval has passed. */
@@ -19,7 +19,7 @@ function assertWindows(begin: number, starts: readonly number[], limit: number, 
 /** Registers a test for a server and for memory. */
 function eachStore(name: string, fn: (backend: Backend) => Promise<void>): void {
   redisTest(name, ({ backend }) => fn(backend));
-  test(`${name} (memory)`, () => fn(memoryBackend()));
+  test(`${name} (memory)`, () => withRunningTime(() => fn(memoryBackend())));
 }
 
 eachClient("RedisRateLimiter: no window has more starts than the limit, in order", async ({ backend }) => {
@@ -124,7 +124,7 @@ redisTest("RedisRateLimiter: a call whose turn is now waits for one that sleeps 
 eachStore(
   "RedisRateLimiter: of three sleepers the middle one gives up: the others keep their order",
   async (backend) => {
-    const limiter = new RedisRateLimiter(backend, "crawl", 1, 500);
+    const limiter = new RedisRateLimiter(backend, "crawl", 1, 750);
     await limiter.acquire();
     const controller = new AbortController();
     const order: string[] = [];
@@ -335,22 +335,23 @@ redisTest("RedisRateLimiter: data of another shape is an error that names the ke
   }
 });
 
-test("RedisRateLimiter: observers see waits, grants and give-ups, and no hold", async () => {
-  const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 500);
-  const seen: string[] = [];
-  const note = (what: string) => ({ kind, name }: { kind: string; name: string | undefined }) =>
-    seen.push(`${what} ${kind} ${name}`);
-  using _ = observe({ wait: note("wait"), grant: note("grant"), giveUp: note("giveUp"), release: note("release") });
-  await limiter.acquire();
-  const controller = new AbortController();
-  const [second, third] = [limiter.acquire(), limiter.acquire({ signal: controller.signal })];
-  await until(() => seen.length === 3);
-  controller.abort("enough");
-  await assert.rejects(third, (error) => error === "enough");
-  await second;
-  const of = (what: string) => `${what} redis-rate-limiter crawl`;
-  assert.deepEqual(seen, [of("grant"), of("wait"), of("wait"), of("giveUp"), of("grant")]);
-});
+test("RedisRateLimiter: observers see waits, grants and give-ups, and no hold", () =>
+  withRunningTime(async () => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 500);
+    const seen: string[] = [];
+    const note = (what: string) => ({ kind, name }: { kind: string; name: string | undefined }) =>
+      seen.push(`${what} ${kind} ${name}`);
+    using _ = observe({ wait: note("wait"), grant: note("grant"), giveUp: note("giveUp"), release: note("release") });
+    await limiter.acquire();
+    const controller = new AbortController();
+    const [second, third] = [limiter.acquire(), limiter.acquire({ signal: controller.signal })];
+    await until(() => seen.length === 3);
+    controller.abort("enough");
+    await assert.rejects(third, (error) => error === "enough");
+    await second;
+    const of = (what: string) => `${what} redis-rate-limiter crawl`;
+    assert.deepEqual(seen, [of("grant"), of("wait"), of("wait"), of("giveUp"), of("grant")]);
+  }));
 
 test("RedisRateLimiter in memory: the whole of it on a fake clock", () =>
   withFakeTime(async (time) => {

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch, withRunningTime } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
-import { scripted } from "./_scripted.ts";
+import { computeDigests, scripted } from "./_scripted.ts";
+
+await computeDigests();
 
 /** The same backend with a callback before each command. */
 function altered(
@@ -181,14 +183,15 @@ test("the error is that of the server, not that a last command came too late", a
   await assert.rejects(lock.acquire({ signal: new AbortController().signal }), /READONLY/);
 });
 
-test("the error says what was wrong with the answers that came, such as that of an open transaction", async () => {
-  const reply = async () => await "QUEUED";
-  const limiter = new RedisRateLimiter({ evalsha: reply, eval: reply }, "a", 1, 1000);
-  await assert.rejects(limiter.acquire({ timeout: 60 }), (error: Error) => {
-    assert.match(String(error.cause), /the application has a transaction open on this client/);
-    return error instanceof TimeoutError;
-  });
-});
+test("the error says what was wrong with the answers that came, such as that of an open transaction", () =>
+  withRunningTime(async () => {
+    const reply = async () => await "QUEUED";
+    const limiter = new RedisRateLimiter({ evalsha: reply, eval: reply }, "a", 1, 1000);
+    await assert.rejects(limiter.acquire({ timeout: 60 }), (error: Error) => {
+      assert.match(String(error.cause), /the application has a transaction open on this client/);
+      return error instanceof TimeoutError;
+    });
+  }));
 
 test("cancelled while the server replies NOSCRIPT: the script is not sent in full", async () => {
   const backend = scripted(() => undefined);

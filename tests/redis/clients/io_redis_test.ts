@@ -7,6 +7,9 @@ import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
+import { computeDigests } from "../_scripted.ts";
+
+await computeDigests();
 
 test("ioRedis: the same client gives the same backend, which reports when it is closed", async () => {
   const client = new Redis({ lazyConnect: true });
