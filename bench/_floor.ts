@@ -84,6 +84,27 @@ export class BareSemaphore {
   }
 }
 
+export class BareCondition extends BareSemaphore {
+  readonly #notified = new Ring<() => void>();
+
+  constructor() {
+    super(1);
+  }
+
+  async waitFor(predicate: () => boolean): Promise<void> {
+    while (!predicate()) {
+      const notified = new Promise<void>((resolve) => this.#notified.push(resolve));
+      this.next();
+      await notified;
+      await this.acquire(); // the guard of `run` releases it
+    }
+  }
+
+  notify(): void {
+    this.#notified.shift()?.();
+  }
+}
+
 const DONE = Promise.resolve();
 
 /** Items between puts and gets that wait. */

@@ -1,7 +1,23 @@
 /** Many waiters of one event, calls that share a run, and a condition. */
 import { register, type Situation, situation } from "./_situation.ts";
-import { BareFlag, BareQueue } from "./_floor.ts";
+import { BareCondition, BareFlag } from "./_floor.ts";
 import type { Flag, Items } from "./_work.ts";
+import type { Condition } from "../mod.ts";
+
+/** Room for one item, whose state is guarded by a condition. */
+function slot(condition: Pick<Condition, "run" | "waitFor" | "notify"> | BareCondition): Items {
+  const items: number[] = [];
+  const change = <T>(isReady: () => boolean, fn: () => T) =>
+    condition.run(async () => {
+      await condition.waitFor(isReady);
+      condition.notify();
+      return fn();
+    });
+  return {
+    put: (item) => change(() => items.length === 0, () => items.push(item)),
+    get: () => change(() => items.length > 0, () => items.shift()!),
+  };
+}
 
 export const situations: readonly Situation[] = [
   ...[1000, 100_000].map((waiters) =>
@@ -30,24 +46,11 @@ export const situations: readonly Situation[] = [
     play: (work, make) => work.waitForFlag(make, 1000),
   }),
   situation<Items>({
-    name: "condition, one producer and one consumer",
+    name: "condition, a producer and a consumer of one slot",
     operation: "item",
     operations: 1000,
-    ours: ({ Condition }) => {
-      const condition = new Condition();
-      const items: number[] = [];
-      const change = <T>(isReady: () => boolean, fn: () => T) =>
-        condition.run(async () => {
-          await condition.waitFor(isReady);
-          condition.notify();
-          return fn();
-        });
-      return {
-        put: (item) => change(() => items.length === 0, () => items.push(item)),
-        get: () => change(() => items.length > 0, () => items.shift()!),
-      };
-    },
-    floor: () => new BareQueue(1),
+    ours: ({ Condition }) => slot(new Condition()),
+    floor: () => slot(new BareCondition()),
     play: (work, items) => work.passItems(items, 1000),
   }),
 ];
