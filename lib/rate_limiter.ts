@@ -377,7 +377,7 @@ function readWindow(limit: unknown, interval: unknown, where: string): RateWindo
 }
 
 function checkInterval(interval: unknown, name: string): asserts interval is number {
-  checkNumber(interval, name);
+  must(typeof interval === "number", name, "be a number of milliseconds", interval);
   must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
 }
 
