@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { background, guide as pages } from "../docs/.vitepress/pages.ts";
 import { entries, files } from "./_entries.ts";
+import { joinMembers, wayToGuide } from "./_reference.ts";
 import { size } from "./size.ts";
 
 const SITE = "site";
@@ -28,7 +29,7 @@ function guide(): void {
 function dressed(html: string, font: string): string {
   const face = `@font-face{font-family:Inter;font-weight:100 900;src:url(/assets/${font}) format("woff2")}`;
   const links = [["/index.html", `<img src="/logo.svg" alt="">Interlock`], ["/getting-started.html", "Guide"]]
-    .concat([["/reference/index.html", "Reference"], ["/playground/index.html", "Playground"]])
+    .concat([["/reference.html", "Reference"], ["/playground/index.html", "Playground"]])
     .map(([href, text]) => `<a href="${href}">${text}</a>`).join("");
   return html.replace("<head>", `<head><link rel="icon" href="/logo.svg">`)
     .replace("</head>", `<style>${face}</style><link rel="stylesheet" href="/reference.css"></head>`)
@@ -47,11 +48,13 @@ function reference(): void {
   const folder = `${SITE}/reference`;
   const font = readdirSync(`${SITE}/assets`).find((file) => /^inter-roman-latin\./.test(file))!;
   deno("doc", "--html", "--quiet", `--name=${name}`, `--output=${folder}`, ...files);
+  joinMembers(folder);
   for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".html")) continue;
     const html = readFileSync(`${folder}/${file}`, "utf8");
     const named = html.replace(/<div class="usageContent">[^]*?<\/code>[^>]*>/g, withOwnNames);
-    writeFileSync(`${folder}/${file}`, dressed(named, font));
+    const linked = named.replace(`<div id="content">`, `${wayToGuide(file)}<div id="content">`);
+    writeFileSync(`${folder}/${file}`, dressed(linked, font));
   }
   const toggle = `${folder}/darkmode_toggle.js`;
   writeFileSync(toggle, themed(readFileSync(toggle, "utf8")));

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
+import { pages } from "../docs/.vitepress/reference.ts";
 import { brokenPromises, instrumented, mapped, type Print, runs, type Snippet, snippetsOf } from "./_snippets.ts";
 import { deeply } from "./_random.ts";
 import { runtime, test } from "./_test.ts";
@@ -87,6 +88,13 @@ test("every @example is among them", () => {
     const expected = examples.filter((one) => one === file).length;
     assert.ok(found >= expected, `${file} has ${expected} @example, ${found} of them with code`);
   }
+});
+
+test("the index of names has each public name once, and no other", () => {
+  const cells = read("docs/reference.md").split("\n").filter((line) => line.startsWith("| "))
+    .flatMap((line) => line.split("|").slice(2));
+  const names = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
+  assert.deepEqual(names.sort(), [...pages.keys()].sort());
 });
 
 if (deeply(false, runtime === "deno")) {

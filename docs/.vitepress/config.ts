@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
 import { background, guide } from "./pages.ts";
+import { linkNames } from "./reference.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
@@ -25,6 +26,7 @@ export default defineConfig({
   // They link into the reference and the playground, which scripts/docs.ts adds, or are not written yet.
   ignoreDeadLinks: [/^\/(reference|playground)\//],
   srcExclude: ["playground/**"],
+  markdown: { config: linkNames },
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   themeConfig: {
     firstScreen,
@@ -32,7 +34,7 @@ export default defineConfig({
     search: { provider: "local" },
     nav: [
       { text: "Guide", link: "/getting-started" },
-      { text: "Reference", link: "/reference/index.html", target: "_self" },
+      { text: "Reference", link: "/reference" },
       { text: "Playground", link: "/playground/index.html", target: "_self" },
       { text: "Dashboard", link: "/playground/dashboard.html", target: "_self" },
     ],

@@ -16,6 +16,7 @@ export const guide = [
   ["Mistakes", "mistakes"],
   ["Recipes", "recipes"],
   ["Examples", "examples"],
+  ["Reference", "reference"],
 ] as const;
 
 export const background = [

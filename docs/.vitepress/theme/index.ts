@@ -1,7 +1,8 @@
-/** The default theme with the README's first example, the install commands and the sizes beside the headline. */
+/** The default theme with the README's first example, its picture, the install commands and the sizes beside the headline. */
 import { h } from "vue";
 import { useData } from "vitepress";
 import DefaultTheme from "vitepress/theme";
+import picture from "../../timelines/keyed_mutex.svg";
 import "./style.css";
 
 /** What config.ts reads from the README and scripts/docs.ts measures. */
@@ -30,6 +31,7 @@ const Example = () => {
   const { code, installs, sizes } = useData().theme.value.firstScreen as FirstScreen;
   return h("div", { class: "first-screen" }, [
     h("pre", h("code", highlighted(code))),
+    h("img", { src: picture, alt: "Two users: the orders of each wait in a queue of their own" }),
     h("pre", h("code", installs.map(([, command]) => `$ ${command}\n`))),
     h("p", sizes),
   ]);
