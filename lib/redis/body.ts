@@ -27,13 +27,13 @@ export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | unde
 }
 
 export function inspect(spec: ResourceSpec): Promise<Inspection> {
-  return spec.client.store.inspect(spec, SINGLE_COMMAND);
+  return spec.namespace.store.inspect(spec, SINGLE_COMMAND);
 }
 
 /** Revokes all holds and hands off to the next waiters. */
 export async function forceRelease(spec: ResourceSpec): Promise<boolean> {
   try {
-    return await spec.client.store.releaseAll(spec, SINGLE_COMMAND);
+    return await spec.namespace.store.releaseAll(spec, SINGLE_COMMAND);
   } catch (error) {
     throw explain(`release ${spec.what} by force`, error);
   }
@@ -70,8 +70,8 @@ async function hold<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<
 }
 
 /** The place in the order of `acquireAll`: the name of the state key, which every process shares. */
-export function placeOf({ client, keys }: ResourceSpec): Place {
-  return { owner: client, remote: keys[0] };
+export function placeOf({ namespace, keys }: ResourceSpec): Place {
+  return { owner: namespace, remote: keys[0] };
 }
 
 export class SpecLock implements RedisAcquirable {

@@ -21,7 +21,7 @@ import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { changeRate, lookAt, type RateSpec, startWithin, tryStart } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
-import { clientOf } from "./client.ts";
+import { namespaceOf } from "./namespace.ts";
 import { prefixOf, rateKeysOf } from "./options.ts";
 
 /** Options of {@linkcode RedisRateLimiter}. */
@@ -266,10 +266,10 @@ function specOf(
   interval: number,
   key?: string,
 ): RateSpec {
-  const client = clientOf(backend, prefix);
+  const namespace = namespaceOf(backend, prefix);
   const keys = rateKeysOf(prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
-  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: client.groupOf(keys) };
+  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
-  return { client, keys, limit, interval, what, resource };
+  return { namespace, keys, limit, interval, what, resource };
 }

@@ -1,29 +1,29 @@
 /**
- * The description of a resource: one name in the store, with the client that uses it. Invariant: immutable.
+ * The description of a resource: one name in the store, with its namespace. Invariant: immutable.
  *
  * @module
  */
 import type { Resource } from "../internal/hook.ts";
-import { type Client, clientOf } from "./client.ts";
+import { type Namespace, namespaceOf } from "./namespace.ts";
 import type { Backend } from "./clients/backend.ts";
 import { keysOf, type Kind, type RedisOptions, type Settings, settingsOf } from "./options.ts";
 import type { StoredName } from "./store/store.ts";
 
-/** The client and the settings of one object, whose resources may have any names. */
+/** The namespace and the settings of one object, whose resources may have any names. */
 export interface Setup {
-  readonly client: Client;
+  readonly namespace: Namespace;
   readonly settings: Settings;
 }
 
 /** Creates the setup, and checks the options. */
 export function setupOf(backend: Backend, options: RedisOptions | undefined): Setup {
   const settings = settingsOf(options);
-  return { client: clientOf(backend, settings.prefix), settings };
+  return { namespace: namespaceOf(backend, settings.prefix), settings };
 }
 
 /** The part of a resource needed by every call, for a lease or a start. */
 export interface CallSpec {
-  readonly client: Client;
+  readonly namespace: Namespace;
   /** The hook's resource. */
   readonly resource: Resource;
   /** Its name in errors: `lock "orders"`. */
@@ -42,9 +42,9 @@ export interface SpecParts extends Pick<StoredName, "holders" | "what"> {
   readonly limit?: number;
 }
 
-export function specOf({ client, settings }: Setup, parts: SpecParts): ResourceSpec {
+export function specOf({ namespace, settings }: Setup, parts: SpecParts): ResourceSpec {
   const { stored: [kind, text], weight = 1, limit = 1, what, holders } = parts;
   const keys = keysOf(settings.prefix, kind, text);
-  const resource = { ...parts.resource, isRemote: true, isExclusive: weight === limit, group: client.groupOf(keys) };
-  return { client, holders, keys, settings, resource, what, weight, limit };
+  const resource = { ...parts.resource, isRemote: true, isExclusive: weight === limit, group: namespace.groupOf(keys) };
+  return { namespace, holders, keys, settings, resource, what, weight, limit };
 }

@@ -44,8 +44,8 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   readonly spec: ResourceSpec;
   readonly waits: boolean;
   readonly adopts: string | undefined;
-  /** Its place in the queue; 0 before the first answer. */
-  place = 0;
+  /** Its position in the queue; 0 before the first answer. */
+  position = 0;
   /** Whether the server may know the id while no lease has it. */
   #known = false;
   /** Whether a command has no answer: it may have run, or may still run. */
@@ -64,7 +64,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   constructor(spec: ResourceSpec, waits: boolean, limits: WaitOptions, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
-    this.id = spec.client.store.newId();
+    this.id = spec.namespace.store.newId();
     this.spec = spec;
     this.waits = waits;
     this.adopts = adopts;
@@ -78,7 +78,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   // Asking.
 
   protected send(sent: Moment, limit: number): Promise<AcquireAnswer> {
-    const { store, subscription } = this.spec.client;
+    const { store, subscription } = this.spec.namespace;
     // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
     this.#known = true;
@@ -95,9 +95,9 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
     const { what, limit } = this.spec;
     if (answer.otherLimit) warnDiffering(what, `${limit} permits`, `${answer.otherLimit} permits`);
     if (answer.kind === "waiting") {
-      if (this.waits && answer.place !== 0) this.#queued(answer, sent);
-      else if (!answer.more) this.#refuse();
-      if (answer.more) this.askNow();
+      if (this.waits && answer.position !== 0) this.#queued(answer, sent);
+      else if (!answer.unfinished) this.#refuse();
+      if (answer.unfinished) this.askNow();
     } else if (this.#canTrust(sent)) {
       this.#granted(answer, sent);
     } else {
@@ -114,18 +114,18 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   #granted(answer: Granted, sent: Moment): void {
     this.#grant(answer, sent);
-    const missed = this.place !== 0 && this.spec.holders === "weighted";
-    if (missed) this.spec.client.subscription.askNext(this.queue); // that waiter may hold too
+    const missed = this.position !== 0 && this.spec.holders === "weighted";
+    if (missed) this.spec.namespace.subscription.checkFirstOf(this.queue); // that waiter may hold too
   }
 
   #queued(answer: Waiting, sent: Moment): void {
-    const { client: { subscription }, settings: { ttl }, resource, what } = this.spec;
-    if (this.place === 0 && hook !== undefined) {
+    const { namespace: { subscription }, settings: { ttl }, resource, what } = this.spec;
+    if (this.position === 0 && hook !== undefined) {
       this.reportWait();
       const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
       if (deadlock !== undefined) this.cancel(deadlock, "error");
     }
-    this.place = answer.place;
+    this.position = answer.position;
     this.#fence = answer.fence;
     this.#heartbeatAt = sent.at + heartbeatOf(ttl) + Math.random() * jitterOf(ttl, this.#spread);
     this.#endsAt = Math.max(now() + answer.endsIn + AFTER_LIFE_END, sent.at + LIFE_ENDS_APART);
@@ -134,14 +134,14 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
     subscription.add(this.id, this);
     if (this.#takePushed(this.#pushed)) return;
     if (answer.deaf) subscription.restart();
-    if (subscription.mayHaveMissed(this, sent.at)) return this.ask();
+    if (subscription.mayHaveMissed(this, sent.at)) return this.checkTurn();
     this.lead();
   }
 
   protected failed(error: unknown): void {
     if (!wasAnswered(error)) this.#isUnsure = true;
-    if (this.settled || this.asksAgain(error, this.waits || this.adopts !== undefined)) return;
-    if (!this.#isUnsure && this.place === 0) this.#known = false;
+    if (this.settled || this.retryLater(error, this.waits || this.adopts !== undefined)) return;
+    if (!this.#isUnsure && this.position === 0) this.#known = false;
     this.fail(error);
   }
 
@@ -150,26 +150,26 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   /** Sets the time of the next command: at the end of a life, only one waiter of each queue in a process asks. */
   lead(): void {
     // Before the first answer, and while a command is in flight, the answer sets the next time.
-    if (this.place === 0 || this.settled) return;
-    const leads = this.spec.client.subscription.isLeader(this);
+    if (this.position === 0 || this.settled) return;
+    const leads = this.spec.namespace.subscription.isLeader(this);
     this.askAt(leads ? Math.min(this.#heartbeatAt, this.#endsAt) : this.#heartbeatAt);
   }
 
-  ask(within?: number): void {
+  checkTurn(withinMs?: number): void {
     // Drawing again at the next gap would bring all the commands closer together.
     const isSoon = this.#spread;
     this.#spread = true;
-    if (within === undefined) this.askNow();
+    if (withinMs === undefined) this.askNow();
     else if (!isSoon) {
-      this.timer?.advance(now() + Math.random() * Math.min(within, heartbeatOf(this.spec.settings.ttl)));
+      this.timer?.advance(now() + Math.random() * Math.min(withinMs, heartbeatOf(this.spec.settings.ttl)));
     }
   }
 
   granted(fence: number): void {
     if (this.settled) return;
-    if (this.place === 0) this.#pushed = fence;
+    if (this.position === 0) this.#pushed = fence;
     // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
-    else if (!this.#takePushed(fence) && fence > this.#fence) this.ask();
+    else if (!this.#takePushed(fence) && fence > this.#fence) this.checkTurn();
   }
 
   /** Takes a pushed grant if it can be trusted. */
@@ -183,7 +183,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   protected timeOut(): void {
     // A waiter whose last command was answered has no obstacle.
-    const cause = this.obstacle(!this.pauses && (this.place === 0 || this.retry.silence > SILENCE));
+    const cause = this.obstacle(!this.pauses && (this.position === 0 || this.retry.silence > SILENCE));
     this.cancel(timedOutError(this.spec, this.timeout, cause), "timeout");
   }
 
@@ -202,7 +202,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   }
 
   protected cleanUp(): void {
-    this.spec.client.subscription.delete(this.id);
+    this.spec.namespace.subscription.delete(this.id);
     // At once, so that no later command of this process finds a trace.
     if (this.pauses) this.#releaseById();
   }

@@ -28,15 +28,15 @@ import { boundOf, RetryPolicy } from "./retry_policy.ts";
 
 /**
  * @param cause The failure of the connection, if that was the obstacle.
- * @param more Text after the time. Default: the holder, if diagnostics know it.
+ * @param detail Text after the time. Default: the holder, if diagnostics know it.
  */
 export function timedOutError(
   { what, resource }: CallSpec,
   timeout: number,
   cause?: unknown,
-  more = hook?.holderOf(resource),
+  detail = hook?.holderOf(resource),
 ): TimeoutError {
-  return timedOut(`acquire ${what}`, timeout, more, cause === undefined ? undefined : { cause });
+  return timedOut(`acquire ${what}`, timeout, detail, cause === undefined ? undefined : { cause });
 }
 
 /** The object itself is the hook's `call`. */
@@ -113,7 +113,7 @@ export abstract class ServerCall<A, T> {
   protected abstract failed(error: unknown): void;
 
   /** Whether the call asks again after this error. */
-  protected asksAgain(error: unknown, retries: boolean): boolean {
+  protected retryLater(error: unknown, retries: boolean): boolean {
     const againAt = this.retry.failed(error);
     if (!retries || againAt === undefined || !this.#mayPass(error)) return false;
     this.askAt(againAt);
@@ -132,7 +132,7 @@ export abstract class ServerCall<A, T> {
   }
 
   #mayPass(error: unknown): boolean {
-    return this.#spec.client.store.mayPass(error);
+    return this.#spec.namespace.store.mayPass(error);
   }
 
   // Pausing.
@@ -175,7 +175,7 @@ export abstract class ServerCall<A, T> {
   /** Returns the reason for a time-out. @param silent Whether the command in flight has no answer. */
   protected obstacle(silent: boolean): unknown {
     const { failure, silence } = this.retry;
-    return failure ?? (silent ? this.#spec.client.store.silence(silence) : undefined);
+    return failure ?? (silent ? this.#spec.namespace.store.silence(silence) : undefined);
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
@@ -217,7 +217,7 @@ export abstract class ServerCall<A, T> {
     this.#endPause?.();
   }
 
-  /** Gives up its place or turn. */
+  /** Gives up its position or turn. */
   protected abstract cleanUp(): void;
 
   /** Called once the call has settled and no command of it is in flight. */

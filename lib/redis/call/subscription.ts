@@ -3,7 +3,7 @@
  * notify. Invariants: no waiter is registered as reachable by push before the server has confirmed the subscription, or
  * while its connection is known to be down; the subscription ends shortly after the last waiter has gone.
  *
- * Only the first waiters of each queue, by place, can have been granted without a message. Answers may arrive in
+ * Only the first waiters of each queue, by position, can have been granted without a message. Answers may arrive in
  * another order, because a script that the server does not know is sent again.
  *
  * @module
@@ -17,13 +17,13 @@ import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APAR
 export interface Listener {
   /** The waiter's queue. */
   readonly queue: string;
-  /** Its place in the queue; 0 before the first answer. */
-  readonly place: number;
+  /** Its position in the queue; 0 before the first answer. */
+  readonly position: number;
   granted(fence: number): void;
   /** Called when it may have become the waiter of its queue that asks at the end of a life. */
   lead(): void;
   /** Asks the server, at once or at a random moment within `ms`, because a message may have been missed. */
-  ask(ms?: number): void;
+  checkTurn(withinMs?: number): void;
 }
 
 /**
@@ -32,8 +32,8 @@ export interface Listener {
 const FIRST = 3;
 
 /** Waiters without an answer rank last: their commands are in flight, and will show a grant. */
-function rank({ place }: Listener): number {
-  return place || Number.MAX_VALUE;
+function rank({ position }: Listener): number {
+  return position || Number.MAX_VALUE;
 }
 
 /** One subscription, from its request to its end. */
@@ -165,22 +165,22 @@ export class Subscription {
   }
 
   /** Lets the first waiter of a queue ask: a waiter ahead of it was granted, and the message was missed. */
-  askNext(queue: string): void {
+  checkFirstOf(queue: string): void {
     let first: Listener | undefined;
     for (const one of this.#queues.get(queue) ?? []) {
       if (first === undefined || rank(one) < rank(first)) first = one;
     }
-    first?.ask();
+    first?.checkTurn();
   }
 
   /** Lets the first `count` waiters of each queue ask at once, and the rest within `restWithin` ms if it is set. */
-  #askFirst(count: number, restWithin?: number): void {
+  #checkTurns(count: number, restWithin?: number): void {
     const asked = new Map<string, number>();
     for (const listener of [...this.#listeners.values()].sort((a, b) => rank(a) - rank(b))) {
       const before = asked.get(listener.queue) ?? 0;
       asked.set(listener.queue, before + 1);
-      if (before < count) listener.ask();
-      else if (restWithin !== undefined) listener.ask(restWithin);
+      if (before < count) listener.checkTurn();
+      else if (restWithin !== undefined) listener.checkTurn(restWithin);
     }
   }
 
@@ -201,7 +201,7 @@ export class Subscription {
     this.#linger.clear();
     this.#again.clear();
     this.#current = undefined;
-    this.#askFirst(Infinity);
+    this.#checkTurns(Infinity);
   }
 
   #start(): void {
@@ -230,7 +230,7 @@ export class Subscription {
     this.#stopBefore();
     this.#confirmedAt = now();
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
-    this.#askFirst(1);
+    this.#checkTurns(1);
     this.#endIfUnused();
   }
 
@@ -245,14 +245,14 @@ export class Subscription {
   #receive(push: Push): void {
     const listener = this.#listeners.get(push.id);
     if (push.kind === "granted") listener?.granted(push.fence);
-    else listener?.ask();
+    else listener?.checkTurn();
   }
 
   /** Called when messages have resumed. */
   #resumed(mine: Attempt): void {
     if (mine !== this.#current) return;
     mine.lost = false;
-    this.#askFirst(FIRST, GAP_SPREAD);
+    this.#checkTurns(FIRST, GAP_SPREAD);
   }
 
   #lost(mine: Attempt, forGood: boolean): void {
@@ -264,7 +264,7 @@ export class Subscription {
       this.#current = undefined;
       if (this.#listeners.size === 0) this.#end();
     }
-    this.#askFirst(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
+    this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
   }
 
   /** Ends a subscription that is no longer needed. It has not failed, so the next one may begin at once. */

@@ -92,11 +92,11 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
 
 function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend["subscribe"]> {
   return async (channel, onMessage, onGap, onLost) => {
-    const own = await client.duplicate();
+    const duplicate = await client.duplicate();
     // Each reconnection needs a new subscription. If both last, the second message finds no waiter.
-    const listen = () => own.subscribe(channel, (message) => onMessage(message));
+    const listen = () => duplicate.subscribe(channel, (message) => onMessage(message));
     const check = () => {
-      if (!own.connected) onLost?.(false);
+      if (!duplicate.connected) onLost?.(false);
     };
     // The main connection may have moved to another server without this one.
     const moved = () => onLost?.(true);
@@ -104,8 +104,8 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
       events.close.delete(end);
       events.command.delete(check);
       events.connect.delete(moved);
-      own.onconnect = own.onclose = null;
-      own.close();
+      duplicate.onconnect = duplicate.onclose = null;
+      duplicate.close();
     };
     events.close.add(end);
     try {
@@ -116,8 +116,8 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
     }
     events.command.add(check);
     events.connect.add(moved);
-    own.onconnect = () => void listen().then(onGap, () => {});
-    own.onclose = () => onLost?.(true); // it no longer reconnects
+    duplicate.onconnect = () => void listen().then(onGap, () => {});
+    duplicate.onclose = () => onLost?.(true); // it no longer reconnects
     return end;
   };
 }

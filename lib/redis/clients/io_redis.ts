@@ -173,7 +173,7 @@ const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
 function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
-    const own = client.duplicate(OVERRIDE) as Connection;
+    const duplicate = client.duplicate(OVERRIDE) as Connection;
     // The main connection may have moved to another server without this one.
     let down = false;
     const closed = () => down = true;
@@ -184,20 +184,20 @@ function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error
       main.off("end", end);
       main.off("close", closed);
       main.off("ready", ready);
-      if (own.status !== "end") own.disconnect(); // on a connection that has ended it would set a timer
+      if (duplicate.status !== "end") duplicate.disconnect(); // on a connection that has ended it would set a timer
     };
-    own.on("error", noteFailure); // it reconnects by itself
-    own.on("ready", () => noteFailure());
-    own.on("connect", () => own.stream?.unref?.());
+    duplicate.on("error", noteFailure); // it reconnects by itself
+    duplicate.on("ready", () => noteFailure());
+    duplicate.on("connect", () => duplicate.stream?.unref?.());
     main.on("end", end);
     try {
-      await listen(own, ["ready"], channel, onMessage, onGap);
+      await listen(duplicate, ["ready"], channel, onMessage, onGap);
     } catch (error) {
       end();
       throw error;
     }
-    own.on("close", () => onLost?.(false));
-    own.on("end", () => onLost?.(true)); // its settings forbid to connect again
+    duplicate.on("close", () => onLost?.(false));
+    duplicate.on("end", () => onLost?.(true)); // its settings forbid to connect again
     main.on("close", closed);
     main.on("ready", ready);
     return end;

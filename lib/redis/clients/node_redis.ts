@@ -177,31 +177,31 @@ function clusterSubscriber(cluster: Client): Subscribe {
 
 function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onLost) => {
-    const own = client.duplicate!() as Client;
+    const duplicate = client.duplicate!() as Client;
     // The main connection may have moved to another server without this one.
     const moved = () => onLost?.(true);
     const end = () => {
       main.off("end", end);
       main.off("ready", moved);
-      if (own.isOpen) own.destroy();
+      if (duplicate.isOpen) duplicate.destroy();
     };
-    own.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
-    own.on("ready", () => noteFailure());
+    duplicate.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
+    duplicate.on("ready", () => noteFailure());
     main.on("end", end);
     try {
-      await own.connect();
-      own.unref?.();
-      await own.subscribe(channel, onMessage);
+      await duplicate.connect();
+      duplicate.unref?.();
+      await duplicate.subscribe(channel, onMessage);
     } catch (error) {
       end();
       throw error;
     }
     // Each broken or failed connection emits an error. A client that is no longer open does not reconnect.
-    own.on("error", () => {
-      if (!own.isReady) onLost?.(!own.isOpen);
+    duplicate.on("error", () => {
+      if (!duplicate.isReady) onLost?.(!duplicate.isOpen);
     });
     // It has subscribed again by then.
-    own.on("ready", onGap);
+    duplicate.on("ready", onGap);
     main.on("ready", moved);
     return end;
   };

@@ -68,7 +68,7 @@ export class LeaseDeadline {
    * Prepares a request for another ttl, and returns its number. Whether or not the server sets it or the answer
    * arrives, the deadline stays safe.
    */
-  ask(sentAt: number, ttl: number): number {
+  request(sentAt: number, ttl: number): number {
     this.ttl = ttl;
     this.#set(Math.min(this.at, sentAt + trusted(ttl)));
     return ++this.number;
@@ -79,7 +79,7 @@ export class LeaseDeadline {
    * was.
    */
   refused(number: number): void {
-    if (number === this.number) this.ask(now(), this.#confirmedTtl);
+    if (number === this.number) this.request(now(), this.#confirmedTtl);
   }
 
   /** The server has set the end to one `ttl` after `sent`, or later. A late answer with a smaller number is ignored. */

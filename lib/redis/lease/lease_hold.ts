@@ -65,7 +65,7 @@ export class LeaseHold implements RenewableLease {
     this.grant = grant;
     this.deadline = new LeaseDeadline(spec.settings, grant.heard);
     this.#lastsLonger = grant.lastsLonger;
-    spec.client.renewer.add(this);
+    spec.namespace.renewer.add(this);
   }
 
   get id(): string {
@@ -124,12 +124,12 @@ export class LeaseHold implements RenewableLease {
     const options = cause === undefined ? undefined : { cause };
     this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
     this.#ended(true);
-    warnOfLoss(this.spec.client.store, this.#lostError);
+    warnOfLoss(this.spec.namespace.store, this.#lostError);
     this.#controller?.abort(this.#lostError);
   }
 
   #ended(isLost: boolean): void {
-    this.spec.client.renewer.delete(this);
+    this.spec.namespace.renewer.delete(this);
     if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
   }
 
@@ -148,7 +148,7 @@ export class LeaseHold implements RenewableLease {
   /** Checks whether the server still keeps the hold, and loses it if not. */
   async verify(): Promise<void> {
     const sent = moment();
-    const rest = await this.spec.client.store.verify(this.spec, this.id, this.renewalLimit);
+    const rest = await this.spec.namespace.store.verify(this.spec, this.id, this.renewalLimit);
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();
     this.reschedule();
@@ -157,9 +157,9 @@ export class LeaseHold implements RenewableLease {
   /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more. */
   async extend(ttl: number): Promise<void> {
     this.#check();
-    const { deadline, spec: { client: { store }, what } } = this;
+    const { deadline, spec: { namespace: { store }, what } } = this;
     const isShorter = ttl < this.ttl;
-    const number = deadline.ask(now(), ttl);
+    const number = deadline.request(now(), ttl);
     this.#lastsLonger = true;
     this.reschedule();
     for (;;) {
@@ -197,7 +197,7 @@ export class LeaseHold implements RenewableLease {
 
   /** Reschedules it with the renewer after the time of its next check has changed. */
   reschedule(): void {
-    if (!this.#isOver()) this.spec.client.renewer.add(this);
+    if (!this.#isOver()) this.spec.namespace.renewer.add(this);
   }
 
   // For the renewer.

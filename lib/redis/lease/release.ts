@@ -1,5 +1,5 @@
 /**
- * The end of an id: a hold, a place in the queue, or the trace of a call whose answer never came. Invariant: it
+ * The end of an id: a hold, a position in the queue, or the trace of a call whose answer never came. Invariant: it
  * resolves to true only if this release gave a hold back, and to false only if the server reported none. It rejects if
  * the deciding answer is missing.
  *
@@ -16,7 +16,7 @@ export function release(spec: ResourceSpec, id: string, until: number): Promise<
   return new Release(spec, id, until, true).result;
 }
 
-/** Releases without a waiting caller. Without an answer, the hold or place expires. */
+/** Releases without a waiting caller. Without an answer, the hold or position expires. */
 export function releaseInBackground(spec: ResourceSpec, id: string): void {
   new Release(spec, id, now() + spec.settings.ttl, false).result.catch(() => {});
 }
@@ -57,7 +57,7 @@ class Release implements Closable {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    spec.client.store.onClose(this);
+    spec.namespace.store.onClose(this);
     this.#attempt(time); // first, because its time ends sooner and moving a timer takes time
     if (isAwaited) this.#end.set(this.#until, time);
   }
@@ -69,7 +69,7 @@ class Release implements Closable {
 
   #attempt(time = now()): void {
     const attempt = this.#attempts++;
-    const { client: { store }, settings: { ttl } } = this.#spec;
+    const { namespace: { store }, settings: { ttl } } = this.#spec;
     const { losses } = store;
     this.#inFlight++;
     const usual = commandLimit(ttl, LEAST_LIMIT.release);
@@ -108,7 +108,7 @@ class Release implements Closable {
     if (this.#settled) return;
     if (this.#over) return this.#decide();
     if (!this.#isAwaited && now() >= this.#until) return this.#giveUp();
-    const { store } = this.#spec.client;
+    const { store } = this.#spec.namespace;
     if (store.closed || (this.#isAwaited && !store.mayPass(error))) {
       return this.#settle(() => this.#reject(explain(`release ${this.#spec.what}`, error)));
     }
@@ -127,7 +127,7 @@ class Release implements Closable {
   #giveUp(): void {
     if (this.#settled) return;
     if (this.#inFlight + this.#unanswered === 0) return this.#settle(() => this.#resolve(false)); // refused to the end
-    const { client: { store }, what } = this.#spec;
+    const { namespace: { store }, what } = this.#spec;
     const silence = () => store.closed ? new ClientClosedError() : new NoAnswerError("Redis gave no answer in time");
     this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${what}`, this.#failure ?? silence())));
   }
@@ -137,7 +137,7 @@ class Release implements Closable {
     this.#settled = true;
     this.#next.clear();
     this.#end.clear();
-    this.#spec.client.store.offClose(this);
+    this.#spec.namespace.store.offClose(this);
     settle();
   }
 }

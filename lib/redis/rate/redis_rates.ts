@@ -32,20 +32,20 @@ export class RedisRates implements RateStore {
   }
 }
 
-function argumentsOf({ limit, interval }: StoredRate, ...more: readonly (number | string)[]): string[] {
-  return [limit, Math.ceil(interval * 1000), ...more].map(String);
+function argumentsOf({ limit, interval }: StoredRate, ...numbers: readonly (number | string)[]): string[] {
+  return [limit, Math.ceil(interval * 1000), ...numbers].map(String);
 }
 
 /** 1 wait number moment | 0 wait remaining, and then other numbers, or 0 0 */
 function startAnswer(reply: unknown): StartAnswer {
-  const [code, wait = NaN, ...more] = numbersOf(reply);
-  const [limit = NaN, interval = NaN] = more.slice(-2);
+  const [code, wait = NaN, ...numbers] = numbersOf(reply);
+  const [limit = NaN, interval = NaN] = numbers.slice(-2);
   const shape = code === 1 ? 4 : 3;
-  const isWhole = more.length === shape && [wait, ...more].every(Number.isSafeInteger);
+  const isWhole = numbers.length === shape && [wait, ...numbers].every(Number.isSafeInteger);
   if (!isWhole || wait < 0 || code !== 0 && code !== 1) {
     throw new UselessAnswerError(`the answer has another shape: ${String(reply)}`);
   }
   const other = limit === 0 ? undefined : { limit, interval: interval / 1000 };
-  if (code === 0) return { kind: "later", wait: wait / 1000, remaining: more[0]!, other };
-  return { kind: "turn", turn: { wait: wait / 1000, number: more[0]!, moment: more[1]! }, other };
+  if (code === 0) return { kind: "later", wait: wait / 1000, remaining: numbers[0]!, other };
+  return { kind: "turn", turn: { wait: wait / 1000, number: numbers[0]!, moment: numbers[1]! }, other };
 }

@@ -47,7 +47,7 @@ export function tryStart(spec: RateSpec, permits: number): Promise<boolean> {
 export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
   const request = { rate: spec, permits, within: -1, settled: false };
   try {
-    const answer = await spec.client.store.rates.start(request, SINGLE_COMMAND);
+    const answer = await spec.namespace.store.rates.start(request, SINGLE_COMMAND);
     return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
   } catch (error) {
     throw explain(`look at ${spec.what}`, error);
@@ -58,7 +58,7 @@ export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: n
  * Gives back or counts starts, or blocks. After a block, the sleeping calls of this process ask again, in their order.
  */
 export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
-  const { rates } = spec.client.store;
+  const { rates } = spec.namespace.store;
   try {
     await rates.change(spec, change, SINGLE_COMMAND);
   } catch (error) {
@@ -89,7 +89,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   protected send(sent: Moment, limit: number): Promise<StartAnswer> {
     this.within = this.timeout === 0 ? 0 : this.retry.endsAt - sent.at;
-    return this.rate.client.store.rates.start(this, limit, (answer) => {
+    return this.rate.namespace.store.rates.start(this, limit, (answer) => {
       if (answer.kind === "turn") this.#giveBack(answer.turn); // another command may have brought one since
     });
   }
@@ -105,14 +105,14 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected failed(error: unknown): void {
-    if (!this.settled && !this.asksAgain(error, this.timeout !== 0)) this.fail(error);
+    if (!this.settled && !this.retryLater(error, this.timeout !== 0)) this.fail(error);
   }
 
   // Sleeping until its turn.
 
   #sleep(turn: Turn): void {
     this.turn = turn;
-    const { keys: [key], client: { store: { rates } } } = this.rate;
+    const { keys: [key], namespace: { store: { rates } } } = this.rate;
     const sleepers = this.#sleepers() ?? new Sleepers();
     sleepersOf(rates).set(key, sleepers.add(this));
     const { last } = sleepers;
@@ -139,12 +139,12 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
   #sleepers(): Sleepers | undefined {
-    return sleepersOf(this.rate.client.store.rates).get(this.rate.keys[0]);
+    return sleepersOf(this.rate.namespace.store.rates).get(this.rate.keys[0]);
   }
 
   /** Ends its sleep. Returns its turn. */
   #wake(): Turn | undefined {
-    const { keys: [key], client: { store: { rates } } } = this.rate;
+    const { keys: [key], namespace: { store: { rates } } } = this.rate;
     const sleepers = this.#sleepers();
     sleepers?.delete(this);
     if (sleepers?.size === 0) sleepersOf(rates).delete(key);
@@ -172,8 +172,8 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   #refuse(wait: number): void {
     if (!this.#rejects) return this.refuse(false);
-    const more = `; its turn would come after ${Math.ceil(wait)} ms`;
-    this.cancel(timedOutError(this.rate, this.timeout, undefined, more), "timeout");
+    const detail = `; its turn would come after ${Math.ceil(wait)} ms`;
+    this.cancel(timedOutError(this.rate, this.timeout, undefined, detail), "timeout");
   }
 
   protected timeOut(): void {
@@ -188,7 +188,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
-    this.rate.client.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
+    this.rate.namespace.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
   }
 }
 

@@ -29,10 +29,10 @@ local function add(list, ...)
   for _, item in ipairs({ ... }) do list[#list + 1] = item end
 end
 ${holding}
-local waiting, dead, found, more = call('ZCARD', KEYS[3]), 0, {}, cursor ~= '' and 1 or 0
+local waiting, dead, found, unfinished = call('ZCARD', KEYS[3]), 0, {}, cursor ~= '' and 1 or 0
 if from < ${MOST_WAITERS} then
   found = call('ZRANGE', KEYS[3], from, from + ${PAGE - 1}, 'WITHSCORES')
-  if from + ${PAGE} < math.min(waiting, ${MOST_WAITERS}) then more = 1 end
+  if from + ${PAGE} < math.min(waiting, ${MOST_WAITERS}) then unfinished = 1 end
 end
 local members = {}
 for i = 1, #found, 2 do members[#members + 1] = found[i] end
@@ -46,7 +46,7 @@ if members[1] then
     end
   end
 end
-return { now, call('PTTL', KEYS[1]), fence, holders, waiters, waiting, dead, cursor, more }
+return { now, call('PTTL', KEYS[1]), fence, holders, waiters, waiting, dead, cursor, unfinished }
 `);
 }
 

@@ -52,7 +52,7 @@ export interface Layout {
   readonly save: string;
   /** Ends the hold of `id`, and sets `code` to 1 if there was one. */
   readonly drop: string;
-  /** Ends all holds, a bounded number; sets `code` to 1 if there was one, and `more` to 1 if others are left. */
+  /** Ends all holds, a bounded number; sets `code` to 1 if there was one, and `unfinished` to 1 if others are left. */
   readonly evict: string;
 }
 
@@ -184,7 +184,7 @@ local ids, members = {}, {}
 for _, field in ipairs(call('HKEYS', KEYS[1])) do
   if #field == ${ID_LENGTH} then
     if #ids == ${LOOK} then
-      more = 1
+      unfinished = 1
       break
     end
     ids[#ids + 1] = field

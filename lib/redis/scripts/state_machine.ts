@@ -1,7 +1,7 @@
 /**
  * The state machine of one name: holders, a queue, the last fence.
  *
- * - acquire: free and no waiters → holds. Held → waits (or not, without a place). Asked again by a waiter → still waits, and
+ * - acquire: free and no waiters → holds. Held → waits (or not, without a position). Asked again by a waiter → still waits, and
  *   lives on. Asked again by a holder → holds, with the same token.
  * - release: holds → gone, and the queue is served. Waits → gone. Anything else → no effect, or the previous answer.
  * - serve: members whose life is over go; then, while the head fits by its own limit, it holds.
@@ -32,14 +32,14 @@ const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
     used, dirty = 0, true
   `;
 
-/** The members whose life is over go. Sets `more` if there are others. */
+/** The members whose life is over go. Sets `unfinished` if there are others. */
 const expire = ({ isLock, forget }: Layout): string => `
 if waiting > 0${isLock ? "" : " or used > 0"} then
   local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', '0', '${LOOK}')
   if ended[1] then${forget}
     if waiting > 0 then waiting = waiting - call('ZREM', KEYS[3], unpack(ended)) end
     call('ZREM', KEYS[2], unpack(ended))
-    if #ended == ${LOOK} then more = 1 end
+    if #ended == ${LOOK} then unfinished = 1 end
   ${isLock ? "" : forgetAll}end
 end
 `;
@@ -47,7 +47,7 @@ end
 /** Grants from the head while it fits. Sets `mine`, the token of `me`; `granted` is to be published. */
 const serve = ({ isLock, grant }: Layout): string => `
 local granted, mine, looked = {}, nil, 0
-while waiting > 0 and more == 0${isLock ? " and used == 0" : ""} do
+while waiting > 0 and unfinished == 0${isLock ? " and used == 0" : ""} do
   local m = call('ZRANGE', KEYS[3], '0', '0')[1]
   local ends = tonumber(call('ZSCORE', KEYS[2], m) or 0)
   local weight, limit, owner = string.match(m, '^ (%d+) (%d+) (.*)$', 22)
@@ -58,7 +58,7 @@ while waiting > 0 and more == 0${isLock ? " and used == 0" : ""} do
     if m == me then mine = fence else granted[#granted + 1] = { m, fence } end
   end
   looked = looked + 1
-  if looked == ${LOOK} then more = 1 end
+  if looked == ${LOOK} then unfinished = 1 end
   waiting = waiting - 1
   ${isLock ? "call('ZREM', KEYS[2], m)" : "if not (weight and ends > now) then call('ZREM', KEYS[2], m) end"}
   call('ZREM', KEYS[3], m)
@@ -73,17 +73,17 @@ for _, to in ipairs(granted) do
 end
 `;
 
-/** The caller takes its place, or shows that it is still there. */
+/** The caller takes its position, or shows that it is still there. */
 const join = `
-if place == '0' then
-  place = stamp
-  if waiting > 0 and call('ZCOUNT', KEYS[3], place, '+inf') > 0 then -- the clock was set back, or stands still
-    place = n16(call('ZRANGE', KEYS[3], '-1', '-1', 'WITHSCORES')[2] + 1)
+if position == '0' then
+  position = stamp
+  if waiting > 0 and call('ZCOUNT', KEYS[3], position, '+inf') > 0 then -- the clock was set back, or stands still
+    position = n16(call('ZRANGE', KEYS[3], '-1', '-1', 'WITHSCORES')[2] + 1)
   end
 else
   keep(KEYS[2], life, true) -- heartbeats pass maxmemory
 end
-if call('ZADD', KEYS[3], 'NX', place, me) == 1 then waiting = waiting + 1 end
+if call('ZADD', KEYS[3], 'NX', position, me) == 1 then waiting = waiting + 1 end
 call('ZADD', KEYS[2], now + ttl * 1000, me)
 keep(KEYS[2], life)
 keep(KEYS[3], life)
@@ -96,10 +96,10 @@ const live = `
 `;
 
 /**
- * KEYS as of the layout. ARGV: member, ttl and what idle keys are kept for together, place ("": does not wait; 0: the end of the queue), start
+ * KEYS as of the layout. ARGV: member, ttl and what idle keys are kept for together, position ("": does not wait; 0: the end of the queue), start
  * of the channels.
  *
- * Returns 1 fence, and another limit in use | 0 place fence, ms until a life ends, listeners of the caller (-1: unknown), 1 to be asked again
+ * Returns 1 fence, and another limit in use | 0 position fence, ms until a life ends, listeners of the caller (-1: unknown), 1 to be asked again
  * at once, another limit in use | -2 (the id was released already).
  */
 function acquireFrom(layout: Layout): Script {
@@ -108,15 +108,15 @@ function acquireFrom(layout: Layout): Script {
 local me = ARGV[1]
 local id = sub(me, 1, 21)
 ${acquireFree}${now}${isLock ? digits.slice(stamp.length) : digits}${lives}${read}
-local life, place, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
+local life, position, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
 local ttl = life - ${IDLE}
 ${prolong}
 if last == id then return { -2 } end
-local more, mute, other = 0, 0, 0
+local unfinished, mute, other = 0, 0, 0
 ${expire(layout)}
 local weight, limit, owner = string.match(me, '^ (%d+) (%d+) (.*)$', 22)
 ${isLock ? "" : "if seen ~= '' and seen ~= limit and (used > 0 or waiting > 0) then other = seen + 0 end"}
-local joins = place ~= '' and (waiting > 0 or used + weight > limit + 0)
+local joins = position ~= '' and (waiting > 0 or used + weight > limit + 0)
 if joins then${join}end
 ${serve(layout)}
 if not joins and waiting == 0 and used + weight <= limit + 0 then
@@ -129,54 +129,54 @@ if dirty then${save}end
 ${notify}
 if mine then return { 1, mine, other } end
 ${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
-if not joins then return { 0, 0, fence, 0, 0, more, other } end
+if not joins then return { 0, 0, fence, 0, 0, unfinished, other } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
 ${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
 local listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})
-return { 0, tonumber(place), fence, math.ceil(soonest), listeners[2] or -1, more, other }
+return { 0, tonumber(position), fence, math.ceil(soonest), listeners[2] or -1, unfinished, other }
 `);
 }
 
 /**
  * KEYS as above, or without the waiters': then the queue is not served. None: returns at once, so that the server knows the
- * script before there is anything to release. ARGV: member, start of the channels, and nothing to release a hold or a place,
+ * script before there is anything to release. ARGV: member, start of the channels, and nothing to release a hold or a position,
  * "late" to have an acquire that comes later refused as well, "force" to end all holds, "serve" to go on serving, or "wake"
  * to have the first waiters ask, as a lease ends earlier.
  *
- * Returns code more mute: code 1 was held, 2 waited, 0 neither; more 1: the same command has to follow, 2: "serve"; mute 1: this user
+ * Returns code unfinished mute: code 1 was held, 2 waited, 0 neither; unfinished 1: the same command has to follow, 2: "serve"; mute 1: this user
  * may not publish.
  */
 function releaseFrom(layout: Layout): Script {
   const { isLock, releaseFree, read, drop, evict, save } = layout;
   return script(`${commands}
 if #KEYS == 0 then return {} end
-local me, channels, mode = ARGV[1], ARGV[2], ARGV[3] or ''
+local me, channels, purpose = ARGV[1], ARGV[2], ARGV[3] or ''
 local id = sub(me, 1, 21)
 ${releaseFree}${time}${now}${digits}${lives}${read}
-local code, more, mute = 0, 0, 0
+local code, unfinished, mute = 0, 0, 0
 if KEYS[3] then${expire(layout)}end
-if mode == 'force' then${evict}elseif id ~= '' then
+if purpose == 'force' then${evict}elseif id ~= '' then
   ${drop}
   if code == 0 and waiting > 0 and call('ZREM', KEYS[3], me) == 1 then
     call('ZREM', KEYS[2], me)
     code, waiting = 2, waiting - 1
   end
   if code == 0 and last == id then code = 1 end -- asked again after the answer was lost
-  if code > 0 or mode == 'late' and KEYS[3] then last, dirty = id, true end -- without KEYS[3] it may be in the queue
+  if code > 0 or purpose == 'late' and KEYS[3] then last, dirty = id, true end -- without KEYS[3] it may be in the queue
 end
-if not KEYS[3] or mode == 'force' and more == 1 then
+if not KEYS[3] or purpose == 'force' and unfinished == 1 then
   if dirty then${save}end
-  return { code, more == 1 and 1 or code == 1 and ${isLock ? "flag == '+'" : "true"} and 2 or 0 }
+  return { code, unfinished == 1 and 1 or code == 1 and ${isLock ? "flag == '+'" : "true"} and 2 or 0 }
 end
 ${serve(layout)}
 if dirty then${save}end
 ${notify}
-if mode == 'wake' then
+if purpose == 'wake' then
   for _, m in ipairs(call('ZRANGE', KEYS[3], '0', '2')) do
     redis.pcall('PUBLISH', channels .. ${processOf("m")}, sub(m, 1, 21) .. ' ?')
   end
 end
-return { code, more == 1 and 2 or 0, mute }
+return { code, unfinished == 1 and 2 or 0, mute }
 `);
 }
 

@@ -1,6 +1,6 @@
 /**
  * A list for thousands of short-lived members. A Set would keep them alive until the next full garbage collection,
- * because its outgrown tables refer to each other. Invariant: the index of a member is its place in the list, and -1
+ * because its outgrown tables refer to each other. Invariant: the index of a member is its position in the list, and -1
  * outside it.
  *
  * @module

@@ -32,7 +32,7 @@ interface Member {
 }
 
 interface Waiting extends Member {
-  readonly place: number;
+  readonly position: number;
 }
 
 interface Hold extends Member {
@@ -54,7 +54,7 @@ export class MemoryName {
   /** Set to that while there are waiters. */
   readonly #timer = new LocalTimer((time) => this.#expire(time));
   #fence = 0;
-  #places = 0;
+  #arrivals = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
 
@@ -79,13 +79,13 @@ export class MemoryName {
     }
     const differs = this.#limit !== limit && this.#used + this.#queue.size > 0;
     const otherLimit = differs ? this.#limit : 0;
-    const waiting = this.#queue.get(id) ?? { id, spec, weight, place: ++this.#places, since: Date.now(), ends };
+    const waiting = this.#queue.get(id) ?? { id, spec, weight, position: ++this.#arrivals, since: Date.now(), ends };
     waiting.ends = ends;
     this.#queue.set(id, waiting);
     this.#serve(id);
     const granted = this.#holders.get(id);
     if (granted !== undefined) return { kind: "granted", fence: granted.fence, otherLimit };
-    if (waits) return this.#waits(waiting.place, otherLimit);
+    if (waits) return this.#waits(waiting.position, otherLimit);
     this.#queue.delete(id);
     this.#serve(); // also checks whether the timer is still needed
     return this.#waits(0, otherLimit);
@@ -149,9 +149,17 @@ export class MemoryName {
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
   }
 
-  /** @param place 0 for a caller without a place. */
-  #waits(place: number, otherLimit: number): AcquireAnswer {
-    return { kind: "waiting", place, fence: this.#fence, endsIn: Infinity, deaf: false, more: false, otherLimit };
+  /** @param position 0 for a caller without a position. */
+  #waits(position: number, otherLimit: number): AcquireAnswer {
+    return {
+      kind: "waiting",
+      position,
+      fence: this.#fence,
+      endsIn: Infinity,
+      deaf: false,
+      unfinished: false,
+      otherLimit,
+    };
   }
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */

@@ -34,7 +34,7 @@ const CODES = { one: "m", weighted: "w" } as const;
 
 /** The effect of no messages. */
 const SLOW = "waiters find out by heartbeats, and a hand-off takes longer";
-type ReleaseMode = "" | "late" | "force" | "serve" | "wake";
+type ReleasePurpose = "" | "late" | "force" | "serve" | "wake";
 
 export class RedisStore extends ScriptRunner implements Store {
   /** Codes. */
@@ -83,7 +83,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const { holders, keys } = spec;
     const parse = (reply: unknown) => acquireAnswer(request, reply);
     if (adopts !== undefined) {
-      return this.run(adopt[holders], ownKeys(spec), adoptArguments(request, adopts), limit, parse, late, request);
+      return this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), limit, parse, late, request);
     }
     const answer = this.run(acquire[holders], keys, acquireArguments(request), limit, parse, late, request);
     this.#loadRelease(holders);
@@ -98,13 +98,13 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   async release(spec: StoredName, id: string, limit: number, late: boolean, again = false): Promise<Was> {
-    const mode = late ? "late" : "";
-    if (this.cluster && again) return await this.#release(spec, id, limit, mode, ownKeys(spec));
+    const purpose = late ? "late" : "";
+    if (this.cluster && again) return await this.#release(spec, id, limit, purpose, holdKeys(spec));
     try {
-      return await this.#release(spec, id, limit, mode);
+      return await this.#release(spec, id, limit, purpose);
     } catch (error) {
       if (!(error instanceof SlotMovingError)) throw error;
-      const was = await this.#release(spec, id, limit, mode, ownKeys(spec));
+      const was = await this.#release(spec, id, limit, purpose, holdKeys(spec));
       if (was === "unknown") throw error; // it may be in the queue
       return was;
     }
@@ -123,32 +123,32 @@ export class RedisStore extends ScriptRunner implements Store {
     spec: StoredName,
     id: string,
     limit: number,
-    mode: ReleaseMode,
+    purpose: ReleasePurpose,
     keys: readonly string[] = spec.keys,
   ): Promise<Was> {
     const { holders, settings } = spec;
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
-    if (mode !== "") args.push(mode);
-    const [code = NaN, more = 0, mute] = numbersOf(await this.run(release[holders], keys, args, limit));
+    if (purpose !== "") args.push(purpose);
+    const [code = NaN, unfinished = 0, mute] = numbersOf(await this.run(release[holders], keys, args, limit));
     if (mute === 1) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
     const was = wasOf(code);
-    if (![0, 1, 2].includes(more)) throw new UselessAnswerError(`the answer has an unknown flag, ${more}`);
+    if (![0, 1, 2].includes(unfinished)) throw new UselessAnswerError(`the answer has an unknown flag, ${unfinished}`);
     // One run is bounded; the next run does the rest.
-    if (more === 1) await this.#release(spec, "", limit, mode);
+    if (unfinished === 1) await this.#release(spec, "", limit, purpose);
     // If this fails, the next waiter that asks serves the queue.
-    if (more === 2) void this.#release(spec, "", limit, "serve").catch(() => {});
+    if (unfinished === 2) void this.#release(spec, "", limit, "serve").catch(() => {});
     return was;
   }
 
   renew(holds: readonly Renewal[], limit: number, late?: (renewed: Renewed[]) => void): Promise<Renewed[]> {
-    const keys = holds.flatMap(({ spec }) => ownKeys(spec));
+    const keys = holds.flatMap(({ spec }) => holdKeys(spec));
     const args = holds.flatMap(({ id, ttl, number, spec }) => [CODES[spec.holders], id, String(ttl), String(number)]);
     return this.run(renew, keys, args, limit, (reply) => renewedOf(reply, holds.length), late);
   }
 
   async verify(spec: StoredName, id: string, limit: number): Promise<number> {
-    const [rest = NaN] = numbersOf(await this.run(verify, ownKeys(spec), [CODES[spec.holders], id], limit));
+    const [rest = NaN] = numbersOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id], limit));
     if (Number.isNaN(rest)) throw new UselessAnswerError("the answer shows no time");
     return rest / 1000;
   }
@@ -183,9 +183,9 @@ function memberOf(id: string, { weight, limit, settings: { owner = "" } }: Store
   return `${id} ${weight} ${limit} ${owner}`;
 }
 
-function acquireArguments({ id, waits, place, spec }: AcquireRequest): string[] {
+function acquireArguments({ id, waits, position, spec }: AcquireRequest): string[] {
   const { ttl, prefix } = spec.settings;
-  return [memberOf(id, spec), String(ttl + IDLE_KEPT), waits ? String(place) : "", channelsOf(prefix)];
+  return [memberOf(id, spec), String(ttl + IDLE_KEPT), waits ? String(position) : "", channelsOf(prefix)];
 }
 
 function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, from: string): string[] {
@@ -194,6 +194,6 @@ function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, from
 }
 
 /** The keys that exist as long as a hold: its state, and the lives if there may be several holders. */
-function ownKeys({ keys, holders }: StoredName): readonly string[] {
+function holdKeys({ keys, holders }: StoredName): readonly string[] {
   return keys.slice(0, holders === "one" ? 1 : 2);
 }

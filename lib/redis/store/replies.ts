@@ -24,9 +24,9 @@ function numberOf(value: unknown): number {
   return isText || typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
 }
 
-/** 1 fence otherLimit, or of a hold that is taken over 1 fence weight rest | 0 place fence endsIn listeners more otherLimit | -2 */
+/** 1 fence otherLimit, or of a hold that is taken over 1 fence weight rest | 0 position fence endsIn listeners unfinished otherLimit | -2 */
 export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
-  const [code = NaN, first = 0, second = 0, third = 0, listeners, more, other = 0] = numbersOf(reply);
+  const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, other = 0] = numbersOf(reply);
   if (code === -2) return { kind: "refused" };
   if (code === 1) {
     if (!(Number.isSafeInteger(first) && first > 0)) {
@@ -35,15 +35,17 @@ export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: un
     return adopts === undefined ? granted(first, second, spec) : adopted(first, second, third);
   }
   if (code !== 0) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
-  if (waits && !(first > 0) && more !== 1) throw new UselessAnswerError("the answer names no place in the queue");
+  if (waits && !(first > 0) && unfinished !== 1) {
+    throw new UselessAnswerError("the answer names no position in the queue");
+  }
   const otherLimit = other === spec.limit ? 0 : other;
   return {
     kind: "waiting",
-    place: first,
+    position: first,
     fence: second,
     endsIn: third,
     deaf: listeners === 0,
-    more: more === 1,
+    unfinished: unfinished === 1,
     otherLimit,
   };
 }
@@ -76,10 +78,10 @@ export function wasOf(code: number): Was {
 
 /** Parses a message on the channel of this process; undefined for an unexpected shape. */
 export function pushOf(message: string): Push | undefined {
-  const [id = "", text = "", more] = message.split(" ");
+  const [id = "", text = "", extra] = message.split(" ");
   if (text === "?") return { kind: "ask", id };
   const fence = Number(text);
-  return more === undefined && Number.isSafeInteger(fence) ? { kind: "granted", id, fence } : undefined;
+  return extra === undefined && Number.isSafeInteger(fence) ? { kind: "granted", id, fence } : undefined;
 }
 
 /** Items of one holder, and of one waiter, in the reply of an inspection. */
@@ -96,7 +98,7 @@ export class InspectedPages {
   /** Returns the inspection after its last page. */
   add(reply: unknown): Inspection | undefined {
     const answer = reply as unknown[];
-    const [time = 0, ttl = 0, fence = 0, , , queued = 0, dead = 0, , more] = numbersOf(reply);
+    const [time = 0, ttl = 0, fence = 0, , , queued = 0, dead = 0, , unfinished] = numbersOf(reply);
     for (const [id, rest, token, permits, owner] of recordsOf(answer[3], HOLDER)) {
       // A token is the time of its grant, unless the server's clock was set back.
       const caller = callerOf(id, Math.min(Number(token), time), owner, rest);
@@ -108,7 +110,7 @@ export class InspectedPages {
     }
     this.#dead += dead;
     this.cursor = String(answer[7]);
-    if (more === 1) return undefined;
+    if (unfinished === 1) return undefined;
     const waiting = Math.max(this.#waiters.size, queued - this.#dead);
     const [holders, waiters] = [[...this.#holders.values()], [...this.#waiters.values()]];
     return { holders, waiters, waiting, fence, ttl: Math.max(0, ttl) };

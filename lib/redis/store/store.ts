@@ -32,8 +32,8 @@ export interface AcquireRequest {
   readonly spec: StoredName;
   /** Whether it joins the queue; otherwise the answer decides. */
   readonly waits: boolean;
-  /** The caller's place in the queue, as returned by the server; 0 for the end. */
-  readonly place: number;
+  /** The caller's position in the queue, as returned by the server; 0 for the end. */
+  readonly position: number;
   /** The id of a hold to take over instead of waiting; 0 permits mean any number. */
   readonly adopts?: string | undefined;
   /** Whether the call has ended, so that the request is not sent again. */
@@ -58,8 +58,8 @@ export interface Granted {
 
 export interface Waiting {
   readonly kind: "waiting";
-  /** 0 for a caller without a place. */
-  readonly place: number;
+  /** 0 for a caller without a position. */
+  readonly position: number;
   /** The last token of this name. */
   readonly fence: number;
   /** Milliseconds until the life of a holder or a waiter ends without a further request. */
@@ -67,7 +67,7 @@ export interface Waiting {
   /** Whether the channel of this process has no listener. */
   readonly deaf: boolean;
   /** Whether to send the request again at once: one run is bounded, and more work is left. */
-  readonly more: boolean;
+  readonly unfinished: boolean;
   readonly otherLimit?: number;
 }
 
@@ -121,14 +121,14 @@ export interface Store {
   /** Returns a fresh id, unique across processes. */
   newId(): string;
   /**
-   * Grants the call, queues it, or keeps its place in the queue.
+   * Grants the call, queues it, or keeps its position in the queue.
    *
    * @param limit Milliseconds after which it rejects, as in the other requests; it may still run.
    * @param late Called with an answer after the limit.
    */
   acquire(request: AcquireRequest, limit: number, late: (answer: AcquireAnswer) => void): Promise<AcquireAnswer>;
   /**
-   * Ends the hold or the place of an id, and serves the queue.
+   * Ends the hold or the position of an id, and serves the queue.
    *
    * @param late Whether an acquire of this id may arrive later. It is then refused, unless another id was released
    *   since.

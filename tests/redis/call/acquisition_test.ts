@@ -252,7 +252,7 @@ test("Acquisition: a semaphore's waiter that finds a grant whose message was mis
       if (command !== "acquire") return;
       const id = member.slice(0, 21);
       if (!ids.includes(id)) ids.push(id);
-      return free ? [1, serverTime()] : queuedReply({ place: ids.indexOf(id) + 1 });
+      return free ? [1, serverTime()] : queuedReply({ position: ids.indexOf(id) + 1 });
     });
     const semaphore = new RedisSemaphore(backend, "a", 2, { ttl: 3000 });
     const first = watch(semaphore.acquire());

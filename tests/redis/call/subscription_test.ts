@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Listener, Subscription } from "../../../lib/redis/call/subscription.ts";
-import { Client } from "../../../lib/redis/client.ts";
+import { Namespace } from "../../../lib/redis/namespace.ts";
 import { RedisStore } from "../../../lib/redis/store/redis_store.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
@@ -47,13 +47,13 @@ class Paper implements Backend {
 class Waiter implements Listener {
   readonly queue = "a queue";
   readonly asked: string[] = [];
-  readonly place: number;
+  readonly position: number;
   readonly #subscription: Subscription;
   readonly #id: string;
 
-  constructor(subscription: Subscription, place = 1, id = "a waiter") {
+  constructor(subscription: Subscription, position = 1, id = "a waiter") {
     this.#subscription = subscription;
-    this.place = place;
+    this.position = position;
     this.#id = id;
     subscription.add(id, this);
   }
@@ -62,7 +62,7 @@ class Waiter implements Listener {
 
   lead(): void {}
 
-  ask(): void {
+  checkTurn(): void {
     this.asked.push(this.#subscription.live ? "c" : "h");
     this.#subscription.add(this.#id, this); // as the answer that it still waits has it do
   }
@@ -75,7 +75,7 @@ function pushTest(
   test(name, () =>
     withFakeTime(async (time) => {
       const paper = new Paper();
-      const { subscription: push } = new Client(new RedisStore(paper), "interlock:");
+      const { subscription: push } = new Namespace(new RedisStore(paper), "interlock:");
       await fn(push, paper, (ms) => time.advance(ms));
       push.delete("a waiter");
       time.advance(1000);
@@ -120,10 +120,10 @@ pushTest(
   async (push, paper, advance) => {
     const waiter = new Waiter(push);
     advance(5000);
-    waiter.ask(); // a heartbeat
+    waiter.checkTurn(); // a heartbeat
     assert.equal(paper.subscriptions.length, 1);
     advance(1);
-    waiter.ask();
+    waiter.checkTurn();
     const [first, second] = paper.subscriptions as [Attempt, Attempt];
     await second.confirm();
     assert.equal(push.live, true);
@@ -138,7 +138,7 @@ pushTest(
     const waiter = new Waiter(push);
     for (let second = 0; second < 3600; second++) {
       advance(1000);
-      waiter.ask();
+      waiter.checkTurn();
     }
     assert.ok(paper.subscriptions.length <= 10, `${paper.subscriptions.length} in an hour`);
     for (const one of paper.subscriptions) await one.confirm();
@@ -167,7 +167,7 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   assert.equal(push.live, false);
   assert.equal(paper.subscriptions.length, 2);
   advance(400);
-  waiter.ask(); // a heartbeat
+  waiter.checkTurn(); // a heartbeat
   assert.equal(paper.subscriptions.length, 2);
   advance(100);
   assert.equal(paper.subscriptions.length, 3);
@@ -223,7 +223,7 @@ pushTest(
     await (paper.subscriptions as [Attempt])[0].confirm();
     assert.deepEqual([second.asked, first.asked], [[], ["c"]]);
     assert.deepEqual([first, second].map((one) => push.mayHaveMissed(one, -Infinity)), [true, false]);
-    push.askNext(first.queue);
+    push.checkFirstOf(first.queue);
     assert.equal(first.asked.length, 2);
     for (const id of ["a", "b", "c"]) push.delete(id);
     assert.equal(unanswered.asked.length, 0);

@@ -22,7 +22,7 @@ interface Client {
   readonly weight: number;
   phase: "idle" | "waiting" | "holding" | "releasing" | "done" | "dead";
   /** 0 before the first answer. */
-  place: number;
+  position: number;
   /** When the last command with an answer was sent, in µs. */
   heard: number;
   /** The time until which it trusts its hold, in µs. */
@@ -91,7 +91,7 @@ class World {
     const keys = KEYS[family.holders];
     const places = new Map(this.redis.members(keys[2]));
     const me = this.#member(client);
-    if (script === "acquire" && client.place !== 0 && !places.has(me)) places.set(me, args[2]!); // it comes back to its place
+    if (script === "acquire" && client.position !== 0 && !places.has(me)) places.set(me, args[2]!); // it comes back to its position
     const before = [...places].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
     const lives = new Map(this.redis.members(keys[1]));
     if (this.model.failover) this.before = this.redis.clone();
@@ -103,7 +103,7 @@ class World {
       const [id = "", fence] = message.split(" ");
       granted.set(id, Number(fence));
       const other = this.clients.find((one) => one.id === id)!;
-      if (!pushLost && this.redis.receives(channelOf(id)) && other.place !== 0) heard.push(other);
+      if (!pushLost && this.redis.receives(channelOf(id)) && other.position !== 0) heard.push(other);
     }
     const fresh = new Map([...granted].filter(([, fence]) => !this.tokens.has(fence)));
     for (const [id, fence] of [...granted].sort(([, a], [, b]) => a - b)) this.#token(fence, id);
@@ -154,19 +154,19 @@ class World {
   }
 
   ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
-    const args = [this.#member(client), TTL + IDLE_KEPT, client.place, CHANNELS].map(String);
+    const args = [this.#member(client), TTL + IDLE_KEPT, client.position, CHANNELS].map(String);
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
-    const [code, place = 0] = twice ? this.#run("acquire", client, args, pushLost) : first;
+    const [code, position = 0] = twice ? this.#run("acquire", client, args, pushLost) : first;
     if (client.phase === "idle") client.phase = "waiting";
     if (answerLost || client.phase === "holding") return;
     client.heard = sentAt;
     if (code === 1) return this.#hold(client, sentAt + TTL * 1000);
     this.assert(code === 0, `the answer is ${code}`);
-    client.place = place;
+    client.position = position;
   }
 
-  /** A command of a call that is over comes late. It may take a place or a hold for one ttl, which no client trusts. */
+  /** A command of a call that is over comes late. It may take a position or a hold for one ttl, which no client trusts. */
   comesLate(client: Client): void {
     this.#run("acquire", client, [this.#member(client), TTL + IDLE_KEPT, 0, CHANNELS].map(String), false);
   }
@@ -279,7 +279,7 @@ class World {
 
 function newClient(weight: number, index: number): Client {
   const id = `process${index}00000${"0".repeat(7)}${index}`;
-  return { id, weight, phase: "idle", place: 0, heard: 0, until: 0, epoch: 0 };
+  return { id, weight, phase: "idle", position: 0, heard: 0, until: 0, epoch: 0 };
 }
 
 function channelOf(id: string): string {

@@ -21,8 +21,8 @@ const {
 } = models(4, 1) as Record<string, Model>;
 const broken: [what: string, model: Model, changes: [text: string, instead: string][], violation: RegExp][] = [
   ["a newcomer overtakes", semaphore!, [["if not joins and waiting == 0 and", "if not joins and not mine and"], [
-    "place ~= '' and (waiting > 0 or used",
-    "place ~= '' and (used",
+    "position ~= '' and (waiting > 0 or used",
+    "position ~= '' and (used",
   ]], /was passed over/],
   [
     "tokens do not grow",
@@ -40,7 +40,7 @@ const broken: [what: string, model: Model, changes: [text: string, instead: stri
   [
     "the head is not served",
     lock!,
-    [["while waiting > 0 and more == 0", "while false and more == 0"]],
+    [["while waiting > 0 and unfinished == 0", "while false and unfinished == 0"]],
     /waits forever/,
   ],
   [

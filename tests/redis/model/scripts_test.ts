@@ -34,9 +34,9 @@ for (const { kind, holders, limit, own, code } of KINDS) {
   const keys = keysOf("interlock:", kind, "a");
   const memberOf = (n: number) => `process${n}00000${"0".repeat(8)} 1 ${limit} `;
   const on = (redis: FullRedis) => ({
-    acquire: (n: number, place: number | "" = 0) => {
+    acquire: (n: number, position: number | "" = 0) => {
       redis.hasWritten = false;
-      return evaluate(redis, acquire[holders], keys, [memberOf(n), TTL + IDLE_KEPT, place, CHANNELS].map(String));
+      return evaluate(redis, acquire[holders], keys, [memberOf(n), TTL + IDLE_KEPT, position, CHANNELS].map(String));
     },
     release: (n: number, names: readonly string[] = keys, ...mode: string[]) => {
       redis.hasWritten = false;

@@ -1,6 +1,6 @@
 /**
- * The parts shared by all names of one prefix over one client: the subscription and the renewal of leases. Invariants:
- * one client for each backend and prefix; all clients of a backend share its store.
+ * All names of one prefix over one client: they share a subscription and the renewal of leases. Invariants: one
+ * namespace for each backend and prefix; all namespaces of a backend share its store.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { onceFor } from "../internal/once.ts";
 import { RedisStore } from "./store/redis_store.ts";
 import type { Store } from "./store/store.ts";
 
-let clients = 0;
+let namespaces = 0;
 
-export class Client {
-  readonly #number = ++clients;
+export class Namespace {
+  readonly #number = ++namespaces;
   readonly store: Store;
   readonly subscription: Subscription;
   readonly renewer: LeaseRenewer;
@@ -31,18 +31,18 @@ export class Client {
   }
 }
 
-/** The clients of a backend by their prefixes. */
-const clientsOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => {
+/** The namespaces of a backend by their prefixes. */
+const namespacesOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => {
   const store = backend[STORE] ?? new RedisStore(backend);
-  const byPrefix = new Map<string, Client>();
+  const byPrefix = new Map<string, Namespace>();
   return (prefix: string) => {
-    const client = byPrefix.get(prefix) ?? new Client(store, prefix);
-    byPrefix.set(prefix, client);
-    return client;
+    const namespace = byPrefix.get(prefix) ?? new Namespace(store, prefix);
+    byPrefix.set(prefix, namespace);
+    return namespace;
   };
 });
 
-/** Returns the client of a backend and a prefix. */
-export function clientOf(backend: Backend, prefix: string): Client {
-  return clientsOf(backend)(prefix);
+/** Returns the namespace of a backend and a prefix. */
+export function namespaceOf(backend: Backend, prefix: string): Namespace {
+  return namespacesOf(backend)(prefix);
 }
