@@ -1,9 +1,9 @@
-/** Bug reports of other libraries, with a pool, a task group or a queue in the reporter's situation. */
+/** Bug reports of other libraries, with this module in the reporter's situation. */
 import assert from "node:assert/strict";
-import { Pool, Queue, TaskGroup } from "../../mod.ts";
+import { BoundedSemaphore, Pool, Queue, RateLimiter, TaskGroup } from "../../mod.ts";
 import { assertSound } from "../_sound.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, rejectsWith, states, watch } from "../_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
 
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -136,3 +136,58 @@ test("Tornado 2826: an item that is put in the turn in which its getter is cance
     assertSound(queue);
   }
 });
+
+test("async-mutex 93: a limit of 1 that is raised to 5 while one is held admits five in all", async () => {
+  const semaphore = new BoundedSemaphore(1);
+  const first = await semaphore.acquire();
+  semaphore.limit = 5;
+  const calls = Array.from({ length: 6 }, () => watch(semaphore.acquire()));
+  assert.equal(await states(calls), "fulfilled fulfilled fulfilled fulfilled pending pending");
+  first.release();
+  assert.equal(await states(calls.slice(4)), "fulfilled pending");
+
+  const pool = new Pool(1);
+  const gate = deferred();
+  const runs = [pool.run(() => gate.promise)];
+  pool.limit = 5;
+  for (let i = 0; i < 6; i++) runs.push(pool.run(() => gate.promise));
+  assert.deepEqual([pool.active, pool.waiting], [5, 2]);
+  gate.resolve();
+  await Promise.all(runs);
+});
+
+test("OmniRoute 9533: a call behind a budget that is used up ends by its time, and a changed limit starts the others", () =>
+  withFakeTime(async (time) => {
+    const rate = new RateLimiter(1, 60_000);
+    const pool = new Pool(2, { rate });
+    await pool.run(() => "takes the budget");
+    const bounded = watch(pool.run(() => {}, { timeout: 100 }));
+    const patient = watch(pool.run(() => "started"));
+    rate.block(5_000); // an answer 429 with Retry-After
+    await time.pass(100);
+    assert.equal(await states([bounded, patient]), "rejected pending");
+    assert.equal((bounded.reason as Error).name, "TimeoutError");
+    rate.limit = 2;
+    await time.pass(4_800);
+    assert.equal(patient.state, "pending");
+    await time.pass(200);
+    assert.equal(patient.value, "started");
+  }));
+
+test("data-fair 486: callers that left while a limit was used up have taken nothing from those that stay", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RateLimiter(2, 1000);
+    assert.equal(limiter.tryAcquire(2), true);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const gone = Array.from({ length: 1000 }, () => watch(limiter.acquire({ signal })));
+    const live = [watch(limiter.acquire()), watch(limiter.acquire())];
+    await time.pass(500);
+    controller.abort("the client has left");
+    await flushMicrotasks();
+    assert.ok(gone.every(({ reason }) => reason === "the client has left"));
+    assert.equal(limiter.waiting, 2);
+    await time.pass(500);
+    assert.equal(await states(live), "fulfilled fulfilled");
+    assertSound(limiter);
+  }));
