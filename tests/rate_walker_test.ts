@@ -5,11 +5,15 @@
  */
 import assert from "node:assert/strict";
 import { KeyedRateLimiter, RateLimiter } from "../mod.ts";
+import { ForeignSignal } from "./_foreign_signal.ts";
 import { assertSound } from "./_sound.ts";
 import { test } from "./_test.ts";
 import { type FakeTime, flushMicrotasks, Random, withFakeTime } from "./_tools.ts";
 
 type Permits = readonly number[];
+/** As a caller gives them: one number counts for all budgets. */
+type Given = number | Permits;
+type Options = { readonly permits: Given; readonly signal: AbortSignal };
 
 interface Budget {
   limit: number;
@@ -21,12 +25,17 @@ interface Limiter {
   readonly budgets: readonly Budget[];
   readonly remaining: (budget: number) => number;
   readonly waiting: () => number;
-  acquire(permits: Permits, signal: AbortSignal): Promise<void>;
-  tryAcquire(permits: Permits): boolean;
-  retryAfter(permits: Permits): number;
+  /** Calls `start` once the call may start. */
+  acquire(options: Options, start: () => void): Promise<unknown>;
+  run(options: Options, start: () => void): Promise<unknown>;
+  /** With one permit, and without a signal. */
+  wrap(start: () => void): () => Promise<unknown>;
+  tryAcquire(permits: Given): boolean;
+  retryAfter(permits: Given): number;
   block(ms: number): void;
-  reward(permits: Permits): void;
-  penalty(permits: Permits): void;
+  reward(permits: Given): void;
+  penalty(permits: Given): void;
+  cancel(): void;
   assertSound(): void;
 }
 
@@ -132,7 +141,7 @@ class Walk {
   readonly #limiter: Limiter;
   readonly #model: Model;
   readonly #started: number[] = [];
-  readonly #controllers = new Map<number, AbortController>();
+  readonly #controllers = new Map<number, { readonly signal: AbortSignal; abort(): void }>();
   #changes = 0;
   #calls = 0;
 
@@ -155,6 +164,7 @@ class Walk {
       for (let ms = this.#random.pick([0, 0, 1, 5, 20]); ms > 0; ms--) await this.#tick();
     }
     for (const controller of this.#controllers.values()) controller.abort();
+    this.#limiter.cancel();
     await flushMicrotasks();
     if (this.#changes === 0) this.#model.assertWindows();
     this.#time.advance(1000);
@@ -168,7 +178,12 @@ class Walk {
   }
 
   #permits(most: (budget: Budget) => number = ({ limit }) => limit): Permits {
-    const permits = this.#limiter.budgets.map((budget) => this.#random.below(1 + most(budget)));
+    const { budgets } = this.#limiter;
+    if (this.#random.below(3) === 0) {
+      const each = 1 + this.#random.below(Math.min(...budgets.map(most)));
+      return budgets.map(() => each);
+    }
+    const permits = budgets.map((budget) => this.#random.below(1 + most(budget)));
     return permits.some((n) => n > 0) ? permits : permits.map(() => 1);
   }
 
@@ -177,14 +192,14 @@ class Walk {
     const permits = this.#permits();
     const what = random.below(12);
     if (what < 5) this.#acquire(permits, now);
-    else if (what < 7) assert.equal(limiter.tryAcquire(permits), model.tryAcquire(permits, now));
+    else if (what < 7) assert.equal(limiter.tryAcquire(given(permits)), model.tryAcquire(permits, now));
     else if (what === 7) this.#abort(now);
     else if (what === 8) {
-      limiter.reward(permits);
+      limiter.reward(given(permits));
       model.reward(permits, now);
     } else if (what === 9) {
       const more = this.#permits(() => 8);
-      limiter.penalty(more);
+      limiter.penalty(given(more));
       model.add(more, now, true);
     } else if (what === 10) {
       const ms = random.below(30);
@@ -193,24 +208,38 @@ class Walk {
     } else if (random.below(3) === 0) this.#change(now);
   }
 
-  #acquire(permits: Permits, now: number): void {
+  #acquire(some: Permits, now: number): void {
     const id = this.#calls++;
-    const controller = new AbortController();
-    this.#controllers.set(id, controller);
-    const wait = this.#limiter.retryAfter(permits);
-    this.#limiter.acquire(permits, controller.signal).then(() => {
+    const how = this.#random.pick(["acquire", "run", "wrap"] as const);
+    const permits = how === "wrap" ? some.map(() => 1) : some;
+    const wait = this.#limiter.retryAfter(given(permits));
+    const start = () => {
       this.#started.push(id);
       this.#controllers.delete(id);
-    }, () => {});
+    };
+    const call = how === "wrap"
+      ? this.#limiter.wrap(start)()
+      : this.#limiter[how]({ permits: given(permits), signal: this.#signal(id) }, start);
+    call.catch(() => {});
     this.#model.acquire(id, permits, now);
     assert.equal(wait === 0, this.#model.started.includes(id), "retryAfter is 0 for a call that starts at once");
+  }
+
+  /** Of the platform, or of a polyfill. */
+  #signal(id: number): AbortSignal {
+    const foreign = new ForeignSignal();
+    const controller = this.#random.below(2) === 0
+      ? new AbortController()
+      : { signal: foreign as unknown as AbortSignal, abort: () => foreign.abort() };
+    this.#controllers.set(id, controller);
+    return controller.signal;
   }
 
   #abort(now: number): void {
     const ids = [...this.#controllers.keys()];
     if (ids.length === 0) return;
     const id = this.#random.pick(ids);
-    this.#controllers.get(id)!.abort("enough");
+    this.#controllers.get(id)!.abort();
     this.#controllers.delete(id);
     this.#model.leave(id, now);
   }
@@ -236,13 +265,21 @@ class Walk {
   }
 }
 
+/** The same number for all as a number. */
+function given(permits: Permits): Given {
+  return permits.every((n) => n > 0 && n === permits[0]) ? permits[0]! : permits;
+}
+
 function plain(budgets: readonly Budget[]): Limiter {
   const one = new RateLimiter(budgets);
   return {
     budgets: one.budgets,
     remaining: (budget) => one.budgets[budget]!.remaining,
     waiting: () => one.waiting,
-    acquire: (permits, signal) => one.acquire({ permits, signal }),
+    acquire: (options, start) => one.acquire(options).then(start),
+    run: (options, start) => one.run(start, options),
+    wrap: (start) => one.wrap(start),
+    cancel: () => one.cancel(),
     tryAcquire: (permits) => one.tryAcquire(permits),
     retryAfter: (permits) => one.retryAfter(permits),
     block: (ms) => one.block(ms),
@@ -263,10 +300,13 @@ function keyed(budgets: readonly Budget[]): Limiter {
     budgets: all.budgets,
     remaining: (budget) => all.budgets[budget]!.remaining("a"),
     waiting: () => all.waiting("a"),
-    acquire: (permits, signal) => {
+    acquire: (options, start) => {
       disturb();
-      return all.acquire("a", { permits, signal });
+      return all.acquire("a", options).then(start);
     },
+    run: (options, start) => all.run("a", start, options),
+    wrap: (start) => () => all.run("a", start), // keys leave no room for it
+    cancel: () => all.cancel(),
     tryAcquire: (permits) => all.tryAcquire("a", permits),
     retryAfter: (permits) => all.retryAfter("a", permits),
     block: (ms) => all.block("a", ms),
