@@ -92,7 +92,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {TypeError} when `lock` is not a {@linkcode Lock}, or the name is not a string.
    */
   constructor(lock?: Lock, options?: NameOptions) {
-    if (lock !== undefined) checkInstance(lock, Lock, "lock", "Lock");
+    if (lock !== undefined) checkInstance(lock instanceof Lock, lock, "lock", "Lock");
     const name = readName(options);
     this.#self = describe("condition", "wait for condition", name);
     this.#lock = lock ?? new Lock({ name });

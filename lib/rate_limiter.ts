@@ -18,7 +18,7 @@ import {
 } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
-import { assertSoundStartQueue, cancelStarts, type Permits, StartQueue } from "./internal/start_queue.ts";
+import { assertSoundStartQueue, cancelStarts, type Permits, setStartQueue, StartQueue, startQueueOf } from "./internal/start_queue.ts";
 import { describe } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -50,9 +50,6 @@ export interface RateLimiterBudget {
   /** Starts that a new call could make now; 0 while calls wait or the limiter is blocked. */
   readonly remaining: number;
 }
-
-/** Returns the start queue of a limiter, for the pool. */
-export let startQueueOf: (limiter: RateLimiter) => StartQueue;
 
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The
@@ -94,7 +91,6 @@ export class RateLimiter {
   readonly #budgets: readonly RateLimiterBudget[];
 
   static {
-    startQueueOf = (limiter) => limiter.#starts;
     show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
@@ -120,6 +116,7 @@ export class RateLimiter {
     const { windows, name, maxWaiting } = readBudgets(args);
     const self = describe("rate-limiter", "acquire rate limiter", name);
     const starts = this.#starts = new StartQueue(windows, self, maxWaiting);
+    setStartQueue(this, starts);
     this.#budgets = windows.map((window, i) =>
       new LimiterBudget(window, () => starts.serve(), () => starts.remaining(i))
     );
@@ -408,5 +405,5 @@ export async function runStart<T>(
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundRateLimiter(rateLimiter: RateLimiter): void {
-  assertSoundStartQueue(startQueueOf(rateLimiter));
+  assertSoundStartQueue(startQueueOf(rateLimiter)!);
 }

@@ -11,7 +11,7 @@ import * as module from "../mod.ts";
 export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4300,
   "{ RateLimiter }": 6300,
-  "{ Pool }": 12_000,
+  "{ Pool }": 9300,
   "*": 32_500,
 };
 

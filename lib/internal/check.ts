@@ -59,9 +59,8 @@ export function must(
   if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
 }
 
-/** Requires an instance of this copy's class: another copy of the module has a state of its own. */
-export function checkInstance(value: unknown, Class: new (...args: never[]) => object, name: string, of: string): void {
-  const isOwn = value instanceof Class;
+/** Requires an instance of this copy's class `of`: another copy of the module has a state of its own. */
+export function checkInstance(isOwn: boolean, value: unknown, name: string, of: string): void {
   must(isOwn || !isNamed(value, of), name, "be of the same copy of this module: there are two copies", value);
   must(isOwn, name, `be a ${of}`, value);
 }

@@ -43,6 +43,18 @@ const LOOK_AGAIN = 1000;
  */
 const platformNow = performance.now;
 
+/** The queue of each limiter, so that a pool finds that of its `rate` without containing the class. */
+const queues = /* @__PURE__ */ new WeakMap<object, StartQueue>();
+
+/** Returns the queue of a limiter; undefined for any other value. */
+export function startQueueOf(limiter: unknown): StartQueue | undefined {
+  return queues.get(limiter as object);
+}
+
+export function setStartQueue(limiter: object, queue: StartQueue): void {
+  queues.set(limiter, queue);
+}
+
 /** A waiting call. */
 class StartWaiter extends Waiter<void> {
   readonly starts: Permits;

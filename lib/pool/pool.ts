@@ -15,11 +15,12 @@ import {
   readMaxWaiting,
   readName,
 } from "../internal/check.ts";
-import { setDisposal } from "../internal/dispose.ts";
 import { isNamed } from "../internal/class_name.ts";
+import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
+import { startQueueOf } from "../internal/start_queue.ts";
 import { alike } from "../internal/wrap.ts";
-import { RateLimiter, startQueueOf } from "../rate_limiter.ts";
+import type { RateLimiter } from "../rate_limiter.ts";
 import { assertSoundMap, PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResults, TaskOptions } from "./types.ts";
@@ -103,8 +104,9 @@ export class Pool implements AsyncDisposable {
     const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const rate = option(options, "rate");
-    if (rate !== undefined) checkInstance(rate, RateLimiter, "rate", "RateLimiter");
-    this.#state = new PoolState(maxConcurrency, name, rate && startQueueOf(rate), readMaxWaiting(options));
+    const starts = startQueueOf(rate);
+    if (rate !== undefined) checkInstance(starts !== undefined, rate, "rate", "RateLimiter");
+    this.#state = new PoolState(maxConcurrency, name, starts, readMaxWaiting(options));
   }
 
   /** The name shown in error messages and diagnostics. */
