@@ -16,7 +16,7 @@ import {
 } from "./internal/check.ts";
 import { keepRequest } from "./internal/cancellation.ts";
 import { type Borrower, type Hold, runHolding, setOwner } from "./internal/hold.ts";
-import { hook, step, tell } from "./internal/hook.ts";
+import { hook, step } from "./internal/hook.ts";
 import type { Mutex } from "./internal/mutex.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
@@ -325,7 +325,7 @@ class LentWait extends Waiter<void> implements Borrower {
       // Join before handing off the lock, so that a notification by the next holder is not missed.
       this.#queue.join(this, (outcome) => this.#takeBack(outcome));
       setOwner(this.#hold, this);
-      if (hook !== undefined) tell((to) => to.release(this.#mutex, this.#hold));
+      hook?.release(this.#mutex, this.#hold);
       this.#mutex.onRelease();
     });
     return timersEndWithRequest ? keepRequest(settled) : settled;
@@ -342,7 +342,7 @@ class LentWait extends Waiter<void> implements Borrower {
       return;
     }
     const back = this.#back = new Waiter<Hold>(this.#mutex);
-    if (hook !== undefined) hook.begin(back, this.#hold);
+    hook?.begin(back, this.#hold);
     this.#mutex.queue.join(back, (granted) => {
       if (!isThenable(granted)) this.#onBack();
       else this.#end(granted as PromiseLike<never>); // the lock was cancelled

@@ -101,7 +101,7 @@ export class Queue<T> implements AsyncIterable<T> {
     this.#getting = { ...describe("queue", "get from queue", name), group: this };
     this.#iterating = { ...this.#getting };
     this.#putting = { ...describe("queue", "put into queue", name), group: this };
-    this.#joining = describe(undefined, "join queue", name);
+    this.#joining = describe("", "join queue", name);
   }
 
   /** The name shown in error messages and diagnostics. */

@@ -18,7 +18,14 @@ import {
 } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
-import { assertSoundStartQueue, cancelStarts, type Permits, setStartQueue, StartQueue, startQueueOf } from "./internal/start_queue.ts";
+import {
+  assertSoundStartQueue,
+  cancelStarts,
+  type Permits,
+  setStartQueue,
+  StartQueue,
+  startQueueOf,
+} from "./internal/start_queue.ts";
 import { describe } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";

@@ -5,13 +5,13 @@
  */
 import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
 import { NotHeldError } from "./errors.ts";
-import { hook, step, tell } from "./internal/hook.ts";
+import { hook, step } from "./internal/hook.ts";
 import { assertSoundPermits, Permits, type PermitsOwner } from "./internal/permits.ts";
 import { Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { nameClass } from "./internal/class_name.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues, reportHold } from "./internal/wait_queue.ts";
+import { cancelQueues } from "./internal/wait_queue.ts";
 import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -264,10 +264,8 @@ class Writer extends Side<WriterHold> {
     const guard = this.#reader.hold();
     this.#permits.value = ALL - 1;
     step(() => {
-      if (hook !== undefined) {
-        tell((to) => to.release(this, spent));
-        reportHold(this.#reader, guard);
-      }
+      hook?.release(this, spent);
+      hook?.grant(this.#reader, guard, 1);
       this.#permits.afterLeave();
     });
     return guard;

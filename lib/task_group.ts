@@ -176,7 +176,7 @@ export class TaskGroup implements AsyncDisposable {
     const name = readName(options);
     this.#limit = Math.min(limit, Number.MAX_SAFE_INTEGER);
     this.#places = new Places(this.#limit, name);
-    this.#joining = describe(undefined, "join task group", name);
+    this.#joining = describe("", "join task group", name);
     this.#outer = signal;
   }
 

@@ -14,7 +14,7 @@ import { guard, type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
 import { currentFrame, noteCall, refusedBefore, runInFrame } from "./run_context.ts";
 
-class Hub implements Hook {
+class Hub implements Omit<Hook, "step"> {
   // Its Hook methods are called only through `guarded`.
   /** The present waits and holds; replaced whenever the last listener leaves. */
   registry: Registry = new Registry();
@@ -42,9 +42,12 @@ class Hub implements Hook {
     this.#sites = this.#listeners.need("sites");
     this.#frames = this.#listeners.need("frames");
     this.#rejects = this.#listeners.need("rejects");
-    const isOn = this.#listeners.size > 0;
-    setHook(isOn ? guarded : undefined);
-    if (!isOn) this.registry = new Registry();
+    setHook(this.isOn ? guarded : undefined);
+    if (!this.isOn) this.registry = new Registry();
+  }
+
+  get isOn(): boolean {
+    return this.#listeners.size > 0;
   }
 
   begin(call: object, like?: object): void {
@@ -155,18 +158,48 @@ function about({ id, resource: { kind, name, key }, permits, since }: Acquisitio
 /** The one hub. */
 export const hub: Hub = new Hub();
 
+/** The changes of the present step, in order. */
+const changes: (() => void)[] = [];
+let depth = 0;
+
+function step(fn: () => void): void {
+  depth++;
+  try {
+    fn();
+  } finally {
+    if (--depth === 0) noteAll();
+  }
+}
+
+/** Notes a change at once, or at the end of the present step. */
+function note(resource: Resource, change: () => void): void {
+  if (resource.kind === "") return;
+  changes.push(change);
+  if (depth === 0) noteAll();
+}
+
+/** Actions of observers during this add changes to the end. */
+function noteAll(): void {
+  depth++;
+  for (let change = changes.shift(); change !== undefined; change = changes.shift()) {
+    if (hub.isOn) guard(change);
+  }
+  depth--;
+}
+
 /**
  * The hub as primitives see it. A failure in diagnostics, as by a stack, a name or a key, never breaks a wait, a
  * time-out or a release: it becomes an uncaught error.
  */
 const guarded: Hook = {
+  step,
   begin: (call, like) => guard(() => hub.begin(call, like)),
-  wait: (resource, call, permits) => guard(() => hub.wait(resource, call, permits)),
-  grant: (resource, call, permits, hold) => guard(() => hub.grant(resource, call, permits, hold)),
-  giveUp: (resource, call, outcome, permits) => guard(() => hub.giveUp(resource, call, outcome, permits)),
-  release: (resource, call, isLost) => guard(() => hub.release(resource, call, isLost)),
+  wait: (resource, call, permits) => note(resource, () => hub.wait(resource, call, permits)),
+  grant: (resource, call, permits, hold) => note(resource, () => hub.grant(resource, call, permits, hold)),
+  giveUp: (resource, call, outcome, permits) => note(resource, () => hub.giveUp(resource, call, outcome, permits)),
+  release: (resource, call, isLost) => note(resource, () => hub.release(resource, call, isLost)),
   releaseWithoutGuard: (hold) => guard(() => hub.releaseWithoutGuard(hold)),
-  giveBack: (resource, permits) => guard(() => hub.giveBack(resource, permits)),
+  giveBack: (resource, permits) => note(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller
   deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),
   holderOf: (resource) => guard(() => hub.holderOf(resource)) ?? "",

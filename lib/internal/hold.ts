@@ -6,14 +6,13 @@
 import { callIn } from "./call_in.ts";
 import { checkFunction, isThenable } from "./check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "./dispose.ts";
-import { hook, type Resource, step, tell } from "./hook.ts";
+import { hook, step } from "./hook.ts";
 import { show } from "./show.ts";
 import type { WaitedFor } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
 /** A primitive that hands out holds, or a side or key of one. */
-export interface Owner extends WaitedFor, Resource {
-  readonly kind: string;
+export interface Owner extends WaitedFor {
   readonly isBorrower?: undefined;
   /** Called once for each hold, when it ends. */
   onRelease(permits: number): void;
@@ -68,7 +67,7 @@ export class Hold implements Guard {
 /** A function of its own: a closure would slow down every call. */
 function releaseAndReport(hold: Hold, owner: Owner | Borrower, permits: number): void {
   step(() => {
-    if (!owner.isBorrower) tell((to) => to.release(owner, hold));
+    if (!owner.isBorrower) hook?.release(owner, hold);
     owner.onRelease(permits);
   });
 }

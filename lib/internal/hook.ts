@@ -12,7 +12,10 @@ import { timersEndWithRequest } from "./platform.ts";
  * the text of its kind. Facts have defaults, so most resources have few of these members.
  */
 export interface Resource {
-  /** As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … */
+  /**
+   * As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … Empty for inner waits, which are not
+   * reported.
+   */
   readonly kind: string;
   /** The user's name for it. */
   readonly name: string | undefined;
@@ -50,6 +53,11 @@ export type GiveUpOutcome = "timeout" | "aborted" | "error" | "full";
  */
 export interface Hook {
   /**
+   * Runs a step. Observers are notified in order once the outermost step is complete, so that an observer that uses the
+   * same queue finds it in a sound state.
+   */
+  step(fn: () => void): void;
+  /**
    * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no
    * longer shows the caller. `like` is an earlier object of the same user call, whose beginning it shares.
    */
@@ -80,34 +88,10 @@ export let hook: Hook | undefined;
 /** Whether a wait needs only a promise: no observer is on, and the platform lets requests wait for each other. */
 export let isPlain: boolean = !timersEndWithRequest;
 
-/** The pending reports of the present step. */
-const untold: (() => void)[] = [];
-let depth = 0;
-
-/**
- * Runs a step, such as a release with its hand-off. Reports made by {@linkcode tell} are delivered in order once the
- * outermost step is complete, so that an observer that uses the same queue finds it in a sound state.
- */
+/** Runs a step, such as a release with its hand-off. Observers hear of its parts once it is complete. */
 export function step(fn: () => void): void {
-  depth++;
-  try {
-    fn();
-  } finally {
-    if (--depth === 0 && untold.length > 0) tellAll();
-  }
-}
-
-/** Delivers a report at once, or at the end of the present step. */
-export function tell(report: (hook: Hook) => void): void {
-  untold.push(() => hook && report(hook));
-  if (depth === 0) tellAll();
-}
-
-/** Delivers all pending reports. Actions of observers during this add reports to the end. */
-function tellAll(): void {
-  depth++;
-  for (let report = untold.shift(); report !== undefined; report = untold.shift()) report();
-  depth--;
+  if (hook === undefined) fn();
+  else hook.step(fn);
 }
 
 /** Used only by lib/diagnostics. */

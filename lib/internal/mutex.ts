@@ -7,7 +7,7 @@ import { named } from "./check.ts";
 import type { CancelLimits } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook } from "./hook.ts";
-import { assertSoundWaitQueue, reportHold, Waiter, WaitQueue } from "./wait_queue.ts";
+import { assertSoundWaitQueue, Waiter, WaitQueue } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
 export class Mutex implements Owner {
@@ -49,7 +49,7 @@ export class Mutex implements Owner {
   /** Takes a free mutex. */
   take(hold: Hold): Hold {
     this.holder = hold;
-    if (hook !== undefined) reportHold(this, hold);
+    if (hook !== undefined) hook.grant(this, hold, 1);
     return hold;
   }
 
@@ -61,7 +61,7 @@ export class Mutex implements Owner {
       this.onIdle();
     } else {
       next.resolve(this.holder = new Hold(this));
-      if (hook !== undefined) reportHold(this, next, 1, this.holder); // a Condition sets its own hold
+      if (hook !== undefined) hook.grant(this, next, 1, this.holder); // a Condition sets its own hold
     }
   }
 

@@ -7,8 +7,8 @@
 import { named } from "./check.ts";
 import type { CancelLimits, Served } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
-import { hook, step, tell } from "./hook.ts";
-import { assertSoundWaitQueue, reportHold, Waiter, WaitQueue } from "./wait_queue.ts";
+import { hook, step } from "./hook.ts";
+import { assertSoundWaitQueue, Waiter, WaitQueue } from "./wait_queue.ts";
 
 /** The owner of holds: the permits themselves, or a side of a RwLock. */
 export interface PermitsOwner extends Owner {
@@ -60,7 +60,7 @@ export class Permits implements PermitsOwner, Served {
   take(owner: PermitsOwner, permits: number): Hold {
     this.value -= permits;
     const hold = owner.hold(permits);
-    if (hook !== undefined) reportHold(owner, hold, permits);
+    if (hook !== undefined) hook.grant(owner, hold, permits);
     return hold;
   }
 
@@ -93,7 +93,7 @@ export class Permits implements PermitsOwner, Served {
   give(permits: number): void {
     this.add(permits);
     step(() => {
-      if (hook !== undefined) tell((to) => to.giveBack(this, permits));
+      hook?.giveBack(this, permits);
       this.afterLeave();
     });
   }
@@ -110,7 +110,7 @@ export class Permits implements PermitsOwner, Served {
       const owner = next.target as PermitsOwner;
       const hold = owner.hold(permits);
       next.resolve(hold);
-      if (hook !== undefined) reportHold(owner, next, permits, hold);
+      if (hook !== undefined) hook.grant(owner, next, permits, hold);
     }
   }
 

@@ -19,20 +19,18 @@ import {
   timedOut,
 } from "./cancellation.ts";
 import { abortError, named, reasonOf } from "./check.ts";
-import { type GiveUpOutcome, type Hook, hook, isPlain, type Resource, step, tell } from "./hook.ts";
+import { type GiveUpOutcome, hook, isPlain, type Resource, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { ClosedError, QueueFullError, type TimeoutError } from "../errors.ts";
 
 /** The target of a wait: a primitive, a side or a key of one. */
-export interface WaitedFor extends Omit<Resource, "kind"> {
-  /** As in {@linkcode Resource}; undefined for inner waits, which are not reported. */
-  readonly kind: string | undefined;
+export interface WaitedFor extends Resource {
   /** The operation that waits, as in "Cannot ⟨acquire lock⟩: timed out". */
   readonly operation: string;
 }
 
 /** Describes a target that is waited for but never held. */
-export function describe(kind: string | undefined, operation: string, name?: string): WaitedFor {
+export function describe(kind: string, operation: string, name?: string): WaitedFor {
   return { kind, name, isHeld: false, operation: named(operation, name) };
 }
 
@@ -85,7 +83,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   checkOpen(target: WaitedFor): void {
     if (this.end === undefined) return;
     const { operation, noun, kind } = target; // read late: these are built on demand
-    throw new ClosedError(`Cannot ${operation}: ${noun ?? kind!.replaceAll("-", " ")} is closed`);
+    throw new ClosedError(`Cannot ${operation}: ${noun ?? kind.replaceAll("-", " ")} is closed`);
   }
 
   /** Joins the end of the queue. Rejects if the queue is full, or if the waiter would wait for itself. */
@@ -97,7 +95,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     const { target } = waiter;
     if (limits?.timeout === 0) return Promise.reject(timedOutError(target, 0));
     if (this.size >= this.most) return refuse(waiter, this.size);
-    const deadlock = hook?.deadlockOf(target as Resource, waiter, target.operation);
+    const deadlock = hook?.deadlockOf(target, waiter, target.operation);
     if (deadlock !== undefined) return Promise.reject(deadlock);
     const granted = promiseOf<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
@@ -109,7 +107,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this); // first: it may throw
     waiter.resolve = resolve;
     this.link(waiter);
-    if (hook !== undefined) report(waiter.target, (to, target) => to.wait(target, waiter, waiter.permits));
+    hook?.wait(waiter.target, waiter, waiter.permits);
   }
 
   private link(waiter: W): void {
@@ -304,26 +302,17 @@ export function refuse(waiter: Waiter<never>, waiting: number): Promise<never> {
 
 /** The error of a wait that timed out. Diagnostics add the holder to its message. */
 export function timedOutError(target: WaitedFor, timeout: number): TimeoutError {
-  return timedOut(target.operation, timeout, hook?.holderOf(target as Resource));
+  return timedOut(target.operation, timeout, hook?.holderOf(target));
 }
 
 /** Reports the grant of a waiter, even if it did not have to wait. */
 export function reportGrant(waiter: Waiter<never>): void {
-  reportHold(waiter.target, waiter, waiter.permits);
-}
-
-/** Reports a grant; `hold` is the guard, if it is not the waiting call itself. */
-export function reportHold(target: WaitedFor, call: object, permits = 1, hold = call): void {
-  report(target, (to, resource) => to.grant(resource, call, permits, hold));
+  hook?.grant(waiter.target, waiter, waiter.permits);
 }
 
 /** Reports that a call has left its queue without a grant. */
 export function reportGiveUp(waiter: Waiter<never>, outcome: GiveUpOutcome): void {
-  report(waiter.target, (to, target) => to.giveUp(target, waiter, outcome, waiter.permits));
-}
-
-function report(target: WaitedFor, say: (to: Hook, target: WaitedFor & Resource) => void): void {
-  if (hook !== undefined && target.kind !== undefined) tell((to) => say(to, target as WaitedFor & Resource));
+  hook?.giveUp(waiter.target, waiter, outcome, waiter.permits);
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -17,7 +17,7 @@ export interface ResultNode<R> {
   next: ResultNode<R> | undefined;
 }
 
-const READING = describe(undefined, "read results");
+const READING = describe("", "read results");
 
 /** Private state for {@linkcode assertSoundResults}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (

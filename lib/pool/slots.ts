@@ -6,7 +6,7 @@
  */
 import type { Cancellation, Served } from "../internal/cancellation.ts";
 import type { WaitLimits } from "../internal/check.ts";
-import { hook, type Resource } from "../internal/hook.ts";
+import { hook } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
 import type { Permits, StartQueue } from "../internal/start_queue.ts";
 import {
@@ -22,8 +22,7 @@ import {
 } from "../internal/wait_queue.ts";
 
 /** A way to use a slot: the resource to report, and the operation named in messages. */
-export interface SlotUse extends WaitedFor, Resource {
-  readonly kind: string;
+export interface SlotUse extends WaitedFor {
   /** Whether it is for an item of a map. Items are never refused: they wait in the source. */
   readonly isMap: boolean;
 }
@@ -146,7 +145,7 @@ export class Slots implements Served {
   /** Frees the slot of `call`, which is undefined if it was not reported. */
   free(call: Call | undefined): void {
     this.active--;
-    if (hook !== undefined && call !== undefined) hook.release(call.target as SlotUse, call);
+    if (hook !== undefined && call !== undefined) hook.release(call.target, call);
     this.#serve();
   }
 

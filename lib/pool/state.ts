@@ -65,7 +65,7 @@ export class PoolState {
     this.creating = { ...use(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = use("run in pool");
     this.mapping = use("map in pool", true);
-    this.#joining = describe(undefined, "join pool", name);
+    this.#joining = describe("", "join pool", name);
   }
 
   setLimit(limit: number): void {

@@ -15,6 +15,7 @@ async function recorded(fn: () => Promise<void>): Promise<string[]> {
     events.push(`${event} ${calls.indexOf(call)} ${resource?.name ?? ""} ${rest}`.trim());
   };
   const hook: Hook = {
+    step: (fn) => fn(),
     begin: (call) => note("begin", call),
     wait: (resource, call, permits) => note("wait", call, resource, permits),
     grant: (resource, call, permits) => note("grant", call, resource, permits),

@@ -21,6 +21,7 @@ redisTest(
       reports.push(`${what} ${kind} ${calls.get(call)}`);
     };
     const hook: Hook = {
+      step: (fn) => fn(),
       begin: () => {},
       wait: ({ kind }, call) => note("wait", kind, call),
       grant: ({ kind }, call) => note("grant", kind, call),
