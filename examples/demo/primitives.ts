@@ -12,10 +12,15 @@ import type { Row } from "./orders.ts";
 
 const STEP = 60; // ms of work
 
+/** Shows that a lane waits, unless the wait is over at once. */
+async function waited<T>(lane: Lane, wait: Promise<T>): Promise<T> {
+  const showing = setTimeout(() => lane.is("waits"));
+  return await wait.finally(() => clearTimeout(showing));
+}
+
 /** Shows that a lane waits until `enter` lets it in, works, and leaves. */
 async function visit(lane: Lane, enter: () => Promise<Disposable>, work = STEP): Promise<void> {
-  lane.is("waits");
-  using _ = await enter();
+  using _ = await waited(lane, enter());
   lane.is("holds");
   await sleep(work);
   lane.is("idle");
@@ -108,8 +113,7 @@ export async function condition(stage: Stage): Promise<Row[]> {
   const items = [1, 2, 3, 4, 5, 6], taken: number[] = [];
   await stage.picture(["producer", "consumer"], async ([producer, consumer]) => {
     const turn = async (lane: Lane, act: () => Promise<unknown>, work: number) => {
-      lane.is("waits");
-      await act();
+      await waited(lane, act());
       lane.is("holds");
       await sleep(work);
     };
@@ -192,8 +196,7 @@ export async function pool(stage: Stage): Promise<Row[]> {
     await using pool = new Pool(slots);
     const begun = performance.now();
     for (const [steps, lane] of lanes.entries()) {
-      producer!.is("waits");
-      await pool.createTask(async () => {
+      const task = pool.createTask(async () => {
         starts.push(STEP * Math.round((performance.now() - begun) / STEP));
         most = Math.max(most, ++inside);
         lane.is("holds");
@@ -201,8 +204,9 @@ export async function pool(stage: Stage): Promise<Row[]> {
         lane.is("idle");
         inside--;
       });
+      await waited(producer!, task);
+      producer!.is("idle");
     }
-    producer!.is("idle");
   });
   stage.say(`started at about ${starts.join(", ")} ms`);
   let unlimited = 0, mostUnlimited = 0;
