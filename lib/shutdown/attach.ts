@@ -100,6 +100,7 @@ async function stop(state: ShutdownState, server: AttachedServer): Promise<void>
   state.servers.add(server);
   server.stopListening();
   server.announce?.();
+  state.release();
 }
 
 /** Closes the server and all its connections, because they can no longer be counted. */

@@ -19,7 +19,8 @@ const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
 const SHARE = 1 / 25;
 
 /**
- * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced.
+ * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced. Holds
+ * back requests until release().
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
  * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too
@@ -32,6 +33,7 @@ export async function calmTurn(
   kind: keyof typeof BRIEF,
   atLeast = 0,
 ): Promise<void> {
+  state.hold();
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(Math.max(TURN, Math.min(atLeast, LONGEST))); // this turn accepts no more connections
   const began = performance.now();

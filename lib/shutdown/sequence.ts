@@ -68,6 +68,7 @@ function stopListening(state: ShutdownState): void {
   state.phase = "draining";
   for (const server of state.servers) state.attempt(() => server.stopListening());
   announce(state);
+  state.release();
 }
 
 /** From here on, responses ask clients to close the connection. */

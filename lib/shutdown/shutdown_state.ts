@@ -82,6 +82,12 @@ export class ShutdownState {
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
   /** Servers that listen or drain; in the phase "draining", without servers that are about to stop listening. */
   readonly servers: Set<AttachedServer> = new Set();
+  /**
+   * While set, node servers hold back new requests, and fetch servers responses: clients that wait for a response open
+   * no further connections, so even an overloaded listener comes to rest.
+   */
+  held: Promise<void> | undefined = undefined;
+  #release = (): void => {};
   /** The request that a server has counted and is now passing to its listeners. */
   dispatching: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
@@ -137,6 +143,16 @@ export class ShutdownState {
     if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
     const { refuses } = PHASES[this.phase];
     return refuses === "always" || this.forced.aborted || (refuses === "late" && this.settings.late === "refuse");
+  }
+
+  /** Sets {@linkcode held} until release(). */
+  hold(): void {
+    this.held ??= new Promise((resolve) => this.#release = resolve);
+  }
+
+  release(): void {
+    this.held = undefined;
+    this.#release();
   }
 
   /** The labels of the given work, or of all work in flight; oldest first. */
@@ -249,11 +265,11 @@ function dropErrorsOfClosedServers(): () => void {
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSound(state: ShutdownState): void {
-  const { phase, signal, announces, hasDelay, counts, listens, callbacksStarted, steps, calls, inFlight } = state;
+  const { phase, signal, announces, hasDelay, counts, listens, callbacksStarted, steps, held, inFlight } = state;
   const rules: Record<string, boolean> = {
     "a signal before its phase": phase !== "serving" || !signal.aborted,
     "clients are sent away from an open listener": !announces || hasDelay || !listens && phase !== "settling",
-    "answers are held back for ever": calls.held === undefined || counts && !listens,
+    "requests are held back for ever": held === undefined || counts && !listens,
     "callbacks before the listeners are closed": !callbacksStarted || !listens,
     "steps that never run": phase !== "finished" || steps.length === 0,
     "the list of work": isSound(inFlight),

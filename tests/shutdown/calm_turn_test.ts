@@ -18,7 +18,7 @@ test("shutdown: the wait for a calm turn ends when the shutdown is forced", asyn
     if (++pauses === 3) forcing.abort();
     return Promise.resolve();
   };
-  await calmTurn({ forced: forcing.signal, pause } as unknown as ShutdownState, () => NaN, "timer");
+  await calmTurn({ forced: forcing.signal, pause, hold() {} } as unknown as ShutdownState, () => NaN, "timer");
   assert.equal(pauses, 3);
 });
 
@@ -34,6 +34,19 @@ test(`shutdown: before the listener is closed, no answer sends its client away, 
   assert.doesNotMatch(client.text, /connection: close/i);
   await until(() => !server.listening);
   client.send("/last");
+  await client.gets(/connection: close[^]*done false;/i);
+  await client.end();
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`shutdown: a request that arrives before the listener is closed is handled afterwards, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 500 });
+  const server = createServer((_, response) => void response.end(`done ${server.listening};`));
+  const client = new Client(connect({ port: await listen(shutdown.attach(server)), host }));
+  client.send("/early");
+  await client.gets(/done true;/);
+  client.send("/held"); // the system has it in this turn
+  shutdown.request();
   await client.gets(/connection: close[^]*done false;/i);
   await client.end();
   assert.equal((await shutdown.finished).ok, true);

@@ -1,5 +1,6 @@
 /** A server that is ended and started again on its port, while the same clients keep sending. */
 import { end } from "./proxy/contenders.ts";
+import type { Routes } from "./jobs.ts";
 import { freePort } from "./ports.ts";
 import { startLoad, startServer } from "./round.ts";
 import type { ProgramName } from "./runtimes.ts";
@@ -21,7 +22,12 @@ interface RestartOutcome {
   exits: number[];
 }
 
-async function restart(runtime: ProgramName, kind: "fetch" | "node", options: TableOptions): Promise<RestartOutcome> {
+async function restart(
+  runtime: ProgramName,
+  kind: "fetch" | "node",
+  routes: Routes,
+  options: TableOptions,
+): Promise<RestartOutcome> {
   const { rounds, seed, connections } = options;
   const port = await freePort();
   const startAgain = () => startServer(runtime, kind, ["--port", String(port)]);
@@ -29,7 +35,7 @@ async function restart(runtime: ProgramName, kind: "fetch" | "node", options: Ta
   const accepted: string[] = [];
   const exits: number[] = [];
   let server = await startAgain();
-  const load = await startLoad({ port, seed, connections, routes: "restart", keepUp: true });
+  const load = await startLoad({ port, seed, connections, routes, keepUp: true });
   for (let i = 0; i < rounds; i++) {
     await new Promise((resolve) => setTimeout(resolve, 200 + random() * 300));
     exits.push(await end(server));
@@ -50,11 +56,17 @@ async function restart(runtime: ProgramName, kind: "fetch" | "node", options: Ta
   };
 }
 
+const LOADS: [suffix: string, routes: Routes][] = [["", "restart"], [", a connection for each request", "quick"]];
+
+const ROWS = LOADS.flatMap(([suffix, routes]) =>
+  SERVERS.map(([name, runtime, kind]) => ({ name: name + suffix, runtime, kind, routes }))
+);
+
 /** Promise: no fresh connection is reset, and no accepted request lost. */
 export const restarts: Part = async (options) => {
   const table = new Table();
-  for (const [name, runtime, kind] of SERVERS.filter(([name]) => options.wanted(name))) {
-    const { answered, lost, fresh, reused, refused, exits } = await restart(runtime, kind, options);
+  for (const { name, runtime, kind, routes } of ROWS.filter(({ name }) => options.wanted(name))) {
+    const { answered, lost, fresh, reused, refused, exits } = await restart(runtime, kind, routes, options);
     const isKept = lost.length === 0 && fresh === 0 && reused <= (kind === "fetch" ? REUSED * options.rounds : 0);
     table.add({
       "server": name,

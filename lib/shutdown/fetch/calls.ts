@@ -73,8 +73,6 @@ export class FetchCalls {
   listening = 0;
   /** The latest `keptAliveAt`. */
   keptAliveAt = -Infinity;
-  /** While set, responses wait for it. */
-  held: Promise<void> | undefined = undefined;
 
   constructor(inFlight: WorkInFlight) {
     this.inFlight = inFlight;

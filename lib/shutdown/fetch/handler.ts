@@ -67,8 +67,8 @@ export function countingHandler<A extends unknown[], R>(
 
 /** Returns the response to send for the handler's result. */
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
-  const { calls } = state;
-  if (calls.held !== undefined) return calls.held.then(() => send(state, call, answer));
+  const { calls, held } = state;
+  if (held !== undefined) return held.then(() => send(state, call, answer));
   if (state.announces && (calls.listening === 0 || state.hasDelay)) return sent(call, closing(answer));
   calls.keptAliveAt = call.keptAliveAt = Date.now();
   return sent(call, answer);

@@ -14,8 +14,6 @@ export class FetchServer implements AttachedServer {
   readonly #server: Abilities;
   /** Set from stopListening() on. */
   #closed: Promise<void> | undefined;
-  /** Releases the responses that are held back. */
-  #release = (): void => {};
   /** Whether connections are open while nothing is in flight. */
   #lingers = false;
 
@@ -32,12 +30,11 @@ export class FetchServer implements AttachedServer {
   }
 
   /**
-   * Stopping closes every connection without a request in flight, even if the next request is on its way. So responses
-   * are held back for the idle time: their requests stay in flight, and the server comes to rest.
+   * Stopping closes every connection without a request in flight, even if the next request is on its way. Responses are
+   * held back meanwhile, so after the idle time clients have requests in flight.
    */
   async settle(): Promise<void> {
     const { calls, settings: { idle } } = this.#state;
-    this.#hold();
     const now = Date.now();
     const since = Math.max(0, now - calls.keptAliveAt); // below 0 if the wall clock was set back
     // Stopping also closes the connections of responses that are being sent, after each response. Short responses end
@@ -55,17 +52,6 @@ export class FetchServer implements AttachedServer {
   detach(): void {
     const { calls } = this.#state;
     if (this.#closed === undefined) calls.listening--;
-    this.#release();
-  }
-
-  #hold(): void {
-    const { calls } = this.#state;
-    calls.held ??= new Promise((resolve) => {
-      this.#release = () => {
-        calls.held = undefined;
-        resolve();
-      };
-    });
   }
 
   async close(): Promise<void> {
@@ -91,14 +77,14 @@ export class FetchServer implements AttachedServer {
     let closed: Promise<void> | void;
     try {
       while (this.#server.breaksUploads && calls.uploads.size > 0) {
-        this.#release();
+        this.#state.release();
         await calls.uploads.wait({ signal: forced });
         await this.settle();
       }
       closed = this.#server.stop(false);
     } finally {
       calls.listening--;
-      this.#release();
+      this.#state.release();
     }
     await closed;
   }

@@ -80,15 +80,16 @@ export class Http1Connections {
     const exchange = this.#count(connection, request, response);
     response[EXCHANGE] = exchange;
     response.on("close", answered);
-    if (!this.#state.announces && !this.#state.refuses) return this.#dispatch(exchange, pass);
-    announceClose(exchange, this.#server);
-    this.#dispatchLate(exchange, this.#state.refuses ? () => refuse(request, response, this.#state.retryAfter) : pass);
+    const { announces, refuses, held } = this.#state;
+    if (!announces && !refuses && held === undefined) return this.#dispatch(exchange, pass);
+    if (announces || refuses) announceClose(exchange, this.#server);
+    this.#dispatchLate(exchange, refuses ? () => refuse(request, response, this.#state.retryAfter) : pass);
     return true;
   }
 
   /**
-   * Waits for earlier responses first: more requests may arrive until then, and only the last one closes the
-   * connection. Passes on no request whose client has gone or that was cut: its events are over, and a handler would
+   * Waits until requests are no longer held back, and for earlier responses: more requests may arrive until then, and
+   * only the last one closes the connection. Passes on no request whose client has gone or that was cut: its events are over, and a handler would
    * wait for them forever.
    */
   #dispatchLate(exchange: Exchange, pass: () => unknown): void {
@@ -101,7 +102,7 @@ export class Http1Connections {
     };
     if (older?.answered === false) return void older.response?.once("close", dispatch);
     socket.prependListener("end", dispatch); // behind the end of the client's side, the server ends its own
-    this.#state.pause(1).then(dispatch).catch(throwUncaught);
+    (this.#state.held ?? this.#state.pause(1)).then(dispatch).catch(throwUncaught);
   }
 
   /** The same for an upgrade request; its connection is in flight until it is closed. */

@@ -49,7 +49,10 @@ export class NodeServer implements AttachedServer {
   }
 
   settle(): Promise<void> {
-    return calmTurn(this.#state, () => this.#accepted, runtime() === "node" ? "immediate" : "timer");
+    const arrived = () => this.#accepted;
+    if (runtime() === "node") return calmTurn(this.#state, arrived, "immediate");
+    // Deno and Bun report a connection some time after the system has accepted it.
+    return calmTurn(this.#state, arrived, "timer", arrived() === 0 ? 0 : this.#state.settings.idle);
   }
 
   announce(): void {
