@@ -53,7 +53,8 @@ function reference(): void {
     if (!file.endsWith(".html")) continue;
     const html = readFileSync(`${folder}/${file}`, "utf8");
     const named = html.replace(/<div class="usageContent">[^]*?<\/code>[^>]*>/g, withOwnNames);
-    const linked = named.replace(`<div id="content">`, `${wayToGuide(file)}<div id="content">`);
+    const linked = named.replace(`class="contextLink">default<`, `class="contextLink">main entry<`)
+      .replace(`<div id="content">`, `${wayToGuide(file)}<div id="content">`);
     writeFileSync(`${folder}/${file}`, dressed(linked, font));
   }
   const toggle = `${folder}/darkmode_toggle.js`;

@@ -12,7 +12,7 @@ interface FirstScreen {
   readonly sizes: string;
 }
 
-const TOKENS = /(\/\/.*)|("[^"]*")|\b(import|from|const|using|await|new)\b/g;
+const TOKENS = /(\/\/.*)|("[^"]*"|`[^`]*`)|\b(import|from|const|using|async|await|new|return)\b/g;
 
 /** Comments, strings and keywords as spans; nothing else is needed for ten lines. */
 function highlighted(code: string) {
@@ -31,7 +31,7 @@ const Example = () => {
   const { code, installs, sizes } = useData().theme.value.firstScreen as FirstScreen;
   return h("div", { class: "first-screen" }, [
     h("pre", h("code", highlighted(code))),
-    h("img", { src: picture, alt: "Two users: the orders of each wait in a queue of their own" }),
+    h("img", { src: picture, alt: "Six calls for three keys: calls with the same key take turns, and keys do not wait for each other" }),
     h("pre", h("code", installs.map(([, command]) => `$ ${command}\n`))),
     h("p", sizes),
   ]);
