@@ -25,6 +25,7 @@ import {
   reportGrant,
   type WaitedFor,
   Waiter,
+  waitersOf,
   WaitQueue,
   wakeFirst,
 } from "./internal/wait_queue.ts";
@@ -72,8 +73,6 @@ export class Queue<T> implements AsyncIterable<T> {
   readonly #getters = new WaitQueue<unknown>();
   readonly #putters = new WaitQueue<unknown, Putter>();
   readonly #getting: WaitedFor;
-  /** Marks waits of iterations, which resolve to iterator results. */
-  readonly #iterating: WaitedFor;
   readonly #putting: WaitedFor;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
@@ -99,7 +98,6 @@ export class Queue<T> implements AsyncIterable<T> {
     const name = readName(options);
     this.#capacity = capacity;
     this.#getting = { ...describe("queue", "get from queue", name), group: this };
-    this.#iterating = { ...this.#getting };
     this.#putting = { ...describe("queue", "put into queue", name), group: this };
     this.#joining = describe("", "join queue", name);
   }
@@ -215,7 +213,7 @@ export class Queue<T> implements AsyncIterable<T> {
     step(() => {
       for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
       for (const getter of this.#getters.takeAll()) {
-        if (this.#isLoop(getter)) giveUp(getter, done());
+        if (getter instanceof LoopGetter) giveUp(getter, done());
         else reject(getter, closedError(this.#getting));
       }
     });
@@ -290,8 +288,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
     let isLeft = false;
-    const waits = new Set<Waiter<unknown>>();
-    return {
+    const loop: AsyncIterableIterator<T, undefined> = {
       [Symbol.asyncIterator]() {
         return this;
       },
@@ -300,35 +297,25 @@ export class Queue<T> implements AsyncIterable<T> {
         if (end !== undefined && !isLeft) return Promise.reject(end.reason);
         if (isLeft || this.#isOver()) return Promise.resolve(done());
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
-        for (const getter of waits) { // earlier calls are served first
-          if (getter.waits) break;
-          waits.delete(getter);
-        }
-        const getter = new Waiter<unknown>(this.#iterating);
-        waits.add(getter);
-        return this.#getters.wait(getter) as Promise<IteratorResult<T, undefined>>;
+        return this.#getters.wait(new LoopGetter(this.#getting, loop)) as Promise<IteratorResult<T, undefined>>;
       },
       return: (): Promise<IteratorResult<T, undefined>> => {
         isLeft = true;
         // No item may go to a call of `next` whose result is no longer awaited.
-        for (const getter of waits) this.#leave(getter);
+        for (const getter of waitersOf(this.#getters)) {
+          if (getter instanceof LoopGetter && getter.loop === loop && remove(this.#getters, getter)) {
+            getter.resolve(done());
+          }
+        }
         return Promise.resolve(done());
       },
     };
+    return loop;
   }
 
   #finish(count: number): void {
     this.#unfinished -= count;
     if (this.#unfinished === 0) wakeFirst(this.#joiners, Infinity, undefined);
-  }
-
-  #isLoop(getter: Waiter<unknown>): boolean {
-    return getter.target === this.#iterating;
-  }
-
-  /** Ends a wait of an iteration that was left. */
-  #leave(getter: Waiter<unknown>): void {
-    if (remove(this.#getters, getter)) getter.resolve(done());
   }
 
   /** Reads the options of a call. Rejects the call if the queue is closed to it, then if its signal has aborted. */
@@ -377,7 +364,7 @@ export class Queue<T> implements AsyncIterable<T> {
   #accept(item: T, getter: Waiter<unknown> | undefined): void {
     this.#unfinished++;
     if (getter === undefined) this.#items.push(item);
-    else grant(getter, this.#isLoop(getter) ? { value: item, done: false } : item);
+    else grant(getter, getter instanceof LoopGetter ? { value: item, done: false } : item);
   }
 }
 
@@ -389,6 +376,16 @@ export function assertSoundQueue(queue: Queue<unknown>): void {
     (!closed || getting + putting === 0) && (!isCancelled || closed && size === 0) && (joiners === 0 || unfinished > 0);
   if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
   if (!items.isLean) throw new Error(`unsound queue: it keeps more than its ${size} items`);
+}
+
+/** A call of `next` that waits for an item. It resolves to the result of an iterator. */
+class LoopGetter extends Waiter<unknown> {
+  readonly loop: object;
+
+  constructor(waitsFor: WaitedFor, loop: object) {
+    super(waitsFor);
+    this.loop = loop;
+  }
 }
 
 /** A call that waits for room for its item. */
