@@ -143,7 +143,7 @@ class Request {
     this.#isReported = true;
     hook.wait(this.#spec, this.#hold, 1);
     const deadlock = hook.deadlockOf(this.#spec, this.#hold, this.#spec.operation);
-    if (deadlock !== undefined && !this.#isOver) this.#fail(deadlock, "error");
+    if (deadlock !== undefined) this.#fail(deadlock, "error");
   }
 }
 
