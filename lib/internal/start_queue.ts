@@ -194,7 +194,6 @@ export class StartQueue {
 
   penalize(permits: Permits): void {
     addTo(this.logs, permits, this.advance());
-    this.setTimer();
   }
 
   /** Whether no start lies within a window, no block lasts, and no call waits. */
