@@ -1,13 +1,13 @@
 /**
- * Concurrency primitives in asyncio's terms, for one process: every queue is strictly first come, first served, with direct
- * hand-off, and every wait can be cancelled by an `AbortSignal` or a `timeout`.
+ * Concurrency primitives in asyncio's terms, for one process: every queue is strictly first come, first served, with
+ * direct hand-off, and every wait can be cancelled by an `AbortSignal` or a `timeout`.
  *
- * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments}, {@linkcode Semaphore},
- * {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent}, {@linkcode Condition},
- * {@linkcode Barrier}, {@linkcode acquireAll}, {@linkcode KeyedSemaphore}, {@linkcode RateLimiter},
- * {@linkcode KeyedRateLimiter}, {@linkcode Queue}, {@linkcode SingleFlight}, {@linkcode shareOnArguments},
- * {@linkcode TaskGroup}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks, semaphores and read-write locks across
- * machines, with the same interface, are in `@interlock/interlock/redis`.
+ * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments},
+ * {@linkcode Semaphore}, {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent},
+ * {@linkcode Condition}, {@linkcode Barrier}, {@linkcode acquireAll}, {@linkcode KeyedSemaphore},
+ * {@linkcode RateLimiter}, {@linkcode KeyedRateLimiter}, {@linkcode Queue}, {@linkcode SingleFlight},
+ * {@linkcode shareOnArguments}, {@linkcode TaskGroup}, {@linkcode Pool} and {@linkcode GracefulShutdown}. Locks,
+ * semaphores and read-write locks across machines, with the same interface, are in `@interlock/interlock/redis`.
  *
  * @example
  * ```ts

@@ -37,9 +37,9 @@ let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Fli
  * result instead of running their own. Go's singleflight.
  *
  * Not a cache: it keeps no result after a run has ended. Not for running calls one after another (use
- * {@linkcode KeyedMutex}). Keys are compared as in a
- * `Map`; an object is a key only if the type argument says so. Use one key for one kind of result: a call that joins a run does not call its own function. All callers get the same object, so resolve to the body of a `fetch`
- * Response, not to the Response: its body can be read only once.
+ * {@linkcode KeyedMutex}). Keys are compared as in a `Map`; an object is a key only if the type argument says so. Use
+ * one key for one kind of result: a call that joins a run does not call its own function. All callers get the same
+ * object, so resolve to the body of a `fetch` Response, not to the Response: its body can be read only once.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

@@ -52,10 +52,9 @@ let stateOf: (
  * Not for independent jobs, where one failure should not stop the rest (use {@linkcode Pool}). Waiting inside a task
  * for `join` of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
  *
- * Tasks are never called synchronously, and each runs in the asynchronous context
- * (`AsyncLocalStorage`) of its call of `run`. If
- * `join` has not thrown a failure after 10 s, or when the process runs out of work, a process warning reports it (code `INTERLOCK_UNOBSERVED`,
- * once for each group).
+ * Tasks are never called synchronously, and each runs in the asynchronous context (`AsyncLocalStorage`) of its call of
+ * `run`. If `join` has not thrown a failure after 10 s, or when the process runs out of work, a process warning reports
+ * it (code `INTERLOCK_UNOBSERVED`, once for each group).
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -110,10 +109,10 @@ export class TaskGroup implements AsyncDisposable {
    * Calls `fn` with a new group, resolves to its result once all tasks have ended, and ends the group. Python's `async
    * with`. `fn` is not called synchronously.
    *
-   * If
-   * `fn` throws, the group is cancelled with that error, and the error is thrown when all tasks have ended. If a task fails, {@linkcode TaskGroup.signal} aborts, and its failure is thrown when `fn`
-   * and all tasks have ended. Several errors come in an AggregateError, beginning with the error of `fn`; the
-   * cancellation itself is not repeated.
+   * If `fn` throws, the group is cancelled with that error, and the error is thrown when all tasks have ended. If a
+   * task fails, {@linkcode TaskGroup.signal} aborts, and its failure is thrown when `fn` and all tasks have ended.
+   * Several errors come in an AggregateError, beginning with the error of `fn`; the cancellation itself is not
+   * repeated.
    *
    * **Fairness**: as in {@linkcode TaskGroup.run}.
    *
@@ -209,8 +208,8 @@ export class TaskGroup implements AsyncDisposable {
    *
    * **Fairness**: with a `limit`, tasks start strictly first come, first served.
    *
-   * **Cancellation**: by the group's signal. A task that has not started when it aborts rejects with its reason, and `fn`
-   * is not called.
+   * **Cancellation**: by the group's signal. A task that has not started when it aborts rejects with its reason, and
+   * `fn` is not called.
    *
    * @param fn The function to run; it gets the group's signal, and may be synchronous.
    * @throws {ClosedError} (as a rejection, like all of these) when the group has ended.

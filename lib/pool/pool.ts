@@ -48,12 +48,12 @@ let stateOf: (pool: Pool) => PoolState;
  * everything runs in the calling thread. Waiting inside a function for another call of the same pool can deadlock: both
  * need a slot.
  *
- * Functions are never called synchronously, and each runs in the asynchronous context
- * (`AsyncLocalStorage`) of the call that passed it. No failure is swallowed: `run` and
- * `map` throw theirs to their caller, and {@linkcode Pool.join} throws the failure of a task whose `result` was never
- * read. So join every pool, or create it with `await using`, which closes and joins it. A failure that stays unobserved
- * for 10 s is reported by a process warning (code `INTERLOCK_UNOBSERVED`, once for each pool). A failure that is left
- * when the process runs out of work becomes an uncaught error.
+ * Functions are never called synchronously, and each runs in the asynchronous context (`AsyncLocalStorage`) of the call
+ * that passed it. No failure is swallowed: `run` and `map` throw theirs to their caller, and {@linkcode Pool.join}
+ * throws the failure of a task whose `result` was never read. So join every pool, or create it with `await using`,
+ * which closes and joins it. A failure that stays unobserved for 10 s is reported by a process warning (code
+ * `INTERLOCK_UNOBSERVED`, once for each pool). A failure that is left when the process runs out of work becomes an
+ * uncaught error.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -154,11 +154,10 @@ export class Pool implements AsyncDisposable {
    * **Fairness**: slots are granted strictly first come, first served across `createTask`, `run` and
    * `map`; calls with a greater `priority` come first.
    *
-   * **Cancellation**: until
-   * `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start of the `rate`, and
-   * `fn` is not called. While `fn` runs, an abort of `signal` is passed on to the signal of `fn` with the same reason,
-   * as by {@linkcode Task.cancel} and {@linkcode Pool.cancel}; the task still settles as `fn` does. `timeout` has no
-   * effect on a running `fn`.
+   * **Cancellation**: until `fn` starts, the options end the wait: the waiter leaves the queue in O(1), uses no start
+   * of the `rate`, and `fn` is not called. While `fn` runs, an abort of `signal` is passed on to the signal of `fn`
+   * with the same reason, as by {@linkcode Task.cancel} and {@linkcode Pool.cancel}; the task still settles as `fn`
+   * does. `timeout` has no effect on a running `fn`.
    *
    * @param fn The function to run.
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
