@@ -1,6 +1,6 @@
 /**
- * Concurrency primitives in asyncio's terms, for one process: every queue is strictly first come, first served, with
- * direct hand-off, and every wait can be cancelled by an `AbortSignal` or a `timeout`.
+ * Locks, limits and queues for one process, with asyncio's semantics: every queue is strictly first come, first served,
+ * with direct hand-off, and every wait can be cancelled by an `AbortSignal` or a `timeout`.
  *
  * {@linkcode Lock}, {@linkcode TimeoutLock}, {@linkcode KeyedMutex}, {@linkcode lockOnArguments},
  * {@linkcode Semaphore}, {@linkcode BoundedSemaphore}, {@linkcode RwLock}, {@linkcode Event}, {@linkcode SetEvent},
