@@ -99,7 +99,7 @@ test("names: messages show the name, and are as before without one", async () =>
       ],
       [
         () => new BoundedSemaphore(1, options).release(),
-        `RangeError: Cannot release semaphore${text}: 1 of 1 permits are free, 1 more are too many`,
+        `RangeError: Cannot release semaphore${text}: 1 of 1 permits are free, 1 more would exceed the limit`,
       ],
       [() => new Event(options).wait({ timeout }), `TimeoutError: Cannot wait for event${text}: timed out after 0 ms`],
       [

@@ -117,7 +117,7 @@ export class Permits implements PermitsOwner, Served {
   /** TypeScript's `private`: a method named with # would make each semaphore larger. */
   private add(permits: number): void {
     if (permits > this.most - this.value) {
-      const state = `${this.value} of ${this.most} permits are free, ${permits} more are too many`;
+      const state = `${this.value} of ${this.most} permits are free, ${permits} more would exceed the limit`;
       throw new RangeError(`Cannot ${named("release semaphore", this.name)}: ${state}`);
     }
     this.value += permits;
