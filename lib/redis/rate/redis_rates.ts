@@ -36,16 +36,17 @@ function argumentsOf({ limit, interval }: StoredRate, ...numbers: readonly (numb
   return [limit, Math.ceil(interval * 1000), ...numbers].map(String);
 }
 
-/** 1 wait number moment | 0 wait remaining, and then other numbers, or 0 0 */
+/** 1 wait number moment | 0 wait remaining, and then other numbers if there are any */
 function startAnswer(reply: unknown): StartAnswer {
-  const [code, wait = NaN, ...numbers] = numbersOf(reply);
-  const [limit = NaN, interval = NaN] = numbers.slice(-2);
-  const shape = code === 1 ? 4 : 3;
-  const isWhole = numbers.length === shape && [wait, ...numbers].every(Number.isSafeInteger);
-  if (!isWhole || wait < 0 || code !== 0 && code !== 1) {
+  const numbers = numbersOf(reply);
+  const [code, wait = NaN, number = NaN, moment = NaN] = numbers;
+  const length = code === 1 ? 4 : 3;
+  const [limit, interval = NaN] = numbers.slice(length);
+  const isKnown = (code === 0 || code === 1) && wait >= 0 && [length, length + 2].includes(numbers.length);
+  if (!isKnown || !numbers.every(Number.isSafeInteger)) {
     throw new UselessAnswerError(`the answer has another shape: ${String(reply)}`);
   }
-  const other = limit === 0 ? undefined : { limit, interval: interval / 1000 };
-  if (code === 0) return { kind: "later", wait: wait / 1000, remaining: numbers[0]!, other };
-  return { kind: "turn", turn: { wait: wait / 1000, number: numbers[0]!, moment: numbers[1]! }, other };
+  const other = limit === undefined ? undefined : { limit, interval: interval / 1000 };
+  if (code === 0) return { kind: "later", wait: wait / 1000, remaining: number, other };
+  return { kind: "turn", turn: { wait: wait / 1000, number, moment }, other };
 }

@@ -60,7 +60,7 @@ if moment < seen then -- the server's clock was set back
 end
 local isLonger = head and interval > longest
 longest = max(longest, interval)
-local other, otherInterval = 0, 0
+local other, otherInterval -- a reply ends before what is nil
 if callers and callers ~= ARGV[1] .. ' ' .. ARGV[2] then other, otherInterval = string.match(callers, '(%d+) (%d+)') end
 
 -- Turn and count of the k-th entry from the end; without one, no turn and the count of those dropped. The turn of a start
@@ -121,7 +121,8 @@ end
 
 /**
  * ARGV[3]: permits, the longest wait in µs ("" for any; -1 to take nothing). Returns 1 wait number turn | 0 wait (nothing
- * taken) remaining (if it was to take nothing), and then limit and interval of a caller with other numbers, or 0 0.
+ * taken) remaining (if it was to take nothing), and then limit and interval of a caller with other numbers, if there is
+ * one.
  */
 export const start: Script = script(`${begin}
 local permits, turn = ARGV[3] + 0, max(moment, blocked, last or 0) -- nothing overtakes those that sleep until their turn
@@ -171,12 +172,12 @@ return { 1, wait, number, turn, other, otherInterval }
 /** ARGV[3]: permits, number and turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
 export const giveBack: Script = script(`${begin}${edit}
 local permits, mine, turn = ARGV[3] + 0, ' ' .. ARGV[4], ARGV[5] + 0
-if not head or string.find(back, mine .. ' ', 1, true) then return { 0 } end
+if not head or string.find(back, mine .. ' ', 1, true) then return 0 end
 local k, found = after(turn), nil
 repeat -- calls of one turn are alike, if they have as many starts
   k = k + 1
   local at, count, isVoid = entry(k)
-  if at ~= turn then return { 0 } end
+  if at ~= turn then return 0 end
   local _, before = entry(k + 1)
   found = not isVoid and count - before == permits
 until found
@@ -189,7 +190,7 @@ for one in string.gmatch(back, '%d+') do
 end
 back = ' ' .. table.concat(kept, ' ') .. ' '
 save()
-return { 1 }
+return 1
 `);
 
 /** ARGV[3]: starts to give back, starts to count, and µs to block. Returns 1. */
@@ -217,5 +218,5 @@ if reward + penalty > 0 then
   last = entry(1)
 end
 save()
-return { 1 }
+return 1
 `);

@@ -68,9 +68,12 @@ export const lock: Layout = {
   // The transitions of a lock without waiters make no numbers, as these are what takes time. 27: behind "id 1 1 ".
   acquireFree: `
 local v = call('GET', KEYS[1])
-if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp and sub(v, 39, 59) ~= id then
-  call('SET', KEYS[1], stamp .. '-' .. id .. sub(v, 39, 59) .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
-  return { 1, stamp }
+if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp then
+  local last = sub(v, 39, 59)
+  if last ~= id then
+    call('SET', KEYS[1], stamp .. '-' .. id .. last .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
+    return { 1, stamp }
+  end
 end
 `,
   // Under maxmemory it is refused here, and goes on with a write that shrinks.
@@ -78,7 +81,7 @@ end
 local v = call('GET', KEYS[1])
 if v and sub(v, 17, 38) == '-' .. id then
   local text = sub(v, 1, 17) .. '${NONE}' .. id .. '${UNSET}'
-  if not redis.pcall('SET', KEYS[1], text, 'PX', '${IDLE}').err then return { 1 } end
+  if not redis.pcall('SET', KEYS[1], text, 'PX', '${IDLE}').err then return 1 end
 end
 `,
   read: `

@@ -143,8 +143,8 @@ return { 0, tonumber(position), fence, math.ceil(soonest), listeners[2] or -1, u
  * "late" to have an acquire that comes later refused as well, "force" to end all holds, "serve" to go on serving, or "wake"
  * to have the first waiters ask, as a lease ends earlier.
  *
- * Returns code unfinished mute: code 1 was held, 2 waited, 0 neither; unfinished 1: the same command has to follow, 2: "serve"; mute 1: this user
- * may not publish.
+ * Returns code, or code unfinished mute, as a list takes longer: code 1 was held, 2 waited, 0 neither; unfinished 1: the same
+ * command has to follow, 2: "serve"; mute 1: this user may not publish.
  */
 function releaseFrom(layout: Layout): Script {
   const { isLock, releaseFree, read, drop, evict, save } = layout;
@@ -176,6 +176,7 @@ if purpose == 'wake' then
     redis.pcall('PUBLISH', channels .. ${processOf("m")}, sub(m, 1, 21) .. ' ?')
   end
 end
+if unfinished + mute == 0 then return code end
 return { code, unfinished == 1 and 2 or 0, mute }
 `);
 }

@@ -10,9 +10,11 @@ import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, StoredName, Was } from "./store.ts";
 
-/** A reply that is a list of numbers. */
+/** A reply that is a list of numbers, or one number. */
 export function numbersOf(reply: unknown): number[] {
   if (Array.isArray(reply)) return reply.map(numberOf);
+  const only = numberOf(reply);
+  if (!Number.isNaN(only)) return [only];
   const hint = reply === "QUEUED" ? ": the application has a transaction open on this client" : "";
   throw new UselessAnswerError(`the answer is no list but ${quote(reply)}${hint}`);
 }

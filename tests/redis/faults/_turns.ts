@@ -6,7 +6,7 @@ import type { Backend } from "../../../lib/redis/mod.ts";
 import { CLOCK } from "./_clock.ts";
 
 const ANSWER = "return { 1, wait, number, turn, other, otherInterval }";
-const WITH_TIMES = ANSWER.replace(" }", `, now, call('GET', '${CLOCK}') or 0 }`);
+const WITH_TIMES = ANSWER.replace("other,", `now, call('GET', '${CLOCK}') or 0, other,`);
 
 export class Turns {
   /** By number. */
@@ -27,7 +27,7 @@ export class Turns {
         if (!starts) this.#turns.delete(args[3]!); // it gives back
         const answer = await backend.eval(source.replace(ANSWER, WITH_TIMES), keys, args) as number[];
         if (starts && answer[0] === 1) {
-          const [now, ahead] = answer.splice(-2);
+          const [now, ahead] = answer.splice(4, 2);
           this.#turns.set(String(answer[2]), now! - Number(ahead) * 1e6 + answer[1]!);
         }
         return answer;

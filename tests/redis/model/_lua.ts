@@ -34,7 +34,7 @@ const compiled = new Map<Script, number>();
 
 /** Runs a script and returns its numbers. */
 export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): number[] {
-  return (reply(on, script, keys, args) as unknown[]).map(Number);
+  return [reply(on, script, keys, args)].flat().map(Number);
 }
 
 /** Runs a script and returns its reply. */
