@@ -15,7 +15,7 @@ const deno = Deno.execPath();
 
 /** A task without a report: its exit code counts. */
 const task = (name: string, limit: number, ...args: string[]): Step => ({
-  name,
+  name: [name, ...args].join(" "),
   limit,
   reports: [],
   command: () => [deno, "task", name, ...args],
@@ -74,9 +74,9 @@ export const nightly: readonly Step[] = [
   inOthers("others", HOUR, ["node20", "node", "bun"]),
   inDeno("long", 2 * HOUR, ["tests/long"]),
   inOthers("long in others", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),
-  task("seeds", 2 * HOUR, "--minutes", "30"),
+  task("test:deep", 2 * HOUR, "--minutes", "30"),
   task("explore", HOUR),
-  task("explore:redis", HOUR),
+  task("explore", HOUR, "redis"),
   task("chaos", HOUR, "--random", "10"),
   task("soak", HOUR, "--minutes", "20"),
   task("shutdown-load", HOUR, "--rounds", "2"),

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import process from "node:process";
 import { files } from "./_entries.ts";
 
-/** These import packages from JSR, which cannot be reached everywhere: `deno task test:jsr` checks them. */
+/** These import packages from JSR, which cannot be reached everywhere: `deno test -A tests/jsr` checks them. */
 const FROM_JSR = /^(tests\/jsr|examples\/deno)\//;
 
 /** Installed by the long tests, in folders of their own. */

@@ -1,7 +1,10 @@
 /**
  * `deno task docs`: the whole site in site/: the guide by VitePress and as one text, the reference by `deno doc`, the
- * playground and a dashboard over a program in the page.
- * Any static file server shows it.
+ * playground and a dashboard over a program in the page. Any static file server shows it. With --playground only the
+ * scripts of the playground are built, next to its pages in docs/.
+ *
+ * The pages of `deno doc --html` are edited here, as it has no option for a page's head, a navigation, styles, the name in
+ * import lines, or members on the page of their class (2.9.6). `@deno/doc` has some of them, in JSR only.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -91,6 +94,10 @@ function single(): void {
   writeFileSync(`${SITE}/llms.txt`, texts.join("\n\n---\n\n"));
 }
 
+if (Deno.args.includes("--playground")) {
+  deno("run", "-A", "scripts/playground.ts");
+  Deno.exit();
+}
 rmSync(SITE, { recursive: true, force: true });
 guide();
 reference();

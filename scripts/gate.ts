@@ -1,5 +1,5 @@
 /**
- * `.ci/run` and `deno task nightly`: a list of steps, each in a process group of its own and with a limit in seconds. At
+ * `.ci/run`, with --nightly for the steps of the night: a list of steps, each in a process group of its own and with a limit in seconds. At
  * the end the failed tests, then the last line "N passed, N failed" of all reports. A step that leaves no report, tests
  * nothing, is skipped or exits with a code that no failed test explains has failed, and so has one whose output shows the
  * password of the tests' servers.

@@ -1,4 +1,4 @@
-/** `deno task playground`: bundles the module and the two pages that run it, docs/playground/{index,dashboard}.html. */
+/** `deno task docs --playground`: bundles the module and the two pages that run it, docs/playground/{index,dashboard}.html. */
 import { build, stop } from "esbuild";
 
 const common = { bundle: true, minify: true, target: "es2022", logLevel: "error" } as const;

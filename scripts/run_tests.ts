@@ -1,7 +1,8 @@
 /**
  * `deno task test [OPTION…] [FILE…]`: the tests to run after every change, in Deno; options go to `deno test`. First it
  * says how long they take, and at the end which tests failed and which it leaves out. `deno task check` has the types.
- * `deno task test:deep` adds --deep: random and exhaustive tests alone, with more seeds and further.
+ * `deno task test:deep` adds --deep: random and exhaustive tests alone, with more seeds and further; with --minutes N the
+ * random ones with new seeds.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -9,6 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { casesOf, failuresOf, show } from "./_reports.ts";
 import { run } from "./_run.ts";
+import { newSeeds } from "./_seeds.ts";
 import { deepFiles, everyday } from "./_test_files.ts";
 
 const LEFT_OUT = [
@@ -17,9 +19,11 @@ const LEFT_OUT = [
   ["test:node", "the same tests in Node 20 and the newest Node"],
   ["test:bun", "the same tests in Bun"],
   ["test:long", "processes, frameworks, loads, faults of Redis, soak; 9 to 11 minutes"],
-  ["nightly", "everything that there is; hours"],
+  ["test:npm", "the same tests against the npm package"],
 ] as const;
 
+const minutes = process.argv.indexOf("--minutes");
+if (minutes > 0) await newSeeds(Number(process.argv[minutes + 1]));
 const isDeep = process.argv.includes("--deep");
 console.error(`Running the ${isDeep ? "deep" : "everyday"} tests in Deno: one to two minutes on two quiet cores.\n`);
 const files = process.argv.slice(2).filter((argument) => existsSync(argument));

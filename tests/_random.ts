@@ -1,7 +1,7 @@
 /**
  * Repeatable randomness, and how far random and exhaustive tests go. The everyday tests are shallow and take the first
  * seed, so they are the same each time. TEST_DEPTH=deep goes deeper and takes all seeds; CI does it in a step of its own.
- * SEED=n runs that seed alone, which is how `deno task seeds` tries new ones.
+ * SEED=n runs that seed alone, which is how `deno task test:deep --minutes N` tries new ones.
  */
 
 const { env = {} } = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process ?? {};

@@ -1,6 +1,6 @@
 /**
  * The same random programs, run by CPython's asyncio and by us, end in the same states after every move. asyncio's
- * states are kept as data; `deno task asyncio` records it again.
+ * states are kept as data; `python3 tests/asyncio/record.py` records it again.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

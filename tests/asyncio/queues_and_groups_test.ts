@@ -1,6 +1,6 @@
 /**
  * The same random programs, run by CPython's asyncio and by us, for asyncio.Queue and asyncio.TaskGroup: the same states
- * after every move. `deno task asyncio` records asyncio's again.
+ * after every move. `python3 tests/asyncio/record.py` records asyncio's again.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

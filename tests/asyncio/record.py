@@ -1,4 +1,4 @@
-"""Runs random programs on CPython's asyncio and writes down what happened: `deno task asyncio`.
+"""Runs random programs on CPython's asyncio and writes down what happened: `python3 tests/asyncio/record.py` (also for queues and groups).
 
 A program is a few primitives, a few tasks, and a list of moves. A move is one call by one task, or the cancellation of a
 task that waits; after each move everything runs until nothing can happen any more, and the state is written down.
@@ -11,9 +11,10 @@ Left out, because the contract differs there on purpose:
 
 import asyncio
 import json
+import pathlib
 import platform
 import random
-import sys
+
 
 PROGRAMS = 600
 MOVES = 24
@@ -167,4 +168,9 @@ async def main(path):
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    import record_groups, record_queues
+
+    folder = pathlib.Path(__file__).parent
+    asyncio.run(main(folder / "traces.jsonl"))
+    asyncio.run(record_queues.main(folder / "queue_traces.jsonl"))
+    asyncio.run(record_groups.main(folder / "group_traces.jsonl"))

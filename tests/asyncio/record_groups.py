@@ -1,4 +1,4 @@
-"""Runs random programs on CPython's asyncio.TaskGroup and writes down what happened: `deno task asyncio`.
+"""Runs random programs on CPython's asyncio.TaskGroup and writes down what happened: record.py runs this.
 
 A program is a parent whose block waits until it is told to end or to fail, or is interrupted, and a list of moves: the
 parent or a task starts a task, a task ends, fails, or ends its clean-up, the block ends or fails, the parent is cancelled.
@@ -16,7 +16,6 @@ import asyncio
 import json
 import platform
 import random
-import sys
 
 PROGRAMS = 600
 MOVES = 24
@@ -149,7 +148,3 @@ async def main(path):
         lines.append(json.dumps(await program(seed), separators=(",", ":")))
     with open(path, "w") as out:
         out.write("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))

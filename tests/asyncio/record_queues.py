@@ -1,4 +1,4 @@
-"""Runs random programs on CPython's asyncio.Queue and writes down what happened: `deno task asyncio`.
+"""Runs random programs on CPython's asyncio.Queue and writes down what happened: record.py runs this.
 
 A program is a queue, a few tasks, and a list of moves. A move is one call by one task, or the cancellation of a task that
 waits; after each move everything runs until nothing can happen any more, and the state is written down: what each task
@@ -9,7 +9,6 @@ import asyncio
 import json
 import platform
 import random
-import sys
 
 PROGRAMS = 400
 MOVES = 30
@@ -85,7 +84,3 @@ async def main(path):
         lines.append(json.dumps(await program(seed), separators=(",", ":")))
     with open(path, "w") as out:
         out.write("\n".join(lines) + "\n")
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))

@@ -2,6 +2,8 @@
  * `deno task explore`: runs every schedule of small programs, and finds what is broken on purpose.
  *
  *     deno task explore [--only TEXT] [--bound SCHEDULES] [--replay A,~,B,…]
+ *
+ * `deno task explore redis [DEPTH] [FAULTS]` runs the scripts of Redis instead, for every sequence of steps and faults.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -52,6 +54,10 @@ async function explore(chosen: readonly Program[], bound: number | undefined): P
   return wrong === 0;
 }
 
+if (process.argv[2] === "redis") {
+  await import("../redis/model/main.ts");
+  process.exit();
+}
 try {
   const { chosen, bound, replay } = ask(process.argv.slice(2));
   if (replay !== undefined) console.log(await tell(chosen[0]!, replay.split(",")));

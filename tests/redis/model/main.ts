@@ -1,9 +1,9 @@
-/** Explores the scripts deeper than the tests do: [DEPTH] [FAULTS]. */
+/** `deno task explore redis [DEPTH] [FAULTS]`: explores the scripts deeper than the tests do. */
 import process from "node:process";
 import { explore } from "./_model.ts";
 import { models } from "./_models.ts";
 
-const [depth = 5, faults = 2] = process.argv.slice(2).map(Number);
+const [depth = 5, faults = 2] = process.argv.slice(3).map(Number);
 for (const [name, model] of Object.entries(models(depth, faults))) {
   const startedAt = performance.now();
   const states = explore(model);

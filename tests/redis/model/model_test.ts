@@ -1,4 +1,4 @@
-/** The scripts, explored: the quick version. `deno task explore:redis` goes deeper. */
+/** The scripts, explored: the quick version. `deno task explore redis` goes deeper. */
 import assert from "node:assert/strict";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import { test } from "../../_test.ts";
