@@ -1,8 +1,8 @@
-/** A computation in rounds: no worker may begin a round before all have ended the one before. */
+/** A computation in rounds: a worker begins a round only when all workers have ended the previous one. */
 import { Barrier } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How often a worker began a round while another was still in the one before. */
+/** How often a worker began a round while another worker was still in the previous round. */
 export async function tooEarly(meet: () => Promise<unknown>): Promise<number> {
   const rounds = [0, 0, 0];
   let early = 0;

@@ -1,6 +1,7 @@
 /**
- * A server that gets more requests than it can serve. One that lets its queue grow answers all of them, each later than
- * the one before; the other answers what it can in time, and refuses the rest at once, with a Retry-After.
+ * A server that gets more requests than it can serve. If its queue grows, it serves all of them, each later than the
+ * previous one; if its queue is bounded, it serves as many as it can in time, and refuses the rest at once, with a
+ * Retry-After.
  */
 import { Pool, QueueFullError, RateLimiter, TimeoutError } from "@interlock/interlock";
 import { createServer, type ServerResponse } from "node:http";
@@ -9,19 +10,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 type Handler = (response: ServerResponse) => Promise<void>;
 
-/** Milliseconds of a query, and how many the database does at a time: 200 a second. */
+/** Milliseconds of a query, and the number of queries that the database runs at a time: 200 a second. */
 const [QUERY, CONNECTIONS] = [20, 4];
 const query = (signal: AbortSignal) => sleep(QUERY, "done", { signal });
 
-/** Every request waits as long as it takes. */
+/** Every request waits as long as necessary. */
 export function growing(): Handler {
   const connections = new Pool(CONNECTIONS);
   return async (response) => void response.end(await connections.run(query));
 }
 
-/** At most 30 requests wait, which is 200 ms: one that would wait longer is answered at once, with 503. */
+/** At most 30 requests wait, which takes 200 ms: further requests get 503 at once. */
 export function bounded(): Handler {
-  const starts = new RateLimiter(15, 100, { maxWaiting: 30 }); // three quarters of what the database can do
+  const starts = new RateLimiter(15, 100, { maxWaiting: 30 }); // three quarters of the rate of the database
   const connections = new Pool(CONNECTIONS, { maxWaiting: 15 });
   return async (response) => {
     const gone = new AbortController();
@@ -40,15 +41,15 @@ export function bounded(): Handler {
 }
 
 export interface Answer {
-  /** Milliseconds after the begin of the load at which it was sent. */
+  /** Milliseconds from the start of the load until it was sent. */
   readonly at: number;
   readonly status: number;
   readonly retryAfter: number;
-  /** Milliseconds until it was answered. */
+  /** Milliseconds until its response. */
   readonly took: number;
 }
 
-/** Sends requests at a fixed pace for `ms` milliseconds, however slow the answers are, and waits for all of them. */
+/** Sends requests at a fixed pace for `ms` milliseconds, however slow the responses are, and waits for all of them. */
 export async function load(handler: Handler, perSecond: number, ms: number): Promise<Answer[]> {
   const server = createServer((_, response) => void handler(response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-/** Crawling one site with many processes that share its rate limit: all together start at most that number. */
+/** Many processes crawl one site and share its rate limit. */
 import { RedisRateLimiter } from "@interlock/interlock/redis";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { connect, start } from "./shared/redis.ts";
 const [LIMIT, INTERVAL] = [5, 200]; // 5 requests in any window of 200 ms, all processes together
 const [CRAWLERS, PAGES] = [3, 10];
 
-/** One crawler. A page is a line here; in a real one it is a `fetch`. */
+/** One crawler. Here a page is a printed line; in a real crawler it is a `fetch`. */
 async function crawler(url: string): Promise<void> {
   const { backend, close } = await connect(url);
   const limiter = new RedisRateLimiter(backend, "crawl", LIMIT, INTERVAL).at("example.com");
@@ -26,7 +26,7 @@ export async function main(print: (line: string) => void = console.log, url = pr
     })));
   const least = (pages.length / LIMIT - 1) * INTERVAL;
   print(`${CRAWLERS} crawlers, ${pages.length} pages`);
-  // From the beginning, not from the first page, whose line may come late.
+  // Measured from the beginning, because the line of the first page may come late.
   print(`no quicker than the limit: ${pages.at(-1)! - begin >= least}`);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Crawling a shop with many processes: one on lists, three on details, the rest on comments. A crawler that is killed frees
- * its place.
+ * Crawling a shop with many processes: one on lists, three on details, the rest on comments. A crawler that is killed
+ * frees its place.
  */
 import { RedisSemaphore } from "@interlock/interlock/redis";
 import type { ChildProcess } from "node:child_process";
@@ -13,7 +13,7 @@ import { connect, start } from "./shared/redis.ts";
 const PLACES = { lists: 1, details: 3 };
 const TTL = 5000; // after a crash the permit is free after this time, in ms
 
-/** One crawler: takes the first role that has a place, says which, and works until it is ended. */
+/** One crawler: takes the first role with a free place, prints it, and works until it is ended. */
 async function crawler(url: string): Promise<void> {
   const { backend } = await connect(url);
   for (const [role, places] of Object.entries(PLACES)) {

@@ -1,6 +1,6 @@
 /**
- * A job that every machine starts at the same minute, and one of them runs. The lease of this minute is neither renewed nor
- * released, so a machine whose clock is late finds it taken.
+ * A job that every machine starts in the same minute, and only one of them runs. The lease of this minute is neither
+ * renewed nor released, so a machine whose clock is late finds it taken.
  */
 import { type Backend, type Lease, RedisLock } from "@interlock/interlock/redis";
 import process from "node:process";

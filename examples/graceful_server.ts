@@ -10,7 +10,7 @@ import { service } from "./graceful/service.ts";
 
 const { port, hostname, grace, delay } = argumentsOrExit(Deno.args, Deno.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
-let bound = port; // another one where any free port was asked for
+let bound = port; // the actual port, if any free port was requested
 
 const options = {
   port,
@@ -25,7 +25,7 @@ const options = {
 const handler = shutdown.handler(service(shutdown, () => bound));
 shutdown.attach(listenOrExit(port, Deno.exit, () => Deno.serve(options, handler)));
 
-// Something that has to be closed after the last request, such as a database.
+// A resource to close after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
 
 const { ok, drained, remaining, elapsed, errors } = await shutdown.finished;

@@ -9,12 +9,12 @@ import { argumentsOrExit, welcome } from "./graceful/arguments.ts";
 import { listenOrExit } from "./graceful/listening.ts";
 import { service } from "./graceful/service.ts";
 
-// Where Bun's own types are installed, this line is not needed.
+// Not needed with @types/bun.
 declare const Bun: { serve(options: object): BunServerLike & { port: number } };
 
 const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
-let bound = port; // another one where any free port was asked for
+let bound = port; // the actual port, if any free port was requested
 
 const fetch = shutdown.handler(service(shutdown, () => bound));
 // The page's events may be silent for longer than Bun's default idleTimeout.
@@ -23,7 +23,7 @@ const server = shutdown.attach(listenOrExit(port, process.exit, listen));
 bound = server.port;
 console.log(welcome(`http://${hostname}:${bound}/`, process.pid));
 
-// Something that has to be closed after the last request, such as a database.
+// A resource to close after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
 
 const { ok, drained, remaining, elapsed, errors } = await shutdown.finished;

@@ -14,7 +14,7 @@ import { service } from "./graceful/service.ts";
 
 const { port, hostname, grace, delay } = argumentsOrExit(process.argv.slice(2), process.exit);
 const shutdown = new GracefulShutdown({ grace, delay });
-let bound = port; // another one where any free port was asked for
+let bound = port; // the actual port, if any free port was requested
 
 const server = shutdown.attach(createServer(nodeListener(service(shutdown, () => bound))));
 server.on("error", (error) => exitIfTaken(error, port, process.exit));
@@ -23,7 +23,7 @@ server.listen(port, hostname, () => {
   console.log(welcome(`http://${hostname}:${bound}/`, process.pid));
 });
 
-// Something that has to be closed after the last request, such as a database.
+// A resource to close after the last request, such as a database.
 shutdown.defer(() => console.log("clean-up: the database is closed"), "database");
 
 const { ok, drained, remaining, elapsed, errors } = await shutdown.finished;

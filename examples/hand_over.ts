@@ -1,6 +1,6 @@
 /**
- * A scheduler acquires, so that one job of a kind is under way; a worker in another process goes on with the lease, and
- * releases it when the job is done.
+ * A scheduler acquires a lease, so that only one job of its kind runs. A worker in another process adopts the lease,
+ * and releases it when the job is done.
  */
 import { RedisLock } from "@interlock/interlock/redis";
 import process from "node:process";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { startScript } from "./shared/processes.ts";
 import { connect, start } from "./shared/redis.ts";
 
-/** The worker: takes the lease over by its id, which came with the job. */
+/** The worker: adopts the lease by its id, which came with the job. */
 async function worker(url: string, id: string): Promise<void> {
   const { backend, close } = await connect(url);
   const lease = await new RedisLock(backend, "report").adopt(id);

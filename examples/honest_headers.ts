@@ -1,17 +1,17 @@
 /**
- * A server that tells its clients the truth about their limit: `RateLimit` and `RateLimit-Policy` (the IETF's draft) with
- * every answer, and `Retry-After` with each 429.
+ * A server that reports its limits truthfully: `RateLimit` and `RateLimit-Policy` (the IETF's draft) with every
+ * response, and `Retry-After` with each 429.
  */
 import { KeyedRateLimiter } from "@interlock/interlock";
 
 const users = new KeyedRateLimiter<string>(3, 60_000, { name: "users" });
 
-/** Seconds, rounded up: a client that comes back after them is not refused again, unless others were faster. */
+/** Seconds, rounded up: a client that waits that long is not refused again, unless other clients were faster. */
 const seconds = (ms: number): number => Math.ceil(ms / 1000);
 
 function limitHeaders(user: string): Record<string, string> {
   const { limit, interval } = users;
-  const full = seconds(users.retryAfter(user, limit)); // until all of the limit is there again
+  const full = seconds(users.retryAfter(user, limit)); // until the whole limit is available again
   return {
     "RateLimit-Policy": `"user";q=${limit};w=${seconds(interval)}`,
     "RateLimit": `"user";r=${users.remaining(user)};t=${full}`,

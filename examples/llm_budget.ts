@@ -1,4 +1,4 @@
-/** Calls of a language model: a limit of requests a minute and one of tokens a minute, settled after each answer. */
+/** Calls of a language model: a limit of requests a minute and one of tokens a minute, settled after each response. */
 import { RateLimiter } from "@interlock/interlock";
 
 const MINUTE = 60_000;
@@ -8,7 +8,7 @@ interface Answer {
   readonly tokens: number;
 }
 
-/** The model. In a real program this is a `fetch`, and the answer shows the tokens that it took. */
+/** The model. In a real program this is a `fetch`, and the response shows the tokens that it took. */
 async function complete(prompt: string): Promise<Answer> {
   return await Promise.resolve({ text: prompt.toUpperCase(), tokens: prompt.length * 10 });
 }

@@ -1,10 +1,10 @@
-/** Withdrawals from one card take turns, those from different cards do not wait for each other. */
+/** Withdrawals from one card take turns; withdrawals from different cards do not wait for each other. */
 import { KeyedMutex, lockOnArguments } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const balances = new Map<string, number>();
 
-/** Reads, works, writes: two at once would lose one of them. */
+/** Reads, works, writes: two calls at once would lose one withdrawal. */
 async function unguarded(card: string, amount: number): Promise<void> {
   const before = balances.get(card) ?? 100;
   await sleep(1);

@@ -1,4 +1,4 @@
-/** The same as a decorator: a bank's withdrawals from one card take turns. For what knows standard decorators: Deno, Bun, a compiler. */
+/** As a decorator: a bank's withdrawals from one card take turns. Needs standard decorators: Deno, Bun or a compiler. */
 import { KeyedMutex, lockOnArguments } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 

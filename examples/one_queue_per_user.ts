@@ -1,4 +1,4 @@
-/** An order service: orders of one user take turns, users do not wait for each other. Real requests, on loopback. */
+/** An order service: the orders of one user take turns, and users do not wait for each other. Real requests, on loopback. */
 import { Barrier, KeyedMutex, Lock } from "@interlock/interlock";
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,7 +39,7 @@ function post(port: number, agent: Agent, path: string): Promise<void> {
   });
 }
 
-/** Places all four orders at once; returns the most that were worked on at the same time, in all and of one user. */
+/** Places all four orders at once; returns the maximum number in progress at a time, in all and for one user. */
 export async function fourOrders(turns: Turns, work: (id: number) => Promise<void>) {
   const busy: number[] = [];
   let atOnce = 0, ofOneUser = 0;

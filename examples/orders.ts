@@ -1,6 +1,6 @@
 /**
- * Orders of one user one at a time, on Express and on Hono. A user who sends more than the service can take gets 503 with
- * Retry-After; other users notice nothing.
+ * Orders of one user one at a time, on Express and on Hono. A user who sends more than the service can take gets 503
+ * with Retry-After; other users notice nothing.
  */
 import { KeyedMutex, QueueFullError, TimeoutError } from "@interlock/interlock";
 import express from "express";
@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Of each user: one order at work, one that waits for at most 2 s, and no more. */
+/** For each user: one order in progress, and one that waits for at most 2 s. */
 const users = new KeyedMutex<string>({ name: "users", maxWaiting: 1 });
 const WAIT = 2000;
 
@@ -18,7 +18,7 @@ async function place(id: string): Promise<string> {
   return `order ${id} placed`;
 }
 
-/** Whether a call was refused because its user has too many: a reason for 503, not for 500. */
+/** Whether a call was refused because its user has too many orders: status 503, not 500. */
 const isBusy = (error: unknown) => error instanceof QueueFullError || error instanceof TimeoutError;
 
 export function expressApp(): express.Express {

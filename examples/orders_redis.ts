@@ -1,6 +1,6 @@
 /**
- * Orders of one user one at a time, on several machines, with a database that refuses a machine whose lease was lost: each
- * write carries the fencing token, the first insert too.
+ * Orders of one user one at a time, on several machines, with a database that refuses a machine whose lease was lost:
+ * each write carries the fencing token, the first insert too.
  */
 import { type Backend, LeaseLostError, memoryBackend, RedisKeyedMutex } from "@interlock/interlock/redis";
 

@@ -1,4 +1,4 @@
-/** A service for many users: no user may take all of it, neither at a time nor per minute, and all together have a limit. */
+/** A service for many users: limits of calls at a time and per minute, for each user and for all together. */
 import { KeyedRateLimiter, KeyedSemaphore, RateLimiter } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 

@@ -2,7 +2,7 @@
 import { Pool } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Crawls the pages; returns the most fetches that were under way and the most URLs that were made ahead of them. */
+/** Crawls the pages; returns the maximum number of fetches in flight, and of URLs made ahead of them. */
 export async function crawl(pages: number, atOnce: number): Promise<{ underWay: number; ahead: number }> {
   let running = 0, made = 0, done = 0, underWay = 0, ahead = 0;
   function* urls() {

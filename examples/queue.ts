@@ -2,7 +2,7 @@
 import { Queue } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The most items that lay in the queue while two consumers took 40 from one producer, and how many they got. */
+/** The maximum length of the queue while two consumers took 40 items from one producer, and the number they got. */
 export async function flow(queue: Queue<number>): Promise<{ most: number; got: number }> {
   let [most, got] = [0, 0];
   const consume = async () => {

@@ -1,10 +1,10 @@
-/** A price table that is read together and changed alone. */
+/** A price table with concurrent readers and exclusive writers. */
 import { RwLock } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
 type Enter = () => Promise<Disposable>;
 
-/** Six readers and two writers: the most who read at once, and how many saw a table that was half changed. */
+/** Six readers and two writers: the maximum number of readers at once, and the number that saw a half-changed table. */
 export async function useTable(reader: Enter, writer: Enter): Promise<{ atOnce: number; torn: number }> {
   const prices = { net: 100, gross: 120 };
   let readers = 0, atOnce = 0, torn = 0;

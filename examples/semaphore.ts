@@ -1,8 +1,8 @@
-/** A gateway that can bear three requests at a time. */
+/** A gateway that can handle three requests at a time. */
 import { Semaphore } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Sends nine requests; returns the most that were under way at once. */
+/** Sends nine requests; returns the maximum number in flight. */
 export async function burst(enter: () => Promise<Disposable>): Promise<number> {
   let underWay = 0, most = 0;
   const request = async () => {

@@ -1,4 +1,4 @@
-/** Shutting down: wait until the last connection is gone, or the time is over, and say what is left. */
+/** Shutting down: wait until the last connection is gone, or the time is over, and list the rest. */
 import { SetEvent, TimeoutError } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 

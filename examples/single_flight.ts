@@ -1,4 +1,4 @@
-/** A cache whose entry expires under load: every request that comes before the new one is there makes the same query. */
+/** A cache whose entry expires under load: every request that arrives before the new entry makes the same query. */
 import { SingleFlight } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -12,7 +12,7 @@ class Database {
   }
 }
 
-/** How many queries 50 requests for one user make while the cache is empty. */
+/** The number of queries that 50 requests for one user make while the cache is empty. */
 export async function stampede(share: (id: number, load: () => Promise<string>) => Promise<string>): Promise<number> {
   const [database, cache] = [new Database(), new Map<number, string>()];
   const get = async (id: number) => {

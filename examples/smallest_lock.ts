@@ -1,6 +1,6 @@
 /**
- * The smallest Redis lock there is (SET NX, DEL) answers true or false at once, and has two faults: any caller can release
- * it, and a crashed holder blocks it forever. The same two methods without the faults.
+ * The smallest Redis lock there is (SET NX, DEL) returns true or false at once, and has two faults: any caller can
+ * release it, and a crashed holder blocks it forever. Below are the same two methods without these faults.
  */
 import { type Backend, type Lease, RedisLock, type RedisOptions } from "@interlock/interlock/redis";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** A service that does not know whether its lock is for one process or for many. With REDIS_URL it is for many. */
+/** A service that does not know whether its lock is for one process or for many. With REDIS_URL it is a Redis lock. */
 import { type Acquirable, Lock } from "@interlock/interlock";
 import { RedisLock } from "@interlock/interlock/redis";
 import process from "node:process";

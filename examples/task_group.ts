@@ -1,8 +1,8 @@
-/** A page from three sources: when one fails, the others are work for nothing. */
+/** A page from three sources: when one fails, the others stop. */
 import { TaskGroup } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Three requests, of which the second fails early; counts those that run to their end. */
+/** Three requests, of which the second fails early; counts the requests that run to their end. */
 class Sources {
   finished = 0;
 

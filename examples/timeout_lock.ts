@@ -2,7 +2,7 @@
 import { Lock, TimeoutLock } from "@interlock/interlock";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** One holds, one gives up, then the holder releases. Says whether the lock is stuck after that. */
+/** One call holds, one times out, then the holder releases. Returns whether the lock is stuck after that. */
 export async function isStuck(lock: Lock, giveUp: () => Promise<unknown>): Promise<boolean> {
   const holder = await lock.acquire();
   await giveUp().catch(() => "gave up");

@@ -7,7 +7,7 @@ import { connect, start } from "./shared/redis.ts";
 /** Shared by all machines, as a database would be. */
 const paid = new Set<string>();
 
-/** Looks, works, writes: two at once would both find nothing. */
+/** Looks, works, writes: two calls at once would both find nothing. */
 async function withdraw(card: string, order: string): Promise<string> {
   if (paid.has(order)) return "was paid already";
   await sleep(5);

@@ -1,6 +1,6 @@
 /**
- * Lanes that show waiting and holding over time. On a terminal they move, and the finished picture takes the whole width;
- * elsewhere each change is a plain line without escape codes.
+ * Lanes that show waiting and holding over time. On a terminal they move, and the finished picture takes the whole
+ * width; elsewhere each change is a plain line without escape codes.
  */
 import process from "node:process";
 

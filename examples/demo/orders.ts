@@ -34,7 +34,7 @@ export async function orders(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** The four orders as lanes; how many were worked on at once, and milliseconds until all are answered. */
+/** The four orders as lanes; how many were worked on at once, and milliseconds until all have their responses. */
 async function shown(stage: Stage, turns: Turns): Promise<{ atOnce: number; time: number }> {
   return await stage.picture(ORDERS.map(([, id]) => `order ${id}`), async (lanes) => {
     const laneOf = new Map<number, Lane>(ORDERS.map(([, id], i) => [id, lanes[i]!]));

@@ -1,6 +1,6 @@
 /**
  * `deno task demo:redis`: processes take turns through Redis; the one that holds is killed, and the next one goes on.
- * Where there is no redis-server the workers are calls of this process, over a backend in memory.
+ * Without redis-server, the workers are calls of this process, over a backend in memory.
  */
 import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
 import process from "node:process";

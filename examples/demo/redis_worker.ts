@@ -1,4 +1,4 @@
-/** A process of the Redis demo: takes its turn again and again, and prints how it stands. */
+/** A process of the Redis demo: takes its turn again and again, and prints its state. */
 import { RedisLock } from "@interlock/interlock/redis";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -24,8 +24,8 @@ class Stock {
 
 export async function main(print: (line: string) => void = console.log, url = Deno.env.get("REDIS_URL")) {
   if (!url) throw new Error("Cannot connect to Redis: set REDIS_URL, such as redis://127.0.0.1:6379");
-  // That client runs its commands one after the other and cannot do anything else on a connection that listens: the
-  // second connection is for push, so that a waiter learns of its turn at once. Without it, waiters use heartbeats.
+  // This client cannot send commands on a connection that is subscribed: the second connection is for push, so that a
+  // waiter learns of its turn at once. Without it, waiters use heartbeats.
   const client = await connect(parseURL(url));
   const subscriber = await connect(parseURL(url));
   try {
@@ -42,7 +42,7 @@ export async function main(print: (line: string) => void = console.log, url = De
     await Promise.all(orders.map((article) => mutex.run(article, () => stocks.get(article)!.take())));
     print(`one queue for each article: ${stocks.get("apples")!.left} apples, ${stocks.get("pears")!.left} pears left`);
 
-    // A lease is disposed of asynchronously; its token goes with every write to the resource behind.
+    // A lease is disposed of asynchronously. Send its token with every write to the resource.
     await using lease = await lock.acquire({ timeout: 1000 });
     print(`a lease with a fencing token: ${lease.held && Number.isSafeInteger(lease.fencingToken)}`);
   } finally {

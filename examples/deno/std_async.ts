@@ -15,7 +15,7 @@ export async function main(print: (line: string) => void = console.log) {
   print(`Pool.map: ${await Array.fromAsync(pool.map([1, 2, 3], double))}`);
 }
 
-/** `retry` repeats what fails. Hold the lock for one attempt, not for the pauses in between: retry outside, run inside. */
+/** `retry` repeats a function that fails. Hold the lock for one attempt, not for the pauses in between: retry outside, run inside. */
 async function retryInside(): Promise<string> {
   const lock = new Lock();
   let attempts = 0;
@@ -27,8 +27,8 @@ async function retryInside(): Promise<string> {
 }
 
 /**
- * `deadline` ends your waiting, not the call: an `acquire` inside of it stays in the queue and is granted later, in
- * vain. Pass its signal or its time to the call instead, as below.
+ * `deadline` ends your waiting, not the call: an `acquire` inside it stays in the queue, is granted later, and
+ * holds forever. Pass the signal or the time to the call itself, as below.
  */
 async function deadlineAround(): Promise<string> {
   const lock = new Lock();
@@ -51,7 +51,7 @@ async function timeoutOf(): Promise<string> {
 
 /**
  * `pooledMap` maps one iterable with a limit of its own. A Pool has one limit for all of its maps and calls, hands a
- * signal to each function, ends what runs when the loop is left, and throws the first error bare.
+ * signal to each function, aborts running functions when the loop is left, and throws the first error as it is.
  */
 async function double(n: number): Promise<number> {
   await delay(1);

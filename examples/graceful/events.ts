@@ -1,11 +1,11 @@
-/** The live view: server-sent events with everything in flight, until only the viewers are. */
+/** The live view: server-sent events with everything in flight, until only these streams are left. */
 import type { GracefulShutdown } from "../../mod.ts";
 import type { Visits } from "./visitors.ts";
 
 /** ms between two events. */
 const EVERY = 100;
 
-/** Makes the route. Its streams are in flight themselves, so they end when, while draining, only they are left. */
+/** Makes the route. Its streams are in flight themselves, so during the drain they end when only they are left. */
 export function events(shutdown: GracefulShutdown, visits: Visits): () => Response {
   const started = Date.now();
   let viewers = 0;

@@ -1,4 +1,4 @@
-/** The one error of starting a server that its user can mend: the port is taken. It is a line on stderr and exit code 1. */
+/** The one start-up error that the user can fix, a port that is in use, is a line on stderr and exit code 1. */
 
 /** Calls `start`, which begins to listen on `port`. */
 export function listenOrExit<S>(port: number, exit: (code: number) => never, start: () => S): S {
@@ -9,7 +9,7 @@ export function listenOrExit<S>(port: number, exit: (code: number) => never, sta
   }
 }
 
-/** The same for a server that reports it by an event. */
+/** As above, for a server that reports the error by an event. */
 export function exitIfTaken(error: unknown, port: number, exit: (code: number) => never): never {
   const { code, name } = error as { code?: string; name?: string };
   if (code !== "EADDRINUSE" && name !== "AddrInUse") throw error;

@@ -1,6 +1,6 @@
 /**
- * A small service: a quick route, a slow one, a streaming one, an upload, readiness, and a page that shows every request
- * in flight. It is a fetch-style handler; the three servers next to this folder run it.
+ * A small service: a quick route, a slow one, a streaming one, an upload, readiness, and a page that shows every
+ * request in flight. It is a fetch-style handler; the three servers next to this folder run it.
  */
 import type { GracefulShutdown } from "../../mod.ts";
 import { events } from "./events.ts";
@@ -51,9 +51,9 @@ export function service(shutdown: GracefulShutdown, portOf: () => number): (requ
 const FOREIGN = "Only a page of this server may do that\n";
 
 /**
- * Whether a page of another site sends this request. Browsers let it send one, though not read the answer, and say where it
- * comes from; a program such as curl says nothing, and acts for itself. A name that another site points to this machine
- * looks like one of its own, so only addresses and localhost count.
+ * Whether a page of another site sent this request. A browser lets the page send it, though not read the response, and
+ * states its origin; a program such as curl states none. A host name that another site points to this machine looks
+ * like a name of this machine, so only addresses and localhost count.
  */
 function isForeign(request: Request): boolean {
   const { origin, hostname } = new URL(request.url);
@@ -61,17 +61,17 @@ function isForeign(request: Request): boolean {
   return (from !== null && from !== origin) || !/^(localhost|[\d.]+|\[[\da-f:.]+\])$/.test(hostname);
 }
 
-/** The answer of `/quick`. */
+/** The response of `/quick`. */
 export function quickBody(id: string, bytes: number): string {
   return `hello ${id}\n`.padEnd(bytes, `${id} `);
 }
 
-/** The answer of `/slow`. */
+/** The response of `/slow`. */
 export function slowBody(id: string, ms: number): string {
   return `${id} waited ${ms} ms\n`;
 }
 
-/** One piece of the answer of `/stream`. */
+/** One piece of the response of `/stream`. */
 export function streamPiece(id: string, i: number, chunks: number): string {
   return `${id} ${i + 1}/${chunks}\n`;
 }

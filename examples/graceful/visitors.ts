@@ -1,18 +1,19 @@
 /**
- * Visitors for the page: requests that the server sends to itself, because a browser has only six connections to a host.
+ * Visitors for the page: requests that the server sends to itself, because a browser has only six connections to a
+ * host.
  */
 
 /** The requests of all visitors so far, by outcome. */
 export interface Visits {
   waiting: number;
   answered: number;
-  /** Refused, or answered by 503: another server would take them. */
+  /** Refused, or 503: another server would take them. */
   refused: number;
-  /** Accepted, and not answered whole. */
+  /** Accepted, with an incomplete response or none. */
   lost: number;
 }
 
-/** The requests, one of each kind in turn. An answer is whole if it ends with `end`. */
+/** The requests, one of each kind in turn. A response is complete if it ends with `end`. */
 const KINDS: readonly ((ms: number) => { path: string; end: string; body?: Uint8Array<ArrayBuffer> })[] = [
   (ms) => ({ path: `/slow?ms=${ms}`, end: `waited ${ms} ms\n` }),
   (ms) => ({ path: `/stream?chunks=20&ms=${Math.ceil(ms / 20)}`, end: "20/20\n" }),

@@ -11,6 +11,6 @@ async function total(): Promise<number> {
 export async function hang(): Promise<void> {
   await ledger.run(async () => {
     entries.push(10);
-    console.log(await total()); // waits for the lock that it is called under
+    console.log(await total()); // waits for the lock that its caller holds
   });
 }

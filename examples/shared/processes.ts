@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
 
-/** Starts a script; `onLine` hears what it prints. */
+/** Starts a script, and passes each line that it prints to `onLine`. */
 export function startScript(path: string, args: readonly string[], onLine: (line: string) => void): ChildProcess {
   const before = "Deno" in globalThis ? ["run", "--quiet", "-A"] : process.execArgv;
   const child = spawn(process.execPath, [...before, path, ...args], { stdio: ["ignore", "pipe", "inherit"] });
@@ -11,7 +11,7 @@ export function startScript(path: string, args: readonly string[], onLine: (line
   return child;
 }
 
-/** Ends it as a crash does, and waits until it is gone. */
+/** Kills it, as a crash would, and waits until it is gone. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));

@@ -1,4 +1,4 @@
-/** The connection that the Redis examples use; any other client does as well. */
+/** The connection that the Redis examples use; any other client works, too. */
 import { type Backend, nodeRedis } from "@interlock/interlock/redis";
 import process from "node:process";
 import { createClient } from "redis";
@@ -18,7 +18,7 @@ export async function connect(url = process.env.REDIS_URL): Promise<{ backend: B
   return { backend: nodeRedis(client), close: () => client.destroy() };
 }
 
-/** Runs an example that needs Redis, and says in one line what is missing. */
+/** Runs an example that needs Redis, and reports in one line what is missing. */
 export async function start(main: () => Promise<void>): Promise<void> {
   try {
     await main();

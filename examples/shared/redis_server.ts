@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { kill } from "./processes.ts";
 
-/** A server of its own, unless REDIS_URL names one. Its error says in one line what to install. */
+/** Starts a server, unless REDIS_URL names one. An error shows in one line what to install. */
 export async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const given = process.env.REDIS_URL;
   if (given) return { url: given, stop: () => Promise.resolve() };
