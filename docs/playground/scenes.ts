@@ -117,7 +117,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   lockOnArguments: {
-    about: "Calls of one function with equal arguments run one at a time; the others don't wait.",
+    about: "Calls of one function with equal arguments run one at a time; other calls don't wait.",
     code: "const pay = lockOnArguments(mutex, [0])(async (user, cents) => …);",
     cancels: "none",
     play(stage) {
