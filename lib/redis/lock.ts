@@ -96,7 +96,7 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
    * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
-   * its signal aborts within one push, or at its next renewal. Not for a lease that its holder still uses.
+   * its holder learns of it by its next renewal, `verify` or `extend`. Not for a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name.
    * @returns The lease; undefined if it is no longer held.
@@ -139,9 +139,8 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Revokes the current hold and hands off to the next waiter. The holder's lease is lost at its next renewal; if its
-   * client can subscribe and it has held for a tenth of a second, within one push. Until then only fencing tokens keep
-   * the holder out.
+   * Revokes the current hold and hands off to the next waiter. The revoked holder learns of it by its next renewal,
+   * `verify` or `extend`, after at most a third of its `ttl`. Until then only fencing tokens keep it out.
    *
    * @returns Whether there was a holder.
    */

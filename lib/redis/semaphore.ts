@@ -65,8 +65,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    *
    * @param backend A client, through an adapter such as `nodeRedis(client)`.
    * @param name Any text that is not empty.
-   * @param permits The number of permits, 1 or more. All callers must pass the same number while there are holders or
-   * waiters; otherwise it may change.
+   * @param permits The number of permits, 1 or more. Callers may use different numbers, as during the rollout of a new
+   * version: each call is judged by its own number, and a process warning names the semaphore once.
    * @param options Length and renewal of the leases, and where keys live.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
@@ -123,7 +123,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
    * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
-   * its signal aborts within one push, or at its next renewal. Not for a lease that its holder still uses.
+   * its holder learns of it by its next renewal, `verify` or `extend`. Not for a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name, with any number of permits.
    * @returns The lease; undefined if it is no longer held.

@@ -32,12 +32,13 @@ let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
  *
- * 1. **Signal**: an OS signal arrives, or `request()` is called. `signal` aborts, `ready` turns false, WebSockets are
- *    closed with code 1001, and responses ask clients to close the connection.
- * 2. **Delay**: for `delay` ms new connections are still accepted. Default: none.
+ * 1. **Signal**: an OS signal arrives, or `request()` is called. `signal` aborts, `ready` turns false, and WebSockets
+ *    are closed with code 1001.
+ * 2. **Delay**: for `delay` ms new connections are still accepted, and responses ask clients to close theirs. Default:
+ *    none.
  * 3. **Listeners closed**: the system refuses new connections, and another process can bind the port. The callbacks of
  *    `onShutdown` are called.
- * 4. **Last answers**: the work in flight is awaited. A request that arrives on an existing connection is served, with
+ * 4. **Last responses**: the work in flight is awaited. A request that arrives on an existing connection is served, with
  *    `Connection: close`; connections that stay silent for `idle` ms are closed.
  * 5. **Clean-up**: the steps of `defer` run.
  * 6. **Report**: `finished` resolves.
