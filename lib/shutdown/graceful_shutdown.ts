@@ -181,9 +181,9 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /**
    * Wraps a handler of Deno.serve, Bun.serve or a fetch-style framework: counts each request until the body of its
-   * response was sent or cancelled. From the signal on, responses have `Connection: close`. Arguments, `this` and
-   * errors pass through. Requests get 503 with `Retry-After` once the shutdown is forced or its drain is over, and
-   * earlier with `late: "refuse"`.
+   * response was sent or cancelled. Once the listeners are closed, and during a delay, responses have
+   * `Connection: close`. Arguments, `this` and errors pass through. Requests get 503 with `Retry-After` once the
+   * shutdown is forced or its drain is over, and earlier with `late: "refuse"`.
    *
    * Without `attach`, a body counts as sent when the platform reports it (Bun, and Deno even under `deno serve`). On
    * Node the handler sees only when a body was read, which is before it is sent: attach the server.

@@ -1,5 +1,5 @@
 /**
- * Process warnings about a shutdown that does less or more than it seems to.
+ * Process warnings about misconfigured or forced shutdowns.
  *
  * @module
  */

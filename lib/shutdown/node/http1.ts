@@ -1,8 +1,8 @@
 /**
  * HTTP/1 in GracefulShutdown. Invariant: a request is in flight from its head until its response is sent and its body
- * has arrived, or until its connection is closed. After the response, the body counts for at most a second. From the
- * signal on, the last response of each connection announces the close, and a request behind that announcement counts as
- * not received.
+ * has arrived, or until its connection is closed. After the response, the body counts for at most a second. Once the
+ * listener is closed, or from the start of a delay, the last response of each connection announces the close, and a
+ * request behind that announcement counts as not received.
  *
  * @module
  */
@@ -89,8 +89,8 @@ export class Http1Connections {
 
   /**
    * Waits until requests are no longer held back, and for earlier responses: more requests may arrive until then, and
-   * only the last one closes the connection. Passes on no request whose client has gone or that was cut: its events are over, and a handler would
-   * wait for them forever.
+   * only the last one closes the connection. Passes on no request whose client has gone or that was cut: its events are
+   * over, and a handler would wait for them forever.
    */
   #dispatchLate(exchange: Exchange, pass: () => unknown): void {
     const { older, connection: { socket } } = exchange;
