@@ -22,6 +22,17 @@ test("shutdown: the wait for a calm turn ends when the shutdown is forced", asyn
   assert.equal(pauses, 3);
 });
 
+test("shutdown: a turn that takes long is not calm, even if nothing arrives", async () => {
+  let pauses = 0;
+  const pause = () => {
+    if (++pauses === 2) { for (const until = performance.now() + 10; performance.now() < until;); }
+    return Promise.resolve();
+  };
+  const forced = new AbortController().signal;
+  await calmTurn({ forced, pause, hold() {} } as unknown as ShutdownState, () => 0, "timer");
+  assert.ok(pauses > 2);
+});
+
 test(`shutdown: before the listener is closed, no answer sends its client away, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 500 });
   const server = createServer((request, response) => {

@@ -79,6 +79,21 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     await until(() => session.closed);
   });
 
+  test(`http2: ${name}: a client gets GOAWAY when the listener is closed, before its session is idle, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 60_000 });
+    const server = shutdown.attach(create());
+    server.on("stream", (stream: ServerHttp2Stream) => {
+      stream.respond({ ":status": 200 });
+      stream.end("hello");
+    });
+    const [, session] = await open(server, scheme);
+    assert.equal(await get(session, "/"), "200 hello");
+    await stop(shutdown);
+    await until(() => session.goaway);
+    session.client.close();
+    assert.equal((await shutdown.finished).ok, true);
+  });
+
   test(`http2: ${name}: an idle session is closed, also through the compatible API, ${runtime}`, async () => {
     const shutdown = quiet();
     const server = shutdown.attach(create());

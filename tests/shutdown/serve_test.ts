@@ -242,6 +242,28 @@ test(`serve: a large body that is no stream is in flight while it is sent, ${run
 });
 
 if (runtime === "deno") {
+  test("serve: after an upload, the listener is closed only once the other clients have requests in flight, deno", async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    const port = await serve(shutdown, async (request) => {
+      if (request.method === "GET") return new Response("got");
+      const text = await request.text();
+      other.send("GET /second HTTP/1.1"); // closing the listener now would close this connection
+      return new Response(text);
+    });
+    const other = new Wire(port, "GET /first HTTP/1.1");
+    await other.until(/got/);
+    const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
+    upload.socket.write("abc");
+    await until(() => shutdown.active === 1);
+    await stop(shutdown);
+    upload.socket.write("def");
+    await upload.until(/abcdef/);
+    await other.closed;
+    assert.match(other.text, /got[^]*connection: close[^]*got/i);
+    assert.equal((await shutdown.finished).ok, true);
+    await upload.end();
+  });
+
   test("serve: when forced during an upload, the listener is closed also if the server has no signal, deno", async () => {
     const shutdown = quiet({ grace: 50 });
     const handler = shutdown.handler(async (request) => new Response(await request.text()));

@@ -123,6 +123,7 @@ test(`start-up: a listening server that is attached when everything is over refu
   shutdown.request();
   await shutdown.finished;
   const server = createServer((_, response) => void response.end("done"));
+  server.keepAliveTimeout = 0; // it never closes a connection itself
   const port = await listen(server);
   const open = new Client(connect({ port, host }));
   open.send("/");
