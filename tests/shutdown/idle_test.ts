@@ -72,7 +72,7 @@ test("idle: however slow the looks are, ten idle times are enough", () => {
   const { look, request } = connected();
   request().end();
   const { performance } = globalThis;
-  const now = performance.now();
+  const now = Math.round(performance.now()); // fractions would make the difference inexact
   const later = (ms: number) =>
     Object.defineProperty(globalThis, "performance", { value: { now: () => now + ms }, configurable: true });
   try {

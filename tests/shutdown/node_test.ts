@@ -33,6 +33,21 @@ test(`attach: a request that a listener of checkContinue passes on is one reques
   assert.equal((await shutdown.finished).drained, true);
 });
 
+test(`attach: a process with a parent returns connections for 100 ms after it has stopped listening, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 0 });
+  shutdown.attach(createServer());
+  const before = Object.getOwnPropertyDescriptor(process, "connected");
+  Object.defineProperty(process, "connected", { value: true, configurable: true });
+  try {
+    shutdown.request();
+    const { ok, elapsed } = await shutdown.finished;
+    assert.ok(ok && elapsed > 90, `after ${elapsed} ms`);
+  } finally {
+    delete (process as { connected?: boolean }).connected;
+    if (before !== undefined) Object.defineProperty(process, "connected", before);
+  }
+});
+
 /** A server whose answers are given one by one, and a client that has sent these requests in one piece. */
 async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
   const answers = new Map<string, () => void>();
