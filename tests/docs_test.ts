@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
+import { background, guide } from "../docs/.vitepress/pages.ts";
 import { pages } from "../docs/.vitepress/reference.ts";
 import { brokenPromises, instrumented, mapped, type Print, runs, type Snippet, snippetsOf } from "./_snippets.ts";
 import { deeply } from "./_random.ts";
@@ -88,6 +89,12 @@ test("every @example is among them", () => {
     const expected = examples.filter((one) => one === file).length;
     assert.ok(found >= expected, `${file} has ${expected} @example, ${found} of them with code`);
   }
+});
+
+test("the README and the site list every page of the guide", () => {
+  const files = readdirSync(`${root}docs`).filter((file) => file.endsWith(".md") && file !== "index.md").sort();
+  assert.deepEqual([...guide, ...background].map(([, page]) => `${page}.md`).sort(), files);
+  for (const file of files) assert.ok(read("README.md").includes(`](docs/${file})`), file);
 });
 
 test("the index of names has each public name once, and no other", () => {

@@ -1,8 +1,8 @@
 /**
- * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. At the signal each used
- * session gets a GOAWAY that excludes no stream, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno
- * (2.9.6) ignore new streams from then on. After the idle time a final GOAWAY shows the client which streams to retry
- * elsewhere, and the session closes with its last stream.
+ * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. When the listener is
+ * closed, each used session gets a GOAWAY that excludes no stream, so that Bun (1.4) serves streams that cross it; Node
+ * (26.10) and Deno (2.9.6) ignore new streams from then on. After the idle time a final GOAWAY shows the client which
+ * streams to retry elsewhere, and the session closes with its last stream.
  *
  * @module
  */
