@@ -373,3 +373,29 @@ test("RedisRateLimiter in memory: a call that an observer of its wait aborts lea
     await rejectsWith(limiter.acquire({ signal: controller.signal }), "given up");
     assert.equal(time.timers, before);
   }));
+
+test("RedisRateLimiter in memory: what does not wait takes no turn of the future, however soon it comes", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 100);
+    await limiter.acquire();
+    assert.equal(await limiter.tryAcquire(), false);
+    await assert.rejects(limiter.acquire({ timeout: 0 }), TimeoutError);
+    await time.pass(100);
+    assert.equal(await limiter.tryAcquire(), true);
+  }));
+
+test("RedisRateLimiter in memory: timers of one moment that fire in another order start the calls in theirs", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 2, 100);
+    await limiter.acquire({ permits: 2 });
+    const order: number[] = [];
+    const held: (() => void)[] = [];
+    const fake = globalThis as unknown as Record<string, unknown>;
+    fake.setTimeout = (fn: () => void) => held.push(fn); // withFakeTime restores it
+    for (const i of [0, 1]) void limiter.acquire().then(() => order.push(i));
+    await flushMicrotasks();
+    time.advance(100);
+    for (const fire of held.reverse()) fire();
+    await flushMicrotasks();
+    assert.deepEqual([held.length, order], [2, [0, 1]]);
+  }));

@@ -180,3 +180,19 @@ test("a start that is given back twice takes none of another call with the same 
   for (let times = 0; times < 2; times++) await rates.giveBack(rate, 1, turns[4]!, 1);
   assert.deepEqual([(await start()).wait, (await start()).wait], [10, 20]);
 });
+
+test("starts that are over keep no later start waiting once they are dropped", async () => {
+  const redis = new MemoryRedis();
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const rate = { keys: KEYS, what: "a", limit: 10, interval: 10 };
+  const waits: number[] = [];
+  for (let i = 0; i < 18; i++) {
+    if (i === 8) redis.now += 5000;
+    if (i === 9) redis.now += 6000; // the first eight are over
+    const { wait } =
+      (await rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1) as { turn: Turn }).turn;
+    waits.push(wait);
+  }
+  assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
+  assert.deepEqual(waits, Array(18).fill(0));
+});
