@@ -29,6 +29,13 @@ export class Namespace {
   groupOf(keys: readonly [string, ...string[]]): string {
     return `${this.#number} ${keys[0]}`;
   }
+
+  /** Throws unless the invariants of its parts hold; for tests. */
+  assertSound(): void {
+    this.store.assertSound?.();
+    this.subscription.assertSound();
+    this.renewer.assertSound();
+  }
 }
 
 /** The namespaces of a backend by their prefixes. */

@@ -13,6 +13,7 @@ import {
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
+import { namespaceOf } from "../../lib/redis/namespace.ts";
 import type { WaitOptions } from "../../mod.ts";
 import { ActingWalk, walkActing } from "../_acting_walk.ts";
 import { test } from "../_test.ts";
@@ -144,6 +145,7 @@ class Walk extends ActingWalk {
   }
 
   override check(): void {
+    namespaceOf(this.#backend, "interlock:").assertSound();
     if (this.#revokes) return;
     const sums = new Map<string, number>();
     for (const { lease, name, part } of this.all) if (lease.held) sums.set(name, (sums.get(name) ?? 0) + part);

@@ -11,6 +11,7 @@
 import { codeOf, messageOf } from "../errors.ts";
 import type { Push, PushListener, Store, Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
+import { assertRules } from "../sound.ts";
 import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
 /** A waiter to notify. */
@@ -19,6 +20,8 @@ export interface Listener {
   readonly queue: string;
   /** Its position in the queue; 0 before the first answer. */
   readonly position: number;
+  /** Whether its wait is over. */
+  readonly settled: boolean;
   granted(fence: number): void;
   /** Called when it may have become the waiter of its queue that asks at the end of a life. */
   lead(): void;
@@ -278,6 +281,20 @@ export class Subscription {
     this.#current = undefined;
     this.#stopBefore();
     void ignoreErrors(stop);
+  }
+
+  /** Throws unless the invariants hold; for tests. */
+  assertSound(): void {
+    const queues = [...this.#queues.values()];
+    const isUsed = this.#listeners.size > 0;
+    assertRules("subscription", {
+      "a waiter whose wait is over": [...this.#listeners.values()].every(({ settled }) => !settled),
+      "the queues": queues.reduce((sum, { size }) => sum + size, 0) === this.#listeners.size,
+      "an empty queue": queues.every(({ size }) => size > 0),
+      "it lingers with waiters": !isUsed || this.#linger.at === Infinity,
+      "it begins without waiters": isUsed || this.#again.at === Infinity,
+      "it is live without a subscription": !this.live || this.#current?.stop !== undefined,
+    });
   }
 
   #stopBefore(): void {

@@ -12,6 +12,7 @@ import { explain, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewed, Store } from "../store/store.ts";
 import { commandLimit, LEAST_LIMIT, now, renewAgainAfter } from "../times.ts";
+import { assertRules } from "../sound.ts";
 import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
@@ -219,6 +220,14 @@ export class LeaseHold implements RenewableLease {
   beginRenewal(limit: number): void {
     this.#lastsLonger = true;
     this.deadline.renewing(limit);
+  }
+
+  assertSound(): void {
+    assertRules(`lease of ${this.spec.what}`, {
+      "it is renewed although it has ended": !this.#isOver(),
+      "its signal": this.#controller?.signal.aborted !== true,
+      "it is trusted for longer than its ttl": this.deadline.at <= now() + this.ttl,
+    });
   }
 
   failRenewal(error: unknown): void {

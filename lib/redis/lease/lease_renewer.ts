@@ -8,6 +8,7 @@ import { codeOf, DataError } from "../errors.ts";
 import { type Member, Members } from "../store/members.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
+import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
 /**
@@ -36,6 +37,8 @@ export interface RenewableLease extends Member, Renewal {
   failRenewal(error: unknown): void;
   /** Called when the client is closed: a lease that can no longer be renewed or released is not trusted. */
   close(): void;
+  /** Throws unless it is held; for tests. */
+  assertSound(): void;
 }
 
 export class LeaseRenewer {
@@ -61,6 +64,17 @@ export class LeaseRenewer {
 
   #close(): void {
     for (const lease of this.#leases.all()) lease.close();
+  }
+
+  /** Throws unless the invariants hold; for tests. */
+  assertSound(): void {
+    const leases = this.#leases.all();
+    for (const lease of leases) lease.assertSound();
+    const next = Math.min(...leases.map(({ nextLook }) => nextLook));
+    assertRules("renewer", {
+      "a lease is looked at too late": this.#timer.at <= next,
+      "a timer without leases": leases.length > 0 || this.#timer.at === Infinity,
+    });
   }
 
   #look(time: number): void {

@@ -23,6 +23,10 @@ export class MemoryData<D extends { readonly isOver: boolean }> {
     return made;
   }
 
+  values(): IterableIterator<D> {
+    return this.#data.values();
+  }
+
   #sweep(): void {
     for (const [key, { isOver }] of this.#data) {
       if (isOver) this.#data.delete(key);

@@ -11,6 +11,7 @@
 import { LocalTimer } from "../clock.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
+import { assertRules } from "../sound.ts";
 import { IDLE_KEPT, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Push, Renewal, Renewed, StoredName, Was } from "./store.ts";
 
@@ -186,6 +187,17 @@ export class MemoryName {
       else this.#firstEnd = Math.min(this.#firstEnd, ends);
     }
     this.#serve();
+  }
+
+  assertSound(): void {
+    const holds = [...this.#holders.values()];
+    const [head] = this.#queue.values();
+    assertRules("name in memory", {
+      "the permits in use": this.#used === holds.reduce((sum, { weight }) => sum + weight, 0),
+      "a lease ends before the first one": holds.every(({ ends }) => ends >= this.#firstEnd),
+      "the head fits": head === undefined || this.#used + head.weight > head.spec.limit,
+      "its timer": this.#timer.at === (head === undefined ? Infinity : this.#firstEnd),
+    });
   }
 
   #drop(id: string): boolean {

@@ -94,6 +94,10 @@ export class MemoryStore implements Store, MemoryServer {
 
   offClose(): void {}
 
+  assertSound(): void {
+    for (const name of this.#names.values()) name.assertSound();
+  }
+
   #nameOf({ keys: [key] }: StoredName): MemoryName {
     return this.#names.of(key, () => new MemoryName(this));
   }

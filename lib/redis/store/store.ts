@@ -165,4 +165,6 @@ export interface Store {
   /** Closes `closable` when the client is closed, unless it is removed before. */
   onClose(closable: Closable): void;
   offClose(closable: Closable): void;
+  /** Throws unless the invariants of its data hold; for tests. */
+  assertSound?(): void;
 }

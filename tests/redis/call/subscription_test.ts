@@ -46,6 +46,7 @@ class Paper implements Backend {
 /** A waiter that notes how it can be notified each time that there is reason to ask. */
 class Waiter implements Listener {
   readonly queue = "a queue";
+  readonly settled = false;
   readonly asked: string[] = [];
   readonly position: number;
   readonly #subscription: Subscription;

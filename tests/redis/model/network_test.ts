@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { type Lease, RedisLock, RedisRwLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
+import { namespaceOf } from "../../../lib/redis/namespace.ts";
 import type { WaitOptions } from "../../../mod.ts";
 import { test } from "../../_test.ts";
 import {
@@ -191,6 +192,7 @@ class Walk {
   }
 
   #check(): void {
+    for (const { client } of this.#processes) namespaceOf(client, "interlock:").assertSound();
     let sum = 0;
     for (const { lease, part, unsure } of this.#kept) if (!unsure && lease.held) sum += part;
     assert.ok(sum <= 1, `${sum} of 1 is held`);
