@@ -63,14 +63,13 @@ export class MemoryName {
     this.#server = server;
   }
 
-  /** Whether it is unused and its time to be kept is over. */
+  /** Whether it is unused and its time to be kept is over. Asked before each request, it ends what is over by then. */
   get isOver(): boolean {
     this.#expire();
     return this.#used === 0 && this.#queue.size === 0 && now() >= this.#keptUntil;
   }
 
   acquire({ id, spec, waits }: AcquireRequest): AcquireAnswer {
-    this.#expire();
     const { settings: { ttl }, weight, limit } = spec;
     const ends = now() + ttl;
     const held = this.#holders.get(id);
@@ -94,7 +93,6 @@ export class MemoryName {
 
   /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
   adopt({ id, adopts = "", spec }: AcquireRequest): AcquireAnswer {
-    this.#expire();
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
     if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(0, 0);
     const rest = Math.max(hold.ends - now(), spec.settings.ttl);
@@ -104,7 +102,6 @@ export class MemoryName {
   }
 
   release(id: string): Was {
-    this.#expire();
     const was: Was = this.#drop(id) ? "held" : this.#queue.delete(id) ? "waiting" : "unknown";
     if (was !== "unknown") this.#serve();
     return was;
@@ -112,7 +109,6 @@ export class MemoryName {
 
   /** Returns whether there was a holder. */
   releaseAll(): boolean {
-    this.#expire();
     const ids = [...this.#holders.keys()];
     for (const id of ids) this.#drop(id);
     this.#serve();
@@ -120,7 +116,6 @@ export class MemoryName {
   }
 
   renew({ id, ttl, number }: Renewal): Renewed {
-    this.#expire();
     const hold = this.#holders.get(id);
     if (hold === undefined) return "lost";
     if (number < hold.number) return "late";
@@ -138,7 +133,6 @@ export class MemoryName {
   }
 
   inspect(): Inspection {
-    this.#expire();
     const holds = [...this.#holders.values()];
     const holders = holds.map((hold): Holder => ({
       ...callerOf(hold),
