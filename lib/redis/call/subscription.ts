@@ -64,8 +64,6 @@ export class Subscription {
    * before.
    */
   #unconfirmed = 0;
-  /** Ends the previous subscription, which is kept until the current one is confirmed, because it may still work. */
-  #endBefore: Unsubscribe | undefined;
   /** The time since which the server answers but messages cannot arrive; undefined while they can. */
   #deafSince: number | undefined;
   /** Why the last attempt failed. */
@@ -148,7 +146,7 @@ export class Subscription {
   #endIfUnused(): void {
     if (this.#listeners.size > 0) return;
     this.#again.clear();
-    if (!(this.#current?.confirmed || this.#endBefore)) return;
+    if (!this.#current?.confirmed) return;
     if (this.#store.subscribesFreely) this.#retire();
     else this.#linger.set(now() + LINGER);
   }
@@ -230,7 +228,6 @@ export class Subscription {
     mine.stop = stop;
     mine.confirmed = true;
     this.#unconfirmed = 0;
-    this.#stopBefore();
     this.#confirmedAt = now();
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     this.#checkTurns(1);
@@ -261,12 +258,7 @@ export class Subscription {
   #lost(mine: Attempt, forGood: boolean): void {
     if (mine !== this.#current || (mine.lost && !forGood)) return;
     mine.lost = true;
-    if (forGood) {
-      this.#stopBefore();
-      this.#endBefore = mine.stop;
-      this.#current = undefined;
-      if (this.#listeners.size === 0) this.#end();
-    }
+    if (forGood) this.#end();
     this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
   }
 
@@ -279,7 +271,6 @@ export class Subscription {
   #end(): void {
     const stop = this.#current?.stop;
     this.#current = undefined;
-    this.#stopBefore();
     void ignoreErrors(stop);
   }
 
@@ -295,11 +286,6 @@ export class Subscription {
       "it begins without waiters": isUsed || this.#again.at === Infinity,
       "it is live without a subscription": !this.live || this.#current?.stop !== undefined,
     });
-  }
-
-  #stopBefore(): void {
-    void ignoreErrors(this.#endBefore);
-    this.#endBefore = undefined;
   }
 }
 
