@@ -22,14 +22,17 @@ export class RightsError extends StateError {}
 /** The data in Redis has an unexpected shape. */
 export class DataError extends StateError {}
 
-/** The command did not run, or its answer cannot be used: it is tried again. */
+/** The command did not run, and is tried again. */
 export class PassingError extends StateError {}
 
 /** The keys of a name are moving from one cluster node to another. */
 export class SlotMovingError extends PassingError {}
 
+/** No usable answer came: the command may have run, or may still run. */
+export class UnansweredError extends StateError {}
+
 /** The client was closed, perhaps by the failure, and runs no more commands. */
-export class ClientClosedError extends StateError {
+export class ClientClosedError extends UnansweredError {
   constructor(cause?: unknown, failure?: unknown) {
     const words = "the client was closed";
     super(
@@ -39,8 +42,8 @@ export class ClientClosedError extends StateError {
   }
 }
 
-/** No answer came within the command's time: it may or may not have run. */
-export class NoAnswerError extends StateError {
+/** No answer came within the command's time. */
+export class NoAnswerError extends UnansweredError {
   static {
     this.prototype.name = "NoAnswerError";
   }
@@ -50,11 +53,11 @@ export class NoAnswerError extends StateError {
 export class HeldBackError extends NoAnswerError {}
 
 /** An answer that cannot be used: it has an unexpected shape or is too late. Internal. */
-export class UselessAnswerError extends PassingError {}
+export class UselessAnswerError extends UnansweredError {}
 
-/** Whether this error is an answer, so that the command can no longer run. */
-export function wasAnswered(error: unknown): boolean {
-  return codeOf(error) !== "" || (error instanceof RedisError && !(error instanceof NoAnswerError));
+/** Whether a command that failed with this error may have run, or may still run: it is no refusal of the server. */
+export function mayHaveRun(error: unknown): boolean {
+  return error instanceof RedisError ? error instanceof UnansweredError : codeOf(error) === "";
 }
 
 /**
@@ -114,7 +117,7 @@ const passing = new Set(["LOADING", "BUSY", "READONLY", "CLUSTERDOWN", "MASTERDO
 
 /** Whether a retry can help: the server did not refuse, or refuses only for now. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof RedisError) return error instanceof NoAnswerError || error instanceof PassingError;
+  if (error instanceof RedisError) return error instanceof UnansweredError || error instanceof PassingError;
   const code = codeOf(error);
   if (/in subscriber mode/.test(messageOf(error))) return false; // the application has subscribed with this client
   return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));

@@ -10,7 +10,7 @@ import { reasonOf } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { warnDiffering } from "../differing.ts";
-import { UselessAnswerError, wasAnswered } from "../errors.ts";
+import { mayHaveRun, UselessAnswerError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import { LeaseHandle } from "../lease/lease_handle.ts";
@@ -48,7 +48,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   position = 0;
   /** Whether the server may know the id while no lease has it. */
   #known = false;
-  /** Whether a command has no answer: it may have run, or may still run. */
+  /** Whether a command has no usable answer: it may have run, or may still run. */
   #isUnsure = false;
   /** When the last command with an answer was sent. */
   #heard: Moment | undefined;
@@ -100,10 +100,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
       if (answer.unfinished) this.askNow();
     } else if (this.#canTrust(sent)) {
       this.#granted(answer, sent);
-    } else {
-      if (!this.retry.refused()) throw new UselessAnswerError("the answer came too late");
-      return this.askNow();
-    }
+    } else throw new UselessAnswerError("the answer came too late");
     this.retry.answered();
   }
 
@@ -139,7 +136,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   }
 
   protected failed(error: unknown): void {
-    if (!wasAnswered(error)) this.#isUnsure = true;
+    if (mayHaveRun(error)) this.#isUnsure = true;
     if (this.settled || this.retryLater(error, this.waits || this.adopts !== undefined)) return;
     if (!this.#isUnsure && this.position === 0) this.#known = false;
     this.fail(error);

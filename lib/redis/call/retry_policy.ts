@@ -6,14 +6,8 @@
  * @module
  */
 import type { WaitOptions } from "../../types.ts";
-import { NoAnswerError, UselessAnswerError } from "../errors.ts";
+import { NoAnswerError, UnansweredError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
-
-/**
- * Maximum number of commands in a row that are too late by the server's clock. Each answer improves the estimate of
- * that clock.
- */
-const REFUSALS = 3;
 
 /** The milliseconds that a call has. A round trip does not count as waiting, but is bounded too. */
 export function boundOf(timeout: number): number {
@@ -27,7 +21,6 @@ export class RetryPolicy {
   /** Whether the call has neither timeout nor signal. */
   readonly #endless: boolean;
   #failures = 0;
-  #refusals = 0;
   #sentAt = 0;
   #failingSince: number | undefined;
   #failure: unknown;
@@ -59,21 +52,15 @@ export class RetryPolicy {
     return Math.max(1, Math.min(usual, Math.min(this.endsAt, this.#failsAt()) - this.#sentAt));
   }
 
-  /** Called when a command was too late by the server's clock. Returns whether to ask again at once. */
-  refused(): boolean {
-    return this.#refusals++ < REFUSALS;
-  }
-
   answered(): void {
-    this.#failures = this.#refusals = 0;
+    this.#failures = 0;
     this.#failingSince = this.#failure = undefined;
   }
 
   /** Returns when to try again; undefined once the call has tried for long enough. */
   failed(error: unknown): number | undefined {
     // A last, short attempt without an answer is less specific than an earlier error of the server or the connection.
-    const saysLittle = error instanceof NoAnswerError || error instanceof UselessAnswerError;
-    if (this.#failure === undefined || !saysLittle) this.#failure = error;
+    if (this.#failure === undefined || !(error instanceof UnansweredError)) this.#failure = error;
     this.#failingSince ??= this.#sentAt;
     const time = now();
     const end = this.#failsAt();

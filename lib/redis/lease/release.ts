@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { ClientClosedError, codeOf, explain, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
+import { ClientClosedError, explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Closable, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
@@ -103,8 +103,7 @@ class Release implements Closable {
   #failed(error: unknown, attempt: number): void {
     this.#inFlight--;
     this.#failure = error;
-    // An error with a code is the server's refusal: the command did not run.
-    if (error instanceof NoAnswerError || codeOf(error) === "") this.#unanswered++;
+    if (mayHaveRun(error)) this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
     if (!this.#isAwaited && now() >= this.#until) return this.#giveUp();
