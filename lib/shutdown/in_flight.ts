@@ -1,6 +1,6 @@
 /**
  * The work in flight, for which the drain waits. It is a linked list: a Set would cost a small request 4 % of its time
- * (`deno task bench:shutdown`).
+ * (`bench/shutdown.ts`).
  *
  * @module
  */
