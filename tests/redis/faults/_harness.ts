@@ -172,6 +172,9 @@ export async function runScenario(scenario: Scenario, random: Random): Promise<V
   const proxy = await FaultProxy.start(server.port);
   const resource = new Resource(scenario.room ?? 1);
   const harness = new Harness(server, proxy, random, resource, await resource.listen());
+  // Such as of calls that a failed scenario has left: one more violation, and the next scenarios still run.
+  const unhandled = (error: unknown) => void harness.violations.push(`unhandled rejection: ${error}`);
+  process.on("unhandledRejection", unhandled);
   try {
     await scenario.run(harness);
     await harness.stop();
@@ -183,6 +186,7 @@ export async function runScenario(scenario: Scenario, random: Random): Promise<V
     await proxy[Symbol.asyncDispose]();
     await resource[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
+    process.off("unhandledRejection", unhandled);
   }
   const { figures, recovery, violations } = harness;
   violations.push(...figures.notes, ...tooMany(figures.starts, scenario.lossy ? 2 * LIMIT : LIMIT));
