@@ -6,6 +6,8 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { entries } from "./_entries.ts";
 
+const KEYWORDS = "lock mutex keyed-mutex semaphore rwlock condition barrier queue pool concurrency rate-limiter " +
+  "distributed-lock redis redlock graceful-shutdown asyncio";
 const OUT = "npm";
 const REPOSITORY = "https://github.com/interlock/interlock";
 const { name, version, license } = JSON.parse(readFileSync("deno.json", "utf8"));
@@ -39,7 +41,7 @@ function manifest(): object {
     name,
     version,
     description: "Locks, limits, queues and Redis locks for Deno, Node and Bun, with asyncio's semantics",
-    keywords: ["lock", "mutex", "semaphore", "condition", "barrier", "rwlock", "pool", "redis", "graceful-shutdown"],
+    keywords: KEYWORDS.split(" "),
     license,
     homepage: `${REPOSITORY}#readme`,
     repository: { type: "git", url: `git+${REPOSITORY}.git` },

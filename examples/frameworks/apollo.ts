@@ -1,6 +1,6 @@
 /**
- * Apollo Server 5 with Express: its stop() ends what resolvers use, so it comes after the last request: `defer`. With
- * `stopOnTerminationSignals: false`, else it stops at the signal, and sends it to the process again.
+ * Apollo Server 5 with Express: its stop() ends resources of the resolvers, so it comes after the last request: `defer`. Without
+ * `stopOnTerminationSignals: false` it stops at the signal, and sends the signal to the process again.
  *
  *     PORT=8000 node examples/frameworks/apollo.ts
  */

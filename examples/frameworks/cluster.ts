@@ -1,5 +1,5 @@
 /**
- * node:cluster: the primary asks its workers to shut down and waits for them; a worker that ended otherwise is replaced.
+ * node:cluster: the primary asks its workers to shut down and waits for them. It replaces a worker that ends at any other time.
  *
  *     PORT=8000 node examples/frameworks/cluster.ts
  */
@@ -28,8 +28,8 @@ const { ok } = await shutdown.finished;
 process.exit(ok ? 0 : 1);
 
 /**
- * A message, because a second SIGTERM would force a worker that has got one already, as part of a process group. After
- * disconnect() the primary hands no connection over any more, and the worker reads those that were before it stops.
+ * Sends a message, because a second SIGTERM would force a worker that has received one as part of a process group. After
+ * disconnect() the primary hands over no further connection, and the worker reads earlier ones before it stops.
  */
 async function ended(worker: Worker | undefined): Promise<void> {
   worker?.send("shutdown");

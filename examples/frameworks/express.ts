@@ -1,5 +1,5 @@
 /**
- * Express 5: every accepted request is answered, then the process exits.
+ * Express 5: every accepted request is served, then the process exits.
  *
  *     PORT=8000 node examples/frameworks/express.ts
  */

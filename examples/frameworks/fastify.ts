@@ -10,7 +10,7 @@ import fastify from "fastify";
 import { GracefulShutdown } from "../../mod.ts";
 
 const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
-// Without this option Fastify itself answers 503 to the last request of a kept-alive connection.
+// Without this option Fastify itself sends 503 to the last request of a kept-alive connection.
 const app = fastify({ return503OnClosing: false });
 await app.register(websocket);
 app.get<{ Params: { ms: string } }>("/wait/:ms", async ({ params }) => {

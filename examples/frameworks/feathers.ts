@@ -1,5 +1,5 @@
 /**
- * Feathers 5 with Koa: its teardown() closes the server once more, which Interlock answers without an error.
+ * Feathers 5 with Koa: its teardown() closes the server once more, which Interlock accepts without an error.
  *
  *     PORT=8000 node examples/frameworks/feathers.ts
  */

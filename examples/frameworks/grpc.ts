@@ -1,5 +1,5 @@
 /**
- * @grpc/grpc-js: its tryShutdown() stops listening, sends GOAWAY and waits for the calls: `onShutdown`, in place of `attach`.
+ * @grpc/grpc-js: tryShutdown() stops listening, sends GOAWAY and waits for calls: `onShutdown` instead of `attach`.
  *
  *     PORT=8000 node examples/frameworks/grpc.ts
  */

@@ -1,6 +1,6 @@
 /**
- * h3 on srvx, on Node: `gracefulShutdown: false`, else srvx closes the server at the signal itself. On Deno and Bun, wrap
- * `app.fetch` by `handler`, and attach `server.deno.server` or `server.bun.server`.
+ * h3 on srvx, on Node. Without `gracefulShutdown: false` srvx closes the server itself at the signal. On Deno and Bun,
+ * wrap `app.fetch` by `handler`, and attach `server.deno.server` or `server.bun.server`.
  *
  *     PORT=8000 node examples/frameworks/h3.ts
  */

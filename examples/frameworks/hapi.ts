@@ -1,5 +1,5 @@
 /**
- * hapi 21: attach its `listener`. Its stop() cuts requests after 5 s of its own, so it comes after the last one: `defer`.
+ * hapi 21: attach its `listener`. Its stop() cuts requests after 5 s, so it comes after the last request: `defer`.
  *
  *     PORT=8000 node examples/frameworks/hapi.ts
  */

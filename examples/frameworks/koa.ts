@@ -1,5 +1,5 @@
 /**
- * Koa: every accepted request is answered, then the process exits.
+ * Koa: every accepted request is served, then the process exits.
  *
  *     PORT=8000 node examples/frameworks/koa.ts
  */

@@ -1,6 +1,6 @@
 /**
- * NestJS 11, with the adapter of Express or of Fastify. Its close() ends the modules that handlers use, so it comes after the
- * last request: `defer`, not `onShutdown`. Without enableShutdownHooks(), which sends the signal to the process again.
+ * NestJS 11, with the adapter of Express or of Fastify. Its close() ends the modules that handlers use, so it comes
+ * after the last request: `defer`, not `onShutdown`. Do not call enableShutdownHooks(): it sends the signal again.
  *
  *     PORT=8000 node examples/frameworks/nest.ts [fastify]
  */
@@ -27,7 +27,7 @@ Param("ms")(Waiting.prototype, "wait", 0);
 Module({ controllers: [Waiting] })(App);
 
 const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
-// Fastify itself would answer 503 to the last request of a kept-alive connection.
+// Otherwise Fastify itself sends 503 to the last request of a kept-alive connection.
 const fastify = () => new FastifyAdapter({ return503OnClosing: false } as object);
 const adapter = process.argv[2] === "fastify" ? fastify() : new ExpressAdapter();
 const app = await NestFactory.create(App, adapter, { logger: ["error", "warn"] });

@@ -1,5 +1,5 @@
 /**
- * Next with a custom server: attach that server; `app.close()` ends what pages use, so it comes after the last request.
+ * Next with a custom server: attach that server; `app.close()` ends resources of the pages, so it comes after the last request.
  *
  *     NODE_ENV=production PORT=8000 node examples/frameworks/next.ts FOLDER_OF_THE_APP
  */

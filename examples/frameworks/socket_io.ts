@@ -1,5 +1,5 @@
 /**
- * socket.io: `io.close()` closes every connection; clients reconnect by themselves, to another instance.
+ * socket.io: `io.close()` closes every connection; clients reconnect to another instance.
  *
  *     PORT=8000 node examples/frameworks/socket_io.ts
  */

@@ -1,6 +1,6 @@
 /**
- * srvx on Bun: `handler` counts the requests, `attach` closes the server. `gracefulShutdown: false`, else srvx closes it at
- * the signal itself.
+ * srvx on Bun: `handler` counts the requests, `attach` closes the server. Without
+ * `gracefulShutdown: false` srvx closes it itself at the signal.
  *
  *     PORT=8000 bun examples/frameworks/srvx.ts
  */
@@ -11,7 +11,7 @@ import { type BunServerLike, GracefulShutdown } from "../../mod.ts";
 
 const shutdown = new GracefulShutdown({ grace: 10_000 });
 const fetch = shutdown.handler(async (request: Request, server: unknown) => {
-  void server; // srvx passes Bun's server on, by which the handler knows when an answer was sent
+  void server; // srvx passes on Bun's server, which shows the handler when a response was sent
   const ms = new URL(request.url).pathname.replace("/wait/", "");
   await pause(Number(ms));
   return new Response(`waited ${ms} ms\n`);

@@ -1,6 +1,6 @@
 /**
- * SvelteKit with adapter-node: a server of your own around the handler of the build. The build's own server (`node build`) ends
- * itself at the signal.
+ * SvelteKit with adapter-node: a server of your own around the handler of the build. The build's own server
+ * (`node build`) ends itself at the signal.
  *
  *     PORT=8000 node examples/frameworks/sveltekit.ts FOLDER_OF_THE_BUILD
  */
