@@ -74,7 +74,8 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
    */
   adopt(id: string): Promise<Lease | undefined>;
   /**
-   * Returns a function with the parameters, `this` and result of `fn`, each call of which is a `run`; see `RedisLock.wrap`.
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`; see
+   * `RedisLock.wrap`.
    *
    * @throws {TypeError} `fn` is not a function, or is a generator function.
    */

@@ -89,7 +89,7 @@ local function save()
 end
 `;
 
-// These are put in where they are used: making a function takes longer than a short command.
+// These are inserted where they are used: creating a function takes longer than a short command.
 
 const search = `
 local function length() return floor(call('LLEN', KEYS[2]) / 2) end -- whole, even if something else wrote an element

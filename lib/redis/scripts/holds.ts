@@ -1,14 +1,14 @@
 /**
- * The scripts that look at holds, prolong them or hand them over, by the keys that exist as long as a hold does: its state, and
- * the lives where there are several holders. So they also run while a cluster moves the slot of the name, where a command is
- * refused that names a key which does not exist, such as the queue of a name without waiters.
+ * The scripts that look at holds, extend them or hand them over. They use only keys that exist as long as the hold: its
+ * state and, with several holders, the lives. So they run even while a cluster moves the slot of the name: a command
+ * that names a missing key, such as the queue of a name without waiters, is refused then.
  *
  * @module
  */
 import { IDLE, memberOf, UNSET, weightOf } from "./layout.ts";
 import { clock, digits, type HolderScripts, lives, type Script, script } from "./script.ts";
 
-/** Sets `hold`, what is stored of the hold of `id`, and `rest`, the milliseconds that are left of it; 0 or less: not held. */
+/** Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. */
 const find = (isLock: string, state: string, lives: string): string => `
 if ${isLock} then
   hold = call('GET', ${state})
@@ -19,7 +19,10 @@ else
 end
 `;
 
-/** KEYS: state, and lives. ARGV: m for a lock or w, id. Returns the microseconds that are left of the hold; 0 or less: not held. */
+/**
+ * KEYS: state, and lives. ARGV: m for a lock or w, id. Returns the remaining microseconds of the hold; 0 or less: not
+ * held.
+ */
 export const verify: Script = script(`${clock}
 local id, hold, rest = ARGV[2], nil, 0
 ${find("ARGV[1] == 'm'", "KEYS[1]", "KEYS[2]")}
@@ -27,12 +30,12 @@ return { math.floor(rest * 1000) }
 `);
 
 /**
- * Sets the end of each hold to one ttl from now, as the clock is then, so that a clock that was set back delays nothing. Each
- * command has the number of times that \`extend()\` has set the end: one with a smaller number than the last comes late, and
- * would shorten what was set since.
+ * Sets the end of each hold to one ttl from now, by the present clock, so that a clock that was set back delays nothing.
+ * Each command has the number of times that `extend()` has set the end. A command with a smaller number than the last
+ * one is late, and would shorten the later end.
  *
- * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each: m or w, id, ttl, number. Returns for each: 1, or 0 not
- * held, or 2 late.
+ * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each: m or w, id, ttl, number. Returns for
+ * each: 1, or 0 not held, or 2 late.
  */
 export const renew: Script = script(`${clock}${lives}
 local out, k = {}, 1
@@ -63,10 +66,10 @@ return out
 `);
 
 /**
- * The hold goes on under another id, with the same token and the same weight. Its end never becomes earlier, since its first holder trusts
- * it until it finds out. Run twice, the script finds its own id and answers the same.
+ * Continues the hold under another id, with the same token and weight. Its end never becomes earlier, because its first
+ * holder trusts it until it learns of the change. A second run finds its own id and returns the same.
  *
- * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, weight that the hold must have (0: any). Returns
+ * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, required weight of the hold (0: any). Returns
  * 1 fence weight, ms until its end | 0 (not held) | -2 (the new id was released already).
  */
 function adoptBy(isLock: boolean, last: string, fields: string, replace: string): Script {

@@ -8,16 +8,16 @@
 import { IDLE, memberOf } from "./layout.ts";
 import { clock, type HolderScripts, type Script, script } from "./script.ts";
 
-/** Holders, and waiters, in one answer. */
+/** Maximum number of holders, and of waiters, in one answer. */
 export const PAGE = 250;
 
-/** Waiters in all. */
+/** Maximum number of waiters in all. */
 export const MOST_WAITERS = 1000;
 
 /**
- * KEYS as of the layout. ARGV: how many waiters to skip, and the cursor of the holders ("" after the last). Returns now (µs), time to
- * live, fence, holders (id, ms left, fence, weight, owner, …), waiters (id, since in µs, ms left, owner, …), the number of all waiters, of them
- * dead on this page, the next cursor, and 1 if there is another page.
+ * KEYS as of the layout. ARGV: how many waiters to skip, and the cursor of the holders ("" after the last). Returns now
+ * (µs), time to live, fence, holders (id, ms left, fence, weight, owner, …), waiters (id, since in µs, ms left, owner,
+ * …), the number of all waiters, the number of dead ones on this page, the next cursor, and 1 if there is another page.
  */
 function inspectBy(holding: string): Script {
   return script(`${clock}

@@ -1,5 +1,6 @@
 /**
- * The layout of the stored state, version {@linkcode LAYOUT}, and the Lua that reads and writes it. No other file knows it.
+ * The layout of the stored state, version {@linkcode LAYOUT}, and the Lua that reads and writes it. No other file knows
+ * it.
  *
  * | key | type | content |
  * | --- | --- | --- |
@@ -8,9 +9,9 @@
  * | KEYS[2], the lives | sorted set | waiters and, except for a lock, holders by the end of their lives (µs) |
  * | KEYS[3], the queue | sorted set | waiters by arrival (µs) |
  *
- * A member is "id weight limit owner". A waiter or holder ends one ttl after the server has last heard of it, and nothing else
- * ends it; a grant prolongs no life. The holder of a lock lives until {@linkcode IDLE} ms before the end of its key. "sets" counts the
- * times that `extend()` has set: a command with a smaller number is late and refused.
+ * A member is "id weight limit owner". A waiter or holder ends one ttl after the server has last heard of it, and
+ * nothing else ends it; a grant prolongs no life. The holder of a lock lives until {@linkcode IDLE} ms before the end of
+ * its key. "sets" counts how often `extend()` has set the end: a command with a smaller number is late and refused.
  *
  * Invariants: the weight in use is the sum of the holders' weights. Every key has a time to live. A fence only grows,
  * by the clock and by at least one, so that it grows even after data was lost. Scripts that must run under maxmemory
@@ -31,10 +32,10 @@ export const IDLE: number = IDLE_KEPT;
 export const NONE: string = " ".repeat(ID_LENGTH);
 export const UNSET = "0".repeat(8);
 
-/** Members that one run looks at. */
+/** Maximum number of members that one run checks. */
 export const LOOK = 200;
 
-/** Pieces of Lua, put in where they are used: a function that a script defines costs it more than a command. */
+/** Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. */
 export interface Layout {
   /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
   readonly isLock: boolean;

@@ -1,8 +1,8 @@
 /**
- * The pieces of Lua that all scripts share. Each run makes the functions of a script anew, which takes longer than a short
- * command: most pieces are text, put in where they are used. Invariants: only the server's clock counts; every key has a
- * time to live; every write comes before the first message about a grant. Times are microseconds inside the server,
- * milliseconds in arguments; literal numbers are given to commands as text, which takes less time.
+ * The pieces of Lua that all scripts share. Each run creates a script's functions anew, which takes longer than a short
+ * command, so most pieces are text that is inserted where it is used. Invariants: only the server's clock counts; every
+ * key has a time to live; every write comes before the first message about a grant. Times are microseconds inside the
+ * server and milliseconds in arguments. Literal numbers are passed to commands as text, which takes less time.
  *
  * @module
  */
@@ -27,8 +27,8 @@ export function script(source: string): Script {
 }
 
 /**
- * Characters at the beginning of an id that name its client, as the end of its channel's name does. The rest of an id is
- * secret: only a client that may read the keys can write a message that a waiter believes.
+ * Characters at the beginning of an id that name its client, as the end of its channel's name does. The rest of an id
+ * is secret: only a client that may read the keys can write a message that a waiter believes.
  */
 export const PROCESS_LENGTH = 8;
 
@@ -57,12 +57,12 @@ local now = time[1] * 1000000 + time[2]
 `;
 export const clock = `${commands}${time}${now}`;
 
-/** The same as text of 16 digits, which compare as numbers do. */
+/** The server's time as text of 16 digits, which compares as a number does. */
 export const stamp = `
 local stamp = time[1] .. sub('00000' .. time[2], -6)
 `;
 
-/** Other numbers as such text. */
+/** Formats other numbers as such text. */
 export const digits = `${stamp}
 local function n16(n)
   if n == now then return stamp end
@@ -71,7 +71,7 @@ local function n16(n)
 end
 `;
 
-/** Lives of keys. */
+/** Extends the lives of keys. */
 export const lives = `
 -- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
 -- Else a life that is too short becomes 40 ms longer than needed: under load, most calls then find it long enough.

@@ -1,10 +1,10 @@
 /**
  * The state machine of one name: holders, a queue, the last fence.
  *
- * - acquire: free and no waiters → holds. Held → waits (or not, without a position). Asked again by a waiter → still waits, and
- *   lives on. Asked again by a holder → holds, with the same token.
+ * - acquire: free and no waiters → holds. Held → waits (or not, without a position). Asked again by a waiter → still
+ *   waits, and lives on. Asked again by a holder → holds, with the same token.
  * - release: holds → gone, and the queue is served. Waits → gone. Anything else → no effect, or the previous answer.
- * - serve: members whose life is over go; then, while the head fits by its own limit, it holds.
+ * - serve: removes members whose life is over; then, while the head fits by its own limit, it holds.
  *
  * Invariants: the head is granted before any waiter behind it. Every grant has a larger token than all earlier grants,
  * and its message comes after every write. No run checks more than {@linkcode LOOK} expired members. Each script may
@@ -26,13 +26,13 @@ import {
   time,
 } from "./script.ts";
 
-/** The lives of all holders are gone, and the holders with them. */
+/** Removes all holders if their lives are gone. */
 const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
     call('DEL', KEYS[1])
     used, dirty = 0, true
   `;
 
-/** The members whose life is over go. Sets `unfinished` if there are others. */
+/** Removes members whose life is over. Sets `unfinished` if there are more of them. */
 const expire = ({ isLock, forget }: Layout): string => `
 if waiting > 0${isLock ? "" : " or used > 0"} then
   local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', '0', '${LOOK}')
@@ -65,7 +65,7 @@ while waiting > 0 and unfinished == 0${isLock ? " and used == 0" : ""} do
 end
 `;
 
-/** Notifies those that were granted; sets \`mute\` if this user may not publish. */
+/** Notifies the granted waiters; sets `mute` if this user may not publish. */
 const notify = `
 for _, to in ipairs(granted) do
   local message = sub(to[1], 1, 21) .. format(' %.0f', to[2])
@@ -73,7 +73,7 @@ for _, to in ipairs(granted) do
 end
 `;
 
-/** The caller takes its position, or shows that it is still there. */
+/** Gives the caller its position, or extends its life. */
 const join = `
 if position == '0' then
   position = stamp
@@ -89,18 +89,18 @@ keep(KEYS[2], life)
 keep(KEYS[3], life)
 `;
 
-/** First: if the user may not run ZADD, a hold alone would be no state. */
+/** Runs first: if the user may not run ZADD, a hold alone would be an incomplete state. */
 const live = `
   call('ZADD', KEYS[2], ends, m)
   keep(KEYS[2], life)
 `;
 
 /**
- * KEYS as of the layout. ARGV: member, ttl and what idle keys are kept for together, position ("": does not wait; 0: the end of the queue), start
- * of the channels.
+ * KEYS as of the layout. ARGV: member; the sum of the ttl and the time for which idle keys are kept; position ("": does
+ * not wait; 0: the end of the queue); start of the channels.
  *
- * Returns 1 fence, and another limit in use | 0 position fence, ms until a life ends, listeners of the caller (-1: unknown), 1 to be asked again
- * at once, another limit in use | -2 (the id was released already).
+ * Returns 1 fence, and another limit in use | 0 position fence, ms until a life ends, listeners of the caller (-1:
+ * unknown), 1 to be asked again at once, another limit in use | -2 (the id was released already).
  */
 function acquireFrom(layout: Layout): Script {
   const { isLock, acquireFree, read, prolong, grant, save } = layout;
@@ -138,13 +138,13 @@ return { 0, tonumber(position), fence, math.ceil(soonest), listeners[2] or -1, u
 }
 
 /**
- * KEYS as above, or without the waiters': then the queue is not served. None: returns at once, so that the server knows the
- * script before there is anything to release. ARGV: member, start of the channels, and nothing to release a hold or a position,
- * "late" to have an acquire that comes later refused as well, "force" to end all holds, "serve" to go on serving, or "wake"
- * to have the first waiters ask, as a lease ends earlier.
+ * KEYS as above, or without the keys of waiters: then the queue is not served. Without KEYS it returns at once, so that
+ * the server knows the script before it is needed. ARGV: member, start of the channels, and the purpose: none to release
+ * a hold or a position, "late" to refuse an acquire that arrives later as well, "force" to end all holds, "serve" to
+ * continue serving, or "wake" to let the first waiters ask, because a lease ends earlier.
  *
- * Returns code, or code unfinished mute, as a list takes longer: code 1 was held, 2 waited, 0 neither; unfinished 1: the same
- * command has to follow, 2: "serve"; mute 1: this user may not publish.
+ * Returns code, or code unfinished mute, as a list takes longer. Code 1: was held, 2: waited, 0: neither. Unfinished 1:
+ * the same command has to follow, 2: "serve". Mute 1: this user may not publish.
  */
 function releaseFrom(layout: Layout): Script {
   const { isLock, releaseFree, read, drop, evict, save } = layout;
