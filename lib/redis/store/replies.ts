@@ -16,7 +16,7 @@ export function numbersOf(reply: unknown): number[] {
   const only = numberOf(reply);
   if (!Number.isNaN(only)) return [only];
   const hint = reply === "QUEUED" ? ": the application has a transaction open on this client" : "";
-  throw new UselessAnswerError(`the answer is no list but ${quote(reply)}${hint}`);
+  throw new UselessAnswerError(`the answer is not a list but ${quote(reply)}${hint}`);
 }
 
 /** Reads a number, even as text or bytes, which clients can be configured to return; NaN for anything else. */
@@ -32,7 +32,7 @@ export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: un
   if (code === -2) return { kind: "refused" };
   if (code === 1) {
     if (!(Number.isSafeInteger(first) && first > 0)) {
-      throw new UselessAnswerError(`the answer has no token but ${first}`);
+      throw new UselessAnswerError(`the answer has ${first} in place of a token`);
     }
     return adopts === undefined ? granted(first, second, spec) : adopted(first, second, third);
   }
