@@ -76,9 +76,9 @@ let stateOf: (
  * ```
  */
 export class TaskGroup implements AsyncDisposable {
-  // #tasks counts waiting, starting and running tasks, and blocks of
-  // `scope`; starting and running tasks hold a permit. #ended implies #closing and #tasks === 0. #failures is empty unless the signal has aborted. #link is set only while #tasks > 0, #unobserved only while `join`
-  // has not thrown the failures.
+  // #tasks counts waiting, starting and running tasks, and blocks of `scope`; starting and running tasks hold a permit.
+  // #ended implies #closing and #tasks === 0. #failures is empty unless the signal has aborted. #link is set only while
+  // #tasks > 0, #unobserved only while `join` has not thrown the failures.
   readonly #places: Places;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<void>();

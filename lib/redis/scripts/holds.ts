@@ -67,7 +67,7 @@ return out
 
 /**
  * Continues the hold under another id, with the same token and weight. Its end never becomes earlier, because its first
- * holder trusts it until it learns of the change. A second run finds its own id and returns the same.
+ * holder trusts it until it learns of the change. A second run finds its own id and returns the same reply.
  *
  * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, required weight of the hold (0: any). Returns
  * 1 fence weight, ms until its end | 0 (not held) | -2 (the new id was released already).

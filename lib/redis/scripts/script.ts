@@ -12,7 +12,7 @@ export interface Script {
   readonly source: string;
   /** Hexadecimal SHA-1 of the source, once it was computed. */
   sha: string | undefined;
-  /** The same, while it is computed. */
+  /** The digest while it is computed. */
   digest?: Promise<string>;
 }
 

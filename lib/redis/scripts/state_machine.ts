@@ -143,7 +143,7 @@ return { 0, tonumber(position), fence, math.ceil(soonest), listeners[2] or -1, u
  * a hold or a position, "late" to refuse an acquire that arrives later as well, "force" to end all holds, "serve" to
  * continue serving, or "wake" to let the first waiters ask, because a lease ends earlier.
  *
- * Returns code, or code unfinished mute, as a list takes longer. Code 1: was held, 2: waited, 0: neither. Unfinished 1:
+ * Returns code, or code unfinished mute, as a list takes longer. Code 1: was held, 2: waited, 0: unknown. Unfinished 1:
  * the same command has to follow, 2: "serve". Mute 1: this user may not publish.
  */
 function releaseFrom(layout: Layout): Script {
