@@ -15,13 +15,13 @@ export const guide = [
   ["It hangs", "it-hangs"],
   ["Mistakes", "mistakes"],
   ["Recipes", "recipes"],
+  ["Testing", "testing"],
+  ["Migrating", "migrating"],
   ["Examples", "examples"],
   ["Reference", "reference"],
 ] as const;
 
 export const background = [
-  ["Migrating", "migrating"],
-  ["Testing", "testing"],
   ["Run-times", "run-times"],
   ["How it works", "how-it-works"],
   ["Benchmarks", "benchmarks"],
