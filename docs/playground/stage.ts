@@ -53,7 +53,7 @@ export class Stage {
     return this.settings.work * (0.7 + 0.6 * ((i * 0.618) % 1));
   }
 
-  /** The tasks come one shortly after the other, and each plays its part. */
+  /** The tasks start shortly one after another, and each plays its part. */
   async each(play: (lane: Lane, i: number) => Promise<unknown>, label = (i: number) => `task ${i + 1}`): Promise<void> {
     const lanes = Array.from({ length: this.settings.tasks }, (_, i) => this.lane(label(i)));
     await Promise.all(lanes.map(async (lane, i) => {
