@@ -100,7 +100,10 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
       if (answer.unfinished) this.askNow();
     } else if (this.#canTrust(sent)) {
       this.#granted(answer, sent);
-    } else throw new UselessAnswerError("the answer came too late");
+    } else {
+      if (!this.retry.refused()) throw new UselessAnswerError("the answer came too late");
+      return this.askNow();
+    }
     this.retry.answered();
   }
 

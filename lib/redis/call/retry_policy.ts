@@ -9,6 +9,9 @@ import type { WaitOptions } from "../../types.ts";
 import { NoAnswerError, UnansweredError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
 
+/** Maximum number of grants in a row that come after their own end, as when a clock of tests comes or goes. */
+const REFUSALS = 3;
+
 /** The milliseconds that a call has. A round trip does not count as waiting, but is bounded too. */
 export function boundOf(timeout: number): number {
   return timeout === 0 ? ONE_ATTEMPT : timeout;
@@ -21,6 +24,7 @@ export class RetryPolicy {
   /** Whether the call has neither timeout nor signal. */
   readonly #endless: boolean;
   #failures = 0;
+  #refusals = 0;
   #sentAt = 0;
   #failingSince: number | undefined;
   #failure: unknown;
@@ -52,8 +56,13 @@ export class RetryPolicy {
     return Math.max(1, Math.min(usual, Math.min(this.endsAt, this.#failsAt()) - this.#sentAt));
   }
 
+  /** Called when a grant has come after its own end. Returns whether to ask again at once. */
+  refused(): boolean {
+    return this.#refusals++ < REFUSALS;
+  }
+
   answered(): void {
-    this.#failures = 0;
+    this.#failures = this.#refusals = 0;
     this.#failingSince = this.#failure = undefined;
   }
 
