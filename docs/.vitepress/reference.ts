@@ -19,10 +19,12 @@ interface Markdown {
   readonly core: { readonly ruler: { push(name: string, rule: (state: State) => void): void } };
 }
 
+const folderOf = (entry: string) => entry === "." ? "" : `${entry.slice(2)}/`;
+
 /** The page of each public name; a name that several entries export is that of the first one. */
 export const pages: ReadonlyMap<string, string> = new Map(
   entries.toReversed().flatMap(([entry, file]) =>
-    namesOf(file).map((name) => [name, `/reference/${entry.replace(/^\.\/?(.*?)$/, "$1/").replace(/^\/$/, "")}~/${name}.html`] as const)
+    namesOf(file).map((name) => [name, `/reference/${folderOf(entry)}~/${name}.html`] as const)
   ),
 );
 

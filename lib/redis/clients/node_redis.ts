@@ -1,6 +1,6 @@
 /**
- * The adapter for npm:redis (node-redis 5 and 6): a client, a cluster, or a Sentinel's client of version 6; a pool and a
- * Sentinel's client of version 5 without push.
+ * The adapter for npm:redis (node-redis 5 and 6): a client, a cluster, or a Sentinel's client of version 6; a pool and
+ * a Sentinel's client of version 5 without push.
  *
  * @module
  */

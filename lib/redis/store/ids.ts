@@ -1,6 +1,6 @@
 /**
- * The ids of one client's calls: its name, a secret, and a number. Invariants: no id is given twice; the secret is in no
- * channel's name, so that knowing a channel is not enough to write a message that a waiter believes.
+ * The ids of one client's calls: its name, a secret, and a number. Invariants: no id is given twice; the secret is in
+ * no channel's name, so that knowing a channel is not enough to write a message that a waiter believes.
  *
  * @module
  */
