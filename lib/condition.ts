@@ -14,7 +14,7 @@ import {
   readWaitOptions,
   throwIfAborted,
 } from "./internal/check.ts";
-import { keepRequest } from "./internal/cancellation.ts";
+import { type CancelOutcome, keepRequest } from "./internal/cancellation.ts";
 import { type Borrower, type Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { hook, step } from "./internal/hook.ts";
 import type { Mutex } from "./internal/mutex.ts";
@@ -219,7 +219,7 @@ export class Condition implements Acquirable<Guard> {
     const hold = this.#hold(this.#self.operation);
     throwIfAborted(limits);
     const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
-    const call = limits && new WaitCancellation(limits, wait, this.#queue, true);
+    const call = limits && new CallCancellation(limits, wait, this.#queue);
     wait.cancellation = call;
     try {
       for (;;) {
@@ -378,6 +378,23 @@ class LentWait extends Waiter<void> implements Borrower {
 }
 
 /** The error of a wait whose guard was released: the wait ends without the lock, even if it was cancelled before. */
+/** The cancellation of a `waitFor`, which may wait several times. */
+class CallCancellation extends WaitCancellation {
+  /** Set with the reason once it was cancelled. */
+  cancelled: { readonly reason: unknown } | undefined = undefined;
+
+  /** Goes on after the end of one wait. */
+  override onUnlinked(): void {
+    this.previous = undefined;
+  }
+
+  override settle(outcome: CancelOutcome): unknown {
+    const reason = super.settle(outcome);
+    this.cancelled = { reason };
+    return reason;
+  }
+}
+
 function releasedMeanwhile({ operation }: WaitedFor, cause?: unknown): NotHeldError {
   return new NotHeldError(
     `Cannot ${operation}: its guard was released meanwhile`,

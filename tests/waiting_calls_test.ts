@@ -296,25 +296,6 @@ eachCall("rejects, and does not throw, for options that cannot be read or are wr
   await wait();
 });
 
-eachCall("leaves nothing behind for a signal with methods that throw", async ({ wait, block, unblock, waiting }) => {
-  const error = new Error("odd signal");
-  const fails = () => {
-    throw error;
-  };
-  const odd = (methods: object) =>
-    ({ aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {}, ...methods }) as never;
-  block();
-  const added = watch(wait({ signal: odd({ addEventListener: fails }) }));
-  const removed = watch(wait({ signal: odd({ removeEventListener: fails }) }));
-  await flushMicrotasks();
-  await unblock();
-  await removed.promise;
-  await added.promise.catch((reason) => assert.equal(reason, error));
-  assert.equal(waiting(), 0);
-  await wait();
-  await wait();
-});
-
 eachCall("ends for the signal of a polyfill that has functions only as listeners, and no reason", async (call) => {
   const { wait, block, waiting } = call;
   const listeners = new Set<() => void>();

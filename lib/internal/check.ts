@@ -214,14 +214,9 @@ export function throwIfAborted(limits: Pick<WaitOptions, "signal"> | undefined):
   if (limits?.signal?.aborted) throw reasonOf(limits.signal);
 }
 
-/** The signal's reason; an AbortError if it has none, as in older polyfills. Never throws. */
-export function reasonOf(signal: AbortSignal): unknown {
-  try {
-    const { reason = abortError() } = signal;
-    return reason;
-  } catch (error) {
-    return error;
-  }
+/** The signal's reason; an AbortError if it has none, as in older polyfills. */
+export function reasonOf({ reason = abortError() }: AbortSignal): unknown {
+  return reason;
 }
 
 /** The reason of an abort without one. Hermes has no DOMException. */

@@ -183,39 +183,30 @@ interface AnyQueue {
 export class WaitCancellation extends Cancellation {
   /** The waiter before its own in the queue. Waiters without a cancellation leave only at the head. */
   previous: Waiter<never> | undefined = undefined;
-  /** Set with the reason once it was cancelled. */
-  cancelled: { readonly reason: unknown } | undefined = undefined;
   readonly #waiter: Waiter<never>;
   readonly #queue: AnyQueue;
-  readonly #spans: boolean;
   #hasLeft = false;
 
-  /**
-   * @param spans Whether it lasts for a whole call, which may wait several times, so that leaving the queue does not
-   * end it.
-   */
-  constructor(limits: CancelLimits, waiter: Waiter<never>, queue: AnyQueue, spans = false) {
+  constructor(limits: CancelLimits, waiter: Waiter<never>, queue: AnyQueue) {
     super(limits);
     this.#waiter = waiter;
     this.#queue = queue;
-    this.#spans = spans;
   }
 
   /** Called after the waiter has left its queue. */
   onUnlinked(): void {
     this.previous = undefined;
-    if (!this.#spans) this.end();
+    this.end();
   }
 
   override leave(): Served | undefined {
-    this.#hasLeft = this.#waiter.waits; // false if the call is between two waits
+    this.#hasLeft = this.#waiter.waits; // false for a call between two waits
     if (this.#hasLeft) this.#queue.unlink(this.#waiter);
     return this.#queue.owner;
   }
 
   override settle(outcome: CancelOutcome): unknown {
     const reason = outcome === "timeout" ? timedOutError(this.#waiter.target, this.timeout) : reasonOf(this.signal!);
-    this.cancelled = { reason };
     if (this.#hasLeft) reject(this.#waiter, reason, outcome);
     return reason;
   }
