@@ -8,6 +8,7 @@ import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import {
   assertSoundWaitQueue,
+  cannot,
   describe,
   grant,
   reject,
@@ -157,7 +158,7 @@ export class Barrier {
   }
 
   #brokenBy(state: string): BrokenBarrierError {
-    return new BrokenBarrierError(`Cannot ${this.#self.operation}: ${state}`);
+    return new BrokenBarrierError(`${cannot(this.#self)}: ${state}`);
   }
 }
 

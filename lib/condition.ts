@@ -8,7 +8,6 @@ import {
   checkInstance,
   checkInteger,
   isThenable,
-  named,
   promised,
   readName,
   readWaitOptions,
@@ -23,6 +22,7 @@ import { show } from "./internal/show.ts";
 import {
   assertSoundWaitQueue,
   cancelQueues,
+  cannot,
   describe,
   rejected,
   remove,
@@ -190,7 +190,7 @@ export class Condition implements Acquirable<Guard> {
     return promised(() => {
       const limits = readWaitOptions(options);
       this.#checkOpen();
-      const wait = new LentWait(this.#self, this.#queue, this.#mutex, this.#hold(this.#self.operation));
+      const wait = new LentWait(this.#self, this.#queue, this.#mutex, this.#hold(this.#self));
       throwIfAborted(limits);
       if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
       if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue);
@@ -216,7 +216,7 @@ export class Condition implements Acquirable<Guard> {
     checkFunction(predicate, "predicate");
     const limits = readWaitOptions(options);
     this.#checkOpen();
-    const hold = this.#hold(this.#self.operation);
+    const hold = this.#hold(this.#self);
     throwIfAborted(limits);
     const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
     const call = limits && new CallCancellation(limits, wait, this.#queue);
@@ -250,7 +250,7 @@ export class Condition implements Acquirable<Guard> {
    */
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
-    this.#hold(named("notify condition", this.name));
+    this.#hold({ ...this.#self, action: "notify condition" });
     wakeFirst(this.#queue, n, undefined);
   }
 
@@ -277,13 +277,12 @@ export class Condition implements Acquirable<Guard> {
   /** Throws if the condition or its lock is closed: a wait could not take a closed lock back. */
   #checkOpen(): void {
     this.#queue.checkOpen(this.#self);
-    const { operation } = this.#self;
-    if (this.#mutex.queue.closed) throw new ClosedError(`Cannot ${operation}: lock is closed`);
+    if (this.#mutex.queue.closed) throw new ClosedError(`${cannot(this.#self)}: lock is closed`);
   }
 
-  #hold(operation: string): Hold {
+  #hold(caller: WaitedFor): Hold {
     const hold = this.#mutex.holder;
-    if (!hold?.held) throw new NotHeldError(`Cannot ${operation}: lock is not held`);
+    if (!hold?.held) throw new NotHeldError(`${cannot(caller)}: lock is not held`);
     return hold;
   }
 
@@ -395,9 +394,9 @@ class CallCancellation extends WaitCancellation {
   }
 }
 
-function releasedMeanwhile({ operation }: WaitedFor, cause?: unknown): NotHeldError {
+function releasedMeanwhile(condition: WaitedFor, cause?: unknown): NotHeldError {
   return new NotHeldError(
-    `Cannot ${operation}: its guard was released meanwhile`,
+    `${cannot(condition)}: its guard was released meanwhile`,
     cause === undefined ? undefined : { cause },
   );
 }

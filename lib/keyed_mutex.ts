@@ -197,10 +197,6 @@ class KeyMutex<K> extends Mutex {
     return "key";
   }
 
-  override get operation(): string {
-    return this.#entries.operation(this.key);
-  }
-
   protected override onIdle(): void {
     this.#entries.delete(this.key);
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkKey, forKey, promised } from "./internal/check.ts";
+import { checkKey, promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, StartQueue } from "./internal/start_queue.ts";
@@ -370,10 +370,6 @@ class Self implements WaitedFor {
   constructor(name: string | undefined, key: unknown) {
     this.name = name;
     this.key = key;
-  }
-
-  get operation(): string {
-    return forKey("acquire rate limiter", this.name, this.key);
   }
 }
 

@@ -247,10 +247,6 @@ class KeyPermits<K> extends Permits {
     return "key";
   }
 
-  override get operation(): string {
-    return this.#entries.operation(this.key);
-  }
-
   override onRelease(permits: number): void {
     super.onRelease(permits);
     if (this.value === this.most) this.#entries.delete(this.key);

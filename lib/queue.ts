@@ -17,6 +17,7 @@ import { Ring } from "./internal/ring.ts";
 import { show } from "./internal/show.ts";
 import {
   cancelQueues,
+  closedError,
   describe,
   giveUp,
   grant,
@@ -29,7 +30,6 @@ import {
   WaitQueue,
   wakeFirst,
 } from "./internal/wait_queue.ts";
-import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Returned by every put that need not wait, to allocate no promise for each. */
@@ -400,8 +400,4 @@ class Putter extends Waiter<unknown> {
 
 function done(): IteratorReturnResult<undefined> {
   return { value: undefined, done: true };
-}
-
-function closedError({ operation }: WaitedFor): ClosedError {
-  return new ClosedError(`Cannot ${operation}: queue is closed`);
 }

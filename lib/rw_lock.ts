@@ -165,8 +165,8 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
     return 1;
   }
 
-  get operation(): string {
-    return named(`acquire ${this.kind} side`, this.name);
+  get action(): string {
+    return `acquire ${this.kind} side`;
   }
 
   get group(): object {

@@ -3,16 +3,7 @@
  *
  * @module
  */
-import {
-  admit,
-  checkFunction,
-  checkKey,
-  forKey,
-  promised,
-  quote,
-  readName,
-  type WaitLimits,
-} from "./internal/check.ts";
+import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
@@ -164,8 +155,8 @@ class Flight implements WaitedFor, Served {
     this.name = name;
   }
 
-  get operation(): string {
-    return forKey("run single flight", this.name, this.key);
+  get action(): string {
+    return "run single flight";
   }
 
   get isSound(): boolean {

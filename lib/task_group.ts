@@ -23,7 +23,7 @@ import { Permits } from "./internal/permits.ts";
 import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
-import { describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
+import { cannot, describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { askAtExit, type Failing, FOR_LONG, forgetAtExit, warnUnobserved, whenOverdue } from "./internal/unobserved.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
@@ -218,8 +218,7 @@ export class TaskGroup implements AsyncDisposable {
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
     return promised(() => {
       checkFunction(fn, "fn");
-      const { operation } = this.#places;
-      if (this.#ended) throw new ClosedError(`Cannot ${operation}: task group has ended`);
+      if (this.#ended) throw new ClosedError(`${cannot(this.#places)}: task group has ended`);
       const result = this.#execute(fn);
       result.catch(() => {}); // `join` throws it
       return result;
@@ -265,7 +264,7 @@ export class TaskGroup implements AsyncDisposable {
     this.#isThrown = true;
     this.#unobserved?.end();
     if (failures.length === 1) throw failures[0];
-    throw new AggregateError(failures, `Cannot ${this.#joining.operation}: ${failures.length} failures`);
+    throw new AggregateError(failures, `${cannot(this.#joining)}: ${failures.length} failures`);
   }
 
   /**
@@ -363,8 +362,8 @@ class Places extends Permits {
     return "task-group";
   }
 
-  override get operation(): string {
-    return named("run in task group", this.name);
+  get action(): string {
+    return "run in task group";
   }
 }
 

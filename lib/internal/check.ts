@@ -43,11 +43,6 @@ export function named(operation: string, name: string | undefined): string {
   return name === undefined ? operation : `${operation} ${quote(name)}`;
 }
 
-/** `acquire lock "users" for key 42`. */
-export function forKey(operation: string, name: string | undefined, key: unknown): string {
-  return `${named(operation, name)} for key ${quote(key)}`;
-}
-
 /** Throws unless the rule `holds`. The rule is worded to follow "must". */
 export function must(
   holds: boolean,

@@ -4,13 +4,12 @@
  *
  * @module
  */
-import { checkKey, forKey, readMaxWaiting, readName } from "./check.ts";
+import { checkKey, readMaxWaiting, readName } from "./check.ts";
 import { type Hold, runHolding } from "./hold.ts";
 import { setPlace } from "./place.ts";
 import { show } from "./show.ts";
-import { cancelQueues, type WaitQueue } from "./wait_queue.ts";
+import { cancelQueues, closedError, type WaitQueue } from "./wait_queue.ts";
 import { type Wrapped, wrapped } from "./wrap.ts";
-import { ClosedError } from "../errors.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "../types.ts";
 
 /** One key, with its queue. */
@@ -57,13 +56,9 @@ export class Entries<K, E extends Entry> extends Map<K, E> {
     return this.get(key)?.queue.size ?? 0;
   }
 
-  operation(key: K): string {
-    return forKey(`acquire ${this.noun}`, this.name, key);
-  }
-
   /** Throws if closed. */
   checkOpen(key: K): void {
-    if (this.closed) throw new ClosedError(`Cannot ${this.operation(key)}: ${this.noun} is closed`);
+    if (this.closed) throw closedError({ kind: "key", noun: this.noun, name: this.name, key });
   }
 
   /** Closes all entries for good, and rejects their waiters, in order for each key. */

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { named } from "./check.ts";
 import type { CancelLimits } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook } from "./hook.ts";
@@ -23,10 +22,6 @@ export class Mutex implements Owner {
 
   get kind(): string {
     return "lock";
-  }
-
-  get operation(): string {
-    return named("acquire lock", this.name);
   }
 
   checkOpen(): void {

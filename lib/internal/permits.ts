@@ -34,10 +34,6 @@ export class Permits implements PermitsOwner, Served {
     return "semaphore";
   }
 
-  get operation(): string {
-    return named("acquire semaphore", this.name);
-  }
-
   checkOpen(): void {
     this.queue.checkOpen(this);
   }

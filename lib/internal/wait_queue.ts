@@ -18,20 +18,39 @@ import {
   type Served,
   timedOut,
 } from "./cancellation.ts";
-import { abortError, named, reasonOf } from "./check.ts";
+import { abortError, named, quote, reasonOf } from "./check.ts";
 import { type GiveUpOutcome, hook, isPlain, type Resource, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { ClosedError, QueueFullError, type TimeoutError } from "../errors.ts";
 
 /** The target of a wait: a primitive, a side or a key of one. */
 export interface WaitedFor extends Resource {
-  /** The operation that waits, as in "Cannot ⟨acquire lock⟩: timed out". */
-  readonly operation: string;
+  /** What a call does, as in "Cannot ⟨wait for event⟩: timed out". Default: to acquire its noun. */
+  readonly action?: string;
 }
 
 /** Describes a target that is waited for but never held. */
-export function describe(kind: string, operation: string, name?: string): WaitedFor {
-  return { kind, name, isHeld: false, operation: named(operation, name) };
+export function describe(kind: string, action: string, name?: string): WaitedFor {
+  return { kind, name, isHeld: false, action };
+}
+
+function nounOf({ kind, noun = kind.replaceAll("-", " ") }: WaitedFor): string {
+  return noun;
+}
+
+/** The beginning of an error message: `Cannot acquire lock "users" for key 42`. */
+export function cannot(target: WaitedFor): string {
+  return `Cannot ${operationOf(target)}`;
+}
+
+function operationOf(target: WaitedFor): string {
+  const { action = `acquire ${nounOf(target)}`, name, key } = target;
+  return named(action, name) + (key === undefined ? "" : ` for key ${quote(key)}`);
+}
+
+/** The error of a call for a target that is closed for good. */
+export function closedError(target: WaitedFor): ClosedError {
+  return new ClosedError(`${cannot(target)}: ${nounOf(target)} is closed`);
 }
 
 /** Settles the promise of a wait. */
@@ -81,9 +100,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Throws if closed. */
   checkOpen(target: WaitedFor): void {
-    if (this.end === undefined) return;
-    const { operation, noun, kind } = target; // read late: these are built on demand
-    throw new ClosedError(`Cannot ${operation}: ${noun ?? kind.replaceAll("-", " ")} is closed`);
+    if (this.end !== undefined) throw closedError(target);
   }
 
   /** Joins the end of the queue. Rejects if the queue is full, or if the waiter would wait for itself. */
@@ -95,7 +112,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     const { target } = waiter;
     if (limits?.timeout === 0) return Promise.reject(timedOutError(target, 0));
     if (this.size >= this.most) return refuse(waiter, this.size);
-    const deadlock = hook?.deadlockOf(target, waiter, target.operation);
+    const deadlock = hook?.deadlockOf(target, waiter, operationOf(target));
     if (deadlock !== undefined) return Promise.reject(deadlock);
     const granted = promiseOf<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
@@ -288,12 +305,12 @@ export function cancelQueues<T, W extends Waiter<T>>(
 export function refuse(waiter: Waiter<never>, waiting: number): Promise<never> {
   reportGiveUp(waiter, "full");
   const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
-  return Promise.reject(new QueueFullError(`Cannot ${waiter.target.operation}: ${calls} waiting already`));
+  return Promise.reject(new QueueFullError(`${cannot(waiter.target)}: ${calls} waiting already`));
 }
 
 /** The error of a wait that timed out. Diagnostics add the holder to its message. */
 export function timedOutError(target: WaitedFor, timeout: number): TimeoutError {
-  return timedOut(target.operation, timeout, hook?.holderOf(target));
+  return timedOut(operationOf(target), timeout, hook?.holderOf(target));
 }
 
 /** Reports the grant of a waiter, even if it did not have to wait. */

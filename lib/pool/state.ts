@@ -8,8 +8,7 @@ import { onCancel, reasonOf } from "../internal/cancellation.ts";
 import { checkNumber, must, named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { hook, isPlain } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
-import { ClosedError } from "../errors.ts";
+import { closedError, describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import type { Permits, StartQueue } from "../internal/start_queue.ts";
 import { Failures, type TakenFailures } from "./failures.ts";
 import { assertSoundSlots, type Call, SlotCall, Slots, type SlotUse } from "./slots.ts";
@@ -54,10 +53,10 @@ export class PoolState {
   constructor(limit: number, name: string | undefined, rate: StartQueue | undefined, maxWaiting: number) {
     this.name = name;
     this.slots = new Slots(limit, rate, maxWaiting, () => this.#checkIdle());
-    const use = (operation: string, isMap = false): SlotUse => ({
+    const use = (action: string, isMap = false): SlotUse => ({
       kind: "pool",
       name,
-      operation: named(operation, name),
+      action,
       group: this,
       waitsForRelease: () => this.slots.isFull,
       isMap,
@@ -74,8 +73,8 @@ export class PoolState {
   }
 
   /** Throws if the pool is closed, and then if the signal of a call has aborted. */
-  admit({ operation }: WaitedFor, limits?: Pick<WaitLimits, "signal">): void {
-    if (this.closed) throw new ClosedError(`Cannot ${operation}: pool is closed`);
+  admit(use: WaitedFor, limits?: Pick<WaitLimits, "signal">): void {
+    if (this.closed) throw closedError(use);
     throwIfAborted(limits);
   }
 
