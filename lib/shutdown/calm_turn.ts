@@ -13,6 +13,8 @@ const LONGEST = 250;
 /** A process short of CPU time has few turns in that time. It waits for at least this many turns, up to the limit. */
 const FEWEST_TURNS = { timer: 8, immediate: 64 };
 const LONGEST_STARVED = 2_000;
+/** Number of steps in which the minimum is waited. */
+const STEPS = 10;
 /** Maximum duration of a brief turn in ms, with and without a timer. */
 const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
 /** The same limit as a share of the wait so far, for machines too slow for brief turns. */
@@ -35,7 +37,10 @@ export async function calmTurn(
 ): Promise<void> {
   state.hold();
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
-  await state.pause(Math.max(TURN, Math.min(atLeast, LONGEST))); // this turn accepts no more connections
+  await state.pause(TURN); // this turn accepts no more connections
+  // In steps: on a busy machine each takes longer, and so do clients.
+  const step = Math.min(atLeast, LONGEST) / STEPS;
+  for (let i = 0; step > 0 && i < STEPS; i++) await state.pause(step);
   const began = performance.now();
   let [now, calm, turns] = [began, false, 0];
   const limit = () => began + (turns++ < FEWEST_TURNS[kind] ? LONGEST_STARVED : LONGEST);

@@ -18,7 +18,7 @@ const PARTS: Record<string, Part> = { runtimes, restarts, proxies, handovers, pe
 const USAGE =
   `Usage: deno task shutdown-load [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N] [--busy N]
   --only         ${Object.keys(PARTS).join(", ")}. Default: all
-  --row          rows whose names contain this text; several with commas. Default: all
+  --row          rows whose names contain this text; several with |. Default: all
   --rounds       how often each server is ended. Default: 10
   --seed         of the random requests. Default: random
   --connections  clients at a time. Default: 100
@@ -44,7 +44,7 @@ function options(): TableOptions & { only: string[] } {
     const only = values.only?.split(",") ?? Object.keys(PARTS);
     const unknown = only.find((part) => !(part in PARTS));
     if (unknown !== undefined) usage(`Unknown part ${JSON.stringify(unknown)}`);
-    const rows = values.row?.split(",") ?? [""];
+    const rows = values.row?.split("|") ?? [""];
     const wanted = (row: string) => rows.some((text) => row.includes(text));
     const number = (name: "rounds" | "seed" | "connections" | "busy", otherwise: number, min = 1) => {
       const value = Number(values[name] ?? otherwise);
