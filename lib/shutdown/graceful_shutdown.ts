@@ -265,9 +265,9 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
     const callback = this.#step(fn, label, "shutdown callback");
-    const { counts, callbacksStarted, callbacks } = this.#state;
+    const { counts, listeners, callbacks } = this.#state;
     if (!counts) return this.#cleanUp(callback);
-    if (callbacksStarted) startCallback(this.#state, callback);
+    if (listeners === "closed") startCallback(this.#state, callback);
     else callbacks.push(callback);
     return undefined;
   }

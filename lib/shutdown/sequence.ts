@@ -37,7 +37,6 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     await Promise.all(Array.from(state.servers, (server) => server.settle()));
     stopListening(state);
   }
-  state.callbacksStarted = true;
   for (const callback of state.callbacks) startCallback(state, callback);
 
   const remaining = await drain(state);
@@ -73,7 +72,6 @@ function stopListening(state: ShutdownState): void {
 
 /** From here on, responses ask clients to close the connection. */
 function announce(state: ShutdownState): void {
-  state.announces = true;
   for (const server of state.servers) state.attempt(() => server.announce?.());
 }
 
@@ -97,7 +95,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
   try {
     do {
       await inFlight.empty(forced);
-      if (state.calls.lagging) await state.pause(TURN);
+      if (state.calls.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
       // While servers close, more work may be tracked and more servers attached.
       const more = [...servers].filter(isNew);
       for (const server of more) known.add(server);

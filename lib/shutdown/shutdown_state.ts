@@ -7,27 +7,28 @@ import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { runtime, sharedController } from "../internal/platform.ts";
 import { FetchCalls } from "./fetch/calls.ts";
+import { dropErrorsOfClosedServers } from "./fetch/deno.ts";
 import { type InFlight, isSound, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
 
 /**
- * The phases in order. In each: whether work is counted, whether servers listen (later ones are stopped), and whether
- * requests get 503 never, by the option `late`, or always.
+ * The phases in order. In each: the state of the listeners (a server that is attached while they are not open is
+ * stopped), whether requests get 503 never, by the option `late`, or always, and whether work is counted.
  */
 const PHASES = {
   /** Before the signal. */
-  serving: { counts: true, listens: true, refuses: "never" },
+  serving: { listeners: "open", refuses: "never", counts: true },
   /** During the delay. */
-  delaying: { counts: true, listens: true, refuses: "never" },
-  /** Before the listeners are closed. */
-  settling: { counts: true, listens: false, refuses: "never" },
-  /** The listeners are closed, and each connection gets one last response. */
-  draining: { counts: true, listens: false, refuses: "late" },
+  delaying: { listeners: "open", refuses: "never", counts: true },
+  /** Requests are held back until the listeners are closed. */
+  settling: { listeners: "closing", refuses: "never", counts: true },
+  /** Each connection gets one last response. */
+  draining: { listeners: "closed", refuses: "late", counts: true },
   /** After the drain, while the clean-up steps run. */
-  closed: { counts: false, listens: false, refuses: "always" },
+  closed: { listeners: "closed", refuses: "always", counts: false },
   /** The report is complete. */
-  finished: { counts: false, listens: false, refuses: "always" },
+  finished: { listeners: "closed", refuses: "always", counts: false },
 } as const;
 
 /** An attached server. */
@@ -53,6 +54,8 @@ export interface AttachedServer {
   isUncounted?(): boolean;
   /** Whether both servers have the same listener for requests. */
   isSibling?(server: object): boolean;
+  /** Whether its invariants hold; for tests. */
+  isSound?(): boolean;
   /** Closes all open connections at once. Returns labels of cut connections that were not in flight. */
   cut(): string[];
   /** Restores the server to its state before attaching. Its work in flight stays counted until it ends. */
@@ -72,11 +75,6 @@ export class ShutdownState {
   // Created on first use: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
-  /**
-   * Whether responses ask clients to close the connection: from the closing of the listener on, or from the start of a
-   * delay.
-   */
-  announces = false;
   readonly inFlight: WorkInFlight = new WorkInFlight();
   /** The calls of fetch-style handlers, which are part of the work in flight. */
   readonly calls: FetchCalls = new FetchCalls(this.inFlight);
@@ -92,7 +90,6 @@ export class ShutdownState {
   dispatching: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
-  callbacksStarted = false;
   /** Registered by defer(). */
   readonly steps: Step[] = [];
   /** The label of the present or last clean-up step. */
@@ -133,9 +130,17 @@ export class ShutdownState {
     return PHASES[this.phase].counts;
   }
 
-  /** Whether a server that is attached now keeps listening. */
-  get listens(): boolean {
-    return PHASES[this.phase].listens;
+  /** The state of the listeners. Once they are closed, callbacks of onShutdown() are called at once. */
+  get listeners(): "open" | "closing" | "closed" {
+    return PHASES[this.phase].listeners;
+  }
+
+  /**
+   * Whether responses ask clients to close the connection: from the closing of the listeners on, or from the start of a
+   * delay.
+   */
+  get announces(): boolean {
+    return this.phase !== "serving" && (this.hasDelay || this.listeners === "closed");
   }
 
   /** Whether a request that arrives now gets 503. */
@@ -252,27 +257,15 @@ export const TURN = 1;
 /** The text of a 503. */
 export const REFUSAL = "The server is shutting down.\n";
 
-/**
- * Drops errors of Deno.serve's signal listener for closed servers, until the returned function is called. Deno (2.9.6)
- * dispatches exceptions by this function, first to the listeners of the process.
- */
-function dropErrorsOfClosedServers(): () => void {
-  const { dispatchEvent } = globalThis;
-  globalThis.dispatchEvent = (event) =>
-    (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
-  return () => globalThis.dispatchEvent = dispatchEvent;
-}
-
 /** Throws unless the invariants hold; for tests. */
 export function assertSound(state: ShutdownState): void {
-  const { phase, signal, announces, hasDelay, counts, listens, callbacksStarted, steps, held, inFlight } = state;
+  const { phase, signal, counts, listeners, steps, held, inFlight, servers } = state;
   const rules: Record<string, boolean> = {
     "a signal before its phase": phase !== "serving" || !signal.aborted,
-    "clients are sent away from an open listener": !announces || hasDelay || !listens && phase !== "settling",
-    "requests are held back for ever": held === undefined || counts && !listens,
-    "callbacks before the listeners are closed": !callbacksStarted || !listens,
+    "requests are held back for ever": held === undefined || counts && listeners !== "open",
     "steps that never run": phase !== "finished" || steps.length === 0,
     "the list of work": isSound(inFlight),
+    "the connections of a server": [...servers].every((server) => server.isSound?.() ?? true),
   };
   const broken = Object.keys(rules).find((rule) => !rules[rule]);
   if (broken !== undefined) throw new Error(`unsound shutdown, ${phase}: ${broken}`);

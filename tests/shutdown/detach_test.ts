@@ -37,6 +37,15 @@ test(`detach: a server goes on, and its requests in flight stay counted, ${runti
   await new Promise((closed) => server.close(closed));
 });
 
+test(`detach: a method that was replaced after attach stays, ${runtime}`, () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer());
+  const emit = () => true;
+  server.emit = emit;
+  shutdown.detach(server);
+  assert.equal(server.emit, emit);
+});
+
 test(`detach: a server can be attached again, there or elsewhere, ${runtime}`, async () => {
   const [first, second] = [quiet(), quiet()];
   const server = createServer((_, response) => response.end(`${second.labels}`));

@@ -1,6 +1,6 @@
 /** When a connection of node:http counts as idle: after so many looks in a row that found it silent. */
 import assert from "node:assert/strict";
-import { Connection, Exchange } from "../../lib/shutdown/node/connections.ts";
+import { Connection, Exchange } from "../../lib/shutdown/node/http1.ts";
 import type { Incoming, SocketLike } from "../../lib/shutdown/node/shapes.ts";
 import { shutdownSettings } from "../../lib/shutdown/options.ts";
 import { ShutdownState } from "../../lib/shutdown/shutdown_state.ts";
@@ -23,7 +23,7 @@ class Socket {
 function connected() {
   const socket = new Socket();
   const state = new ShutdownState(shutdownSettings({ idle: 50 }));
-  const connection = Connection.of(state, new Set(), socket as unknown as SocketLike);
+  const connection = new Connection(state, new Set(), socket as unknown as SocketLike);
   const look = (times: number) => {
     for (let i = 0; i < times; i++) connection.endIfIdle();
     return socket.ends;

@@ -8,6 +8,23 @@ import { Client, gate, isFree, listen, quiet, schemes, stop } from "./client.ts"
 
 const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
 
+if (runtime !== "bun") { // which forgets silent connections
+  test(`shutdown: a silent connection stays open for the whole idle time, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 1_500 });
+    const client = new Client(schemes.http!.connect(
+      await listen(shutdown.attach(createServer((_, response) => {
+        response.end("done");
+      }))),
+    ));
+    client.send("/");
+    await client.gets(/done/);
+    shutdown.request();
+    const { ok, elapsed } = await shutdown.finished;
+    assert.ok(ok && elapsed > 1_400, `after ${elapsed} ms`);
+    await client.end();
+  });
+}
+
 for (const [name, { create, connect }] of Object.entries(schemes)) {
   test(`shutdown: node:${name} closes its listener first, ${runtime}`, async () => {
     const shutdown = quiet();

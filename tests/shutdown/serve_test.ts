@@ -284,7 +284,8 @@ if (runtime === "deno") {
     const handler = shutdown.handler(() => Promise.resolve(new Response("x".repeat(12_000_000))));
     const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
     const wire = new Wire(port, "GET / HTTP/1.1");
-    await wire.until(/200 OK/);
+    await wire.until(/200 OK[^]*\r\n\r\n/);
+    assert.match(wire.text, /content-length: 12000000\r\n/i);
     wire.socket.pause();
     for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
     shutdown.request();

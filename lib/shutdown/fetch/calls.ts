@@ -59,10 +59,6 @@ export class FetchCalls {
   unread = false;
   /** Whether the end of a response shows only when the server closes. */
   untold = false;
-  /**
-   * Whether responses count as sent while the run-time still has them: it hands them to the system in its next turn.
-   */
-  lagging = false;
   /** Calls with responses that Bun is sending. */
   readonly bun: BunAnswers = new BunAnswers();
   /** Whether a handler was wrapped. */

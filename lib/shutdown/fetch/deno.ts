@@ -22,6 +22,17 @@ export function denoAbilities(server: DenoServerLike): Abilities {
   return { stop: () => server.shutdown(), breaksUploads: true };
 }
 
+/**
+ * Drops errors of Deno.serve's signal listener for closed servers, until the returned function is called. Deno (2.9.6)
+ * dispatches exceptions by this function, first to the listeners of the process.
+ */
+export function dropErrorsOfClosedServers(): () => void {
+  const { dispatchEvent } = globalThis;
+  globalThis.dispatchEvent = (event) =>
+    (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
+  return () => globalThis.dispatchEvent = dispatchEvent;
+}
+
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {
   /**
@@ -46,7 +57,6 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
   const { calls } = call;
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
-  calls.lagging = !calls.isAttached;
   if (isWhole && body.length <= (calls.isAttached ? LARGE : PIECE)) {
     calls.untold ||= body.length > PIECE;
     call.end();

@@ -5,19 +5,25 @@
  */
 import { onCancel } from "../../internal/cancellation.ts";
 import { runtime } from "../../internal/platform.ts";
-import type { Exchange } from "./connections.ts";
 import type { Emitter, HttpServer, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
+
+/** The used part of an Exchange. */
+interface Answering {
+  readonly request: Incoming;
+  readonly response: Outgoing | undefined;
+  readonly isLast: boolean;
+  announced: boolean;
+}
 
 /**
  * Adds `Connection: close` to the last response of a connection, even if the handler sets that header itself. Every
  * head goes through writeHead(), including heads written by flushHeaders(), write() and end(). Only when the head is
- * written is it known which response is the last.
+ * written is it known which response is the last. Calling it again has no further effect.
  */
-export function announceClose(exchange: Exchange, server: HttpServer): void {
+export function announceClose(exchange: Answering, server: HttpServer): void {
   const { response } = exchange;
-  if (response === undefined || exchange.prepared) return;
-  exchange.prepared = true;
+  if (response === undefined) return;
   if (response.headersSent) return outliveListener(response, server);
   const { writeHead } = response;
   response.writeHead = function (this: Outgoing, status, ...rest) {

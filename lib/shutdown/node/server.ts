@@ -115,6 +115,10 @@ export class NodeServer implements AttachedServer {
     return server.listeners?.("request").some((listener) => own.includes(listener)) ?? false;
   }
 
+  isSound(): boolean {
+    return this.#connections.isSound();
+  }
+
   detach(): void {
     this.#withdraw();
     this.#ignore();
