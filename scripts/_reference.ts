@@ -25,6 +25,11 @@ export function joinMembers(folder: string): void {
         const place = places.get(page);
         return place === undefined ? all : `${before}${place}`;
       })
+      // deno doc 2.9.6 links inferred types, which have no place of their own.
+      .replace(
+        /<a href="#(type_param_\w+)"[^>]*>(\w+)<\/a>/g,
+        (all, id, name) => text.includes(`id="${id}"`) ? all : name,
+      )
       .replace(/<a\s+class="sourceButton"\s+href="file:[^]*?<\/a>/g, ""); // a path of the machine that builds
     writeFileSync(`${folder}/${path}`, joined);
   }
