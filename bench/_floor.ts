@@ -1,29 +1,22 @@
 /**
- * Floors: the least that does the job, from promises and a ring. No errors, no cancellation, no limits. The distance of a
+ * Floors: the least that does the job, from promises and a list. No errors, no cancellation, no limits. The distance of a
  * complete primitive to its floor is the room for improvement.
  */
 
-/** First in, first out, in O(1). */
-class Ring<T> {
-  #slots: (T | undefined)[] = new Array(16).fill(undefined);
+/** First in, first out; taken items leave their places behind until it is empty. */
+class Line<T> {
+  #items: (T | undefined)[] = [];
   #first = 0;
-  #length = 0;
 
   push(item: T): void {
-    const { length } = this.#slots;
-    if (this.#length === length) {
-      this.#slots = Array.from({ length: 2 * length }, (_, i) => this.#slots[(this.#first + i) & (length - 1)]);
-      this.#first = 0;
-    }
-    this.#slots[(this.#first + this.#length++) & (this.#slots.length - 1)] = item;
+    this.#items.push(item);
   }
 
   shift(): T | undefined {
-    if (this.#length === 0) return undefined;
-    const item = this.#slots[this.#first];
-    this.#slots[this.#first] = undefined;
-    this.#first = (this.#first + 1) & (this.#slots.length - 1);
-    this.#length--;
+    const item = this.#items[this.#first];
+    if (item === undefined) return undefined;
+    this.#items[this.#first++] = undefined;
+    if (this.#first === this.#items.length) [this.#items, this.#first] = [[], 0];
     return item;
   }
 }
@@ -44,7 +37,7 @@ class BareGuard {
 
 export class BareSemaphore {
   #value: number;
-  readonly #waiters = new Ring<BareGuard>();
+  readonly #waiters = new Line<BareGuard>();
 
   constructor(value: number) {
     this.#value = value;
@@ -85,7 +78,7 @@ export class BareSemaphore {
 }
 
 export class BareCondition extends BareSemaphore {
-  readonly #notified = new Ring<() => void>();
+  readonly #notified = new Line<() => void>();
 
   constructor() {
     super(1);
@@ -109,9 +102,9 @@ const DONE = Promise.resolve();
 
 /** Items between puts and gets that wait. */
 export class BareQueue {
-  readonly #items = new Ring<number>();
-  readonly #getters = new Ring<(item: number) => void>();
-  readonly #putters = new Ring<{ readonly item: number; readonly resolve: () => void }>();
+  readonly #items = new Line<number>();
+  readonly #getters = new Line<(item: number) => void>();
+  readonly #putters = new Line<{ readonly item: number; readonly resolve: () => void }>();
   #free: number;
 
   constructor(capacity: number) {
@@ -135,6 +128,17 @@ export class BareQueue {
     if (putter === undefined) this.#free++;
     else this.#items.push(putter.item), putter.resolve();
     return Promise.resolve(item);
+  }
+}
+
+/** A semaphore for each key; its entries are never removed. */
+export class BareMutexes {
+  readonly #mutexes = new Map<unknown, BareSemaphore>();
+
+  at(key: unknown): BareSemaphore {
+    let mutex = this.#mutexes.get(key);
+    if (mutex === undefined) this.#mutexes.set(key, mutex = new BareSemaphore(1));
+    return mutex;
   }
 }
 

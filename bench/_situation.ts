@@ -6,7 +6,7 @@
  */
 import * as local from "../mod.ts";
 import * as redis from "../lib/redis/mod.ts";
-import type { Locking } from "./_work.ts";
+import type { Locking, Run } from "./_work.ts";
 
 /** This module, in any revision. */
 export type Lib = typeof local & typeof redis;
@@ -54,6 +54,11 @@ export function guarded(lock: Pick<local.Lock, "acquire">): Locking {
   return { acquire: () => lock.acquire(), release: (guard: local.Guard) => guard.release() };
 }
 
+/** Runs each function in something that can be held, or started. */
+export function running(one: { run(fn: () => Promise<void>): Promise<unknown> }): Run {
+  return (fn) => one.run(fn);
+}
+
 export function situation<T>(spec: Spec<T>): Situation {
   const { floorName = FLOOR, operation = "turn", main = false, isSlow = false, ours, floor, play, peers: where } = spec;
   // A URL object, as Deno resolves templates before they are asked for, and then looks for the packages.
@@ -88,9 +93,9 @@ function iterationsOf({ operations, isSlow }: Situation): number {
   return isSlow ? 8 : Math.min(200, Math.max(10, Math.round(200_000 / operations)));
 }
 
-/** Registers the situations with `deno bench`, and prints what one operation takes at the end. Elsewhere it does nothing. */
-export async function register(situations: readonly Situation[]): Promise<void> {
-  if (typeof Deno === "undefined") return;
+/** Registers the situations with `deno bench`, which prints what one operation takes at the end. Elsewhere it does nothing. */
+export async function register(situations: readonly Situation[]): Promise<readonly Situation[]> {
+  if (typeof Deno === "undefined") return situations;
   const withPeers = await variable("BENCH_PEERS") === "1";
   const lines: (() => string)[] = [];
   for (const one of situations) {
@@ -113,6 +118,7 @@ export async function register(situations: readonly Situation[]): Promise<void> 
     const text = lines.map((line) => line()).join("");
     if (text !== "") console.error(text);
   });
+  return situations;
 }
 
 /** An environment variable, where it may be read without a question. */

@@ -1,5 +1,5 @@
 /** Waits that end by a signal or by their time, and waits with a time that do not. */
-import { type Lib, register, type Situation, situation } from "./_situation.ts";
+import { type Lib, register, situation } from "./_situation.ts";
 import type { Flag } from "./_work.ts";
 
 type Cancellable = (signal: AbortSignal) => Promise<unknown>;
@@ -36,7 +36,7 @@ const timed = (ms: number): Flag => {
   return { wait, set: () => ends.forEach((end) => end()) };
 };
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   ...[[1000, 1000], [10_000, 10_000], [100_000, 1]].map(([waiters, signals]) =>
     situation<Cancellable>({
       ...common,
@@ -78,6 +78,4 @@ export const situations: readonly Situation[] = [
     peers: ["cancellation", "byTime"],
     play: (work, wait) => work.timeOut(wait, 10_000),
   }),
-];
-
-await register(situations);
+]);

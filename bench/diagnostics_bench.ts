@@ -1,5 +1,5 @@
 /** The cost of diagnostics while they are on, next to the same lock while they are off. */
-import { guarded, register, type Situation, situation } from "./_situation.ts";
+import { guarded, register, situation } from "./_situation.ts";
 import type { Locking } from "./_work.ts";
 import { dashboard } from "../lib/dashboard/mod.ts";
 import { metrics, observe, trace, watchdog } from "../lib/diagnostics/mod.ts";
@@ -23,19 +23,19 @@ const observers: Readonly<Record<string, () => Disposable>> = {
 
 type Named = readonly [lock: Locking, name: string | undefined];
 
-export const situations: readonly Situation[] = Object.entries(observers).map(([name, start]) =>
-  situation<Named>({
-    name: `lock, 10 tasks, next to ${name}`,
-    operations: 1000,
-    isSlow: true,
-    ours: () => [guarded(new Lock({ name: "orders" })), name],
-    floor: () => [guarded(new Lock({ name: "orders" })), undefined],
-    floorName: "off",
-    play: async (work, [lock, name]) => {
-      using _ = name === undefined ? undefined : start();
-      await work.contend(lock, { tasks: 10, turns: 1000 });
-    },
-  })
+export const situations = await register(
+  Object.entries(observers).map(([name, start]) =>
+    situation<Named>({
+      name: `lock, 10 tasks, next to ${name}`,
+      operations: 1000,
+      isSlow: true,
+      ours: () => [guarded(new Lock({ name: "orders" })), name],
+      floor: () => [guarded(new Lock({ name: "orders" })), undefined],
+      floorName: "off",
+      play: async (work, [lock, name]) => {
+        using _ = name === undefined ? undefined : start();
+        await work.contend(lock, { tasks: 10, turns: 1000 });
+      },
+    })
+  ),
 );
-
-await register(situations);

@@ -1,5 +1,5 @@
 /** Many waiters of one event, calls that share a run, and a condition. */
-import { register, type Situation, situation } from "./_situation.ts";
+import { register, situation } from "./_situation.ts";
 import { BareCondition, BareFlag } from "./_floor.ts";
 import type { Flag, Items } from "./_work.ts";
 import type { Condition } from "../mod.ts";
@@ -19,7 +19,7 @@ function slot(condition: Pick<Condition, "run" | "waitFor" | "notify"> | BareCon
   };
 }
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   ...[1000, 100_000].map((waiters) =>
     situation<() => Flag>({
       name: `event, ${waiters.toLocaleString("en")} waiters`,
@@ -53,6 +53,4 @@ export const situations: readonly Situation[] = [
     floor: () => slot(new BareCondition()),
     play: (work, items) => work.passItems(items, 1000),
   }),
-];
-
-await register(situations);
+]);

@@ -1,6 +1,6 @@
 /** A few hot keys, and a million keys. */
-import { type Lib, register, type Situation, situation } from "./_situation.ts";
-import { BareSemaphore } from "./_floor.ts";
+import { type Lib, register, situation } from "./_situation.ts";
+import { BareMutexes } from "./_floor.ts";
 import type { Locking, Run } from "./_work.ts";
 import type { Guard } from "../mod.ts";
 
@@ -11,17 +11,7 @@ const ours = ({ KeyedMutex }: Lib): Locking => {
   return { acquire: (key) => mutex.acquire(key), release: (guard: Guard) => guard.release() };
 };
 
-/** A Map whose entries are never removed. */
-const bareMutexes = () => {
-  const mutexes = new Map<number, BareSemaphore>();
-  return (key: number) => {
-    let mutex = mutexes.get(key);
-    if (mutex === undefined) mutexes.set(key, mutex = new BareSemaphore(1));
-    return mutex;
-  };
-};
-
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<Locking>({
     name: "keyed mutex, a million keys one after the other",
     operations: 1000,
@@ -37,8 +27,8 @@ export const situations: readonly Situation[] = [
     main: true,
     ours,
     floor: () => {
-      const mutexOf = bareMutexes();
-      return { acquire: (key) => mutexOf(key).acquire(), release: (guard: Guard) => guard.release() };
+      const mutexes = new BareMutexes();
+      return { acquire: (key) => mutexes.at(key).acquire(), release: (guard: Guard) => guard.release() };
     },
     peers: ["keyed_mutex", "keyed"],
     play: (work, one) => work.contend(one, HOT),
@@ -51,12 +41,10 @@ export const situations: readonly Situation[] = [
       return (fn, key) => mutex.run(key, fn);
     },
     floor: () => {
-      const mutexOf = bareMutexes();
-      return (fn, key) => mutexOf(key).run(fn);
+      const mutexes = new BareMutexes();
+      return (fn, key) => mutexes.at(key).run(fn);
     },
     peers: ["keyed_mutex", "keyedRuns"],
     play: (work, run) => work.contendByRun(run, HOT),
   }),
-];
-
-await register(situations);
+]);

@@ -1,14 +1,9 @@
 /** A free lock, and 2 to 10,000 tasks that want one: acquire, one turn of the microtasks, release. */
-import { guarded, register, type Situation, situation } from "./_situation.ts";
+import { guarded, register, running, situation } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { Locking, Run, Trying } from "./_work.ts";
 
-const bareRun = (): Run => {
-  const lock = new BareSemaphore(1);
-  return (fn) => lock.run(fn);
-};
-
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<Trying>({
     name: "free lock, tryAcquire and release",
     operations: 1000,
@@ -42,14 +37,9 @@ export const situations: readonly Situation[] = [
     name: "lock.run, 100 tasks",
     operations: 1000,
     main: true,
-    ours: ({ Lock }) => {
-      const lock = new Lock();
-      return (fn) => lock.run(fn);
-    },
-    floor: bareRun,
+    ours: ({ Lock }) => running(new Lock()),
+    floor: () => running(new BareSemaphore(1)),
     peers: ["lock", "runs"],
     play: (work, run) => work.contendByRun(run, { tasks: 100, turns: 1000 }),
   }),
-];
-
-await register(situations);
+]);

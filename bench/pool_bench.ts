@@ -1,5 +1,5 @@
 /** At most ten functions at a time: a promise for each call, a handle for each task, and a map over a list. */
-import { type Lib, register, type Situation, situation } from "./_situation.ts";
+import { type Lib, register, situation } from "./_situation.ts";
 import { bareMap, BareSemaphore } from "./_floor.ts";
 
 type Call = (n: number) => Promise<number>;
@@ -15,7 +15,7 @@ const bareCalls = (): Call => {
 const toArray = ({ Pool }: Lib): MapAll => (list, fn) => new Pool(10).map(list, fn).toArray();
 const floor = (): MapAll => (list, fn) => bareMap(list, fn, 10);
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<Call>({
     name: "pool of 10, 1,000 calls at once",
     operation: "call",
@@ -81,6 +81,4 @@ export const situations: readonly Situation[] = [
     peers: ["pool", "maps"],
     play: (work, map) => work.mapAll(map, 100, timer),
   }),
-];
-
-await register(situations);
+]);

@@ -1,9 +1,9 @@
 /** Items from producers to consumers. */
-import { register, type Situation, situation } from "./_situation.ts";
+import { register, situation } from "./_situation.ts";
 import { BareQueue } from "./_floor.ts";
 import type { Items } from "./_work.ts";
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<Items>({
     name: "queue of 1, a producer and a consumer that wait for each other",
     operation: "item",
@@ -25,6 +25,4 @@ export const situations: readonly Situation[] = [
       });
     })
   ),
-];
-
-await register(situations);
+]);

@@ -1,5 +1,5 @@
 /** Starts that a limit allows at once: the price of counting them. */
-import { register, type Situation, situation } from "./_situation.ts";
+import { register, situation } from "./_situation.ts";
 
 /** Calls a function when it may start. */
 type Start = (fn: () => void, index: number) => Promise<unknown>;
@@ -9,7 +9,7 @@ const [LIMIT, INTERVAL] = [1_000_000, 10];
 
 const floor = (): Start => (fn) => Promise.resolve().then(fn);
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<Start>({
     name: "rate limiter, starts that are free",
     operation: "start",
@@ -34,6 +34,4 @@ export const situations: readonly Situation[] = [
     floor,
     play: (work, start) => work.starts(start, 1000),
   }),
-];
-
-await register(situations);
+]);

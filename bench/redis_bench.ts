@@ -2,8 +2,8 @@
  * Locks and rate limits over Redis. `deno bench` runs them over the backend in memory, which shows the module's own part.
  * `REDIS_URL=redis://… deno bench -A bench/redis_bench.ts` runs them over that server; it needs `deno task setup`.
  */
-import { type Lib, register, type Situation, situation, variable } from "./_situation.ts";
-import { BareSemaphore } from "./_floor.ts";
+import { type Lib, register, situation, variable } from "./_situation.ts";
+import { BareMutexes } from "./_floor.ts";
 import type { LeaseOf } from "./_work.ts";
 import type { Backend, IoRedisClient, RedisLock } from "../lib/redis/mod.ts";
 
@@ -32,11 +32,9 @@ async function ours(lib: Lib): Promise<LeaseOf> {
 }
 
 const inMemory = (): LeaseOf => {
-  const locks = new Map<string, BareSemaphore>();
+  const mutexes = new BareMutexes();
   return async (name) => {
-    let lock = locks.get(name);
-    if (lock === undefined) locks.set(name, lock = new BareSemaphore(1));
-    const guard = await lock.acquire();
+    const guard = await mutexes.at(name).acquire();
     return async () => await Promise.resolve(guard.release());
   };
 };
@@ -47,7 +45,7 @@ const common = url === undefined
   : { ours, floor, floorName: "SET NX, compare and delete", peers: ["redis", "locks"] } as const;
 const where = url === undefined ? "Redis in memory" : "Redis";
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<LeaseOf>({
     ...common,
     name: `${where}, a free lock`,
@@ -84,6 +82,4 @@ export const situations: readonly Situation[] = [
     ...url === undefined ? {} : { floor: undefined, peers: ["redis", "rates"] },
     play: (work, start) => work.starts(start, 25),
   }),
-];
-
-await register(situations);
+]);

@@ -1,5 +1,5 @@
 /** Ten permits, and nine readers to one writer. */
-import { guarded, register, type Situation, situation } from "./_situation.ts";
+import { guarded, register, situation } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { Locking, Sides } from "./_work.ts";
 import type { RwLock } from "../mod.ts";
@@ -16,7 +16,7 @@ const bareSides = (): Sides => {
   return { read: one, write: one };
 };
 
-export const situations: readonly Situation[] = [
+export const situations = await register([
   situation<Locking>({
     name: "free semaphore",
     operations: 1000,
@@ -47,6 +47,4 @@ export const situations: readonly Situation[] = [
     peers: ["semaphore", "readWriteLocks"],
     play: (work, sides) => work.readAndWrite(sides, { tasks: 100, turns: 1000 }),
   }),
-];
-
-await register(situations);
+]);
