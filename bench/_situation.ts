@@ -88,7 +88,7 @@ function copyFor(contender: string): Promise<Work> {
   return import(`./_work.ts?for=${encodeURIComponent(contender)}`);
 }
 
-/** Iterations of a benchmark: all files together take two or three minutes. */
+/** Iterations of a benchmark: all files together take less than a minute. */
 function iterationsOf({ operations, isSlow }: Situation): number {
   return isSlow ? 8 : Math.min(200, Math.max(10, Math.round(200_000 / operations)));
 }
