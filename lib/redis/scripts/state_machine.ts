@@ -99,8 +99,8 @@ const live = `
  * KEYS as of the layout. ARGV: member; the sum of the ttl and the time for which idle keys are kept; position ("": does
  * not wait; 0: the end of the queue); start of the channels.
  *
- * Returns 1 fence, and another limit in use | 0 position fence, ms until a life ends, listeners of the caller (-1:
- * unknown), 1 to be asked again at once, another limit in use | -2 (the id was released already).
+ * Returns 1 fence, and another limit if one is in use | 0 position fence, ms until a life ends, listeners of the caller
+ * (-1: unknown), 1 to be asked again at once, and another limit | -2 (the id was released already).
  */
 function acquireFrom(layout: Layout): Script {
   const { isLock, acquireFree, read, prolong, grant, save } = layout;
@@ -112,7 +112,7 @@ local life, position, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
 local ttl = life - ${IDLE}
 ${prolong}
 if last == id then return { -2 } end
-local unfinished, mute, other = 0, 0, 0
+local unfinished, mute, other = 0, 0, nil
 ${expire(layout)}
 local weight, limit, owner = string.match(me, '^ (%d+) (%d+) (.*)$', 22)
 ${isLock ? "" : "if seen ~= '' and seen ~= limit and (used > 0 or waiting > 0) then other = seen + 0 end"}
@@ -132,8 +132,11 @@ ${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', 
 if not joins then return { 0, 0, fence, 0, 0, unfinished, other } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
 ${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
-local listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})
-return { 0, tonumber(position), fence, math.ceil(soonest), listeners[2] or -1, unfinished, other }
+local listeners = -1
+if waiting == 1 or ARGV[3] ~= '0' then -- a newcomer behind others learns of it at its next heartbeat
+  listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})[2] or -1
+end
+return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished, other }
 `);
 }
 

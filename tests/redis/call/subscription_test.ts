@@ -8,6 +8,7 @@ import { test } from "../../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
 
 interface Attempt {
+  readonly onMessage: (message: string) => void;
   readonly onGap: () => void;
   readonly onLost: (forGood?: boolean) => void;
   confirm(): Promise<void>;
@@ -28,7 +29,7 @@ class Paper implements Backend {
 
   subscribe(
     _channel: string,
-    _onMessage: (message: string) => void,
+    onMessage: (message: string) => void,
     onGap: () => void,
     onLost?: (forGood?: boolean) => void,
   ): Promise<() => void> {
@@ -37,7 +38,7 @@ class Paper implements Backend {
         resolve(() => void (one.stopped = true));
         return flushMicrotasks();
       };
-      const one: Attempt = { onGap, onLost: (forGood) => onLost?.(forGood), confirm, stopped: false };
+      const one: Attempt = { onMessage, onGap, onLost: (forGood) => onLost?.(forGood), confirm, stopped: false };
       this.subscriptions.push(one);
     });
   }
@@ -48,6 +49,7 @@ class Waiter implements Listener {
   readonly queue = "a queue";
   readonly settled = false;
   readonly asked: string[] = [];
+  readonly granted = (fence: number) => void this.asked.push(String(fence));
   readonly position: number;
   readonly #subscription: Subscription;
   readonly #id: string;
@@ -58,8 +60,6 @@ class Waiter implements Listener {
     this.#id = id;
     subscription.add(id, this);
   }
-
-  granted(): void {}
 
   lead(): void {}
 
@@ -229,3 +229,11 @@ pushTest(
     assert.equal(unanswered.asked.length, 0);
   },
 );
+
+pushTest("a message of another shape is ignored, and throws nothing into the client", async (push, paper) => {
+  const waiter = new Waiter(push);
+  const [one] = paper.subscriptions as [Attempt];
+  await one.confirm();
+  for (const message of ["", "a waiter", "a waiter NaN", "waiter 7 8", "other 7"]) one.onMessage(message);
+  assert.deepEqual(waiter.asked, ["c"]);
+});
