@@ -57,7 +57,8 @@ test("a link that was cut shows the first thing", async ({ page, serve }) => {
 });
 
 test("it stays responsive under load, and shows that it samples", async ({ page, serve }) => {
-  await page.goto((await serve(...DENO, "deno", "busy")).url);
+  const { url } = await serve(...DENO, "deno", "busy");
+  await page.goto(`${url}#${encodeURIComponent('lock "counter"')}`);
   await page.getByText("Sampled:").waitFor();
   await page.locator("#things button").nth(1).dispatchEvent("click"); // rows move while it would aim
   await page.getByText(/and \d+ primitives that waited less/).waitFor();

@@ -43,7 +43,11 @@ function work(): void {
 /** Thousands of things, and thousands of events per second. */
 function overload(): void {
   const users = new KeyedMutex<number>({ name: "users" });
+  // Two locks of one name are one thing: a wait that lasts puts it on top, and holds that are too short to be drawn follow.
+  const [stuck, counter] = [new Lock({ name: "counter" }), new Lock({ name: "counter" })];
+  for (let i = 0; i < 2; i++) void stuck.run(() => new Promise(() => {}));
   setInterval(() => {
+    for (let i = 0; i < 3; i++) void counter.run(() => {});
     for (let i = 0; i < 40; i++) {
       const user = Math.floor(Math.random() * 3000);
       void users.run(user, () => sleep(1));
