@@ -250,6 +250,22 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
 
 // In Node (26.10) and Deno (2.9.6), a session that has sent a GOAWAY ignores new streams.
 if (runtime === "bun") {
+  test("http2: a stream that crosses the GOAWAY gets 503 only if asked to, bun", async () => {
+    const shutdown = quiet({ late: "refuse", idle: 10_000 });
+    const server = shutdown.attach(createServer());
+    server.on("stream", (stream: ServerHttp2Stream) => {
+      stream.respond({ ":status": 200 });
+      stream.end("done");
+    });
+    const [, session] = await open(server, "http");
+    assert.equal(await get(session, "/first"), "200 done");
+    const late = new Promise((resolve) => void shutdown.onShutdown(() => resolve(get(session, "/late"))));
+    shutdown.request();
+    assert.equal(await late, "503 The server is shutting down.\n");
+    session.client.close();
+    assert.equal((await shutdown.finished).ok, true);
+  });
+
   test("http2: a stream that crosses the GOAWAY may take its time, bun", async () => {
     const shutdown = quiet({ idle: 200 });
     const server = shutdown.attach(createServer());
