@@ -2,9 +2,9 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { size } from "../scripts/size.ts";
-import { OURS, time } from "./_situation.ts";
+import { HAND_OVER, OURS, SHARED, time } from "./_situation.ts";
 import { RUN_TIMES, type RunTime } from "./_processes.ts";
-import { HAND_OVER, type Measured, type Results, ROWS, SHARED } from "./report.ts";
+import type { Measured, Results } from "./report.ts";
 
 const TITLES: Readonly<Record<RunTime, string>> = { deno: "Deno", node: "Node", bun: "Bun" };
 
@@ -26,7 +26,7 @@ export function page(text: string, results: Results): string {
   const sizes = Object.entries(SIZES).map(([name, imports]) => [name, (size(imports) / 1000).toFixed(1)]);
   const head = ["operation", "package", ...RUN_TIMES.map((name) => TITLES[name])];
   const parts: Readonly<Record<string, string>> = {
-    table: table(head, ROWS.flatMap(({ words }) => threeRows(results, words))),
+    table: table(head, rowsOf(results).flatMap((row) => threeRows(results, row))),
     quicker: table(head, quickerOthers(results)),
     size: table(["import", "kB"], sizes),
     conditions: conditions(results),
@@ -41,6 +41,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   const isText = (title: string) => ["operation", "package", "import"].includes(title);
   return [line(head), line(head.map((title) => isText(title) ? "---" : "--:")), ...rows.map(line)].join("\n") + "\n";
 }
+
+const rowsOf = ({ figures }: Results) => [...new Set(figures.map(({ row }) => row))];
 
 /** The figures of one row by contender, then by run-time; floors left out. */
 function byContender({ figures }: Results, row: string): Map<string, Map<RunTime, number>> {
@@ -68,12 +70,12 @@ function threeRows(results: Results, row: string): string[][] {
 }
 
 function quickerOthers(results: Results): string[][] {
-  return ROWS.flatMap(({ words }) => {
-    const all = byContender(results, words);
+  return rowsOf(results).flatMap((row) => {
+    const all = byContender(results, row);
     if (!all.has(OURS)) return [];
     const times = (name: string, at: RunTime) => all.get(OURS)!.get(at)! / all.get(name)!.get(at)!;
     const names = [...all.keys()].filter((name) => RUN_TIMES.some((at) => times(name, at) > 1 / 0.9));
-    return names.map((name, i) => [i === 0 ? words : "", name, ...RUN_TIMES.map((at) => times(name, at).toFixed(1))]);
+    return names.map((name, i) => [i === 0 ? row : "", name, ...RUN_TIMES.map((at) => times(name, at).toFixed(1))]);
   });
 }
 

@@ -16,8 +16,14 @@ export type Iteration = () => Promise<unknown>;
 export const OURS = "interlock";
 const FLOOR = "bare promises";
 
+/** The two rows of the page that have a chart. */
+export const SHARED = "one turn of 100 tasks that share a lock";
+export const HAND_OVER = "one lease of 10 tasks that come at once to a Redis lock";
+
 export interface Situation {
   readonly name: string;
+  /** What one operation is, in the words of docs/benchmarks.md, where it is a row there. */
+  readonly row?: string | undefined;
   /** How many operations an iteration has, and the name of one. */
   readonly operations: number;
   readonly operation: string;
@@ -34,6 +40,7 @@ type Make<T> = () => T | Promise<T>;
 
 interface Spec<T> {
   readonly name: string;
+  readonly row?: string | undefined;
   readonly operations: number;
   /** Default: "turn". */
   readonly operation?: string;
@@ -45,7 +52,7 @@ interface Spec<T> {
   /** The name of the floor. Default: bare promises. */
   readonly floorName?: string;
   /** Where the peers are: a file in peers/, and its export. */
-  readonly peers?: readonly [file: string, name: string];
+  readonly peers?: readonly [file: string, name: string] | undefined;
   readonly play: (work: Work, one: T) => Promise<unknown>;
 }
 

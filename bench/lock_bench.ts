@@ -1,5 +1,5 @@
 /** A free lock, and 2 to 10,000 tasks that want one: acquire, one turn of the microtasks, release. */
-import { guarded, register, running, situation } from "./_situation.ts";
+import { guarded, register, running, SHARED, situation } from "./_situation.ts";
 import { BareSemaphore } from "./_floor.ts";
 import type { Locking, Run, Trying } from "./_work.ts";
 
@@ -14,6 +14,7 @@ export const situations = await register([
   }),
   situation<Locking>({
     name: "free lock, await acquire and release",
+    row: "acquire and release a free lock",
     operations: 1000,
     main: true,
     ours: ({ Lock }) => guarded(new Lock()),
@@ -25,6 +26,7 @@ export const situations = await register([
     const operations = Math.max(1000, 10 * tasks);
     return situation<Locking>({
       name: `lock, ${tasks.toLocaleString("en")} tasks`,
+      row: tasks === 100 ? SHARED : tasks === 10_000 ? "one turn of 10,000 tasks that share a lock" : undefined,
       operations,
       main: tasks > 2,
       ours: ({ Lock }) => guarded(new Lock()),
@@ -35,6 +37,7 @@ export const situations = await register([
   }),
   situation<Run>({
     name: "lock.run, 100 tasks",
+    row: "one call of `run` by 100 tasks, with an async function",
     operations: 1000,
     main: true,
     ours: ({ Lock }) => running(new Lock()),

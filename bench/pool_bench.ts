@@ -15,42 +15,41 @@ const bareCalls = (): Call => {
 const toArray = ({ Pool }: Lib): MapAll => (list, fn) => new Pool(10).map(list, fn).toArray();
 const floor = (): MapAll => (list, fn) => bareMap(list, fn, 10);
 
+const PEERS = ["pool", "calls"] as const;
+const CALLS: readonly (readonly [string, row: string | undefined, (lib: Lib) => Call, typeof PEERS | undefined])[] = [
+  ["calls at once", "a call through a pool of 10", ({ Pool }) => {
+    const pool = new Pool(10);
+    return (n) => pool.run(() => work(n));
+  }, PEERS],
+  [
+    "calls of a wrapped function",
+    "a call of a function that `pool.wrap` has made",
+    ({ Pool }) => new Pool(10).wrap(work),
+    PEERS,
+  ],
+  ["tasks with a handle each", undefined, ({ Pool }) => {
+    const pool = new Pool(10);
+    return async (n) => await (await pool.createTask(() => work(n))).result;
+  }, undefined],
+];
+
 export const situations = await register([
-  situation<Call>({
-    name: "pool of 10, 1,000 calls at once",
-    operation: "call",
-    operations: 1000,
-    main: true,
-    ours: ({ Pool }) => {
-      const pool = new Pool(10);
-      return (n) => pool.run(() => work(n));
-    },
-    floor: bareCalls,
-    peers: ["pool", "calls"],
-    play: (work, call) => work.calls(call, 1000),
-  }),
-  situation<Call>({
-    name: "pool of 10, 1,000 calls of a wrapped function",
-    operation: "call",
-    operations: 1000,
-    ours: ({ Pool }) => new Pool(10).wrap(work),
-    floor: bareCalls,
-    peers: ["pool", "calls"],
-    play: (work, call) => work.calls(call, 1000),
-  }),
-  situation<Call>({
-    name: "pool of 10, 1,000 tasks with a handle each",
-    operation: "task",
-    operations: 1000,
-    ours: ({ Pool }) => {
-      const pool = new Pool(10);
-      return async (n) => await (await pool.createTask(() => work(n))).result;
-    },
-    floor: bareCalls,
-    play: (work, call) => work.calls(call, 1000),
-  }),
+  ...CALLS.map(([name, row, ours, peers]) =>
+    situation<Call>({
+      name: `pool of 10, 1,000 ${name}`,
+      row,
+      operation: "call",
+      operations: 1000,
+      main: name === "calls at once",
+      ours,
+      floor: bareCalls,
+      peers,
+      play: (work, call) => work.calls(call, 1000),
+    })
+  ),
   situation<MapAll>({
     name: "map a list of 10,000, 10 at a time",
+    row: "an item of a map, 10 at a time",
     operation: "item",
     operations: 10_000,
     main: true,

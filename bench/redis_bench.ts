@@ -2,7 +2,7 @@
  * Locks and rate limits over Redis. `deno bench` runs them over the backend in memory, which shows the module's own part.
  * `REDIS_URL=redis://… deno bench -A bench/redis_bench.ts` runs them over that server; it needs `deno task setup`.
  */
-import { type Lib, register, situation, variable } from "./_situation.ts";
+import { HAND_OVER, type Lib, register, situation, variable } from "./_situation.ts";
 import { BareMutexes } from "./_floor.ts";
 import type { LeaseOf } from "./_work.ts";
 import type { Backend, IoRedisClient, RedisLock } from "../lib/redis/mod.ts";
@@ -49,6 +49,7 @@ export const situations = await register([
   situation<LeaseOf>({
     ...common,
     name: `${where}, a free lock`,
+    row: "acquire and release a Redis lock that is free",
     operation: "lease",
     operations: 100,
     main: true,
@@ -57,6 +58,7 @@ export const situations = await register([
   situation<LeaseOf>({
     ...common,
     name: `${where}, 50 free locks at once`,
+    row: "acquire and release 50 Redis locks at a time, each",
     operation: "lease",
     operations: 500,
     play: (work, acquire) => work.lease(acquire, { tasks: 50, turns: 500, keys: 50 }),
@@ -64,6 +66,7 @@ export const situations = await register([
   situation<LeaseOf>({
     ...common,
     name: `${where}, 10 tasks that come once to one lock`,
+    row: HAND_OVER,
     operation: "lease",
     operations: 10,
     main: true,
@@ -72,6 +75,7 @@ export const situations = await register([
   }),
   situation<(fn: () => void) => Promise<unknown>>({
     name: `${where}, starts within a rate limit, 25 at a time`,
+    row: "a start within a Redis rate limit, 25 at a time",
     operation: "start",
     operations: 25,
     ours: async (lib) => {

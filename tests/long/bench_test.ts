@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { charts, page } from "../../bench/_page.ts";
-import type { Situation } from "../../bench/_situation.ts";
-import { type Measured, type Results, ROWS } from "../../bench/report.ts";
+import { HAND_OVER, SHARED, type Situation } from "../../bench/_situation.ts";
+import type { Measured, Results } from "../../bench/report.ts";
 import { size } from "../../scripts/size.ts";
 import { test } from "../_test.ts";
 
@@ -26,17 +26,13 @@ for (const subject of subjects) {
   }
 }
 
-test("bench: the rows of the page that need no server are situations", async () => {
-  for (const { file, situation } of ROWS.filter(({ file }) => file !== "redis")) {
-    assert.ok((await situationsOf(file)).some(({ name }) => name === situation), situation);
-  }
-});
-
 test("bench: the page names ours, the best and the worst package, and those that are quicker; charts have all", async () => {
   const figure = (row: string, contender: string, ns: number): Measured[] =>
     (["deno", "node", "bun"] as const).map((runTime) => ({ row, contender, runTime, ns }));
   const names = { "interlock": 100, "slow": 250, "quick": 80, "bare promises": 50 };
-  const figures = ROWS.flatMap(({ words }) => Object.entries(names).flatMap(([name, ns]) => figure(words, name, ns)));
+  const figures = [SHARED, HAND_OVER].flatMap((row) =>
+    Object.entries(names).flatMap(([name, ns]) => figure(row, name, ns))
+  );
   const about = {
     date: "2026-01-01",
     machine: "one",
