@@ -11,7 +11,7 @@ import { Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { nameClass } from "./internal/class_name.ts";
 import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues } from "./internal/wait_queue.ts";
+import { cancelQueues, type Waiter, waitersOf, WaitQueue } from "./internal/wait_queue.ts";
 import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -108,7 +108,7 @@ export class RwLock {
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
   constructor(options?: MaxWaitingOptions) {
-    const permits = this.#permits = new Permits(ALL, readName(options), readMaxWaiting(options));
+    const permits = this.#permits = new Permits(ALL, readName(options), readMaxWaiting(options), SidesQueue);
     const reader = new Side(permits);
     this.reader = reader;
     this.writer = new Writer(permits, reader);
@@ -137,7 +137,29 @@ export class RwLock {
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundRwLock(rwLock: RwLock): void {
-  assertSoundPermits(permitsIn(rwLock));
+  const permits = permitsIn(rwLock);
+  assertSoundPermits(permits);
+  const writers = waitersOf(permits.queue).filter(({ permits }) => permits > 1).length;
+  if (writers !== rwLock.writer.waiting) throw new Error(`unsound read-write lock: ${writers} writers wait`);
+}
+
+/** The queue of both sides. Counts the writers in it, which want more than one permit. */
+class SidesQueue extends WaitQueue<Hold> {
+  writers = 0;
+
+  protected override link(waiter: Waiter<Hold>): void {
+    super.link(waiter);
+    if (waiter.permits > 1) this.writers++;
+  }
+
+  override unlink(waiter: Waiter<Hold>): void {
+    super.unlink(waiter);
+    if (waiter.permits > 1) this.writers--;
+  }
+}
+
+function writersIn({ queue }: Permits): number {
+  return (queue as SidesQueue).writers;
 }
 
 class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsOwner {
@@ -185,8 +207,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   }
 
   get waiting(): number {
-    const { size, large } = this.#permits.queue; // only writers want more than one permit
-    return size - large;
+    return this.#permits.queue.size - writersIn(this.#permits);
   }
 
   acquire(options?: WaitOptions): Promise<G> {
@@ -251,7 +272,7 @@ class Writer extends Side<WriterHold> {
   }
 
   override get waiting(): number {
-    return this.#permits.queue.large;
+    return writersIn(this.#permits);
   }
 
   override hold(): WriterHold {

@@ -7,17 +7,12 @@
 import { classOf, isNamed } from "./class_name.ts";
 import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 
-/** Formats a value for an error message: short, on one line, and different for `"1"` and `1`. Never throws. */
+/** Formats a value for an error message: short, on one line, and different for `"1"` and `1`. */
 export function quote(value: unknown): string {
-  try {
-    if (typeof value === "string") return visible(JSON.stringify(cut(value)));
-    if (typeof value === "bigint") return printable(`${value}n`);
-    if (typeof value === "function") return `function ${printable(value.name || "(anonymous)")}`;
-    if (typeof value === "object" && value !== null) return `an object (${printable(classOf(value) || "no class")})`;
-    return printable(String(value)); // the only conversion that accepts a symbol
-  } catch {
-    return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
-  }
+  if (typeof value === "string") return visible(JSON.stringify(cut(value)));
+  if (typeof value === "function") return `function ${printable(value.name || "(anonymous)")}`;
+  if (Object(value) === value) return `an object (${printable(classOf(value as object) || "no class")})`;
+  return printable(typeof value === "bigint" ? `${value}n` : String(value)); // the only conversion that accepts a symbol
 }
 
 /** Formats the user's text, such as the name of a class, for a message, without quotes. */

@@ -93,7 +93,7 @@ export function runHolding<G extends Guard, O, T>(
     checkFunction(fn, "fn");
     const guard = options === undefined ? source.tryAcquire() : undefined;
     // `fn` is never called synchronously. Awaiting a guard is slower than awaiting undefined.
-    return guard === undefined ? callHolding(fn, source.acquire(options)) : callHolding(fn, NEXT_TURN, guard);
+    return callHolding(fn, guard === undefined ? source.acquire(options) : NEXT_TURN, guard);
   } catch (error) {
     return Promise.reject(error);
   }

@@ -24,10 +24,10 @@ export class Permits implements PermitsOwner, Served {
   readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
 
-  constructor(value: number, name?: string, maxWaiting?: number) {
+  constructor(value: number, name?: string, maxWaiting?: number, Queue = WaitQueue<Hold>) {
     this.value = value;
     this.name = name;
-    this.queue = new WaitQueue(this, maxWaiting);
+    this.queue = new Queue(this, maxWaiting);
   }
 
   get kind(): string {

@@ -77,11 +77,10 @@ export class Waiter<T> {
 
 /** A queue of `W`, each of which waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
-  // There are `size` waiters from `head` by `next` to `tail`; `large` of them want more than one permit.
+  // There are `size` waiters from `head` by `next` to `tail`.
   head: W | undefined = undefined;
   private tail: W | undefined = undefined;
   size = 0;
-  large = 0;
   /** Why it is closed for good; undefined while it is open. No waiter joins a closed queue. */
   end: { readonly reason: unknown } | undefined = undefined;
   /** Served after waiters were cancelled: later waiters may fit now. */
@@ -127,7 +126,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     hook?.wait(waiter.target, waiter, waiter.permits);
   }
 
-  private link(waiter: W): void {
+  protected link(waiter: W): void {
     const last = this.tail;
     if (last === undefined) this.head = waiter;
     else last.next = waiter;
@@ -135,7 +134,6 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     this.tail = waiter;
     waiter.waits = true;
     this.size++;
-    if (waiter.permits > 1) this.large++;
   }
 
   /** The first waiter whose signal is not aborted. It stays in the queue. */
@@ -171,7 +169,6 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     waiter.next = undefined; // one that has left keeps no other one alive
     waiter.waits = false;
     this.size--;
-    if (waiter.permits > 1) this.large--;
     cancellation?.onUnlinked();
   }
 }
@@ -329,7 +326,6 @@ export function assertSoundWaitQueue<T, W extends Waiter<T>>(queue: WaitQueue<T,
   const isLinked = waiters.every(({ waits, cancellation }, i) =>
     waits && (cancellation?.previous ?? waiters[i - 1]) === waiters[i - 1]
   );
-  const isSound = isLinked && waiters.length === queue.size && (queue.size === 0 || !queue.closed) &&
-    waiters.filter(({ permits }) => permits > 1).length === queue.large;
+  const isSound = isLinked && waiters.length === queue.size && (queue.size === 0 || !queue.closed);
   if (!isSound) throw new Error(`unsound queue: ${queue.size} counted, ${waiters.length} wait`);
 }
