@@ -215,12 +215,10 @@ export class Slots implements Served {
   /** Returns the lane of a priority, and creates it if necessary. */
   #lane(priority: number): Lane {
     const lanes = this.#lanes;
-    const behind = lanes.findIndex((lane) => lane.priority >= priority);
-    const found = lanes[behind];
-    if (found?.priority === priority) return found;
-    const lane = { priority, queue: new WaitQueue<void>(this) };
-    lanes.splice(behind < 0 ? lanes.length : behind, 0, lane);
-    return lane;
+    let i = 0;
+    while (i < lanes.length && lanes[i]!.priority < priority) i++;
+    if (lanes[i]?.priority !== priority) lanes.splice(i, 0, { priority, queue: new WaitQueue<void>(this) });
+    return lanes[i]!;
   }
 }
 

@@ -114,14 +114,14 @@ export class PoolState {
    * the caller's signal has to reach it. Throws if the call was cancelled after the grant.
    */
   begin(call: Call | undefined): AbortSignal {
-    const { limits, needsOwn } = (call ?? {}) as Partial<SlotCall>;
-    throwIfAborted(limits);
+    const own = call instanceof SlotCall ? call : undefined;
+    const signal = own?.limits?.signal;
+    throwIfAborted({ signal });
     if (this.closed) throwIfAborted({ signal: this.#signal() });
-    const signal = limits?.signal;
-    if (!needsOwn && signal === undefined) return this.#signal();
-    const controller = (call as SlotCall).controller = new AbortController();
+    if (own === undefined || (!own.needsOwn && signal === undefined)) return this.#signal();
+    const controller = own.controller = new AbortController();
     this.#controllers.add(controller);
-    if (signal !== undefined) (call as SlotCall).link = onCancel({ signal }, () => controller.abort(reasonOf(signal)));
+    if (signal !== undefined) own.link = onCancel({ signal }, () => controller.abort(reasonOf(signal)));
     return controller.signal;
   }
 
