@@ -13,7 +13,7 @@ import {
 } from "./internal/check.ts";
 import { onCancel, reasonOf } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
-import { LockOrder } from "./internal/lock_order.ts";
+import { inLockOrder, type OrderedLock } from "./internal/lock_order.ts";
 import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
 import type { Acquirable, WaitOptions } from "./types.ts";
@@ -100,30 +100,27 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
   must(Array.isArray(list), "list", "be an array", list);
   const things: L[number][] = [...list];
   const limits = readWaitOptions(options);
-  const order = new LockOrder(things);
-  const { entries } = order;
+  const locks = inLockOrder(things);
   const guards: AnyGuard[] = [];
   try {
-    const closed = entries.find(({ thing }) => (thing as { readonly closed?: boolean }).closed);
+    const closed = locks.find(({ thing }) => (thing as { readonly closed?: boolean }).closed);
     if (closed !== undefined) await closed.thing.acquire(); // rejects at once
     throwIfAborted(limits); // the list may be empty
     const deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
-    for (let i = 0; i < entries.length; i++) {
-      const { thing, index, isLocal } = entries[i]!;
+    for (let i = 0; i < locks.length; i++) {
+      const { thing, index, remote } = locks[i]!;
       const rest = restOf(limits, deadline);
       // A free local lock is taken in the caller's own turn, so that a later call cannot overtake.
-      const free = isLocal ? thing.tryAcquire() as AnyGuard | undefined : undefined;
+      const free = remote === "" ? thing.tryAcquire() as AnyGuard | undefined : undefined;
       guards[index] = free ?? await thing.acquire(rest);
     }
-    return new Group(guards, order) as unknown as GuardGroup<GuardsOf<L>>;
+    return new Group(guards, locks) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
-    await giveBack(guards, order); // errors of release must not replace the cause
+    await giveBack(guards, locks); // errors of release must not replace the cause
     const { timeout = Infinity, signal } = limits ?? {};
     const isOurs = timeout < Infinity && error instanceof TimeoutError &&
       (signal === undefined || error !== reasonOf(signal));
     throw isOurs ? timedOutAll(timeout, error) : error;
-  } finally {
-    order.unpin();
   }
 }
 
@@ -145,11 +142,11 @@ function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
 /**
  * Releases the guards, the latest first. Resolves to the errors; returns undefined if all releases were synchronous.
  */
-function giveBack(guards: readonly AnyGuard[], { entries }: LockOrder<unknown>): Promise<unknown[]> | undefined {
+function giveBack(guards: readonly AnyGuard[], locks: readonly OrderedLock<unknown>[]): Promise<unknown[]> | undefined {
   let pending: Promise<unknown>[] | undefined;
-  for (let i = entries.length - 1; i >= 0; i--) {
+  for (let i = locks.length - 1; i >= 0; i--) {
     try {
-      const released = guards[entries[i]!.index]?.release();
+      const released = guards[locks[i]!.index]?.release();
       if (isThenable(released)) (pending ??= []).push(Promise.resolve(released));
     } catch (error) {
       (pending ??= []).push(Promise.reject(error));
@@ -164,7 +161,7 @@ function errorsOf(outcomes: readonly PromiseSettledResult<unknown>[]): unknown[]
 
 class Group implements GuardGroup<readonly AnyGuard[]> {
   readonly #guards: readonly AnyGuard[];
-  readonly #order: LockOrder<unknown>;
+  readonly #locks: readonly OrderedLock<unknown>[];
   #released: Promise<void> | undefined;
   #controller: AbortController | undefined;
 
@@ -172,9 +169,9 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
     show(Group, "GuardGroup", ["held", "guards"]);
   }
 
-  constructor(guards: readonly AnyGuard[], order: LockOrder<unknown>) {
+  constructor(guards: readonly AnyGuard[], locks: readonly OrderedLock<unknown>[]) {
     this.#guards = guards;
-    this.#order = order;
+    this.#locks = locks;
   }
 
   get guards(): readonly AnyGuard[] {
@@ -197,7 +194,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   }
 
   release(): Promise<void> {
-    return this.#released ??= giveBack(this.#guards, this.#order)?.then(throwAll) ?? Promise.resolve();
+    return this.#released ??= giveBack(this.#guards, this.#locks)?.then(throwAll) ?? Promise.resolve();
   }
 
   [ASYNC_DISPOSE](): Promise<void> {

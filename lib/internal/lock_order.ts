@@ -1,94 +1,42 @@
 /**
- * Sorts locks by their places. Invariant: concurrent calls agree on the order of all locks, so they never wait for each
- * other in a cycle.
+ * Sorts locks by their places. Invariant: all calls agree on the order of all locks, so they never wait for each other
+ * in a cycle.
  *
- * Local locks are numbered when they are first sorted, and keep their numbers for life. Keys keep theirs while a call
- * in progress uses them. Remote locks come last, sorted by their text, which is the same in every process.
+ * Local locks come first, by a number that each gets when it is first sorted and keeps for life, and the keys of one
+ * mutex by their text. Remote locks come last, sorted by their text, which is the same in every process.
  *
  * @module
  */
 import { must } from "./check.ts";
 import { isOfAnotherCopy, type Place, placeOf } from "./place.ts";
 
-/** The number of a key, and the number of calls that use it. */
-interface KeyNumber {
-  readonly number: number;
-  users: number;
-}
-
-/** The numbers of an owner and of its keys, in the order of first use. */
-class Numbers {
-  static #owners = new WeakMap<object, Numbers>();
-  static #last = 0;
-  readonly number: number = ++Numbers.#last;
-  readonly #keys = new Map<unknown, KeyNumber>();
-  #lastKey = 0;
-
-  static of(owner: object): Numbers {
-    let numbers = Numbers.#owners.get(owner);
-    if (numbers === undefined) Numbers.#owners.set(owner, numbers = new Numbers());
-    return numbers;
-  }
-
-  /** Keeps the number of a key until it is unpinned as often as it was pinned. */
-  pin(key: unknown): KeyNumber {
-    let pinned = this.#keys.get(key);
-    if (pinned === undefined) this.#keys.set(key, pinned = { number: ++this.#lastKey, users: 0 });
-    pinned.users++;
-    return pinned;
-  }
-
-  unpin(key: unknown, pinned: KeyNumber): void {
-    if (--pinned.users === 0) this.#keys.delete(key);
-  }
-}
-
 /** One item of a list. */
-class Entry<T> {
+export interface OrderedLock<T> {
   readonly thing: T;
   /** Its position in the list. */
   readonly index: number;
-  readonly place: Place;
-  readonly numbers: Numbers;
-  /** Undefined for an item without a key. */
-  readonly key: KeyNumber | undefined;
-
-  constructor(thing: T, index: number, place: Place) {
-    this.thing = thing;
-    this.index = index;
-    this.place = place;
-    this.numbers = Numbers.of(place.owner);
-    this.key = "key" in place ? this.numbers.pin(place.key) : undefined;
-  }
-
-  get isLocal(): boolean {
-    return this.place.remote === undefined;
-  }
+  /** Empty for a local lock. */
+  readonly remote: string;
+  readonly owner: number;
+  /** Empty for an item without a key. */
+  readonly key: string;
 }
 
-/** The order of one list, from the start of a call to its end. */
-export class LockOrder<T> {
-  /** In the order in which to acquire them, local before remote. */
-  readonly entries: readonly Entry<T>[];
+/**
+ * Returns the items of a list in the order in which to acquire them.
+ *
+ * @throws {TypeError} for an item without a place, and for the same item twice.
+ */
+export function inLockOrder<T>(list: readonly T[]): OrderedLock<T>[] {
+  const locks = sorted(list.map(ordered));
+  for (let i = 1; i < locks.length; i++) checkDistinct(locks[i - 1]!, locks[i]!);
+  return locks;
+}
 
-  /**
-   * @throws {TypeError} for an item without a place, and for the same item twice.
-   */
-  constructor(list: readonly T[]) {
-    const places = list.map(checkPlace);
-    this.entries = sorted(list.map((thing, index) => new Entry(thing, index, places[index]!)));
-    try {
-      checkDistinct(this.entries);
-    } catch (error) {
-      this.unpin();
-      throw error;
-    }
-  }
-
-  /** Called once at the end of the call, to release the numbers of its keys. */
-  unpin(): void {
-    for (const { place, numbers, key } of this.entries) if (key !== undefined) numbers.unpin(place.key, key);
-  }
+function ordered<T>(thing: T, index: number): OrderedLock<T> {
+  const place = checkPlace(thing, index);
+  const { owner, remote = "" } = place;
+  return { thing, index, remote, owner: numberOf(owner), key: "key" in place ? textOf(place.key) : "" };
 }
 
 function checkPlace(thing: unknown, index: number): Place {
@@ -100,25 +48,42 @@ function checkPlace(thing: unknown, index: number): Place {
   return place;
 }
 
-/** Compares two entries directly, which is quicker than `sort`. */
-function sorted<T>(entries: Entry<T>[]): Entry<T>[] {
-  if (entries.length > 2) return entries.sort(compare);
-  return entries.length === 2 && compare(entries[0]!, entries[1]!) > 0 ? entries.reverse() : entries;
+const numbers = /* @__PURE__ */ new WeakMap<object, number>();
+/** Apart, because some engines take no symbols as weak keys. */
+const symbolNumbers = /* @__PURE__ */ new Map<symbol, number>();
+let lastNumber = 0;
+
+/** The number of an object or symbol, in the order of first use. */
+function numberOf(one: object | symbol): number {
+  const known = (typeof one === "symbol" ? symbolNumbers : numbers) as Map<object | symbol, number>;
+  let number = known.get(one);
+  if (number === undefined) known.set(one, number = ++lastNumber);
+  return number;
 }
 
-/** Local entries have no remote text, so they come first. */
-function compare(a: Entry<unknown>, b: Entry<unknown>): number {
-  const [one, other] = [a.place.remote ?? "", b.place.remote ?? ""];
-  if (one !== other) return one < other ? -1 : 1;
-  return a.numbers.number - b.numbers.number || (a.key?.number ?? 0) - (b.key?.number ?? 0);
+/** Text that only this key has. */
+function textOf(key: unknown): string {
+  const hasIdentity = typeof key === "symbol" || Object(key) === key;
+  return hasIdentity ? `${numberOf(key as object | symbol)}` : `${typeof key} ${key}`;
 }
 
-function checkDistinct(entries: readonly Entry<unknown>[]): void {
-  for (let i = 1; i < entries.length; i++) {
-    const [before, entry] = [entries[i - 1]!, entries[i]!];
-    if (compare(before, entry) !== 0) continue;
-    const [first, second] = [before.index, entry.index].sort((a, b) => a - b);
-    const rule = "one call cannot hold it twice, remove the duplicate";
-    throw new TypeError(`list[${second}] must not be the same as list[${first}]: ${rule}`);
-  }
+/** Compares two items directly, which is quicker than `sort`. */
+function sorted<T>(locks: OrderedLock<T>[]): OrderedLock<T>[] {
+  if (locks.length > 2) return locks.sort(compare);
+  return locks.length === 2 && compare(locks[0]!, locks[1]!) > 0 ? locks.reverse() : locks;
+}
+
+function compare(a: OrderedLock<unknown>, b: OrderedLock<unknown>): number {
+  return compareTexts(a.remote, b.remote) || a.owner - b.owner || compareTexts(a.key, b.key);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function checkDistinct(a: OrderedLock<unknown>, b: OrderedLock<unknown>): void {
+  if (compare(a, b) !== 0) return;
+  const [first, second] = [Math.min(a.index, b.index), Math.max(a.index, b.index)];
+  const rule = "one call cannot hold it twice, remove the duplicate";
+  throw new TypeError(`list[${second}] must not be the same as list[${first}]: ${rule}`);
 }
