@@ -1,11 +1,9 @@
 /** What a client was told of its connection is what happens to it, in whichever way the handler sets the header. */
 import assert from "node:assert/strict";
-import { createServer, type RequestListener, type ServerResponse } from "node:http";
-import { createSecureServer } from "node:http2";
+import { createServer, type ServerResponse } from "node:http";
 import type { BunServerLike, DenoServerLike, GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { cert, key } from "./certificate.ts";
 import { Client, gate, listen, quiet, schemes, stop } from "./client.ts";
 
 const KEEP = "keep-alive";
@@ -282,28 +280,6 @@ test(`attach: a body that dribbles in after its answer counts for at most a seco
   assert.equal(ok, true); // not cut at the end of the grace time
   client.destroy();
 });
-
-// Bun's node:http2 (1.4) does not speak HTTP/1 on a secure server.
-if (runtime !== "bun") {
-  test(`announced: HTTP/1 on a server of node:http2, ${runtime}`, async () => {
-    const shutdown = quiet();
-    const { promise, open } = gate();
-    const listener = (async (_: unknown, response: ServerResponse) => {
-      await promise;
-      response.writeHead(200, { connection: KEEP }).end("done");
-    }) as unknown as RequestListener;
-    const server = createSecureServer({ cert, key, allowHTTP1: true }, listener as never);
-    const port = await listen(shutdown.attach(server) as never);
-    const client = new Client(schemes.https!.connect(port));
-    client.send("/");
-    while (shutdown.active < 1) await nextTurn();
-    await stop(shutdown);
-    open();
-    await client.end();
-    check(client, "http2");
-    assert.equal((await shutdown.finished).ok, true);
-  });
-}
 
 interface Platform {
   Deno?: { serve(options: object, handler: unknown): DenoServerLike & { addr: { port: number } } };

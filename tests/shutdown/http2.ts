@@ -184,7 +184,7 @@ test(`http2: requests of HTTP/1.1 to a server with allowHTTP1 are counted once, 
   const slow = gate();
   const server = shutdown.attach(createSecureServer({ cert, key, allowHTTP1: true }, async (_request, response) => {
     await slow.promise;
-    response.end("done");
+    response.writeHead(200, { connection: "keep-alive" }).end("done");
   }));
   await new Promise<void>((listening) => server.listen(0, host, () => listening()));
   const { port } = server.address() as AddressInfo;
@@ -224,6 +224,17 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
   assert.equal(await answer, "200 done");
   session.client.close();
   assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`http2: disposing of a server whose listener is closed is no error, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer());
+  await new Promise<void>((listening) => server.listen(0, host, () => listening()));
+  shutdown.onShutdown(() => server[Symbol.asyncDispose]());
+  shutdown.request();
+  assert.deepEqual((await shutdown.finished).errors, []);
+  await server[Symbol.asyncDispose]();
+  assert.equal(server.listening, false);
 });
 
 for (const [name, { create, scheme }] of Object.entries(kinds)) {

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { createServer } from "node:http";
-import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createTcpServer } from "node:net";
 import process from "node:process";
 import { inspect } from "node:util";
@@ -282,18 +281,16 @@ test("report: console.log shows it on at most ten lines, whatever happened", asy
   assert.deepEqual(Object.keys(report).sort(), ["drained", "elapsed", "errors", "ok", "reason", "remaining"]);
 });
 
-for (const [name, create] of Object.entries({ http: () => createServer(), http2: () => createHttp2Server() })) {
-  test(`attach: disposing of a ${name} server whose listener is closed is no error`, async () => {
-    const shutdown = quiet();
-    const server = shutdown.attach(create());
-    await listen(server);
-    shutdown.onShutdown(() => server[Symbol.asyncDispose]());
-    shutdown.request();
-    assert.deepEqual((await shutdown.finished).errors, []);
-    await server[Symbol.asyncDispose]();
-    assert.equal(server.listening, false);
-  });
-}
+test("attach: disposing of a server whose listener is closed is no error", async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer());
+  await listen(server);
+  shutdown.onShutdown(() => server[Symbol.asyncDispose]());
+  shutdown.request();
+  assert.deepEqual((await shutdown.finished).errors, []);
+  await server[Symbol.asyncDispose]();
+  assert.equal(server.listening, false);
+});
 
 for (const when of ["when the listener is closed", "after finished"]) {
   test(`attach: a server.close(callback) ${when} calls back without an error`, async () => {
