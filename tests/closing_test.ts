@@ -158,21 +158,17 @@ for (const [name, make] of Object.entries(bounded)) {
 
   test(`${name}: observers see a refusal as a give-up with the outcome "full", and no wait`, async () => {
     const seen: string[] = [];
-    const listening = observe({
+    using _ = observe({
       wait: () => void seen.push("wait"),
       grant: () => void seen.push("grant"),
       giveUp: ({ outcome }) => void seen.push(outcome),
     });
-    try {
-      const one = make({ maxWaiting: 1 });
-      await one.acquire();
-      const waits = watch(one.acquire());
-      await assert.rejects(one.acquire(), QueueFullError);
-      one.cancel();
-      await states([waits]);
-    } finally {
-      listening[Symbol.dispose]();
-    }
+    const one = make({ maxWaiting: 1 });
+    await one.acquire();
+    const waits = watch(one.acquire());
+    await assert.rejects(one.acquire(), QueueFullError);
+    one.cancel();
+    await states([waits]);
     assert.deepEqual(seen, ["grant", "wait", "full", "error"]);
   });
 
@@ -362,19 +358,15 @@ test("Condition: the way back to a lock is never refused, and counts", async () 
 });
 
 test("Condition: releasing a guard on its way back to the lock, under an observer", async () => {
-  const listening = observe({ giveUp: () => {} });
-  try {
-    const condition = new Condition();
-    const guard = await condition.acquire();
-    const waits = watch(condition.wait());
-    const other = await condition.acquire();
-    condition.notify();
-    guard.release();
-    assert.equal(await states([waits]), "rejected");
-    assert.ok(waits.reason instanceof NotHeldError);
-    other.release();
-    assert.equal(condition.locked, false);
-  } finally {
-    listening[Symbol.dispose]();
-  }
+  using _ = observe({ giveUp: () => {} });
+  const condition = new Condition();
+  const guard = await condition.acquire();
+  const waits = watch(condition.wait());
+  const other = await condition.acquire();
+  condition.notify();
+  guard.release();
+  assert.equal(await states([waits]), "rejected");
+  assert.ok(waits.reason instanceof NotHeldError);
+  other.release();
+  assert.equal(condition.locked, false);
 });

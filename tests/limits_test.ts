@@ -116,36 +116,32 @@ test("RateLimiter.retryAfter: when a call made now would start, behind those tha
 test("RwLock: downgrade lets in the readers before the next writer, and no writer in between", async () => {
   const lock = new RwLock({ name: "table" });
   const seen: string[] = [];
-  const listening = observe({
+  using _ = observe({
     grant: ({ kind }) => void seen.push(`grant ${kind}`),
     release: ({ kind }) => void seen.push(`release ${kind}`),
   });
-  try {
-    const writer = await lock.writer.acquire();
-    const [first, second, next, late] = [
-      watch(lock.reader.acquire()),
-      watch(lock.reader.acquire()),
-      watch(lock.writer.acquire()),
-      watch(lock.reader.acquire()),
-    ];
-    const reader = writer.downgrade();
-    assert.deepEqual([writer.held, reader.held, lock.writer.locked, lock.reader.locked], [false, true, false, true]);
-    assert.equal(await states([first, second, next, late]), "fulfilled fulfilled pending pending");
-    writer.release(); // spent
-    assert.equal(lock.reader.locked, true);
-    assert.throws(() => writer.downgrade(), NotHeldError);
-    first.value!.release();
-    second.value!.release();
-    assert.equal(await states([next, late]), "pending pending");
-    reader.release();
-    assert.equal(await states([next, late]), "fulfilled pending");
-    next.value!.downgrade().release();
-    assert.equal(await states([late]), "fulfilled");
-    late.value!.release();
-    assert.deepEqual([lock.reader.locked, lock.writer.locked], [false, false]);
-  } finally {
-    listening[Symbol.dispose]();
-  }
+  const writer = await lock.writer.acquire();
+  const [first, second, next, late] = [
+    watch(lock.reader.acquire()),
+    watch(lock.reader.acquire()),
+    watch(lock.writer.acquire()),
+    watch(lock.reader.acquire()),
+  ];
+  const reader = writer.downgrade();
+  assert.deepEqual([writer.held, reader.held, lock.writer.locked, lock.reader.locked], [false, true, false, true]);
+  assert.equal(await states([first, second, next, late]), "fulfilled fulfilled pending pending");
+  writer.release(); // spent
+  assert.equal(lock.reader.locked, true);
+  assert.throws(() => writer.downgrade(), NotHeldError);
+  first.value!.release();
+  second.value!.release();
+  assert.equal(await states([next, late]), "pending pending");
+  reader.release();
+  assert.equal(await states([next, late]), "fulfilled pending");
+  next.value!.downgrade().release();
+  assert.equal(await states([late]), "fulfilled");
+  late.value!.release();
+  assert.deepEqual([lock.reader.locked, lock.writer.locked], [false, false]);
   assert.deepEqual(seen.slice(0, 5), [
     "grant writer",
     "release writer",

@@ -18,6 +18,7 @@ import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
 import { closeIo, connectNode, ending, noPushClient, redisTest, type Setup, until } from "../redis/_clients.ts";
 import { freePort } from "../redis/_server.ts";
+import { Warnings } from "../redis/_warnings.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
 async function fails(call: Promise<unknown>, type: typeof RedisError | typeof TimeoutError, text: RegExp, ms = 30_000) {
@@ -165,27 +166,21 @@ redisTest("NOPERM", async (bench) => {
 
 redisTest("no right to subscribe: heartbeats, reported once", async (bench) => {
   const backend = await asUser(bench, "+@all", "allkeys", "resetchannels");
-  const { emitWarning } = process;
-  const warnings: unknown[] = [];
-  process.emitWarning = (...warning: unknown[]) => void warnings.push(warning);
-  try {
-    const lock = new RedisLock(backend, "a", { ttl: 5000 });
-    const holding = [await lock.acquire()];
-    const waiting = [lock.acquire(), lock.acquire()];
-    await until(async () => (await lock.inspect()).waiters.length === 2);
-    for (const next of waiting) {
-      await holding.pop()!.release();
-      holding.push(await next);
-    }
+  using warnings = new Warnings();
+  const lock = new RedisLock(backend, "a", { ttl: 5000 });
+  const holding = [await lock.acquire()];
+  const waiting = [lock.acquire(), lock.acquire()];
+  await until(async () => (await lock.inspect()).waiters.length === 2);
+  for (const next of waiting) {
     await holding.pop()!.release();
-    assert.equal(warnings.length, 1);
-    assert.match(
-      String(warnings[0]),
-      /^The Redis user of this client \(createClient of npm:redis\) may not (SUBSCRIBE|PUBLISH)/,
-    );
-  } finally {
-    process.emitWarning = emitWarning;
+    holding.push(await next);
   }
+  await holding.pop()!.release();
+  assert.equal(warnings.seen.length, 1);
+  assert.match(
+    warnings.seen[0]!,
+    /: The Redis user of this client \(createClient of npm:redis\) may not (SUBSCRIBE|PUBLISH)/,
+  );
 });
 
 redisTest(

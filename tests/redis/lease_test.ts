@@ -241,19 +241,15 @@ for (const ms of [-3_600_000, -1500, 1500, 3_600_000]) {
       const lease = await new RedisLock(backend, "a").acquire();
       time.advance(500);
       assert.equal(lease.held, true);
-      const jumped = jump("wall", ms);
-      try {
-        assert.equal(lease.held, false);
-        assert.equal(lease.held, false);
-        time.advance(1);
-        await flushMicrotasks();
-        assert.equal(renewals, 1); // at once, and only one
-        assert.equal(lease.held, true);
-        assert.equal(lease.signal.aborted, false);
-        assert.equal(await lease.release(), true);
-      } finally {
-        jumped[Symbol.dispose]();
-      }
+      using _ = jump("wall", ms);
+      assert.equal(lease.held, false);
+      assert.equal(lease.held, false);
+      time.advance(1);
+      await flushMicrotasks();
+      assert.equal(renewals, 1); // at once, and only one
+      assert.equal(lease.held, true);
+      assert.equal(lease.signal.aborted, false);
+      assert.equal(await lease.release(), true);
     }));
 }
 
@@ -262,16 +258,12 @@ test("in doubt, not held: the signal aborts if the renewal is rejected", () =>
     const backend = scripted((command) => command === "renew" ? [0] : undefined);
     const lease = await new RedisLock(backend, "a").acquire();
     const { signal } = lease;
-    const jumped = jump("wall", 60_000); // the monotonic clock stood still while the machine was suspended
-    try {
-      assert.deepEqual([lease.held, signal.aborted], [false, false]);
-      time.advance(1);
-      await flushMicrotasks();
-      assert.deepEqual([lease.held, signal.aborted], [false, true]);
-      assert.equal(await lease.release(), false);
-    } finally {
-      jumped[Symbol.dispose]();
-    }
+    using _ = jump("wall", 60_000); // the monotonic clock stood still while the machine was suspended
+    assert.deepEqual([lease.held, signal.aborted], [false, false]);
+    time.advance(1);
+    await flushMicrotasks();
+    assert.deepEqual([lease.held, signal.aborted], [false, true]);
+    assert.equal(await lease.release(), false);
   }));
 
 test("in doubt, not held: suspended while the reply to the acquire was in flight", () =>
@@ -282,19 +274,15 @@ test("in doubt, not held: suspended while the reply to the acquire was in flight
     });
     const acquired = watch(new RedisLock(backend, "a").acquire());
     await flushMicrotasks();
-    const jumped = jump("wall", 60_000);
-    try {
-      answer();
-      await flushMicrotasks();
-      const lease = acquired.value!;
-      assert.equal(lease.held, false);
-      time.advance(1);
-      await flushMicrotasks();
-      assert.equal(lease.held, true);
-      await lease.release();
-    } finally {
-      jumped[Symbol.dispose]();
-    }
+    using _ = jump("wall", 60_000);
+    answer();
+    await flushMicrotasks();
+    const lease = acquired.value!;
+    assert.equal(lease.held, false);
+    time.advance(1);
+    await flushMicrotasks();
+    assert.equal(lease.held, true);
+    await lease.release();
   }));
 
 test("in doubt, not held: without renewal, verify or extend confirms", () =>
@@ -303,18 +291,14 @@ test("in doubt, not held: without renewal, verify or extend confirms", () =>
     const lock = new RedisLock(backend, "a", { renew: false });
     for (const confirm of [(lease: Lease) => lease.verify(), (lease: Lease) => lease.extend()]) {
       const lease = await lock.acquire();
-      const jumped = jump("wall", 2000);
-      try {
-        assert.equal(lease.held, false);
-        time.advance(10);
-        await flushMicrotasks();
-        assert.equal(lease.held, false);
-        await confirm(lease);
-        assert.equal(lease.held, true);
-        await lease.release();
-      } finally {
-        jumped[Symbol.dispose]();
-      }
+      using _ = jump("wall", 2000);
+      assert.equal(lease.held, false);
+      time.advance(10);
+      await flushMicrotasks();
+      assert.equal(lease.held, false);
+      await confirm(lease);
+      assert.equal(lease.held, true);
+      await lease.release();
     }
   }));
 
@@ -322,9 +306,8 @@ test("a tenth of a short ttl is enough for doubt, and less is none", () =>
   withFakeTime(async () => {
     const lease = await new RedisLock(scripted(() => undefined), "a", { ttl: 600, renew: false }).acquire();
     for (const [ms, held] of [[55, true], [-55, true], [65, false], [-65, false]] as const) {
-      const jumped = jump("wall", ms);
+      using _ = jump("wall", ms);
       assert.equal(lease.held, held, `${ms} ms`);
-      jumped[Symbol.dispose]();
     }
     assert.equal(lease.held, true); // the clocks agree again
     await lease.release();

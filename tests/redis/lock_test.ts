@@ -91,16 +91,13 @@ redisTest("a lease that cannot be renewed is lost by the local clock", async ({ 
   const lease = await new RedisLock(backend, "a", { ttl: 500 }).acquire();
   const { signal } = lease;
   server.pause();
-  try {
-    const extended = lease.extend(5000);
-    extended.catch(() => {});
-    await until(() => signal.aborted);
-    assert.ok(signal.reason instanceof LeaseLostError);
-    await assert.rejects(extended, LeaseLostError);
-    assert.equal(await lease.release(), false);
-  } finally {
-    server.resume();
-  }
+  using _ = { [Symbol.dispose]: () => server.resume() };
+  const extended = lease.extend(5000);
+  extended.catch(() => {});
+  await until(() => signal.aborted);
+  assert.ok(signal.reason instanceof LeaseLostError);
+  await assert.rejects(extended, LeaseLostError);
+  assert.equal(await lease.release(), false);
 }, { isAlone: true });
 
 redisTest("after a blocked event loop, the next read of the lease reports the loss", async ({ backend, connect }) => {

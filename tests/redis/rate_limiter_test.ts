@@ -1,6 +1,5 @@
 /** RedisRateLimiter, on real servers and in memory: the window, order, give-up, disagreement, cost and keys. */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { inspect } from "node:util";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
@@ -8,6 +7,7 @@ import { giveBack } from "../../lib/redis/rate/scripts.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith, withFakeTime, withRunningTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
+import { Warnings } from "./_warnings.ts";
 
 /** Turns are exact by the server's clock, and no answer is early: after each `limit` starts, an interval has passed. */
 function assertWindows(begin: number, starts: readonly number[], limit: number, interval: number): void {
@@ -155,45 +155,34 @@ eachStore("RedisRateLimiter: when all sleepers give up, their turns are free aga
 eachStore(
   "RedisRateLimiter: callers that disagree are judged by their own numbers, with one warning",
   async (backend) => {
-    const { emitWarning } = process;
-    const warnings: unknown[][] = [];
-    process.emitWarning = (...warning: unknown[]) => void warnings.push(warning);
-    try {
-      const name = `crawl ${Math.random()}`;
-      const [two, three, brief] = [[2, 60_000], [3, 60_000], [2, 20]].map(([limit, interval]) =>
-        new RedisRateLimiter(backend, name, limit!, interval!)
-      ) as [RedisRateLimiter, RedisRateLimiter, RedisRateLimiter];
-      assert.deepEqual([await two.tryAcquire(2), await two.tryAcquire()], [true, false]);
-      assert.deepEqual(warnings, []);
-      assert.deepEqual([await three.remaining(), await three.tryAcquire(), await three.tryAcquire()], [1, true, false]);
-      assert.deepEqual([await two.remaining(), await two.tryAcquire()], [0, false]);
-      await brief.acquire({ timeout: 5000 }); // by its own interval, the window is over soon
-      assert.ok(await two.retryAfter() > 50_000, "four starts in a minute");
-      const words = `Callers of rate limiter "${name}" disagree: 3 in 60000 ms here, 2 in 60000 ms elsewhere. ` +
-        "Each call is judged by its own.";
-      assert.deepEqual(warnings, [[words, { code: "INTERLOCK_REDIS_NUMBERS" }]]);
-    } finally {
-      process.emitWarning = emitWarning;
-    }
+    using warnings = new Warnings();
+    const name = `crawl ${Math.random()}`;
+    const [two, three, brief] = [[2, 60_000], [3, 60_000], [2, 20]].map(([limit, interval]) =>
+      new RedisRateLimiter(backend, name, limit!, interval!)
+    ) as [RedisRateLimiter, RedisRateLimiter, RedisRateLimiter];
+    assert.deepEqual([await two.tryAcquire(2), await two.tryAcquire()], [true, false]);
+    assert.deepEqual(warnings.seen, []);
+    assert.deepEqual([await three.remaining(), await three.tryAcquire(), await three.tryAcquire()], [1, true, false]);
+    assert.deepEqual([await two.remaining(), await two.tryAcquire()], [0, false]);
+    await brief.acquire({ timeout: 5000 }); // by its own interval, the window is over soon
+    assert.ok(await two.retryAfter() > 50_000, "four starts in a minute");
+    const words = `Callers of rate limiter "${name}" disagree: 3 in 60000 ms here, 2 in 60000 ms elsewhere. ` +
+      "Each call is judged by its own.";
+    assert.deepEqual(warnings.seen, [`INTERLOCK_REDIS_NUMBERS: ${words}`]);
   },
 );
 
 eachStore("RedisRateLimiter: no call fails while a deploy changes the numbers, forward and back", async (backend) => {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    const before = new RedisRateLimiter(backend, "deploy", 3, 30);
-    const after = new RedisRateLimiter(backend, "deploy", 5, 50);
-    const calls: Promise<void>[] = [];
-    for (const [old, fresh] of [[4, 0], [3, 1], [2, 2], [0, 4], [2, 2], [4, 0]]) {
-      for (let i = 0; i < old!; i++) calls.push(before.acquire({ permits: 1 + i % 3 }));
-      for (let i = 0; i < fresh!; i++) calls.push(after.acquire({ permits: 1 + i % 5 }));
-      await before.retryAfter(); // behind them
-    }
-    await Promise.all(calls);
-  } finally {
-    process.emitWarning = emitWarning;
+  using _ = new Warnings();
+  const before = new RedisRateLimiter(backend, "deploy", 3, 30);
+  const after = new RedisRateLimiter(backend, "deploy", 5, 50);
+  const calls: Promise<void>[] = [];
+  for (const [old, fresh] of [[4, 0], [3, 1], [2, 2], [0, 4], [2, 2], [4, 0]]) {
+    for (let i = 0; i < old!; i++) calls.push(before.acquire({ permits: 1 + i % 3 }));
+    for (let i = 0; i < fresh!; i++) calls.push(after.acquire({ permits: 1 + i % 5 }));
+    await before.retryAfter(); // behind them
   }
+  await Promise.all(calls);
 });
 
 eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backend) => {

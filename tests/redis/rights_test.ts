@@ -1,7 +1,6 @@
 /** The least rights of docs/redis.md: everything runs with them, and a missing one is named. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import process from "node:process";
 import {
   type Acquirable,
   type Backend,
@@ -14,7 +13,8 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { PASSWORD } from "../_secrets.ts";
-import { type Connected, connectNode, redisTest, type Setup, until } from "./_clients.ts";
+import { connectNode, ending, redisTest, type Setup, until } from "./_clients.ts";
+import { Warnings } from "./_warnings.ts";
 
 /** The line of the docs. */
 const text = readFileSync(new URL("../../docs/redis.md", import.meta.url), "utf8");
@@ -24,9 +24,13 @@ const rights = line.trim().replace(">secret", `>${PASSWORD}`).split(/\s+/);
 /** Beyond them: node-redis says who it is, and a test's connection is closed. */
 const OF_THE_CLIENT = ["+hello", "+client"];
 
-async function connectAs(server: Setup["server"], list: readonly string[]): Promise<Connected> {
+async function connectAs(
+  server: Setup["server"],
+  list: readonly string[],
+): Promise<AsyncDisposable & { readonly backend: Backend }> {
   await server.send("ACL", "SETUSER", "app", "reset", ...list, ...OF_THE_CLIENT);
-  return await connectNode(server.urlAs("app"));
+  const { backend, close } = await connectNode(server.urlAs("app"));
+  return { backend, ...ending(close) };
 }
 
 /** One hold, and one that is handed off. */
@@ -83,24 +87,17 @@ async function everything(backend: Backend): Promise<void> {
 }
 
 redisTest("with exactly the rights of docs/redis.md everything runs, without a warning", async ({ server }) => {
-  const { emitWarning } = process;
-  const warnings: unknown[] = [];
-  process.emitWarning = (...warning: unknown[]) => {
-    if ((warning[1] as { code: string }).code !== "INTERLOCK_LEASE_LOST") warnings.push(warning); // adopted, revoked
-  };
-  const { backend, close } = await connectAs(server, rights);
-  try {
-    await everything(backend);
-    assert.deepEqual(warnings, []);
-  } finally {
-    process.emitWarning = emitWarning;
-    await close();
-  }
+  using warnings = new Warnings();
+  await using app = await connectAs(server, rights);
+  await everything(app.backend);
+  // Of leases that were adopted or revoked.
+  assert.deepEqual(warnings.seen.filter((text) => !text.startsWith("INTERLOCK_LEASE_LOST")), []);
 });
 
 for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha", "evalsha"], ["+lrange", "LRANGE"]]) {
   redisTest(`without the right ${missing}, the error names it`, async ({ server }) => {
-    const { backend, close } = await connectAs(server, rights.filter((right) => right !== missing));
+    await using app = await connectAs(server, rights.filter((right) => right !== missing));
+    const { backend } = app;
     const call = missing === "+lrange"
       ? new RedisRateLimiter(backend, "a", 1, 1000).acquire()
       : missing === "+hset"
@@ -111,7 +108,6 @@ for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha",
       assert.match(error.message, new RegExp(`^Cannot acquire .*this Redis user may not.*\\b${words}\\b`));
       return true;
     });
-    await close();
   });
 }
 
@@ -119,11 +115,10 @@ for (const missing of ["zadd", "hset", "pexpire"]) {
   redisTest(
     `a grant refused for want of +${missing} leaves the name usable for others`,
     async ({ server, backend }) => {
-      const app = await connectAs(server, rights.filter((right) => right !== `+${missing}`));
+      await using app = await connectAs(server, rights.filter((right) => right !== `+${missing}`));
       const options = { ttl: 100 };
       const refused = new RedisSemaphore(app.backend, "a", 1, options).acquire({ timeout: 30_000 });
       await assert.rejects(refused, RegExp(missing, "i"));
-      await app.close();
       const lease = await new RedisSemaphore(backend, "a", 1, options).acquire({ timeout: 5000 });
       await lease.release();
     },
