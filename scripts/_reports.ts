@@ -18,7 +18,7 @@ export function casesOf(report: string): Case[] {
   return [...report.matchAll(CASE)].flatMap(([, attributes, content = ""]): Case[] => {
     const name = text(/\bname="([^"]*)"/.exec(attributes!)?.[1] ?? "");
     const [, kind, about, body] = FAILURE.exec(content) ?? [];
-    if (kind === undefined) return /_test\.ts$/.test(name) ? [] : [{ name, failure: undefined }];
+    if (kind === undefined) return /_test\.m?[jt]s$/.test(name) ? [] : [{ name, failure: undefined }];
     const message = text(/\bmessage="([^"]*)"/.exec(about!)?.[1] ?? kind);
     return [{ name, failure: text(body ?? "").trim() || message }];
   });

@@ -5,10 +5,6 @@ import { readdirSync, readFileSync } from "node:fs";
 const SAME_EVERYWHERE =
   /^tests\/((docs|shape\/shape|shape\/rules|size|timelines|snippets|run_times|reports|gate|types)_test|explore\/)/;
 
-/** These have processes, sockets or servers, or change what is global: each needs a process of its own in Node. */
-const PLATFORM =
-  /^tests\/((\w+\/)?\w*process_test|(demo|examples|reports|two_copies)_test|(redis|shutdown|dashboard|web)\/|diagnostics\/(observe|run_context)_test|pool\/(cancelled_work|failures|runtime)_test)/;
-
 /** Text by which a test file shows that it is random. */
 const RANDOM = /\b(seeded|walkActing)\b/;
 
@@ -32,9 +28,6 @@ export const longFiles = (): string[] => testFiles((file) => /^tests\/long\/\w+\
 
 /** Whether a run-time may behave differently in this file than another one. */
 export const differs = (file: string): boolean => !SAME_EVERYWHERE.test(file);
-
-/** Whether the file may share its process with other test files. */
-export const isPure = (file: string): boolean => !PLATFORM.test(file) && !SAME_EVERYWHERE.test(file);
 
 export const deepFiles = (): string[] =>
   testFiles((file) =>

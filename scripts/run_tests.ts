@@ -5,9 +5,10 @@
  * random ones with new seeds.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { Groups, JOBS } from "./_groups.ts";
 import { casesOf, failuresOf, show } from "./_reports.ts";
 import { run } from "./_run.ts";
 import { newSeeds } from "./_seeds.ts";
@@ -32,19 +33,20 @@ const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));
 const wanted = options.find((option) => option.startsWith("--junit-path="))?.slice("--junit-path=".length);
 const report = wanted ?? join(folder, "deno.xml");
 
+const groups = new Groups();
 const { status } = await run(Deno.execPath(), [
   ...["test", "-A", "--no-check", "--parallel", "--trace-leaks"],
   ...options,
   ...(wanted === undefined ? [`--junit-path=${report}`] : []),
-  ...(files.length > 0 ? files : isDeep ? deepFiles() : everyday()),
+  ...(files.length > 0 ? files : isDeep ? deepFiles() : groups.of(everyday())),
 ], {
-  // Half of their time the tests wait: for a process, a server or a timer.
-  env: { DENO_JOBS: String(2 * availableParallelism()), ...(isDeep ? { TEST_DEPTH: "deep" } : {}) },
+  env: { DENO_JOBS: String(JOBS), ...(isDeep ? { TEST_DEPTH: "deep" } : {}) },
   working: (seconds) => `${seconds} s: still running`,
 });
 
 const failures = existsSync(report) ? failuresOf(casesOf(readFileSync(report, "utf8"))) : [];
 rmSync(folder, { recursive: true });
+groups[Symbol.dispose]();
 if (status === 0) {
   console.error("Left out:");
   for (const [task, tests] of LEFT_OUT) console.error(`  deno task ${task}  ${tests}`);

@@ -12,15 +12,13 @@
  * installed come from npm.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { Groups, JOBS, parts } from "./_groups.ts";
 import { BUN, NEWEST_NODE, NODE_20, nodeOfNpm } from "./_node.ts";
 import { run } from "./_run.ts";
-import { differs, everyday, isPure } from "./_test_files.ts";
+import { differs, everyday } from "./_test_files.ts";
 
 const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
@@ -32,7 +30,7 @@ const runners: Record<string, (junit: string | undefined) => string[][]> = {
   node24: (junit) => nodeTest(nodeOfNpm(NODE_24), junit),
   node: (junit) => nodeTest(nodeOfNpm(NEWEST_NODE), junit),
   bun: (junit) =>
-    parts(files).map((part, i) => [
+    parts(files, JOBS).map((part, i) => [
       ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
       ...["test", "--timeout=60000"],
       ...(values.package ? ["--preload=./scripts/built.mjs"] : []),
@@ -41,31 +39,15 @@ const runners: Record<string, (junit: string | undefined) => string[][]> = {
     ]),
 };
 
-/** Equal parts, one for each core: half of their time the tests wait. */
-function parts(all: readonly string[]): string[][] {
-  const count = Math.min(all.length, availableParallelism());
-  return Array.from({ length: count }, (_, i) => all.filter((_, index) => index % count === i));
-}
-
 function nodeTest(node: string, junit: string | undefined): string[][] {
   const reporters = junit === undefined ? [] : ["spec", "stdout", "junit", `${junit}.xml`].map(
     (value, i) => `--test-reporter${i % 2 === 0 ? "" : "-destination"}=${value}`,
   );
   const hooks = values.package ? ["--import=./scripts/built.mjs"] : [];
-  // Half of their time these wait. Node's own choice is one process fewer, which suits the long tests.
-  const jobs = chosen.length > 0 ? [] : [`--test-concurrency=${2 * availableParallelism()}`];
+  // Node's own choice of jobs is one fewer than there are cores, which suits the long tests.
+  const jobs = chosen.length > 0 ? [] : [`--test-concurrency=${JOBS}`];
   const options = ["--import=./scripts/transpile.mjs", ...hooks, "--test", ...jobs];
-  return [[node, ...options, ...reporters, ...(chosen.length > 0 ? files : grouped())]];
-}
-
-/** Pure files share a process for each core: starting one and loading the module takes longer than most of their tests. */
-function grouped(): string[] {
-  const entries = parts(files.filter(isPure)).map((part, i) => {
-    const entry = join(folder, `pure${i}.mjs`);
-    writeFileSync(entry, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
-    return entry;
-  });
-  return [...entries, ...files.filter((file) => !isPure(file))];
+  return [[node, ...options, ...reporters, ...(chosen.length > 0 ? files : groups.of(files))]];
 }
 
 function onPath(command: string, version: string): string | undefined {
@@ -82,7 +64,7 @@ const chosen = positionals.filter((one) => !(one in runners));
 const files = chosen.length > 0 ? chosen : everyday().filter((file) => !values.differing || differs(file));
 if (names.length === 0 || files.length === 0) throw new Error("Cannot test: nothing to run, or nowhere to run it");
 
-const folder = mkdtempSync(join(tmpdir(), "interlock-entries-"));
+const groups = new Groups();
 let failed = false;
 for (const name of names) {
   const commands = runners[name]!(values.junit && join(values.junit, name));
@@ -91,5 +73,5 @@ for (const name of names) {
   const outcomes = await Promise.all(commands.map(([command, ...args]) => run(command!, args, { working })));
   failed ||= outcomes.some(({ status }) => status !== 0);
 }
-rmSync(folder, { recursive: true });
+groups[Symbol.dispose]();
 process.exit(failed ? 1 : 0);
