@@ -132,9 +132,14 @@ async function answering(answer: string): Promise<{ port: number; stop: () => Pr
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // A command begins with the number of its parts; several may come together.
-    const commands = (text: string) => text.match(/^\*\d+\r$/gm)?.length ?? 1;
-    socket.on("error", () => {}).on("data", (chunk) => void socket.write(answer.repeat(commands(String(chunk)))));
+    let [text, answered] = ["", 0];
+    socket.on("error", () => {}).on("data", (chunk) => {
+      text += chunk;
+      // A command begins with the number of its parts; several may come together, or one in pieces.
+      const asked = text.match(/^\*\d+\r$/gm)?.length ?? 0;
+      socket.write(answer.repeat(asked - answered));
+      answered = asked;
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const stop = async () => {
