@@ -8,7 +8,7 @@ import { checkName, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquireOnce } from "./call/acquire_call.ts";
-import { forceRelease, inspect, runHolding, SpecLock } from "./body.ts";
+import { forceRelease, inspect, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -96,7 +96,7 @@ export class RedisKeyedMutex {
    * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(key, options), fn);
+    return promised(() => this.at(key).run(fn, options));
   }
 
   /**

@@ -86,7 +86,7 @@ export class RedisRateLimiter {
     checkBackend(backend);
     checkName(name);
     checkInteger(limit, "limit", 1);
-    checkNumber(interval, "interval");
+    must(typeof interval === "number", "interval", "be a number of milliseconds", interval);
     const isInRange = interval > 0 && interval <= MOST_MS;
     must(isInRange, "interval", "be a number of milliseconds above 0, at most 31 days", interval, RangeError);
     this.#of = { backend, prefix: prefixOf(options) };

@@ -148,6 +148,8 @@ test("bad keys of a keyed mutex reject the call", async () => {
     await assert.rejects(mutex.run(key as never, () => {}), type);
     await assert.rejects(mutex.inspect(key as never), type);
   }
+  // @ts-expect-error: the key comes first
+  await assert.rejects(mutex.run(() => {}), /^TypeError: key must be a string, got function/);
 });
 
 test("a key is the same whatever version of Unicode a run-time knows", () => {
