@@ -7,12 +7,19 @@
 import { classOf, isNamed } from "./class_name.ts";
 import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 
-/** Formats a value for an error message: short, on one line, and different for `"1"` and `1`. */
+/**
+ * Formats a value for an error message: short, on one line, and different for `"1"` and `1`. Never throws, as observers
+ * quote keys.
+ */
 export function quote(value: unknown): string {
-  if (typeof value === "string") return visible(JSON.stringify(cut(value)));
-  if (typeof value === "function") return `function ${printable(value.name || "(anonymous)")}`;
-  if (Object(value) === value) return `an object (${printable(classOf(value as object) || "no class")})`;
-  return printable(typeof value === "bigint" ? `${value}n` : String(value)); // the only conversion that accepts a symbol
+  try {
+    if (typeof value === "string") return visible(JSON.stringify(cut(value)));
+    if (typeof value === "function") return `function ${printable(value.name || "(anonymous)")}`;
+    if (Object(value) === value) return `an object (${printable(classOf(value as object) || "no class")})`;
+    return printable(typeof value === "bigint" ? `${value}n` : String(value)); // the only conversion that accepts a symbol
+  } catch {
+    return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
+  }
 }
 
 /** Formats the user's text, such as the name of a class, for a message, without quotes. */
