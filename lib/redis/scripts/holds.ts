@@ -76,11 +76,12 @@ function adoptBy(isLock: boolean, last: string, fields: string, replace: string)
   return script(`${clock}${digits}${lives}
 local me, id, hold, rest = ARGV[1], ARGV[2], nil, 0
 ${find(String(isLock), "KEYS[1]", "KEYS[2]")}
+if ${last} == me then return { -2 } end
 if rest <= 0 then
   id = me
   ${find(String(isLock), "KEYS[1]", "KEYS[2]")}
 end
-if rest <= 0 then return { ${last} == me and -2 or 0 } end
+if rest <= 0 then return { 0 } end
 local fence, weight = tonumber(sub(hold, 1, 16)), ${fields}
 if ARGV[5] ~= '0' and weight ~= ARGV[5] + 0 then return { 0 } end
 rest = math.ceil(math.max(rest, ARGV[3] + 0))

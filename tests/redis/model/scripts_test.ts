@@ -1,8 +1,8 @@
 /** Single steps of the scripts that random sequences seldom meet: clocks set back, lives that are over, a server that is full. */
 import assert from "node:assert/strict";
 import { keysOf } from "../../../lib/redis/options.ts";
-import { renew } from "../../../lib/redis/scripts/holds.ts";
-import { channelsOf } from "../../../lib/redis/scripts/script.ts";
+import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
+import { channelsOf, ID_LENGTH } from "../../../lib/redis/scripts/script.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { IDLE_KEPT } from "../../../lib/redis/times.ts";
 import { test } from "../../_test.ts";
@@ -44,7 +44,12 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     },
     renew: (n: number, ttl: number, number: number) => {
       redis.hasWritten = false;
-      return evaluate(redis, renew, keys.slice(0, own), [code, memberOf(n).slice(0, 21), ttl, number].map(String));
+      return evaluate(
+        redis,
+        renew,
+        keys.slice(0, own),
+        [code, memberOf(n).slice(0, ID_LENGTH), ttl, number].map(String),
+      );
     },
   });
 
@@ -70,6 +75,17 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     redis.now += TTL * 1000 + 1000;
     const [code, second = 0] = server.acquire(1);
     assert.ok(code === 1 && second > first, `${second} after ${first}`);
+  });
+
+  test(`scripts: ${kind}: an adopt that comes after its own release takes nothing from the holder`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    server.acquire(1);
+    server.release(2, keys, "late");
+    const [holder, adopter] = [1, 2].map((n) => memberOf(n).slice(0, ID_LENGTH)) as [string, string];
+    const names = keys.slice(0, own);
+    assert.deepEqual(evaluate(redis, adopt[holders], names, [adopter, holder, String(TTL), "", "0"]), [-2]);
+    assert.ok(evaluate(redis, verify, names, [code, holder])[0]! > 0);
   });
 
   for (const isOpen of [false, true]) {
