@@ -133,7 +133,6 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
       if (call !== this && !isAhead) continue;
       call.#wake();
       call.#start();
-      if (call === this) return;
     }
   }
 
