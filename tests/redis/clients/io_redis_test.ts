@@ -44,6 +44,24 @@ test("ioRedis: a call that ends while a cluster client holds its command back sa
   for (const close of held) close();
 });
 
+test("ioRedis: a cluster client that is never ready says so, and one that cannot connect gives that error", () => {
+  const call = () => Promise.reject(new Error("no connection"));
+  const client = Object.assign(new EventEmitter(), {
+    isCluster: true,
+    status: "connecting",
+    evalsha: call,
+    eval: call,
+  });
+  client.on("error", () => {}); // of the application
+  const backend = ioRedis(Object.assign(client, { duplicate: () => client }), { push: false });
+  client.emit("connect");
+  client.emit("close");
+  assert.match(String(backend.failure), /ioredis is not ready before CLUSTER INFO/);
+  client.emit("error", new Error("connect ECONNREFUSED"));
+  client.emit("close");
+  assert.match(String(backend.failure), /ECONNREFUSED/);
+});
+
 test("ioRedis: the adapter subscribes again after a reconnection, so no error of that is uncaught", async () => {
   const call = () => Promise.reject(new Error("called"));
   const subscribed: string[] = [];

@@ -39,3 +39,17 @@ test("LeaseDeadline: a late answer to a renewal sent before an extend to more co
     await time.pass(1000);
     assert.ok(extended.reason instanceof LeaseLostError);
   }));
+
+test("LeaseDeadline: an extend after a pause longer than the ttl finds the lease lost, and sends nothing", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const commands: string[] = [];
+    const backend = scripted((command) => void commands.push(command));
+    const lease = await new RedisLock(backend, "a", { ttl: 3000, renew: false }).acquire();
+    let extended: ReturnType<typeof watch<void>> | undefined;
+    setTimeout(() => extended = watch(lease.extend()), 1); // before any other timer
+    time.block(4000);
+    await flushMicrotasks();
+    assert.ok(extended?.reason instanceof LeaseLostError);
+    assert.ok(!commands.includes("renew"), String(commands));
+  }));

@@ -30,6 +30,16 @@ for (const [when, wait, sent] of [["within", 50, 1], ["after", 150, 0]] as const
     }));
 }
 
+test("ScriptRunner: the cause of an error that a closed client gives shows no arguments", async () => {
+  const command = { name: "evalsha", args: ["a secret"] };
+  const reject = () => Promise.reject(Object.assign(new Error("Connection is closed."), { command }));
+  const runner = new ScriptRunner({ evalsha: reject, eval: reject, closed: true });
+  await assert.rejects(runner.run({ ...script("return 1"), sha: "0" }, ["a"], [], 100), ({ cause }: Error) => {
+    assert.deepEqual((cause as { command: unknown }).command, { name: "evalsha" });
+    return true;
+  });
+});
+
 for (const cluster of [false, true]) {
   test(`RedisStore: release scripts are ${cluster ? "not " : ""}loaded ahead ${cluster ? "in a cluster" : "on one server"}`, async () => {
     await computeDigests();
