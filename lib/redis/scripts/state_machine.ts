@@ -83,7 +83,8 @@ if position == '0' then
 else
   keep(KEYS[2], life, true) -- heartbeats pass maxmemory
 end
-if call('ZADD', KEYS[3], 'NX', position, me) == 1 then waiting = waiting + 1 end
+if call('ZADD', KEYS[3], 'NX', position, me) == 1 then waiting = waiting + 1
+elseif ARGV[3] == '0' then position = n16(call('ZSCORE', KEYS[3], me)) end -- this command runs twice
 call('ZADD', KEYS[2], now + ttl * 1000, me)
 keep(KEYS[2], life)
 keep(KEYS[3], life)

@@ -286,6 +286,17 @@ function channelOf(id: string): string {
   return CHANNELS + id.slice(0, PROCESS_LENGTH);
 }
 
+/** Runs the named steps, then a fair run. Throws at a violation. */
+export function replay(model: Model, names: readonly string[]): void {
+  let world = new World(model);
+  for (const name of names) {
+    const [, faults, step] = [...world.steps()].find(([one]) => one === name)!;
+    world = new World(model, world, name, faults);
+    step(world);
+  }
+  world.settle();
+}
+
 /** Explores everything. Throws at the first violation, with the steps that lead to it; returns the number of states. */
 export function explore(model: Model): number {
   const seen = new Map<string, number>();

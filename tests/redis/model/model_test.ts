@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import { test } from "../../_test.ts";
-import { explore, type Family, type Model } from "./_model.ts";
+import { explore, type Family, type Model, replay } from "./_model.ts";
 import { models } from "./_models.ts";
 
 for (const [name, deep] of Object.entries(models(4, 1))) {
@@ -12,6 +12,12 @@ for (const [name, deep] of Object.entries(models(4, 1))) {
     assert.ok(states > 100, `${states} states`);
   });
 }
+
+test("model: a join that runs twice answers the position that it took", () => {
+  // With a position of its own invention it would tie with the next waiter, where both come back to the queue.
+  const trail = ["time", "2 asks (answerLost)", "1 asks (twice)", "0 asks", "time", "2 asks", "1 asks"];
+  replay(models(5, 2)["a semaphore of 2 and keys that expire"]!, trail);
+});
 
 /** Faults put into the scripts, which the exploration must find. */
 const {
