@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkKey, promised } from "./internal/check.ts";
+import { admit, checkFunction, checkKey } from "./internal/check.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
@@ -145,7 +145,14 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    *   {@linkcode KeyedMutex.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return promised(() => runHolding(this.at(key), fn, options));
+    try {
+      checkKey(key);
+      checkFunction(fn, "fn");
+      const limits = options === undefined ? undefined : admit(options, this.#entries, key);
+      return runHolding(this.#entries.of(key), fn, limits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**
