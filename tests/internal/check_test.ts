@@ -22,6 +22,11 @@ test("check: quoted values are short and unmistakable", () => {
     ["line\nbreak", '"line\\nbreak"'],
   ];
   for (const [value, text] of quoted) assert.equal(quote(value), text);
+  // Values that throw when they are inspected are quoted by their type.
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const nameless = JSON.parse('{"constructor": {"name": {"toString": 1}}}');
+  for (const value of [proxy, nameless]) assert.equal(quote(value), "an object");
   assert.ok(quote("x".repeat(10_000)).length < 80);
 });
 
