@@ -191,7 +191,7 @@ class KeyMutex<K> extends Mutex {
   readonly key: K;
 
   constructor(entries: Entries<K, KeyMutex<K>>, key: K) {
-    super(entries.name, entries.maxWaiting);
+    super(entries);
     this.#entries = entries;
     this.key = key;
   }

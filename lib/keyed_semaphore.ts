@@ -233,7 +233,7 @@ class KeyPermits<K> extends Permits {
   readonly key: K;
 
   constructor(entries: Entries<K, KeyPermits<K>>, key: K, permits: number) {
-    super(permits, entries.name, entries.maxWaiting);
+    super(permits, entries);
     this.most = permits;
     this.#entries = entries;
     this.key = key;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
+import { admit, named, readQueueOptions } from "./internal/check.ts";
 import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
@@ -55,7 +55,7 @@ export class Lock implements Acquirable<Guard> {
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
   constructor(options?: MaxWaitingOptions) {
-    this.#mutex = new Mutex(readName(options), readMaxWaiting(options));
+    this.#mutex = new Mutex(readQueueOptions(options));
   }
 
   /** The name shown in error messages and diagnostics. */

@@ -13,8 +13,8 @@ import {
   must,
   option,
   promised,
-  readMaxWaiting,
-  readName,
+  type QueueOptions,
+  readQueueOptions,
 } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
@@ -355,13 +355,12 @@ class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
 }
 
 /** Reads and checks the arguments of a limiter's constructor. */
-export function readBudgets(args: readonly unknown[]): { windows: RateWindow[]; name?: string; maxWaiting: number } {
+export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly windows: RateWindow[] } {
   const [first, second, third] = args;
   const isList = typeof first === "object";
   const options = (isList ? second : third) as MaxWaitingOptions | undefined;
   const windows = isList ? readList(first) : [readWindow(first, second, "")];
-  const name = readName(options);
-  return { windows, maxWaiting: readMaxWaiting(options), ...name !== undefined && { name } };
+  return { windows, ...readQueueOptions(options) };
 }
 
 function readList(list: unknown): RateWindow[] {

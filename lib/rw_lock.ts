@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, named, readMaxWaiting, readName } from "./internal/check.ts";
+import { admit, named, readQueueOptions } from "./internal/check.ts";
 import { NotHeldError } from "./errors.ts";
 import { hook, step } from "./internal/hook.ts";
 import { assertSoundPermits, Permits, type PermitsOwner } from "./internal/permits.ts";
@@ -108,7 +108,7 @@ export class RwLock {
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
   constructor(options?: MaxWaitingOptions) {
-    const permits = this.#permits = new Permits(ALL, readName(options), readMaxWaiting(options), SidesQueue);
+    const permits = this.#permits = new Permits(ALL, readQueueOptions(options), SidesQueue);
     const reader = new Side(permits);
     this.reader = reader;
     this.writer = new Writer(permits, reader);

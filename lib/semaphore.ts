@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkInteger, option, readMaxWaiting, readName } from "./internal/check.ts";
+import { admit, checkInteger, option, readQueueOptions } from "./internal/check.ts";
 import { assertSoundPermits, Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
@@ -59,7 +59,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    */
   constructor(value: number = 1, options?: MaxWaitingOptions) {
     checkInteger(value, "value", 0);
-    this.#permits = new Permits(value, readName(options), readMaxWaiting(options));
+    this.#permits = new Permits(value, readQueueOptions(options));
   }
 
   /** The name shown in error messages and diagnostics. */

@@ -174,7 +174,7 @@ export class TaskGroup implements AsyncDisposable {
     if (signal !== undefined) checkSignal(signal);
     const name = readName(options);
     this.#limit = Math.min(limit, Number.MAX_SAFE_INTEGER);
-    this.#places = new Places(this.#limit, name);
+    this.#places = new Places(this.#limit, { name, maxWaiting: Infinity });
     this.#joining = describe("", "join task group", name);
     this.#outer = signal;
   }

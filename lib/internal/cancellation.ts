@@ -63,12 +63,7 @@ export abstract class Cancellation {
     this.#listener?.leave(this);
   }
 
-  /** Whether its signal is aborted, even if it has not notified its listeners yet. */
-  get isAborted(): boolean {
-    return this.signal?.aborted === true;
-  }
-
-  /** Cancels the wait for its signal. The caller makes the grants. */
+  /** Cancels the wait for its signal, which may not have notified its listeners yet. The caller makes the grants. */
   abort(): void {
     this.end();
     this.leave();

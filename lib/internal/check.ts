@@ -95,11 +95,11 @@ export function checkNumber(value: unknown, name: string): asserts value is numb
 
 /** A function that does its work when it is called, so not a generator function. */
 export function checkFunction(value: unknown, name: string): void {
-  if (typeof value === "function") {
-    const tag = (value as { readonly [Symbol.toStringTag]?: string })[Symbol.toStringTag]; // generators have one
-    if (tag === undefined || tag === "AsyncFunction") return;
-    must(!/Generator/.test(tag), name, "not be a generator function: calling it runs nothing yet", value);
-  } else must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
+  if (typeof value !== "function") {
+    must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
+  }
+  const { [Symbol.toStringTag]: tag } = value as { readonly [Symbol.toStringTag]?: string };
+  must(!tag?.includes("Generator"), name, "not be a generator function: calling it runs nothing yet", value);
 }
 
 /** A key. If a caller forgets it, the next argument, such as a function, takes its place. */
@@ -156,11 +156,17 @@ export function readName(options: NameOptions | undefined): string | undefined {
   return name;
 }
 
-/** Reads `maxWaiting` from a constructor's options, which {@linkcode readName} has checked. */
-export function readMaxWaiting(options: MaxWaitingOptions | undefined): number {
-  const { maxWaiting: most = Infinity } = options ?? {};
-  checkCount(most, "maxWaiting", 0);
-  return most;
+/** The checked constructor options of a primitive with a queue. */
+export interface QueueOptions {
+  readonly name: string | undefined;
+  readonly maxWaiting: number;
+}
+
+export function readQueueOptions(options: MaxWaitingOptions | undefined): QueueOptions {
+  const name = readName(options);
+  const { maxWaiting = Infinity } = options ?? {};
+  checkCount(maxWaiting, "maxWaiting", 0);
+  return { name, maxWaiting };
 }
 
 /** The wait options of one call, read once and checked. */

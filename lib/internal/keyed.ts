@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkKey, readMaxWaiting, readName } from "./check.ts";
+import { checkKey, type QueueOptions, readQueueOptions } from "./check.ts";
 import { type Hold, runHolding } from "./hold.ts";
 import { setPlace } from "./place.ts";
 import { show } from "./show.ts";
@@ -23,7 +23,7 @@ interface Making<K, E> {
   make(key: K): E;
 }
 
-export class Entries<K, E extends Entry> extends Map<K, E> {
+export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptions {
   readonly name: string | undefined;
   readonly maxWaiting: number;
   closed = false;
@@ -32,8 +32,9 @@ export class Entries<K, E extends Entry> extends Map<K, E> {
   constructor(options: MaxWaitingOptions | undefined, making: Making<K, E>) {
     super();
     this.#making = making;
-    this.name = readName(options);
-    this.maxWaiting = readMaxWaiting(options);
+    const { name, maxWaiting } = readQueueOptions(options);
+    this.name = name;
+    this.maxWaiting = maxWaiting;
   }
 
   /**

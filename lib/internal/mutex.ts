@@ -4,6 +4,7 @@
  * @module
  */
 import type { CancelLimits } from "./cancellation.ts";
+import type { QueueOptions } from "./check.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook } from "./hook.ts";
 import { assertSoundWaitQueue, Waiter, WaitQueue } from "./wait_queue.ts";
@@ -15,7 +16,7 @@ export class Mutex implements Owner {
   readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
 
-  constructor(name?: string, maxWaiting?: number) {
+  constructor({ name, maxWaiting }: QueueOptions) {
     this.name = name;
     this.queue = new WaitQueue(undefined, maxWaiting);
   }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { named } from "./check.ts";
+import { named, type QueueOptions } from "./check.ts";
 import type { CancelLimits, Served } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook, step } from "./hook.ts";
@@ -24,7 +24,7 @@ export class Permits implements PermitsOwner, Served {
   readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
 
-  constructor(value: number, name?: string, maxWaiting?: number, Queue = WaitQueue<Hold>) {
+  constructor(value: number, { name, maxWaiting }: QueueOptions, Queue = WaitQueue<Hold>) {
     this.value = value;
     this.name = name;
     this.queue = new Queue(this, maxWaiting);

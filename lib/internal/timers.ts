@@ -38,7 +38,7 @@ function setAlone(timeout: number, fn: () => void, keepsAlive: boolean): () => v
   const start = (rest: number) => {
     const delay = Math.min(Math.max(0, Math.ceil(rest - ROUNDING)), LONGEST_DELAY);
     id = set(() => {
-      id = undefined;
+      id = undefined; // a clock may refuse to clear it now
       if (rest - delay > ROUNDING) start(rest - delay); // else rounded: a rest of less would be set again without end
       else fn();
     }, delay);

@@ -102,17 +102,20 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     if (this.end !== undefined) throw closedError(target);
   }
 
-  /** Joins the end of the queue. Rejects if the queue is full, or if the waiter would wait for itself. */
+  /**
+   * Joins the end of the queue. Throws for a time-out of 0, if the queue is full, or if the waiter would wait for
+   * itself.
+   */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
     if (isPlain && limits === undefined && this.size < this.most) { // much quicker
       this.link(waiter);
       return promiseOf(waiter);
     }
     const { target } = waiter;
-    if (limits?.timeout === 0) return Promise.reject(timedOutError(target, 0));
-    if (this.size >= this.most) return refuse(waiter, this.size);
+    if (limits?.timeout === 0) throw timedOutError(target, 0);
+    if (this.size >= this.most) throw refused(waiter, this.size);
     const deadlock = hook?.deadlockOf(target, waiter, operationOf(target));
-    if (deadlock !== undefined) return Promise.reject(deadlock);
+    if (deadlock !== undefined) throw deadlock;
     const granted = promiseOf<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
     return timersEndWithRequest ? keepRequest(granted) : granted;
@@ -139,7 +142,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** The first waiter whose signal is not aborted. It stays in the queue. */
   peek(): W | undefined {
     let first = this.head;
-    for (; first?.cancellation?.isAborted; first = this.head) first.cancellation.abort();
+    for (; first?.cancellation?.signal?.aborted; first = this.head) first.cancellation.abort();
     return first;
   }
 
@@ -298,11 +301,11 @@ export function cancelQueues<T, W extends Waiter<T>>(
   });
 }
 
-/** The rejection of a call at a full queue. */
-export function refuse(waiter: Waiter<never>, waiting: number): Promise<never> {
+/** The error of a call at a full queue. */
+export function refused(waiter: Waiter<never>, waiting: number): QueueFullError {
   reportGiveUp(waiter, "full");
   const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
-  return Promise.reject(new QueueFullError(`${cannot(waiter.target)}: ${calls} waiting already`));
+  return new QueueFullError(`${cannot(waiter.target)}: ${calls} waiting already`);
 }
 
 /** The error of a wait that timed out. Diagnostics add the holder to its message. */

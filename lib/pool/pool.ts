@@ -12,8 +12,7 @@ import {
   checkSignal,
   must,
   option,
-  readMaxWaiting,
-  readName,
+  readQueueOptions,
 } from "../internal/check.ts";
 import { isNamed } from "../internal/class_name.ts";
 import { setDisposal } from "../internal/dispose.ts";
@@ -100,13 +99,13 @@ export class Pool implements AsyncDisposable {
    */
   constructor(maxConcurrency: number, options?: PoolOptions) {
     checkCount(maxConcurrency, "maxConcurrency", 1);
-    const name = readName(options);
+    const queueOptions = readQueueOptions(options);
     const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const rate = option(options, "rate");
     const starts = startQueueOf(rate);
     if (rate !== undefined) checkInstance(starts !== undefined, rate, "rate", "RateLimiter");
-    this.#state = new PoolState(maxConcurrency, name, starts, readMaxWaiting(options));
+    this.#state = new PoolState(maxConcurrency, starts, queueOptions);
   }
 
   /** The name shown in error messages and diagnostics. */

@@ -12,7 +12,7 @@ import type { Permits, StartQueue } from "../internal/start_queue.ts";
 import {
   assertSoundWaitQueue,
   grant,
-  refuse,
+  refused,
   reject,
   rejectAll,
   reportGrant,
@@ -133,7 +133,7 @@ export class Slots implements Served {
     const { waiting } = this;
     const { limits, priority = 0 } = call as Partial<SlotCall>;
     const isRefused = waiting >= this.#maxWaiting && limits?.timeout !== 0 && !(call.target as SlotUse).isMap;
-    if (isRefused) return refuse(call, waiting);
+    if (isRefused) throw refused(call, waiting);
     const granted = this.#lane(limits?.timeout === 0 ? 0 : priority).queue.wait(call, limits);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now

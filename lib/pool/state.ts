@@ -5,7 +5,15 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { onCancel, reasonOf } from "../internal/cancellation.ts";
-import { checkNumber, must, named, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
+import {
+  checkNumber,
+  must,
+  named,
+  type QueueOptions,
+  readWaitOptions,
+  throwIfAborted,
+  type WaitLimits,
+} from "../internal/check.ts";
 import { hook, isPlain } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { closedError, describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
@@ -50,7 +58,7 @@ export class PoolState {
     stateOf = (state) => [state.#controllers.size, state.#joiners.size];
   }
 
-  constructor(limit: number, name: string | undefined, rate: StartQueue | undefined, maxWaiting: number) {
+  constructor(limit: number, rate: StartQueue | undefined, { name, maxWaiting }: QueueOptions) {
     this.name = name;
     this.slots = new Slots(limit, rate, maxWaiting, () => this.#checkIdle());
     const use = (action: string, isMap = false): SlotUse => ({
