@@ -196,3 +196,17 @@ test("starts that are over keep no later start waiting once they are dropped", a
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
   assert.deepEqual(waits, Array(18).fill(0));
 });
+
+test("only calls that start count as callers with other numbers", async () => {
+  const redis = new MemoryRedis();
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const [mine, theirs] = [5, 7].map((limit) => ({ keys: KEYS, what: "a", limit, interval: 10 })) as [
+    StoredRate,
+    StoredRate,
+  ];
+  const start = (rate: StoredRate) => rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1);
+  await start(mine);
+  await rates.change(theirs, { penalty: 1 }, 1);
+  assert.equal((await start(mine)).other, undefined);
+  assert.deepEqual((await start(theirs)).other, { limit: 5, interval: 10 });
+});
