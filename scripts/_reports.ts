@@ -31,14 +31,18 @@ function text(escaped: string): string {
   );
 }
 
-/** What a leak says of a test, which is a consequence where another test has failed before. */
-const ONLY_LEAKS = /^Leaks detected/;
+/** Leaks, where another test has failed before, and tests that an uncaught error left no time to begin. */
+const CONSEQUENCE = /^(Leaks detected|Cancelled)/;
 
-/** The failed tests with their errors, causes before mere leaks. */
+/** Whether another failure, or an error outside of all tests, may be the cause of this one. */
+export function isConsequence({ failure }: Case): boolean {
+  return CONSEQUENCE.test(failure!);
+}
+
+/** The failed tests with their errors, causes before consequences. */
 export function failuresOf(cases: readonly Case[]): Case[] {
   const failed = cases.filter(({ failure }) => failure !== undefined);
-  const isLeak = ({ failure }: Case) => ONLY_LEAKS.test(failure!);
-  return [...failed.filter((one) => !isLeak(one)), ...failed.filter(isLeak)];
+  return [...failed.filter((one) => !isConsequence(one)), ...failed.filter(isConsequence)];
 }
 
 /** A failed test on a screen. */

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { PASSWORD } from "../tests/_secrets.ts";
 import { QUARANTINE } from "./_quarantine.ts";
-import { type Case, casesOf, failuresOf, show } from "./_reports.ts";
+import { type Case, casesOf, failuresOf, isConsequence, show } from "./_reports.ts";
 import { type Outcome, run } from "./_run.ts";
 import { ci, nightly, type Step } from "./_steps.ts";
 
@@ -27,6 +27,9 @@ const only = process.argv.indexOf("--only");
 const steps = (isNightly ? nightly : ci).filter(({ name }) => only < 0 || name.includes(process.argv[only + 1]!));
 /** In all. What is left of it limits each step, so that a busy machine still gets to the last line. */
 const LIMIT = isNightly ? Infinity : 19.5 * 60;
+
+/** Of the failures of a step. */
+const MOST_SHOWN = 20;
 
 const results: Result[] = [];
 for (const step of steps) results.push(await result(step));
@@ -82,7 +85,11 @@ function report(): void {
   }
   // Of a long output the end is what is kept.
   for (const { step, outcome, cases, failed } of results) {
-    for (const failure of failuresOf(cases)) console.log(`\n${step.name}: ${show(failure)}`);
+    const failures = failuresOf(cases);
+    for (const failure of failures.slice(0, MOST_SHOWN)) console.log(`\n${step.name}: ${show(failure)}`);
+    // An error outside of all tests is in no report.
+    const errors = outcome.output.slice(outcome.output.lastIndexOf("ERRORS")).slice(0, 4000);
+    if (failures.length > 0 && failures.every(isConsequence)) console.log(`\n${step.name}: ${errors}`);
     for (const line of failed) {
       console.log(`\n${step.name}: FAILED ${line}\n${outcome.output.split("\n").slice(-40).join("\n")}`);
     }

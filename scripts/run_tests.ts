@@ -51,5 +51,5 @@ if (status === 0) {
   console.error("Left out:");
   for (const [task, tests] of LEFT_OUT) console.error(`  deno task ${task}  ${tests}`);
 } else if (failures.length === 0) console.error(`\nexit code ${status}, and no failed test says why`);
-else for (const failed of failures) console.error(`\n${show(failed)}`);
+else for (const failed of failures.slice(0, 20)) console.error(`\n${show(failed)}`);
 process.exit(status);

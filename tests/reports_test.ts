@@ -1,12 +1,13 @@
 /** The count of CI: a skipped test is never a success, and the failed tests come in a useful order. */
 import assert from "node:assert/strict";
-import { casesOf, failuresOf, show } from "../scripts/_reports.ts";
+import { casesOf, failuresOf, isConsequence, show } from "../scripts/_reports.ts";
 import { test } from "./_test.ts";
 
 const report = (...cases: string[]) => `<testsuites>${cases.join("\n")}</testsuites>`;
 const PASSED = `<testcase name="a &gt; b" time="0"/>`;
 const FAILED = `<testcase name="c"><failure message="no">1 &#60; 2&#10;at &quot;x&quot;</failure></testcase>`;
 const LEAKS = `<testcase name="d"><failure message="Leaks detected">Leaks detected:\n  - A timer</failure></testcase>`;
+const CANCELLED = `<testcase name="g"><failure message="Cancelled">Cancelled</failure></testcase>`;
 const SKIPPED = `<testcase name="e"><skipped type="skipped"/></testcase>`;
 const BUN = `<testcase name="f" file="f_test.ts">\n<failure type="Error" message="says it" />\n</testcase>`;
 
@@ -29,8 +30,9 @@ test("reports: a file is a case only if it failed", () => {
   assert.deepEqual(broken, { name: "tests/lock_test.ts", failure: "exit code 1" });
 });
 
-test("reports: causes come before mere leaks, and are shown with the first lines of their error", () => {
-  const failures = failuresOf(casesOf(report(LEAKS, PASSED, FAILED)));
-  assert.deepEqual(failures.map(({ name }) => name), ["c", "d"]);
+test("reports: causes come before leaks and cancelled tests, and are shown with the first lines of their error", () => {
+  const failures = failuresOf(casesOf(report(LEAKS, CANCELLED, PASSED, FAILED)));
+  assert.deepEqual(failures.map(({ name }) => name), ["c", "d", "g"]);
+  assert.deepEqual(failures.map(isConsequence), [false, true, true]);
   assert.equal(show(failures[0]!), 'FAILED c\n    1 < 2\n    at "x"');
 });
