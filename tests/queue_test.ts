@@ -309,42 +309,6 @@ test("queue: options are read once", async () => {
   assert.equal(reads, 1);
 });
 
-test("queue: a foreign signal that closes the queue when it is asked hangs no call", async () => {
-  const queue = new Queue<number>();
-  const signal = new EventTarget() as AbortSignal;
-  Object.defineProperty(signal, "aborted", {
-    get: () => {
-      queue.cancel(new Error("acting"));
-      return false;
-    },
-  });
-  const getting = watch(queue.get({ signal }));
-  assert.equal(await states([getting]), "rejected");
-  assertSoundQueue(queue);
-});
-
-test("queue: an item that comes in while a foreign signal is asked goes to the get that its code calls", async () => {
-  const queue = new Queue<number>(1);
-  let got: Promise<number> | undefined;
-  let calls = false;
-  const { signal } = new AbortController();
-  const foreign = {
-    get aborted() {
-      if (calls) got ??= queue.get();
-      return false;
-    },
-    addEventListener: signal.addEventListener.bind(signal),
-    removeEventListener: signal.removeEventListener.bind(signal),
-  } as unknown as AbortSignal;
-  await queue.put(1);
-  const putting = queue.put(2, { signal: foreign });
-  calls = true;
-  assert.deepEqual(queue.tryGet(), { value: 1 });
-  await putting;
-  assertSoundQueue(queue);
-  assert.equal(await got, 2);
-});
-
 test("queue: a call whose signal has aborted and has not yet notified it gets no item, and puts none in", async () => {
   const queue = new Queue<number>(1);
   const controller = new AbortController();
