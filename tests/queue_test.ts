@@ -1,18 +1,10 @@
+/** Queue: order, hand-over, room, signals, loads. */
 import assert from "node:assert/strict";
-import { ClosedError, Queue, TimeoutError, type WaitOptions } from "../mod.ts";
+import { Queue, TimeoutError, type WaitOptions } from "../mod.ts";
 import { assertSoundQueue } from "../lib/queue.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
-import {
-  CountingController,
-  flushMicrotasks,
-  Random,
-  refusesBadOptions,
-  rejectsWith,
-  states,
-  watch,
-  withFakeTime,
-} from "./_tools.ts";
+import { CountingController, flushMicrotasks, Random, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 
 /** All that is in it, in order. */
@@ -147,148 +139,6 @@ test("queue: a signal that is already aborted rejects, also if the call need not
   assert.deepEqual(drain(queue), [2]);
 });
 
-test("queue: close rejects what waits to put, leaves what is in it, then ends", async () => {
-  const queue = new Queue<number>(1, { name: "jobs" });
-  queue.tryPut(1);
-  const putting = watch(queue.put(2));
-  queue.close();
-  queue.close();
-  assert.equal(queue.closed, true);
-  assert.equal(await states([putting]), "rejected");
-  assert.ok(putting.reason instanceof ClosedError);
-  assert.equal(putting.reason.message, 'Cannot put into queue "jobs": queue is closed');
-  assert.throws(() => queue.tryPut(3), ClosedError);
-  await assert.rejects(queue.put(3), ClosedError);
-  assert.equal(await queue.get(), 1);
-  await assert.rejects(queue.get(), /^ClosedError: Cannot get from queue "jobs": queue is closed$/);
-  assert.throws(() => queue.tryGet(), ClosedError);
-  assertSoundQueue(queue);
-});
-
-test("queue: close rejects getters of an empty queue, in order, each with an error of its own", async () => {
-  const queue = new Queue<number>();
-  const order: number[] = [];
-  const errors = [0, 1, 2].map((index) =>
-    queue.get().then(() => assert.fail("got"), (error) => (order.push(index), error as Error))
-  );
-  queue.close();
-  const [first, second] = await Promise.all(errors);
-  assert.deepEqual(order, [0, 1, 2]);
-  assert.ok(first instanceof ClosedError && second instanceof ClosedError && first !== second);
-});
-
-test("queue: cancel drops what is in it and rejects what waits with the reason", async () => {
-  const reason = new Error("stop");
-  const full = new Queue<number>(1);
-  full.tryPut(1);
-  const putting = watch(full.put(2));
-  full.cancel(reason);
-  full.cancel(new Error("later"));
-  const empty = new Queue<number>();
-  const getting = watch(empty.get());
-  empty.cancel();
-  assert.equal(await states([putting, getting]), "rejected rejected");
-  assert.equal(putting.reason, reason);
-  assert.equal((getting.reason as Error).name, "AbortError");
-  for (const queue of [full, empty]) {
-    assert.deepEqual([queue.size, queue.closed], [0, true]);
-    await assert.rejects(queue.get(), ClosedError);
-    await assert.rejects(queue.put(1), ClosedError);
-    assert.throws(() => queue.tryGet(), ClosedError);
-    assertSoundQueue(queue);
-  }
-  await rejectsWith(full[Symbol.asyncIterator]().next(), reason);
-  const closed = new Queue<number>();
-  closed.tryPut(1);
-  closed.close();
-  closed.cancel(reason);
-  assert.equal(closed.size, 0);
-  await rejectsWith(closed[Symbol.asyncIterator]().next(), reason);
-});
-
-test("queue: the closed state comes before the signal, arguments before both", async () => {
-  const queue = new Queue<number>();
-  queue.close();
-  const signal = AbortSignal.abort();
-  await assert.rejects(queue.get({ signal }), ClosedError);
-  await assert.rejects(queue.put(1, { signal }), ClosedError);
-  await refusesBadOptions((options) => queue.get(options));
-  await refusesBadOptions((options) => queue.put(1, options));
-});
-
-test("queue: iteration ends when the queue is closed, and throws the reason when it is cancelled", async () => {
-  const queue = new Queue<number>();
-  const seen: number[] = [];
-  const loop = (async () => {
-    for await (const item of queue) seen.push(item);
-  })();
-  queue.tryPut(1);
-  await flushMicrotasks();
-  queue.tryPut(2);
-  queue.tryPut(3);
-  queue.close();
-  await loop;
-  assert.deepEqual(seen, [1, 2, 3]);
-  for await (const item of queue) assert.fail(`${item}`);
-
-  const other = new Queue<number>();
-  const reason = new Error("stop");
-  const failing = watch((async () => {
-    for await (const item of other) assert.fail(`${item}`);
-  })());
-  await flushMicrotasks();
-  other.cancel(reason);
-  await rejectsWith(failing.promise, reason);
-});
-
-test("queue: an iteration that waits ends when the queue is closed; an iterator iterates over itself", async () => {
-  const queue = new Queue<number>();
-  const order: string[] = [];
-  const iterator = queue[Symbol.asyncIterator]();
-  const iterated = (async () => {
-    for await (const item of iterator) assert.fail(`${item}`);
-    order.push("iteration");
-  })();
-  const got = queue.get().catch((error) => order.push(error.name));
-  await flushMicrotasks();
-  assert.equal(queue.getting, 2);
-  queue.close();
-  await Promise.all([iterated, got]);
-  assert.deepEqual(order.sort(), ["ClosedError", "iteration"]);
-  assert.equal(iterator[Symbol.asyncIterator](), iterator);
-});
-
-test("queue: several iterations share the items; leaving one takes no further item", async () => {
-  const queue = new Queue<number>();
-  const seen: string[] = [];
-  const loop = async (name: string, most: number) => {
-    for await (const item of queue) {
-      seen.push(`${name}${item}`);
-      if (--most === 0) break;
-    }
-  };
-  const loops = [loop("a", 2), loop("b", 1)];
-  for (const item of [1, 2, 3, 4]) queue.tryPut(item);
-  await Promise.all(loops);
-  assert.deepEqual(seen, ["a1", "b2", "a3"]);
-  assert.deepEqual([queue.size, queue.getting, queue.closed], [1, 0, false]);
-});
-
-test("queue: an iterator that is left while it waits takes nothing", async () => {
-  const queue = new Queue<number>();
-  const iterator = queue[Symbol.asyncIterator]();
-  const waiting = [watch(iterator.next()), watch(iterator.next())];
-  assert.deepEqual(await iterator.return!(), { value: undefined, done: true });
-  assert.equal(queue.getting, 0);
-  assert.equal(await states(waiting), "fulfilled fulfilled");
-  assert.deepEqual(waiting.map(({ value }) => value!.done), [true, true]);
-  queue.tryPut(1);
-  assert.deepEqual(await iterator.next(), { value: undefined, done: true });
-  assert.equal(queue.size, 1);
-  queue.cancel();
-  assert.deepEqual(await iterator.next(), { value: undefined, done: true });
-});
-
 test("queue: arguments are checked", () => {
   assert.throws(() => new Queue("5" as never), /^TypeError: capacity must be a number, got "5"/);
   for (const capacity of [0, -1, 1.5, NaN, -Infinity]) assert.throws(() => new Queue(capacity), RangeError);
@@ -326,63 +176,6 @@ test("queue: a call whose signal has aborted and has not yet notified it gets no
   other.abort();
   assert.equal(await states(putters), "rejected fulfilled");
   assert.deepEqual([...seen, ...drain(queue)], [false, 2, 4], "no newcomer overtakes the second put");
-});
-
-test("queue: join ends when taskDone was called for each item; the middle one of three joins is aborted", async () => {
-  for (const isBefore of [true, false]) {
-    const queue = new Queue<number>(2, { name: "jobs" });
-    await queue.join();
-    const puts = [1, 2, 3].map((item) => queue.put(item)); // the third one waits
-    const controller = new CountingController();
-    const joins = [queue.join(), queue.join({ signal: controller.signal }), queue.join()].map(watch);
-    for (let i = 0; i < 3; i++) await queue.get();
-    await Promise.all(puts);
-    for (let i = 0; i < 2; i++) queue.taskDone();
-    assert.equal(await states(joins), "pending pending pending");
-    if (isBefore) controller.abort("enough");
-    queue.taskDone();
-    controller.abort("enough");
-    assert.equal(await states(joins), `fulfilled ${isBefore ? "rejected" : "fulfilled"} fulfilled`);
-    assert.equal(controller.listeners, 0);
-    assert.throws(
-      () => queue.taskDone(),
-      /^RangeError: Cannot finish item of queue "jobs": taskDone\(\) was called for each item$/,
-    );
-    assertSoundQueue(queue);
-  }
-});
-
-test("queue: join waits for items that were handed over directly, and checks its options", () =>
-  withFakeTime(async (time) => {
-    const queue = new Queue<number>();
-    const got = queue.get();
-    queue.tryPut(1);
-    assert.equal(await got, 1);
-    const late = watch(queue.join({ timeout: 50 }));
-    await assert.rejects(queue.join({ timeout: 0 }), /^TimeoutError: Cannot join queue: timed out after 0 ms$/);
-    await time.pass(50);
-    assert.equal((late.reason as Error).name, "TimeoutError");
-    await rejectsWith(queue.join({ signal: AbortSignal.abort("enough") }), "enough");
-    await refusesBadOptions((options) => queue.join(options));
-    queue.taskDone();
-    await queue.join();
-  }));
-
-test("queue: join goes on after close and cancel for the items that were got", async () => {
-  for (const end of ["close", "cancel"] as const) {
-    const queue = new Queue<number>();
-    for (const item of [1, 2, 3]) await queue.put(item);
-    await queue.get();
-    const join = watch(queue.join());
-    queue[end]();
-    assert.equal(await states([join, watch(queue.join())]), "pending pending");
-    queue.taskDone();
-    assert.equal(await states([join]), end === "cancel" ? "fulfilled" : "pending");
-    if (end === "close") { for (const _ of [2, 3]) await queue.get().then(() => queue.taskDone()); }
-    await join.promise;
-    await queue.join();
-    assertSoundQueue(queue);
-  }
 });
 
 test("queue: observers see calls of kind queue, and may use the queue", async () => {
