@@ -6,10 +6,10 @@ const SAME_EVERYWHERE =
   /^tests\/((docs|shape\/shape|shape\/rules|size|timelines|snippets|run_times|reports|gate|types)_test|explore\/)/;
 
 /** Text by which a test file shows that it is random. */
-const RANDOM = /\b(seeded|walkActing)\b/;
+const RANDOM = /\b(seeded|walkActing|_walk\.ts)\b/;
 
 /** Text by which a test file shows that the deep run goes further in it. */
-const DEEP = /\b(seeded|walkActing|deeply)\b/;
+const DEEP = /\b(seeded|walkActing|_walk\.ts|deeply)\b/;
 
 function testFiles(isWanted: (file: string) => boolean): string[] {
   return readdirSync("tests", { recursive: true, encoding: "utf8" })
