@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
-import { clients, redisTest, until } from "./_clients.ts";
+import { clients, redisTest, subscribed, until } from "./_clients.ts";
 import { computeDigests, queuedReply, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -25,6 +25,7 @@ for (const client of clients.filter(({ name }) => !name.includes("double"))) {
       /^INTERLOCK_REDIS_SUBSCRIPTION: The subscription of this client \((createClient of npm:redis|npm:ioredis|Bun \(RedisClient\))\) cannot be opened: (ERR max number of clients|.*(EPIPE|ECONNRESET|Connection closed))/,
     );
     await server.send("CONFIG", "SET", "maxclients", "100");
+    await subscribed(server, 1); // a pause between two attempts of a client cannot be ended
     await lease.release();
     await (await waiting).release();
     assert.equal(warnings.seen.length, 1);
