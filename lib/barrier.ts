@@ -108,7 +108,7 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<number> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      this.#checkWhole();
+      this.#checkNotBroken();
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#self);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
@@ -153,7 +153,7 @@ export class Barrier {
     });
   }
 
-  #checkWhole(): void {
+  #checkNotBroken(): void {
     if (this.#broken) throw this.#brokenBy("barrier is broken");
   }
 

@@ -95,7 +95,7 @@ export class Lock implements Acquirable<Guard> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
-    try { // quicker than a function for `promised`
+    try { // quicker than `promised`, which takes a closure
       return this.#mutex.acquire(options === undefined ? undefined : admit(options, this.#mutex));
     } catch (error) {
       return Promise.reject(error);

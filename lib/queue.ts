@@ -148,7 +148,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   put(item: T, options?: WaitOptions): Promise<void> {
-    try { // quicker than a function for `promised`
+    try { // quicker than `promised`, which takes a closure
       const limits = options === undefined ? undefined : this.#admit(this.#putting, options);
       if (this.#offer(item)) return DONE;
       return this.#putters.wait(new Putter(this.#putting, item), limits) as Promise<void>;

@@ -211,7 +211,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   }
 
   acquire(options?: WaitOptions): Promise<G> {
-    try { // quicker than a function for `promised`
+    try { // quicker than `promised`, which takes a closure
       const limits = options === undefined ? undefined : admit(options, this);
       return this.#permits.acquire(this, this.unit, limits) as Promise<G>;
     } catch (error) {

@@ -106,7 +106,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     const own = this.#permits;
-    try { // quicker than a function for `promised`
+    try { // quicker than `promised`, which takes a closure
       if (options === undefined) return own.acquire(own, 1);
       const permits = option(options, "permits", 1);
       checkInteger(permits, "permits", 1, own.largest);

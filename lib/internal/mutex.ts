@@ -31,10 +31,8 @@ export class Mutex implements Owner {
 
   /** Throws if closed. */
   acquire(limits?: CancelLimits): Promise<Guard> {
-    this.checkOpen();
-    return this.holder === undefined
-      ? Promise.resolve(this.take(new Hold(this)))
-      : this.queue.wait(new Waiter(this), limits);
+    const guard = this.tryAcquire();
+    return guard === undefined ? this.queue.wait(new Waiter(this), limits) : Promise.resolve(guard);
   }
 
   tryAcquire(): Guard | undefined {

@@ -26,10 +26,13 @@ export interface Failing {
 /** Calls `report` as soon as a failure is overdue and no `join` waits. Returns a function that stops this. */
 export function whenOverdue(failing: Failing, report: () => void): () => void {
   if (!isReportable()) return () => {};
-  const wait = () =>
-    onCancel({ timeout: OVERDUE, keepsAlive: false }, () => failing.isJoined ? registration = wait() : report());
-  let registration = wait();
-  return () => registration.end();
+  const start = () => onCancel({ timeout: OVERDUE, keepsAlive: false }, onOverdue);
+  const onOverdue = (): void => {
+    if (failing.isJoined) timer = start(); // `join` may still be cancelled
+    else report();
+  };
+  let timer = start();
+  return () => timer.end();
 }
 
 /** Emits the process warning. `how` names the remedy. */
