@@ -116,7 +116,7 @@ if last == id then return { -2 } end
 local unfinished, mute, other = 0, 0, nil
 ${expire(layout)}
 local weight, limit, owner = string.match(me, '^ (%d+) (%d+) (.*)$', 22)
-${isLock ? "" : "if seen ~= '' and seen ~= limit and (used > 0 or waiting > 0) then other = seen + 0 end"}
+${isLock ? "" : "if seen ~= '' and seen ~= limit and used > 0 then other = seen + 0 end"}
 local joins = position ~= '' and (waiting > 0 or used + weight > limit + 0)
 if joins then${join}end
 ${serve(layout)}

@@ -77,7 +77,7 @@ export class MemoryName {
       if (held.number === 0) held.ends = ends; // an end set by extend() stays
       return { kind: "granted", fence: held.fence };
     }
-    const differs = this.#limit !== limit && this.#used + this.#queue.size > 0;
+    const differs = this.#limit !== limit && this.#used > 0;
     const otherLimit = differs ? this.#limit : 0;
     const waiting = this.#queue.get(id) ?? { id, spec, weight, position: ++this.#arrivals, since: Date.now(), ends };
     waiting.ends = ends;

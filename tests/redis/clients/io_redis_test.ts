@@ -32,17 +32,39 @@ test("ioRedis: a cluster that cannot subscribe keeps no listener of the adapter"
   assert.deepEqual(client.eventNames(), ["error", "ready", "close", "connect", "-node"]); // the adapter's own, not that of a subscription
 });
 
-test("ioRedis: a call that ends while a cluster client holds its command back says that the slot is being moved", async () => {
-  const held: (() => void)[] = [];
-  const call = () => new Promise((_, reject) => void held.push(() => reject(new Error("closed"))));
-  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
-  const client = Object.assign(cluster, { duplicate: () => cluster, delayQueue: { queues: { tryagain: {} } } });
-  const lock = new RedisLock(ioRedis(client, { push: false }), "a", { ttl: 100 });
-  await assert.rejects(lock.acquire(), { message: /^Cannot acquire lock "a": the slot of a name is being moved/ });
-  await until(() => held.length === 2); // the second one gives its place back
-  client.status = "end";
-  for (const close of held) close();
+test("ioRedis: a client that cannot subscribe keeps no second connection and no listener for it", async () => {
+  const call = () => Promise.reject(new Error("no connection"));
+  let disconnected = 0;
+  const disconnect = () => void disconnected++;
+  const own = Object.assign(new EventEmitter(), { status: "connecting", disconnect, subscribe: call });
+  const client = Object.assign(new EventEmitter(), {
+    status: "ready",
+    evalsha: call,
+    eval: call,
+    duplicate: () => own,
+  });
+  await assert.rejects(ioRedis(client).subscribe!("channel", () => {}, () => {}), /no connection/);
+  assert.deepEqual([disconnected, client.listenerCount("end")], [1, 0]);
 });
+
+const HELD_BACK = {
+  tryagain: /^Cannot acquire lock "a": the slot of a name is being moved/,
+  clusterdown: /^Cannot acquire lock "a": the cluster is down/,
+};
+
+for (const [queue, message] of Object.entries(HELD_BACK)) {
+  test(`ioRedis: a call that ends while a cluster client holds its command back says why: ${queue}`, async () => {
+    const held: (() => void)[] = [];
+    const call = () => new Promise((_, reject) => void held.push(() => reject(new Error("closed"))));
+    const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
+    const client = Object.assign(cluster, { duplicate: () => cluster, delayQueue: { queues: { [queue]: {} } } });
+    const lock = new RedisLock(ioRedis(client, { push: false }), "a", { ttl: 100 });
+    await assert.rejects(lock.acquire(), { message });
+    await until(() => held.length === 2); // the second one gives its place back
+    client.status = "end";
+    for (const close of held) close();
+  });
+}
 
 test("ioRedis: a cluster client that is never ready says so, and one that cannot connect gives that error", () => {
   const call = () => Promise.reject(new Error("no connection"));

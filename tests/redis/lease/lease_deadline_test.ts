@@ -53,3 +53,11 @@ test("LeaseDeadline: an extend after a pause longer than the ttl finds the lease
     assert.ok(extended?.reason instanceof LeaseLostError);
     assert.ok(!commands.includes("renew"), String(commands));
   }));
+
+test("LeaseDeadline: expiresAt is the deadline on the wall clock", () =>
+  withFakeTime(async () => {
+    const lease = await new RedisLock(scripted(() => undefined), "a", { ttl: 3000 }).acquire();
+    const rest = lease.expiresAt - Date.now();
+    assert.ok(rest > 2900 && rest <= 3000, `${rest} ms`);
+    await lease.release();
+  }));
