@@ -1,4 +1,5 @@
 /** The steps of CI and of the night. What differs between run-times runs on all four, and the rest on one. */
+import { JOBS } from "./_groups.ts";
 import { longFiles } from "./_test_files.ts";
 
 export interface Step {
@@ -29,13 +30,13 @@ const testTask = (name: string, limit: number): Step => ({
   command: (folder) => [deno, "task", name, `--junit-path=${folder}/deno.xml`],
 });
 
-/** Test files in Deno, as they are typed on the command line. */
-const inDeno = (name: string, limit: number, files: readonly string[]): Step => ({
+/** Test files in Deno, as they are typed on the command line, in this number of processes. */
+const inDeno = (name: string, limit: number, files: readonly string[], jobs = JOBS / 2): Step => ({
   name,
   limit,
   reports: ["deno"],
   command: (folder) => [
-    ...[deno, "test", "-A", "--no-check", "--parallel", `--junit-path=${folder}/deno.xml`],
+    ...["env", `DENO_JOBS=${jobs}`, deno, "test", "-A", "--no-check", "--parallel", `--junit-path=${folder}/deno.xml`],
     ...files,
   ],
 });
@@ -60,7 +61,7 @@ export const ci: readonly Step[] = [
   inOthers("bun", 200, ["bun"], "--differing"),
   inOthers("node20", 300, ["node20"], "--differing"),
   inOthers("node", 300, ["node"], "--differing"),
-  inDeno("long", 240, LONG),
+  inDeno("long", 240, LONG, JOBS),
 ];
 
 const HOUR = 3600;

@@ -4,7 +4,7 @@ import { runtime, test } from "../_test.ts";
 import { isFree } from "../shutdown/client.ts";
 import { said, type Server, signal, start, startServer } from "../shutdown/round.ts";
 import { nextTurn, until } from "../_tools.ts";
-import type { RuntimeName } from "../shutdown/runtimes.ts";
+import type { ProgramName, RuntimeName } from "../shutdown/runtimes.ts";
 
 const RUNTIMES: RuntimeName[] = ["deno", "node", "bun"];
 const KIND = { deno: "fetch", node: "node", bun: "fetch" } as const;
@@ -176,55 +176,63 @@ function read(response: Response): { text: string; ended: Promise<void> } {
   return reading;
 }
 
-for (const on of ["deno", "node", "node20", "bun"] as const) {
-  if (runtime !== "deno") continue;
-  test(`shutdown: a process that its shutdown leaves something open in says so after 5 s, ${on}`, async () => {
-    const [stays, closes] = await Promise.all([
-      start(on, "tests/shutdown/stays_alive.ts", []),
-      start(on, "tests/shutdown/stays_alive.ts", ["closes"]),
-    ]);
-    assert.equal((await closes.ended).code, 0);
-    assert.equal(closes.output.text, "finished true\n");
-    await until(() => stays.output.text.includes("INTERLOCK_STILL_ALIVE"));
-    assert.match(stays.output.text, /still alive 5000 ms after its shutdown.*process\.exit\(ok \? 0 : 1\)/);
-    if (on.startsWith("node")) assert.match(stays.output.text, /kept by .*Timeout/);
-    stays.child.kill("SIGKILL");
-    await stays.ended;
-  });
-
-  test(`shutdown: a process with several of them says so once, and not while one of them goes on, ${on}`, async () => {
-    const [both, serves] = await Promise.all([
-      start(on, "tests/shutdown/stays_alive.ts", ["both"]),
-      start(on, "tests/shutdown/stays_alive.ts", ["serves"]),
-    ]);
-    await Promise.all([both.ended, serves.ended]);
-    assert.equal(both.output.text.match(/INTERLOCK_STILL_ALIVE/g)?.length, 1);
-    assert.equal(serves.output.text, "finished true\n");
+/** Registers a test of processes of all run-times at the same time: they wait for seconds. */
+function everywhere(name: string, fn: (on: ProgramName) => Promise<void>): void {
+  if (runtime !== "deno") return;
+  test(`shutdown: ${name}, on all run-times`, async () => {
+    const runs = (["deno", "node", "node20", "bun"] as const).map((on) =>
+      fn(on).catch((cause) => {
+        throw new Error(`in ${on}`, { cause });
+      })
+    );
+    await Promise.allSettled(runs); // none is left behind
+    await Promise.all(runs);
   });
 }
 
-for (const on of ["deno", "node", "node20", "bun"] as const) {
-  if (runtime !== "deno") continue;
-  test(`shutdown: a process that ends during it prints one line, ${on}`, async () => {
-    const expected = {
-      early: "[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; in flight: the endless one\n",
-      step: "[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; in flight: leaves\n",
-      after: "",
-      before: "",
-    };
-    for (const [mode, text] of Object.entries(expected)) {
-      const started = await start(on, "tests/shutdown/exits.ts", [mode]);
-      assert.deepEqual([mode, (await started.ended).code, started.output.text], [mode, 0, text]);
-    }
-  });
+everywhere("a process that its shutdown leaves something open in says so after 5 s", async (on) => {
+  const [stays, closes] = await Promise.all([
+    start(on, "tests/shutdown/stays_alive.ts", []),
+    start(on, "tests/shutdown/stays_alive.ts", ["closes"]),
+  ]);
+  assert.equal((await closes.ended).code, 0);
+  assert.equal(closes.output.text, "finished true\n");
+  await until(() => stays.output.text.includes("INTERLOCK_STILL_ALIVE"));
+  assert.match(stays.output.text, /still alive 5000 ms after its shutdown.*process\.exit\(ok \? 0 : 1\)/);
+  if (on.startsWith("node")) assert.match(stays.output.text, /kept by .*Timeout/);
+  stays.child.kill("SIGKILL");
+  await stays.ended;
+});
 
-  test(`shutdown: in a worker thread, waiting for OS signals is a warning where none arrive, ${on}`, async () => {
-    const [loud, quiet] = [
-      await start(on, "tests/shutdown/exits.ts", ["worker"]),
-      await start(on, "tests/shutdown/exits.ts", ["quiet worker"]),
-    ];
-    assert.deepEqual([(await loud.ended).code, (await quiet.ended).code], [0, 0]);
-    assert.equal(loud.output.text.match(/INTERLOCK_WORKER/g)?.length ?? 0, on === "deno" ? 0 : 1, loud.output.text);
-    assert.equal(quiet.output.text, "");
-  });
-}
+everywhere("a process with several of them says so once, and not while one of them goes on", async (on) => {
+  const [both, serves] = await Promise.all([
+    start(on, "tests/shutdown/stays_alive.ts", ["both"]),
+    start(on, "tests/shutdown/stays_alive.ts", ["serves"]),
+  ]);
+  await Promise.all([both.ended, serves.ended]);
+  assert.equal(both.output.text.match(/INTERLOCK_STILL_ALIVE/g)?.length, 1);
+  assert.equal(serves.output.text, "finished true\n");
+});
+
+everywhere("a process that ends during it prints one line", async (on) => {
+  const expected = {
+    early: "[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; in flight: the endless one\n",
+    step: "[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; in flight: leaves\n",
+    after: "",
+    before: "",
+  };
+  for (const [mode, text] of Object.entries(expected)) {
+    const started = await start(on, "tests/shutdown/exits.ts", [mode]);
+    assert.deepEqual([mode, (await started.ended).code, started.output.text], [mode, 0, text]);
+  }
+});
+
+everywhere("in a worker thread, waiting for OS signals is a warning where none arrive", async (on) => {
+  const [loud, quiet] = [
+    await start(on, "tests/shutdown/exits.ts", ["worker"]),
+    await start(on, "tests/shutdown/exits.ts", ["quiet worker"]),
+  ];
+  assert.deepEqual([(await loud.ended).code, (await quiet.ended).code], [0, 0]);
+  assert.equal(loud.output.text.match(/INTERLOCK_WORKER/g)?.length ?? 0, on === "deno" ? 0 : 1, loud.output.text);
+  assert.equal(quiet.output.text, "");
+});
