@@ -101,7 +101,6 @@ const explanations: Readonly<Record<string, string>> = {
   OOM: "Redis is out of memory (maxmemory) and takes no new entries",
   NOAUTH: "Redis asks for a password",
   WRONGPASS: "Redis does not accept the password",
-  NOPERM: "this Redis user may not do that",
   READONLY: "this Redis is a read-only replica",
   LOADING: "Redis is still loading its data",
   BUSY: "Redis is busy with a script",
