@@ -1,11 +1,12 @@
 /** When a call over Redis counts as waiting: from its first command on, once that has failed, not granted, or takes long. */
 import assert from "node:assert/strict";
 import { metrics, observe, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
-import { RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { memoryBackend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { namespaceOf } from "../../lib/redis/namespace.ts";
 import { Ledger } from "../diagnostics/_ledger.ts";
 import { Recording } from "../diagnostics/_tools.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, withFakeTime } from "../_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
 import { computeDigests, nothing, scripted } from "./_scripted.ts";
 
 await computeDigests();
@@ -143,3 +144,17 @@ test("waits: an observer of the wait may cancel the call", async () => {
   );
   ledger.assertSettled();
 });
+
+test("waits: a call that an observer cancels as it is queued is left to no subscription", () =>
+  withFakeTime(async () => {
+    const backend = memoryBackend();
+    const lock = new RedisLock(backend, "orders");
+    const lease = await lock.acquire();
+    const controller = new AbortController();
+    using _ = observe({ wait: () => controller.abort("enough") });
+    await rejectsWith(lock.acquire({ signal: controller.signal }), "enough");
+    await flushMicrotasks();
+    namespaceOf(backend, "interlock:").assertSound();
+    assert.equal((await lock.inspect()).waiting, 0);
+    await lease.release();
+  }));

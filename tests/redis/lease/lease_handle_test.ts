@@ -1,6 +1,6 @@
 /** A holder never trusts its lease for longer than the server keeps it. */
 import assert from "node:assert/strict";
-import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
+import { LeaseLostError, RedisError, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { computeDigests, nothing, scripted } from "../_scripted.ts";
@@ -82,4 +82,16 @@ test("LeaseHandle: a shorter time that comes late is refused, and shortens nothi
     assert.equal(lease.held, true);
     assert.equal(lease.ttl, 60_000);
     await lease.release();
+  }));
+
+test("LeaseHandle: an answer to verify of another shape is an error, and no loss", () =>
+  withFakeTime(async () => {
+    await computeDigests();
+    for (const answer of ["OK", ["x"], [], {}]) {
+      const lease = await new RedisLock(scripted((command) => command === "verify" ? answer : undefined), "a")
+        .acquire();
+      await assert.rejects(lease.verify(), RedisError, JSON.stringify(answer));
+      assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
+      assert.equal(await lease.release(), true);
+    }
   }));
