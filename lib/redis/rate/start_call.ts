@@ -128,7 +128,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     const { turn } = this;
     if (turn === undefined) return super.onTime();
     // Timers of one moment fire in any order.
-    for (const call of [...this.#sleepers()!]) {
+    for (const call of this.#sleepers()!) { // observers may end the sleep of others
       const isAhead = call.turn!.moment <= turn.moment && (call.timer?.at ?? Infinity) <= now() + ROUNDING;
       if (call !== this && !isAhead) continue;
       call.#wake();
