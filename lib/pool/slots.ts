@@ -75,8 +75,11 @@ export class Slots implements Served {
   #limit: number;
   readonly #maxWaiting: number;
   readonly #onLeave: () => void;
-  /** Ordered by priority. The lane of priority 0 always exists, every other lane only while calls wait in it. */
-  #lanes: Lane[];
+  /**
+   * Ordered by priority. The lane of priority 0 always exists, every other lane only while calls wait in it. Replaced on
+   * change: while it is read, calls may leave, and observers act.
+   */
+  #lanes: readonly Lane[];
   /** Leaves the queue of the rate limiter, in which the first call waits for its starts. */
   #leaveRate: (() => void) | undefined;
   #awaited: Permits = 1;
@@ -158,7 +161,7 @@ export class Slots implements Served {
 
   /** After cancelled calls have left, a later call may be first, and the pool may be idle. */
   afterLeave(): void {
-    if (this.#lanes.length > 1) this.#lanes = this.#lanes.filter((lane) => lane.priority === 0 || lane.queue.size > 0);
+    this.#dropLanes();
     this.#serve();
     this.#onLeave();
   }
@@ -204,12 +207,16 @@ export class Slots implements Served {
   /** Returns the queue to serve first; it has a call that is not aborted. Undefined if no call waits. */
   #front(): WaitQueue<void> | undefined {
     const lanes = this.#lanes;
-    for (let i = lanes.length - 1; i >= 0; i--) {
-      const { priority, queue } = lanes[i]!;
-      if (queue.size > 0 && queue.peek() !== undefined) return queue;
-      if (priority !== 0) lanes.splice(i, 1);
-    }
-    return undefined;
+    let i = lanes.length - 1;
+    while (i >= 0 && (lanes[i]!.queue.size === 0 || lanes[i]!.queue.peek() === undefined)) i--;
+    this.#dropLanes();
+    return lanes[i]?.queue;
+  }
+
+  /** Drops the lanes in which no call waits any more. */
+  #dropLanes(): void {
+    const isUsed = ({ priority, queue }: Lane) => priority === 0 || queue.size > 0;
+    if (this.#lanes.length > 1 && !this.#lanes.every(isUsed)) this.#lanes = this.#lanes.filter(isUsed);
   }
 
   /** Returns the lane of a priority, and creates it if necessary. */
@@ -217,8 +224,11 @@ export class Slots implements Served {
     const lanes = this.#lanes;
     let i = 0;
     while (i < lanes.length && lanes[i]!.priority < priority) i++;
-    if (lanes[i]?.priority !== priority) lanes.splice(i, 0, { priority, queue: new WaitQueue<void>(this) });
-    return lanes[i]!;
+    const found = lanes[i];
+    if (found?.priority === priority) return found;
+    const lane = { priority, queue: new WaitQueue<void>(this) };
+    this.#lanes = [...lanes.slice(0, i), lane, ...lanes.slice(i)];
+    return lane;
   }
 }
 
