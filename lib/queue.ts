@@ -183,9 +183,8 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   get(options?: WaitOptions): Promise<T> {
     try {
-      const limits = options === undefined ? undefined : this.#admit(this.#getting, options);
+      const limits = this.#admit(this.#getting, options);
       if (this.#items.size > 0) return Promise.resolve(this.#take());
-      this.#refuse(this.#getting);
       return this.#getters.wait(new Waiter<unknown>(this.#getting), limits) as Promise<T>;
     } catch (error) {
       return Promise.reject(error);
@@ -322,7 +321,7 @@ export class Queue<T> implements AsyncIterable<T> {
   #admit(operation: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
     const limits = readWaitOptions(options);
     this.#refuse(operation);
-    throwIfAborted(limits); // reading a foreign signal runs its code, so callers check again whether the queue is over
+    throwIfAborted(limits);
     return limits;
   }
 

@@ -36,11 +36,6 @@ export class StartLog {
     return this.total - this.over;
   }
 
-  /** When the last start leaves the window. */
-  get end(): number {
-    return this.times.length > this.first ? this.endOf(this.times.at(-1)!) : -Infinity;
-  }
-
   /** Drops expired starts; call it before every other method. Starts of this turn are not made yet, so they stay. */
   advance(now: number): void {
     if (this.isOpen) this.times[this.times.length - 1] = now;
