@@ -160,9 +160,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
     const isSoon = this.#spread;
     this.#spread = true;
     if (withinMs === undefined) this.askNow();
-    else if (!isSoon) {
-      this.timer?.advance(now() + Math.random() * Math.min(withinMs, heartbeatOf(this.spec.settings.ttl)));
-    }
+    else if (!isSoon) this.timer?.advance(now() + Math.random() * withinMs);
   }
 
   granted(fence: number): void {
