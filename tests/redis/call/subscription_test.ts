@@ -237,3 +237,17 @@ pushTest("a message of another shape is ignored, and throws nothing into the cli
   for (const message of ["", "a waiter", "a waiter NaN", "waiter 7 8", "other 7"]) one.onMessage(message);
   assert.deepEqual(waiter.asked, ["c"]);
 });
+
+pushTest("a subscription whose connection is down is not begun anew: it comes back", async (push, paper, advance) => {
+  new Waiter(push);
+  const [one] = paper.subscriptions as [Attempt];
+  await one.confirm();
+  one.onLost();
+  advance(1000);
+  push.restart();
+  assert.deepEqual([paper.subscriptions.length, one.stopped], [1, false]);
+  one.onGap();
+  push.restart();
+  assert.deepEqual([paper.subscriptions.length, one.stopped], [2, true]);
+  await paper.subscriptions[1]!.confirm();
+});

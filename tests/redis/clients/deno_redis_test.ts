@@ -196,3 +196,21 @@ test("denoRedis: the end of a subscription leaves a later one to its channel alo
   await answered(Promise.resolve(ends[1]!()));
   assert.equal(wire.at(-1), "UNSUBSCRIBE c");
 });
+
+test("denoRedis: a connection that is lost and comes back closes nothing, and one that is closed does", () => {
+  const listeners = new Map<string, () => void>();
+  const call = () => Promise.reject(new Error("no connection"));
+  const client = {
+    evalsha: call,
+    eval: call,
+    isClosed: false,
+    addEventListener: (type: string, listener: () => void) => void listeners.set(type, listener),
+  };
+  let closed = 0;
+  denoRedis(client).onClose!(() => closed++);
+  listeners.get("close")!();
+  assert.equal(closed, 0);
+  client.isClosed = true;
+  listeners.get("end")!();
+  assert.equal(closed, 1);
+});

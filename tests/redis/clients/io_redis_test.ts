@@ -47,6 +47,14 @@ test("ioRedis: a client that cannot subscribe keeps no second connection and no 
   assert.deepEqual([disconnected, client.listenerCount("end")], [1, 0]);
 });
 
+test("ioRedis: a lost connection counts once, however often the client fails to connect again", () => {
+  const call = () => Promise.reject(new Error("no connection"));
+  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call });
+  const backend = ioRedis(Object.assign(client, { duplicate: () => client }), { push: false });
+  for (const event of ["close", "close", "ready", "close", "close"]) client.emit(event);
+  assert.equal(backend.losses, 2);
+});
+
 const HELD_BACK = {
   tryagain: /^Cannot acquire lock "a": the slot of a name is being moved/,
   clusterdown: /^Cannot acquire lock "a": the cluster is down/,

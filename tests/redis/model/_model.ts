@@ -113,8 +113,9 @@ class World {
     return answer;
   }
 
-  /** The weight in use is that of the holders. */
+  /** The weight in use is that of the holders, and every key has a time to live. */
   #weighed(): void {
+    for (const key of this.redis.keys) this.assert(Number(this.redis.call("PTTL", key)) > 0, `${key} has no end`);
     const state = this.redis.members(KEYS.weighted[0]);
     const holds = [...state].filter(([field]) => field.length === ID_LENGTH);
     const sum = holds.reduce((sum, [, hold]) => sum + Number(hold.slice(24).split(" ")[1]), 0);

@@ -210,3 +210,18 @@ test("only calls that start count as callers with other numbers", async () => {
   assert.equal((await start(mine)).other, undefined);
   assert.deepEqual((await start(theirs)).other, { limit: 5, interval: 10 });
 });
+
+test("the time of a rate limit goes on after the server's clock was set back", async () => {
+  const redis = new MemoryRedis();
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
+  const wait = async () => {
+    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1);
+    return answer.kind === "turn" && answer.turn.wait;
+  };
+  assert.equal(await wait(), 0);
+  redis.now -= 5000;
+  assert.equal(await wait(), 10);
+  redis.now += 12_000;
+  assert.equal(await wait(), 8);
+});

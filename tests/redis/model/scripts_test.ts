@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { keysOf } from "../../../lib/redis/options.ts";
 import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
+import { inspect } from "../../../lib/redis/scripts/inspect.ts";
 import { channelsOf, ID_LENGTH } from "../../../lib/redis/scripts/script.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { IDLE_KEPT } from "../../../lib/redis/times.ts";
 import { test } from "../../_test.ts";
-import { evaluate } from "./_lua.ts";
+import { evaluate, reply } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
 const TTL = 3000;
@@ -86,6 +87,22 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     const names = keys.slice(0, own);
     assert.deepEqual(evaluate(redis, adopt[holders], names, [adopter, holder, String(TTL), "", "0"]), [-2]);
     assert.ok(evaluate(redis, verify, names, [code, holder])[0]! > 0);
+  });
+
+  test(`scripts: ${kind}: a waiter whose life is over is not shown, and is counted as dead`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    for (let n = 1; n <= limit; n++) server.acquire(n);
+    assert.equal(server.acquire(7)[0], 0);
+    const shown = () => {
+      const [, , , , waiters, waiting, dead] = reply(redis, inspect[holders], keys, ["0", "0"]) as unknown[];
+      return [(waiters as unknown[]).length / 4, waiting, dead];
+    };
+    redis.now += (TTL - 1000) * 1000;
+    for (let n = 1; n <= limit; n++) server.renew(n, TTL, 0);
+    assert.deepEqual(shown(), [1, 1, 0]);
+    redis.now += 1_001_000;
+    assert.deepEqual(shown(), [0, 1, 1]);
   });
 
   for (const isOpen of [false, true]) {
