@@ -94,6 +94,17 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     assert.equal((await shutdown.finished).ok, true);
   });
 
+  test(`http2: ${name}: an unused session is closed while other work is in flight, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const work = gate();
+    shutdown.track(work.promise);
+    const [, session] = await open(shutdown.attach(create()), scheme);
+    await stop(shutdown);
+    await until(() => session.closed);
+    work.open();
+    assert.equal((await shutdown.finished).ok, true);
+  });
+
   test(`http2: ${name}: an idle session is closed, also through the compatible API, ${runtime}`, async () => {
     const shutdown = quiet();
     const server = shutdown.attach(create());

@@ -32,6 +32,13 @@ function connected() {
   return { socket, connection, look, request };
 }
 
+test("idle: the connection of a destroyed socket is not open", () => {
+  const open = new Set<Connection>();
+  const socket = Object.assign(new Socket(), { destroyed: true });
+  new Connection(new ShutdownState(shutdownSettings({})), open, socket as unknown as SocketLike);
+  assert.equal(open.size, 0);
+});
+
 test("idle: a new connection may be silent for twice the time", () => {
   const { look } = connected();
   assert.deepEqual([look(10), look(1), look(5)], [0, 1, 1]);
