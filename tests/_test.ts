@@ -31,6 +31,7 @@ export const runtime: "deno" | "bun" | "node" = deno ? "deno" : "Bun" in globalT
 
 const { register, aroundAll } = await registrar();
 watchErrors();
+outliveShutdowns();
 
 interface Registrar {
   register(name: string, fn: Body, timeout: number): void;
@@ -70,6 +71,15 @@ async function registrar(): Promise<Registrar> {
       after(last);
     },
   };
+}
+
+/** A process of tests is alive 5 s after a shutdown of one of them, which is no warning for the tests that run then. */
+function outliveShutdowns(): void {
+  const emit = process.emitWarning as (...warning: unknown[]) => void;
+  process.emitWarning = ((...warning: unknown[]) => {
+    const { code } = Object(warning[1]) as { code?: string };
+    if (code !== "INTERLOCK_STILL_ALIVE") emit.apply(process, warning);
+  }) as typeof process.emitWarning;
 }
 
 /** Registers what the tests of this file share, outside of each of them. */

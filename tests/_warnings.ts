@@ -22,3 +22,17 @@ export async function unobservedWarnings(fn: (time: FakeTime) => Promise<void>):
   }
   return warnings;
 }
+
+/** Those about too many listeners while `fn` runs. Others may be of earlier tests of the process. */
+export async function leakWarnings(fn: () => Promise<void>): Promise<string[]> {
+  const warnings: string[] = [];
+  const collect = ({ name, message }: Error) => void (name === "MaxListenersExceededWarning" && warnings.push(message));
+  process.on("warning", collect);
+  try {
+    await fn();
+    await nextTurn();
+  } finally {
+    process.off("warning", collect);
+  }
+  return warnings;
+}

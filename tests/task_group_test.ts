@@ -5,6 +5,7 @@ import { assertSoundTaskGroup } from "../lib/task_group.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
 import { deferred, flushMicrotasks, rejectsWith, seeded, states, watch } from "./_tools.ts";
+import { leakWarnings } from "./_warnings.ts";
 import { fails, named, untilAborted } from "./_group_tasks.ts";
 
 test("task group: run resolves to the result, and join waits for all", async () => {
@@ -223,15 +224,11 @@ test("task group: observers see waits, holds and releases of places", async () =
 });
 
 test("task group: many listeners of the signal are no leak", async () => {
-  const warnings: unknown[] = [];
-  const { default: process } = await import("node:process");
-  const onWarning = (warning: unknown) => void warnings.push(warning);
-  process.on("warning", onWarning);
   await using group = new TaskGroup();
-  for (let i = 0; i < 20; i++) group.run(untilAborted);
-  await flushMicrotasks();
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  process.off("warning", onWarning);
+  const warnings = await leakWarnings(async () => {
+    for (let i = 0; i < 20; i++) group.run(untilAborted);
+    await flushMicrotasks();
+  });
   assert.deepEqual(warnings, []);
   group.cancel();
 });

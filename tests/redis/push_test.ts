@@ -1,7 +1,7 @@
 /** A push is a hint: a publisher that knows everything but the ids makes no waiter hold. */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { RedisLock } from "../../lib/redis/mod.ts";
+import { leakWarnings } from "../_warnings.ts";
 import { redisTest, subscribed, until } from "./_clients.ts";
 
 redisTest(
@@ -55,17 +55,15 @@ redisTest("ids have a part that no channel shows", async ({ backend, connect }) 
 });
 
 redisTest("many prefixes over one client are no leak to Node", async ({ server, backend }) => {
-  const warnings: string[] = [];
-  const note = ({ message }: Error) => void warnings.push(message);
-  process.on("warning", note);
   const channels = async () => (await server.send("PUBSUB", "CHANNELS", "tenant*") as string[]).length;
-  const locks = Array.from({ length: 12 }, (_, i) => new RedisLock(backend, "a", { prefix: `tenant${i}:` }));
-  const leases = await Promise.all(locks.map((lock) => lock.acquire()));
-  const waiting = locks.map((lock) => lock.acquire());
-  await until(async () => await channels() === 12);
-  for (const lease of leases) await lease.release();
-  for (const lease of await Promise.all(waiting)) await lease.release();
-  await until(async () => await channels() === 0);
-  process.off("warning", note);
+  const warnings = await leakWarnings(async () => {
+    const locks = Array.from({ length: 12 }, (_, i) => new RedisLock(backend, "a", { prefix: `tenant${i}:` }));
+    const leases = await Promise.all(locks.map((lock) => lock.acquire()));
+    const waiting = locks.map((lock) => lock.acquire());
+    await until(async () => await channels() === 12);
+    for (const lease of leases) await lease.release();
+    for (const lease of await Promise.all(waiting)) await lease.release();
+    await until(async () => await channels() === 0);
+  });
   assert.deepEqual(warnings, []);
 });
