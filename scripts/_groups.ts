@@ -22,10 +22,10 @@ const WAITS = /^(const \w+ = )?await /m;
 export class Groups implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "interlock-groups-"));
 
-  /** Two groups for each process at work, so that none is idle for long at the end. */
+  /** Several groups for each process at work, so that none is idle for long at the end. */
   of(files: readonly string[]): string[] {
     const alone = files.filter((file) => WAITS.test(readFileSync(file, "utf8")));
-    const groups = parts(files.filter((file) => !alone.includes(file)), 2 * JOBS).map((part, i) => {
+    const groups = parts(files.filter((file) => !alone.includes(file)), 4 * JOBS).map((part, i) => {
       const group = join(this.#folder, `group${i}_test.mjs`);
       writeFileSync(group, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
       return group;
