@@ -16,15 +16,18 @@ export function parts(files: readonly string[], count: number): string[][] {
   return Array.from({ length: most }, (_, i) => files.filter((_, index) => index % most === i));
 }
 
-/** Of a file that waits while it is loaded. Node would run the tests of a group's other files meanwhile. */
-const WAITS = /^(const \w+ = )?await /m;
+/**
+ * Of a file that waits while it is loaded, in which Node would run the tests of a group's other files, or that fetches:
+ * in Node 20 a client that is no longer used throws some seconds later.
+ */
+const ALONE = /^(const \w+ = )?await |\bfetch\(/m;
 
 export class Groups implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "interlock-groups-"));
 
   /** Several groups for each process at work, so that none is idle for long at the end. */
   of(files: readonly string[]): string[] {
-    const alone = files.filter((file) => WAITS.test(readFileSync(file, "utf8")));
+    const alone = files.filter((file) => ALONE.test(readFileSync(file, "utf8")));
     const groups = parts(files.filter((file) => !alone.includes(file)), 4 * JOBS).map((part, i) => {
       const group = join(this.#folder, `group${i}_test.mjs`);
       writeFileSync(group, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
