@@ -113,7 +113,7 @@ export class Barrier {
       const party = new Waiter<number>(this.#self);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
       if (this.#complete()) {
-        for (const { cancellation } of waitersOf(this.#queue)) if (cancellation?.signal?.aborted) cancellation.abort();
+        for (const { cancellation } of waitersOf(this.#queue)) if (cancellation?.isAborted) cancellation.abort();
       }
       if (!this.#complete()) return this.#queue.wait(party, limits);
       return Promise.resolve(this.#trip(party));

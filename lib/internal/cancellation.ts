@@ -63,6 +63,15 @@ export abstract class Cancellation {
     this.#listener?.leave(this);
   }
 
+  /** Whether its signal is aborted, even if it has not notified its listeners yet. */
+  get isAborted(): boolean {
+    try {
+      return this.signal?.aborted === true;
+    } catch {
+      return false; // a signal of another request on Workers
+    }
+  }
+
   /** Cancels the wait for its signal, which may not have notified its listeners yet. The caller makes the grants. */
   abort(): void {
     this.end();
@@ -110,7 +119,9 @@ class Listener extends Set<Cancellation> {
     this.delete(wait);
     if (this.size > 0) return;
     listeners.delete(this.#signal);
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    try {
+      this.#signal.removeEventListener("abort", this.#onAbort);
+    } catch { /* on Workers a signal belongs to the request that made it, which has perhaps ended */ }
   }
 }
 

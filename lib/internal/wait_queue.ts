@@ -142,7 +142,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** The first waiter whose signal is not aborted. It stays in the queue. */
   peek(): W | undefined {
     let first = this.head;
-    for (; first?.cancellation?.signal?.aborted; first = this.head) first.cancellation.abort();
+    for (; first?.cancellation?.isAborted; first = this.head) first.cancellation.abort();
     return first;
   }
 

@@ -352,3 +352,17 @@ test("pause: ends with its time or its signal, and keeps the process alive, as n
       "fulfilled fulfilled fulfilled fulfilled",
     );
   }));
+
+test("cancellation: on Workers a signal throws when another request looks at it: the hand-off goes on", async () => {
+  const lock = new Lock();
+  const guard = await lock.acquire();
+  const foreign = new AbortController().signal;
+  const waiting = [undefined, foreign, undefined].map((signal) => lock.acquire(signal && { signal }));
+  const refuse = () => {
+    throw new Error("Cannot perform I/O on behalf of a different request");
+  };
+  Object.defineProperties(foreign, { aborted: { get: refuse }, removeEventListener: { value: refuse } });
+  guard.release();
+  for (const next of waiting) (await next).release();
+  assert.equal(lock.locked, false);
+});
