@@ -14,7 +14,8 @@ const contents = `
     messageOf(() => new Pool(1, new RateLimiter(1, 1))),
     await acquireAll([new Pool(1)]).catch(({ message }) => message),
   ];
-  export const isRenamed = Lock.name !== "Lock";`;
+  class Own {}
+  export const isRenamed = Own.name !== "Own";`;
 const { outputFiles } = await build({
   stdin: { contents, resolveDir: import.meta.dirname },
   ...{ bundle: true, minify: true, format: "esm", target: "es2022", write: false },
