@@ -85,7 +85,10 @@ function conditions({ date, machine, processes, runTimes, packages }: Results): 
   return [
     `- ${date}; ${machine}; ${named(runTimes)}.`,
     `- ${named(packages)}.`,
-    `- Each figure is the median of ${processes} processes, which measure one package each and take turns.`,
+    `- Each figure is ${
+      processes === 1 ? "from one process" : `the median of ${processes} processes`
+    }; a process measures one ` +
+    "package, and packages take turns.",
   ].join("\n") + "\n";
 }
 
