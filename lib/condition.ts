@@ -376,7 +376,6 @@ class LentWait extends Waiter<void> implements Borrower {
   }
 }
 
-/** The error of a wait whose guard was released: the wait ends without the lock, even if it was cancelled before. */
 /** The cancellation of a `waitFor`, which may wait several times. */
 class CallCancellation extends WaitCancellation {
   /** Set with the reason once it was cancelled. */
@@ -394,6 +393,7 @@ class CallCancellation extends WaitCancellation {
   }
 }
 
+/** The error of a wait whose guard was released: the wait ends without the lock, even if it was cancelled before. */
 function releasedMeanwhile(condition: WaitedFor, cause?: unknown): NotHeldError {
   return new NotHeldError(
     `${cannot(condition)}: its guard was released meanwhile`,

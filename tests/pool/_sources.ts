@@ -1,5 +1,5 @@
 /** Sources for Pool.map, and readers of its results. */
-import { nextTurn } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 
 export async function collect<R>(results: AsyncIterable<R>): Promise<R[]> {
   const all: R[] = [];
@@ -25,4 +25,41 @@ export async function* later<T>(items: Iterable<T>) {
     await nextTurn();
     yield item;
   }
+}
+
+/** An asynchronous source and a function, each of whose items takes the given number of turns of a counted clock. */
+export function slow(sourceTurns: number, fnTurns: number, count: number) {
+  const state = { turn: 0, asked: 0, started: 0, running: 0, most: 0, last: 0 };
+  const wait = async (turns: number) => {
+    for (const end = state.turn + turns; state.turn < end;) await Promise.resolve();
+  };
+  const items: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        state.asked++;
+        if (state.asked > count) return { done: true, value: undefined };
+        await wait(sourceTurns);
+        return { done: false, value: state.asked };
+      },
+    }),
+  };
+  const fn = async (n: number) => {
+    state.started++;
+    state.most = Math.max(state.most, ++state.running);
+    await wait(fnTurns);
+    state.running--;
+    state.last = state.turn;
+    return n;
+  };
+  /** Moves the clock until the promise settles. */
+  const run = async <T>(promise: Promise<T>): Promise<T> => {
+    const watched = watch(promise);
+    while (watched.state === "pending") {
+      await flushMicrotasks();
+      await flushMicrotasks();
+      state.turn++;
+    }
+    return await promise;
+  };
+  return { state, items, fn, run };
 }

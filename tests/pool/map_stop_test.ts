@@ -3,44 +3,7 @@ import assert from "node:assert/strict";
 import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { CountingController, deferred, flushMicrotasks, nextTurn, rejectsWith, watch } from "../_tools.ts";
-import { collect, source } from "./_sources.ts";
-
-/** An asynchronous source and a function, each of whose items takes the given number of turns of a counted clock. */
-function slow(sourceTurns: number, fnTurns: number, count: number) {
-  const state = { turn: 0, asked: 0, started: 0, running: 0, most: 0, last: 0 };
-  const wait = async (turns: number) => {
-    for (const end = state.turn + turns; state.turn < end;) await Promise.resolve();
-  };
-  const items: AsyncIterable<number> = {
-    [Symbol.asyncIterator]: () => ({
-      next: async () => {
-        state.asked++;
-        if (state.asked > count) return { done: true, value: undefined };
-        await wait(sourceTurns);
-        return { done: false, value: state.asked };
-      },
-    }),
-  };
-  const fn = async (n: number) => {
-    state.started++;
-    state.most = Math.max(state.most, ++state.running);
-    await wait(fnTurns);
-    state.running--;
-    state.last = state.turn;
-    return n;
-  };
-  /** Moves the clock until the promise settles. */
-  const run = async <T>(promise: Promise<T>): Promise<T> => {
-    const watched = watch(promise);
-    while (watched.state === "pending") {
-      await flushMicrotasks();
-      await flushMicrotasks();
-      state.turn++;
-    }
-    return await promise;
-  };
-  return { state, items, fn, run };
-}
+import { collect, slow, source } from "./_sources.ts";
 
 test("Pool.map: the item asked for ahead is not for a map that was stopped meanwhile", async () => {
   for (const how of ["abort", "leave", "fail"]) {

@@ -5,7 +5,7 @@ import { assertSoundPool } from "../../lib/pool/pool.ts";
 import { deeply } from "../_random.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, until, watch } from "../_tools.ts";
-import { collect, later, source } from "./_sources.ts";
+import { collect, later, slow, source } from "./_sources.ts";
 
 test("Pool.map: results in the order of the items, of any kind of source", async () => {
   await using pool = new Pool(3);
@@ -55,43 +55,6 @@ test("Pool.map: pulls nothing before the first read, and only as the reader read
   await results.return!();
   assert.equal(state.closed, 1);
 });
-
-/** An asynchronous source and a function, each of whose items takes the given number of turns of a counted clock. */
-function slow(sourceTurns: number, fnTurns: number, count: number) {
-  const state = { turn: 0, asked: 0, started: 0, running: 0, most: 0, last: 0 };
-  const wait = async (turns: number) => {
-    for (const end = state.turn + turns; state.turn < end;) await Promise.resolve();
-  };
-  const items: AsyncIterable<number> = {
-    [Symbol.asyncIterator]: () => ({
-      next: async () => {
-        state.asked++;
-        if (state.asked > count) return { done: true, value: undefined };
-        await wait(sourceTurns);
-        return { done: false, value: state.asked };
-      },
-    }),
-  };
-  const fn = async (n: number) => {
-    state.started++;
-    state.most = Math.max(state.most, ++state.running);
-    await wait(fnTurns);
-    state.running--;
-    state.last = state.turn;
-    return n;
-  };
-  /** Moves the clock until the promise settles. */
-  const run = async <T>(promise: Promise<T>): Promise<T> => {
-    const watched = watch(promise);
-    while (watched.state === "pending") {
-      await flushMicrotasks();
-      await flushMicrotasks();
-      state.turn++;
-    }
-    return await promise;
-  };
-  return { state, items, fn, run };
-}
 
 test("Pool.map: an asynchronous source works while the functions take all slots", async () => {
   for (const read of [collect, (map: MapResults<number>) => map.toArray()]) {
