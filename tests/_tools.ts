@@ -109,6 +109,8 @@ export class FakeTime {
   readonly #real = { setTimeout, clearTimeout, now: performance.now, wall: Date.now };
   /** How many timers were ever set. */
   started = 0;
+  /** Whether timers count from whole milliseconds, as on the platforms, so that one may fire a bit early. */
+  whole = false;
   /** How many of them do not keep the process alive. */
   unreferenced = 0;
 
@@ -118,7 +120,8 @@ export class FakeTime {
       this.started++;
       // As on the platforms, a delay that does not fit into 31 bits fires at once.
       const wait = delay >= 0 && delay < 2 ** 31 ? delay : 1;
-      const timer: FakeTimer = { at: this.#now + wait, fn, unref: () => void this.unreferenced++ };
+      const from = this.whole ? Math.floor(this.#now) : this.#now;
+      const timer: FakeTimer = { at: from + wait, fn, unref: () => void this.unreferenced++ };
       this.#timers.add(timer);
       return timer;
     };

@@ -121,6 +121,22 @@ redisTest("RedisRateLimiter: a call whose turn is now waits for one that sleeps 
   assert.deepEqual(order, ["sleeper", "newcomer"]);
 });
 
+test("RedisRateLimiter: a timer that fires early does not let its call overtake the one before", () =>
+  withFakeTime(async (time) => {
+    time.whole = true;
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 2, 100);
+    time.advance(0.5);
+    await limiter.acquire({ permits: 2 });
+    const order: number[] = [];
+    for (const [call, moment] of [10.05, 10.95].entries()) { // both turns come at 100.5, the timers at 101 and 100
+      time.advance(moment - performance.now());
+      limiter.acquire().then(() => order.push(call));
+      await flushMicrotasks();
+    }
+    await time.pass(200, 0.25);
+    assert.deepEqual(order, [0, 1]);
+  }));
+
 eachStore(
   "RedisRateLimiter: of three sleepers the middle one gives up: the others keep their order",
   async (backend) => {

@@ -124,12 +124,12 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     if (!this.settled) this.askAt(Math.max(now() + turn.wait, before < Infinity ? before : 0));
   }
 
-  protected override onTime(): void {
+  protected override onTime(time: number): void {
     const { turn } = this;
-    if (turn === undefined) return super.onTime();
+    if (turn === undefined) return super.onTime(time);
     // Timers of one moment fire in any order.
     for (const call of this.#sleepers()!) { // observers may end the sleep of others
-      const isAhead = call.turn!.moment <= turn.moment && (call.timer?.at ?? Infinity) <= now() + ROUNDING;
+      const isAhead = call.turn!.moment <= turn.moment && (call.timer?.at ?? Infinity) <= time + ROUNDING;
       if (call !== this && !isAhead) continue;
       call.#wake();
       call.#start();
