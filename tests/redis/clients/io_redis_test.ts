@@ -68,7 +68,7 @@ for (const [queue, message] of Object.entries(HELD_BACK)) {
     const client = Object.assign(cluster, { duplicate: () => cluster, delayQueue: { queues: { [queue]: {} } } });
     const lock = new RedisLock(ioRedis(client, { push: false }), "a", { ttl: 100 });
     await assert.rejects(lock.acquire(), { message });
-    await until(() => held.length === 2); // the second one gives its place back
+    await until(() => held.length >= 2); // the second one gives its place back, and is sent again
     client.status = "end";
     for (const close of held) close();
   });
