@@ -21,8 +21,8 @@ const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
 const SHARE = 1 / 25;
 
 /**
- * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced. Holds
- * back requests until release().
+ * Resolves after a brief turn of the event loop without arrivals, after 250 ms (up to 2 s for a process short of CPU
+ * time), or when the shutdown is forced. Holds back requests until release().
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
  * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too
