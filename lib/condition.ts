@@ -124,6 +124,7 @@ export class Condition implements Acquirable<Guard> {
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
+   * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws As the lock's `acquire` does.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
@@ -140,6 +141,8 @@ export class Condition implements Acquirable<Guard> {
    *
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
+   * @param fn Called with the guard.
+   * @param options As for {@linkcode Lock.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function; also rejects as the lock's `acquire` and `fn` do.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {

@@ -129,6 +129,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   /**
    * Returns the guard if `key` is free, else undefined.
    *
+   * @throws {TypeError} when the key is undefined or a function.
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(key: K): Guard | undefined {
@@ -139,8 +140,11 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   /**
    * Calls `fn` while holding `key`, and releases the key when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedMutex.acquire}.
    *
+   * @param key The key.
+   * @param fn Called with the guard.
+   * @param options As for {@linkcode KeyedMutex.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as
    *   {@linkcode KeyedMutex.acquire} and `fn` do.
    */

@@ -92,8 +92,9 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /**
    * Creates a limiter with several budgets for each key, each with a limit and an interval of its own.
    *
-   * @param budgets One or more of them.
+   * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
    * @param options Its name, and how many calls may wait for each key.
+   * @throws {TypeError | RangeError} As with one budget; also when the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
   constructor(...args: unknown[]) {
@@ -211,9 +212,11 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /**
    * Waits until the call may start, and calls `fn`.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode KeyedRateLimiter.acquire}; once `fn` runs, the options have no
-   * effect.
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedRateLimiter.acquire}.
    *
+   * @param key The key.
+   * @param fn Called without arguments when the call may start.
+   * @param options As for {@linkcode KeyedRateLimiter.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
    */
   run<T>(key: K, fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {

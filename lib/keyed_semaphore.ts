@@ -165,9 +165,11 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   /**
    * Calls `fn` while holding permits of `key`, and gives them back when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}; once `fn` runs, the options have no
-   * effect.
+   * **Fairness** and **Cancellation** as in {@linkcode KeyedSemaphore.acquire}.
    *
+   * @param key The key.
+   * @param fn Called with the guard.
+   * @param options As for {@linkcode KeyedSemaphore.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as
    *   {@linkcode KeyedSemaphore.acquire} and `fn` do.
    */

@@ -115,8 +115,10 @@ export class Lock implements Acquirable<Guard> {
   /**
    * Calls `fn` while holding the lock, and releases the lock when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
+   * @param fn Called with the guard.
+   * @param options As for {@linkcode Lock.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Lock.acquire} and `fn` do.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {

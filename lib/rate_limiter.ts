@@ -115,8 +115,9 @@ export class RateLimiter {
   /**
    * Creates a limiter with several budgets, each with a limit and an interval of its own.
    *
-   * @param budgets One or more of them.
+   * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
    * @param options Its name, and how many calls may wait.
+   * @throws {TypeError | RangeError} As with one budget; also when the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
   constructor(...args: unknown[]) {
@@ -224,9 +225,10 @@ export class RateLimiter {
   /**
    * Waits until the call may start, and calls `fn`.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode RateLimiter.acquire}; once `fn` runs, the options have no
-   * effect.
+   * **Fairness** and **Cancellation** as in {@linkcode RateLimiter.acquire}.
    *
+   * @param fn Called without arguments when the call may start.
+   * @param options As for {@linkcode RateLimiter.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {

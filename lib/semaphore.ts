@@ -134,8 +134,10 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   /**
    * Calls `fn` while holding permits, and gives them back when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation** as in {@linkcode Semaphore.acquire}; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation** as in {@linkcode Semaphore.acquire}.
    *
+   * @param fn Called with the guard.
+   * @param options As for {@linkcode Semaphore.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Semaphore.acquire} and `fn` do. An
    *   error of `fn` is never replaced by an error of releasing.
    */

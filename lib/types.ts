@@ -55,10 +55,19 @@ export interface Acquirable<
   G extends AsyncDisposable,
   O extends WaitOptions = WaitOptions,
 > {
-  /** Waits in a queue, first come, first served, and resolves to the guard or lease. */
+  /**
+   * Waits in a queue, first come, first served, and resolves to the guard or lease.
+   *
+   * @param options When to stop waiting; `timeout` in milliseconds.
+   */
   acquire(options?: O): Promise<G>;
   /** Tries once, without waiting and without overtaking a waiter. */
   tryAcquire(): G | undefined | Promise<G | undefined>;
-  /** Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. */
+  /**
+   * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error.
+   *
+   * @param fn Called with the guard or lease.
+   * @param options As for `acquire`; they bound the wait, not `fn`.
+   */
   run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: O): Promise<T>;
 }

@@ -162,8 +162,10 @@ export class RedisRateLimiter {
   /**
    * Waits until the call may start, and calls `fn`.
    *
-   * **Fairness** and **Cancellation**: as `acquire`; once `fn` runs, the options have no effect.
+   * **Fairness** and **Cancellation**: as `acquire`.
    *
+   * @param fn Called without arguments when the call may start.
+   * @param options As for `acquire`; they bound the wait, not `fn`.
    * @throws The errors of `acquire` and of `fn`.
    */
   async run<T>(fn: () => T | PromiseLike<T>, options?: RedisRateLimiterWaitOptions): Promise<T> {

@@ -167,7 +167,7 @@ export class GracefulShutdown implements AsyncDisposable {
    * @throws {TypeError} (as a rejection) when `work` is neither a promise nor a function.
    */
   track<P extends PromiseLike<unknown>>(work: P, label?: string): P;
-  /** The same for a function, which is called immediately. */
+  /** Calls a function immediately, and counts it as in flight until its result settles. */
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
     try {
@@ -214,6 +214,7 @@ export class GracefulShutdown implements AsyncDisposable {
    * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A
    * server that is attached while listeners are being closed stops listening. Other servers of the same app, such as
    * those that Fastify makes for each address of localhost, are attached by their first connection (Node, Deno).
+   * @param options How requests are named in the report.
    * @returns The same server.
    * @throws {TypeError} when it is not such a server (an app, say), or is attached to another GracefulShutdown.
    */

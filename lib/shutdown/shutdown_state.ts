@@ -207,7 +207,7 @@ export class ShutdownState {
     }
   }
 
-  /** The same for a function that returns a promise. Never rejects; resolves to whether `forced` cancelled it. */
+  /** Awaits `fn`; its error goes into the report. Never rejects; resolves to whether `forced` cancelled it. */
   async attemptLater(fn: () => unknown): Promise<boolean> {
     try {
       await fn();

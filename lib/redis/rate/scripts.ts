@@ -1,10 +1,13 @@
 /**
- * The scripts of a rate limit. Only this file knows how its starts are stored. KEYS[1] is a string, the head: the
- * latest moment seen, the correction of the server's clock, the number of the last call, the moment until which nothing
- * starts, the count of the starts that were dropped, the longest interval in use, limit and interval of the last
- * caller, and the numbers of calls that gave their starts back lately. KEYS[2] is a list with two elements for each
- * call, in the order of their turns: its turn, and the count of all starts up to and including its own. All moments and
- * intervals are µs since the head was made.
+ * The scripts of a rate limit. Only this file knows how its starts are stored:
+ *
+ * - KEYS[1], the head, is a string: the latest moment seen, the correction of the server's clock, the number of the
+ *   last call, the end of a block, the count of dropped starts, the longest interval in use, limit and interval of the
+ *   last caller, and the numbers of calls that lately gave their starts back.
+ * - KEYS[2] is a list with two elements for each call, in the order of turns: its turn, and the count of all starts up
+ *   to and including its own.
+ *
+ * Moments are µs since the head was made, intervals are µs. The scripts:
  *
  * - start: gives a call its turn, now or as soon as the calls ahead of it and its own window allow. A turn that comes
  *   too late for its caller is not taken.
@@ -44,12 +47,12 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local floor, min, max = math.floor, math.min, math.max
 local limit, interval = ARGV[1] + 0, ARGV[2] + 0
-local seen, shift, number, blocked, dropped, longest, callers, back = 0, -now, 0, 0, 0, 0, nil, ' '
+local seen, shift, number, blocked, dropped, longest, callers, returned = 0, -now, 0, 0, 0, 0, nil, ' '
 local head = call('GET', KEYS[1])
 if head then
-  seen, shift, number, blocked, dropped, longest, callers, back =
+  seen, shift, number, blocked, dropped, longest, callers, returned =
     string.match(head, '^(%d+) (-?%d+) (%d+) (%d+) (%d+) (%d+) (%d+ %d+)( .*)$')
-  if not back then error('the head of a rate limit has another shape') end
+  if not returned then error('the head of a rate limit has another shape') end
   seen, shift, number, blocked, dropped, longest = seen + 0, shift + 0, number + 0, blocked + 0, dropped + 0, longest + 0
 else
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
@@ -83,7 +86,7 @@ end
 local function save()
   local life = format('%.0f', math.ceil((max(max(last or 0, moment) + longest, blocked) - moment) / 1000))
   callers = callers or ARGV[1] .. ' ' .. ARGV[2]
-  local state = format('%.0f %.0f %.0f %.0f %.0f %.0f ', moment, shift, number, blocked, dropped, longest) .. callers .. back
+  local state = format('%.0f %.0f %.0f %.0f %.0f %.0f ', moment, shift, number, blocked, dropped, longest) .. callers .. returned
   call('SET', KEYS[1], state, 'PX', life)
   call('PEXPIRE', KEYS[2], life)
 end
@@ -172,7 +175,7 @@ return { 1, wait, number, turn, other, otherInterval }
 /** ARGV[3]: permits, number and turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
 export const giveBack: Script = script(`${begin}${edit}
 local permits, mine, turn = ARGV[3] + 0, ' ' .. ARGV[4], ARGV[5] + 0
-if not head or string.find(back, mine .. ' ', 1, true) then return 0 end
+if not head or string.find(returned, mine .. ' ', 1, true) then return 0 end
 local k, found = after(turn), nil
 repeat -- calls of one turn are alike, if they have as many starts
   k = k + 1
@@ -183,12 +186,12 @@ repeat -- calls of one turn are alike, if they have as many starts
 until found
 if k <= ${REWRITTEN} then put(k, shifted(k - 1, -permits)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. ARGV[5]) end
 last = entry(1)
-back = mine .. back
+returned = mine .. returned -- a second run finds its number here
 local kept = {}
-for one in string.gmatch(back, '%d+') do
+for one in string.gmatch(returned, '%d+') do
   if #kept < ${REMEMBERED} then kept[#kept + 1] = one end
 end
-back = ' ' .. table.concat(kept, ' ') .. ' '
+returned = ' ' .. table.concat(kept, ' ') .. ' '
 save()
 return 1
 `);

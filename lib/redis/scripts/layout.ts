@@ -42,7 +42,7 @@ export interface Layout {
   /** Returns at once if the name is free, or held by `id`, and has no waiters. */
   readonly acquireFree: string;
   readonly releaseFree: string;
-  /** Sets fence, used, last, waiting (the length of the queue) and dirty. */
+  /** Sets fence, used, last, waiting (the length of the queue) and dirty (whether the state has to be written). */
   readonly read: string;
   /** Returns, with a new life, if `id` is a holder. */
   readonly prolong: string;
@@ -60,7 +60,9 @@ export interface Layout {
 /** An expression: a fence after the last one. */
 const NEXT = "(fence < now and now or fence < 9007199254740990 and fence + 1 or error('no token is left'))";
 
+/** An expression: + if there may be waiters, else -. */
 const TEXT = "(waiting > 0 or not KEYS[3] and flag == '+') and '+' or '-'";
+/** An expression: the time to live of the state, in ms. */
 const LIFE = `(used == 1 and rest or 0) + ${IDLE}`;
 const WRITE = `call('SET', KEYS[1], text, 'PX', ${LIFE})`;
 

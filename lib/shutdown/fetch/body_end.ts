@@ -71,7 +71,7 @@ export function inPieces(response: Response, whole: string | Uint8Array, call: C
 }
 
 function cutReason(): DOMException {
-  return new DOMException("Cannot send answer: shutdown was forced", "AbortError");
+  return new DOMException("Cannot send response: shutdown was forced", "AbortError");
 }
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;

@@ -74,7 +74,7 @@ function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Pr
   return sent(call, answer);
 }
 
-/** The same for a pending result; a refusal if the call is cut first. */
+/** Returns the response to send for a pending result, or a refusal if the call is cut first. */
 function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
     let isCut = false;

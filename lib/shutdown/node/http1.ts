@@ -108,7 +108,7 @@ export class Http1Connections {
     return true;
   }
 
-  /** The same for an upgrade request; its connection is in flight until it is closed. */
+  /** Handles an upgrade request. Its connection is in flight until it is closed. */
   upgrade(request: Incoming, socket: SocketLike, pass: () => boolean): boolean {
     if (socket.writableEnded || this.#state.refuses) {
       refuseUpgrade(socket, this.#state.retryAfter);

@@ -89,6 +89,7 @@ export function isHttp2(server: object): boolean {
   return "updateSettings" in server;
 }
 
+/** Returns the `close` of the prototype that is nearest to Object: that of node:net. */
 function mostBasicClose(server: HttpServer): HttpServer["close"] {
   let { close } = server;
   for (let proto = Object.getPrototypeOf(server); proto !== null; proto = Object.getPrototypeOf(proto)) {

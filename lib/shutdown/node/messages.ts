@@ -104,7 +104,7 @@ export function refuse(request: Incoming, response: Outgoing, retryAfter: string
   response.end(request.method === "HEAD" ? "" : REFUSAL);
 }
 
-/** The same for an upgrade request. No listener gets the connection: its data and errors are discarded. */
+/** Sends 503 to an upgrade request. No listener gets the connection: its data and errors are discarded. */
 export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
   socket.on("error", () => {});
   socket.resume();
