@@ -49,6 +49,7 @@ export function checkOnArguments(select: unknown, options: OnArgumentsOptions): 
   // A hole is checked like undefined.
   if (Array.isArray(select)) Array.from(select, (position, i) => checkInteger(position, `select[${i}]`, 0));
   else must(typeof select === "function", "select", "be an array of positions or a function", select);
+  if (typeof select === "function") checkFunction(select, "select");
   checkOptions(options);
   const name = option(options, "name");
   const timeout = option(options, "timeout");

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isThenable, must, quote } from "../internal/check.ts";
+import { checkFunction, isThenable, must, quote } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { Task } from "./in_flight.ts";
 import { warn } from "../internal/platform.ts";
@@ -15,6 +15,7 @@ export type Work = PromiseLike<unknown> | ((signal: AbortSignal) => unknown);
 
 export function checkWork(work: unknown): void {
   must(typeof work === "function" || isThenable(work), "work", "be a promise or a function", work);
+  if (typeof work === "function") checkFunction(work, "work");
 }
 
 /** Returns the same promise, or one for the function's result. */

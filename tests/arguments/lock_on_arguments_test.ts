@@ -97,6 +97,7 @@ test("lockOnArguments: generator functions are refused, since calling one runs n
     assert.throws(() => lockOnArguments(mutex, [])(fn as never), /TypeError: fn must not be a generator function/);
     const context = { kind: "method", name: "steps", static: false };
     assert.throws(() => lockOnArguments(mutex, [])(fn as never, context as never), TypeError);
+    assert.throws(() => lockOnArguments(mutex, fn as never), /TypeError: select must not be a generator function/);
   }
 });
 

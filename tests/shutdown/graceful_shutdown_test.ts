@@ -272,6 +272,10 @@ test("GracefulShutdown: bad arguments", async () => {
   await assert.rejects(shutdown.track(() => {}, wrong(1)), /label must be a string, got 1/);
   assert.throws(() => shutdown.handler(() => new Response(), wrong("x")), /options must be an object, got "x"/);
   assert.throws(() => shutdown.handler(wrong("x")), /fetchHandler must be a function, got "x"/);
+  const steps = wrong(function* () {});
+  await assert.rejects(shutdown.track(steps), /^TypeError: work must not be a generator function/);
+  assert.throws(() => shutdown.handler(steps), /^TypeError: fetchHandler must not be a generator function/);
+  assert.throws(() => shutdown.defer(steps), /^TypeError: fn must not be a generator function/);
   assert.throws(
     () => shutdown.handler(wrong({ fetch() {} })),
     /fetchHandler must be a function \(pass its fetch\), got/,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isThenable, must } from "../../internal/check.ts";
+import { checkFunction, isThenable, must } from "../../internal/check.ts";
 import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
 import { isBunInfo } from "./bun.ts";
@@ -30,6 +30,7 @@ export function checkFetchHandler(value: unknown): void {
   if (typeof fetch === "function") rule += " (pass its fetch)";
   else if (hasListen) rule += " (attach the server that app.listen returns)";
   must(typeof value === "function" && !hasListen, "fetchHandler", rule, value);
+  checkFunction(value, "fetchHandler");
 }
 
 /**
