@@ -271,8 +271,10 @@ test("Pool: a rate limiter that is cancelled rejects the calls that wait for a s
   const joined = watch(pool.join());
   rate.cancel("over");
   assert.equal(await states([...watched, joined]), "fulfilled rejected rejected fulfilled");
-  assert.ok(watched.slice(1).every(({ reason }) => reason instanceof ClosedError));
+  assert.deepEqual(watched.slice(1).map(({ reason }) => reason), ["over", "over"]);
   await assert.rejects(pool.run(() => 4), ClosedError);
+  pool.limit = 0; // also when it would have to wait for its slot
+  await assert.rejects(pool.run(() => 5), ClosedError);
   assert.deepEqual([pool.active, pool.waiting], [0, 0]);
 });
 

@@ -137,7 +137,6 @@ export class StartQueue {
    */
   join(permits: Permits, onTurn: (isStart: boolean) => void): (() => void) | undefined {
     const waiter = new StartWaiter(this.self, permits);
-    // After a rejection the pool asks again, and gets the error then.
     this.waits.join(waiter, (rejection) => onTurn(rejection === undefined));
     this.setTimer();
     if (!waiter.waits) return undefined; // an observer has ended the wait

@@ -171,14 +171,14 @@ export class Slots implements Served {
     let queue;
     while ((queue = this.#front()) !== undefined && this.active < this.#limit) {
       if (this.rate !== undefined && !hasStart) {
-        try {
-          const starts = startsOf(queue.peek()!);
-          if (!this.rate.startSoon(starts)) return this.#waitForStart(this.rate, starts);
-        } catch (error) { // the rate limiter was cancelled
+        const { end } = this.rate.waits;
+        if (end !== undefined) {
           const call = queue.take();
-          if (call !== undefined) reject(call, error);
+          if (call !== undefined) reject(call, end.reason);
           continue;
         }
+        const starts = startsOf(queue.peek()!);
+        if (!this.rate.startSoon(starts)) return this.#waitForStart(this.rate, starts);
       }
       const call = queue.take();
       if (call === undefined) continue;

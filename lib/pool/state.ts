@@ -100,6 +100,7 @@ export class PoolState {
       const limits = readWaitOptions(options);
       const priority = options === undefined ? 0 : readPriority(options);
       const starts = readStarts(slots.rate, options);
+      slots.rate?.waits.checkOpen(slots.rate.self);
       this.admit(use, limits);
       return new SlotCall(use, limits, priority, starts, needsOwn);
     }
