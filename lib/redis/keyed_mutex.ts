@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkName, promised, quote } from "../internal/check.ts";
+import { checkKey, checkName, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquireOnce } from "./call/acquire_call.ts";
@@ -120,6 +120,7 @@ export class RedisKeyedMutex {
   }
 
   #spec(key: string): ResourceSpec {
+    checkKey(key);
     checkName(key, "key");
     const resource = { kind: "redis-key", noun: "redis lock", name: undefined, key };
     const parts = { stored: ["keyed", key], resource, what: `key ${quote(key)}`, holders: "one" } as const;

@@ -149,7 +149,7 @@ test("bad keys of a keyed mutex reject the call", async () => {
     await assert.rejects(mutex.inspect(key as never), type);
   }
   // @ts-expect-error: the key comes first
-  await assert.rejects(mutex.run(() => {}), /^TypeError: key must be a string, got function/);
+  await assert.rejects(mutex.run(() => {}), /^TypeError: key must be .*: the key comes first/);
 });
 
 test("a key is the same whatever version of Unicode a run-time knows", () => {
