@@ -88,7 +88,7 @@ redisTest("a hold whose data is gone is lost, and never taken again silently", a
 });
 
 redisTest("a lease that cannot be renewed is lost by the local clock", async ({ server, backend }) => {
-  const lease = await new RedisLock(backend, "a", { ttl: 500 }).acquire();
+  const lease = await new RedisLock(backend, "a", { ttl: 1500 }).acquire();
   const { signal } = lease;
   server.pause();
   using _ = { [Symbol.dispose]: () => server.resume() };
@@ -113,7 +113,7 @@ redisTest("after a blocked event loop, the next read of the lease reports the lo
 });
 
 redisTest("without renewal a lease ends with its ttl, and the next waiter is granted", async ({ backend, connect }) => {
-  const lease = await new RedisLock(backend, "a", { ttl: 200, renew: false }).acquire();
+  const lease = await new RedisLock(backend, "a", { ttl: 1500, renew: false }).acquire();
   const next = await new RedisLock(await connect(), "a", { ttl: 5000 }).acquire({ timeout: 60_000 });
   assert.equal(lease.held, false);
   assert.equal(lease.signal.aborted, true);
@@ -174,9 +174,9 @@ redisTest("many leases are renewed by few commands", async ({ server, backend })
 
 redisTest("closing the client ends its leases at once", async ({ backend, server }) => {
   const own = await connectNode(server.url);
-  const lease = await new RedisLock(own.backend, "a", { ttl: 300 }).acquire();
+  const lease = await new RedisLock(own.backend, "a", { ttl: 1500 }).acquire();
   await own.close();
   await until(() => lease.signal.aborted);
   await assert.rejects(new RedisLock(own.backend, "a").acquire(), RedisError);
-  await (await new RedisLock(backend, "a", { ttl: 300 }).acquire({ timeout: 10_000 })).release();
+  await (await new RedisLock(backend, "a", { ttl: 1500 }).acquire({ timeout: 30_000 })).release();
 });

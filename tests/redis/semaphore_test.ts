@@ -92,19 +92,20 @@ redisTest(
       extend: (lease) => assert.rejects(lease.extend(), LeaseLostError),
       renewal: (lease) => until(() => lease.signal.aborted),
     };
-    for (const [how, notice] of Object.entries(notices)) {
-      for (const end of ["", ":lives"]) {
+    const rounds = Object.entries(notices).flatMap(([how, notice]) =>
+      ["", ":lives"].flatMap((end) => {
         const name = `${how}${end}`;
-        for (const [body, others, kind] of make(name, how === "renewal" ? 300 : 20_000)) {
+        return make(name, how === "renewal" ? 3000 : 20_000).map(async ([body, others, kind]) => {
           const lease = await body.acquire();
           await server.send("DEL", `interlock:${kind}:3:{${name}}${end}`);
           const next = await others.acquire();
           await notice(lease);
           assert.deepEqual([lease.held, next.held], [false, true], `${kind} ${name}`);
           assert.deepEqual([await lease.release(), await next.release()], [false, true]);
-        }
-      }
-    }
+        });
+      })
+    );
+    await Promise.all(rounds);
   },
 );
 
@@ -129,9 +130,9 @@ redisTest("a release that is sent again counts the permits of holders whose time
   const lease = await new RedisSemaphore(lossy, "a", 3).acquire();
   const released = lease.release();
   await until(() => releases > 1);
-  await new RedisSemaphore(await connect(), "a", 3, { ttl: 50, renew: false }).acquire({ permits: 2 });
+  await new RedisSemaphore(await connect(), "a", 3, { ttl: 1500, renew: false }).acquire({ permits: 2 });
   const grantedAt = performance.now();
-  await until(() => performance.now() > grantedAt + 51);
+  await until(() => performance.now() > grantedAt + 1501);
   sendAgain();
   assert.equal(await released, true);
   const free = await semaphore.tryAcquire(2);

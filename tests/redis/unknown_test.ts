@@ -51,9 +51,9 @@ redisTest("a first command that is never answered does not end the tries of an a
   const lock = new RedisLock(
     altered(backend, (run) => commands++ === 0 ? new Promise((_, reject) => end = reject) : run()),
     "a",
-    { ttl: 900 },
+    { ttl: 3000 },
   );
-  const lease = await lock.acquire({ timeout: 4000 }); // of which a command gets 1000
+  const lease = await lock.acquire({ timeout: 30_000 }); // of which a command gets 1000
   assert.equal(await lease.release(), true);
   end(new Error("closed")); // ends the command's timer
 });

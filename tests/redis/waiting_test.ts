@@ -141,7 +141,7 @@ redisTest("a cancelled call leaves nothing in Redis, and is granted nothing", as
 });
 
 redisTest("an idle name is kept for a minute", async ({ server, backend }) => {
-  const options = { ttl: 200 };
+  const options = { ttl: 3000 };
   for (
     const held of [
       new RedisLock(backend, "a", options),
@@ -200,7 +200,7 @@ redisTest(
     const waiting = theirs.acquire();
     await untilQueued();
     await second.release();
-    await until(() => messages === 1); // the reply is still held back
+    await until(() => messages > 0); // the reply is still held back
     open();
     const lease = await waiting;
     assert.equal(calls, 1); // no further command was needed

@@ -19,5 +19,5 @@ if (runtime === "deno") {
     for (let crashes = 1; end.code === null && crashes < ATTEMPTS; crashes++) end = await run();
     assert.equal(end.code, 0, end.out + end.err);
     assert.match(end.out, /[1-9]\d* passed/);
-  });
+  }, { timeout: (ATTEMPTS + 1) * LIMIT });
 } else await import("./http2.ts");

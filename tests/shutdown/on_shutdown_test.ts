@@ -314,7 +314,7 @@ for (const when of ["when the listener is closed", "after finished"]) {
 }
 
 test(`attach: a server that was closed before the signal does not hold the shutdown up, ${runtime}`, async () => {
-  const shutdown = quiet({ grace: 900 }); // less than half-closed connections are waited for
+  const shutdown = quiet();
   const { promise, open } = gate();
   const server = shutdown.attach(createServer(async (_, response) => {
     await promise;

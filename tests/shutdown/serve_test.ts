@@ -392,7 +392,7 @@ if (runtime === "bun") {
   });
 
   test("serve: a WebSocket that opens in the delay is closed with 1001 at once and not waited for, bun", async () => {
-    const shutdown = quiet({ delay: 1_000, grace: 8_000 });
+    const shutdown = quiet({ delay: 3_000, grace: 30_000 });
     const port = chat(shutdown);
     shutdown.request();
     const client = new WebSocket(`ws://127.0.0.1:${port}`);

@@ -47,7 +47,7 @@ test("nodeRedis: a connection that failed and is back is no cause of later error
   pool.on("error", () => failures++);
   await pool.connect();
   const backend = nodeRedis(pool, { push: false });
-  const lock = new RedisLock(backend, "orders", { ttl: 900 });
+  const lock = new RedisLock(backend, "orders", { ttl: 3000 });
   await lock.run(() => {});
   await server.kill();
   await until(() => failures > 0);
