@@ -14,7 +14,7 @@ const WAIT = 2000;
 
 /** Charges the card and writes the order; two at once would charge twice. */
 async function place(id: string): Promise<string> {
-  await sleep(20);
+  await sleep(500);
   return `order ${id} placed`;
 }
 

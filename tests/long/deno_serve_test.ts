@@ -6,18 +6,25 @@ import process from "node:process";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
 import { Client, host } from "../shutdown/client.ts";
-import { freePort } from "../shutdown/ports.ts";
 import { said, signal, type Started, started } from "../shutdown/round.ts";
 
 const SIZE = 20_000_000;
 
 /** A process of `deno serve`, and its port. */
 async function serving(): Promise<{ server: Started; port: number }> {
-  const port = await freePort();
-  const args = ["serve", "-A", "--no-lock", "--no-check", "--host", host, "--port", String(port)];
-  const server = started(spawn(process.execPath, [...args, "tests/shutdown/deno_serve.ts"]));
-  await said(server, /listening/i);
-  return { server, port };
+  const args = [
+    "serve",
+    "-A",
+    "--no-lock",
+    "--no-check",
+    "--host",
+    host,
+    "--port",
+    "0",
+    "tests/shutdown/deno_serve.ts",
+  ];
+  const server = started(spawn(process.execPath, args));
+  return { server, port: Number(await said(server, /listening on \S+:(\d+)\//i)) };
 }
 
 if (runtime === "deno") {

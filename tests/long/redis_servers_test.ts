@@ -34,18 +34,18 @@ async function fails(call: Promise<unknown>, type: typeof RedisError | typeof Ti
 
 /** Every kind of call, to a server that cannot be reached. */
 async function unreachable(backend: Backend, code?: string): Promise<void> {
-  const lock = new RedisLock(backend, "a", { ttl: 400 });
-  await fails(lock.acquire({ timeout: 300 }), TimeoutError, /^Cannot acquire lock "a": timed out after 300 ms/);
+  const lock = new RedisLock(backend, "a", { ttl: 1000 });
+  await fails(lock.acquire({ timeout: 1000 }), TimeoutError, /^Cannot acquire lock "a": timed out after 1000 ms/);
   await fails(lock.acquire({ timeout: 0 }), TimeoutError, /0 ms/);
   await fails(lock.acquire(), RedisError, /^Cannot acquire lock "a": /);
   await fails(lock.tryAcquire(), RedisError, /^Cannot acquire lock "a": /);
-  for (const options of code === undefined ? [] : [{ timeout: 300 }, { timeout: 0 }, undefined]) {
+  for (const options of code === undefined ? [] : [{ timeout: 1000 }, { timeout: 0 }, undefined]) {
     await assert.rejects(lock.acquire(options), (error: Error) => (error.cause as { code?: string }).code === code);
   }
   const controller = new AbortController();
   const waiting = lock.acquire({ signal: controller.signal });
   waiting.catch(() => {});
-  await lock.acquire({ timeout: 500 }).catch(() => {}); // longer than a ttl
+  await lock.acquire({ timeout: 1200 }).catch(() => {}); // longer than a ttl
   controller.abort();
   await assert.rejects(waiting, (error) => error === controller.signal.reason);
 }
@@ -89,7 +89,7 @@ redisTest("a stopped server: the call ends in time, and releases its state after
   const lock = new RedisLock(backend, "a");
   await (await lock.acquire()).release();
   server.pause();
-  await fails(lock.acquire({ timeout: 200 }), TimeoutError, /timed out after 200 ms/);
+  await fails(lock.acquire({ timeout: 1000 }), TimeoutError, /timed out after 1000 ms/);
   server.resume();
   await until(async () => (await lock.inspect()).holders.length === 0);
   await (await lock.acquire({ timeout: 60_000 })).release();
@@ -101,8 +101,8 @@ for (const refusal of ["LOADING Redis is loading the dataset in memory", "BUSY R
     const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
     client.on("error", () => {});
     await using _ = ending(() => closeIo(client).then(stop));
-    const lock = new RedisLock(ioRedis(client), "a", { ttl: 400 });
-    await assert.rejects(lock.acquire({ timeout: 300 }), clear(new RegExp(refusal.split(" ")[0]!)));
+    const lock = new RedisLock(ioRedis(client), "a", { ttl: 1000 });
+    await assert.rejects(lock.acquire({ timeout: 1000 }), clear(new RegExp(refusal.split(" ")[0]!)));
     await assert.rejects(lock.tryAcquire(), clear(new RegExp(refusal.split(" ")[0]!)));
   });
 }
@@ -112,8 +112,8 @@ test("a server that is not Redis", async () => {
   const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
   client.on("error", () => {});
   await using _ = ending(() => (client.disconnect(), stop()));
-  const lock = new RedisLock(ioRedis(client), "a", { ttl: 400 });
-  await assert.rejects(lock.acquire({ timeout: 300 }), clear(/^Cannot acquire lock "a"/));
+  const lock = new RedisLock(ioRedis(client), "a", { ttl: 1000 });
+  await assert.rejects(lock.acquire({ timeout: 1000 }), clear(/^Cannot acquire lock "a"/));
   await assert.rejects(lock.tryAcquire(), clear(/^Cannot acquire lock "a"/));
 });
 
@@ -215,11 +215,11 @@ redisTest(
 
 redisTest("READONLY", async ({ server, backend }) => {
   await server.send("REPLICAOF", "127.0.0.1", await freePort());
-  const lock = new RedisLock(backend, "a", { ttl: 500 });
+  const lock = new RedisLock(backend, "a", { ttl: 1000 });
   await fails(lock.tryAcquire(), RedisError, /read-only replica \(READONLY/);
   await fails(lock.acquire(), RedisError, /read-only replica/);
   const waiting = lock.acquire({ timeout: 60_000 });
-  await fails(lock.acquire({ timeout: 300 }), TimeoutError, /300 ms/);
+  await fails(lock.acquire({ timeout: 1000 }), TimeoutError, /1000 ms/);
   await server.send("REPLICAOF", "NO", "ONE");
   await (await waiting).release();
 }, { isAlone: true });

@@ -1,5 +1,8 @@
 /** Real processes and real signals. Started by Deno it is done for all three run-times; by another one for itself. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { runtime, test } from "../_test.ts";
 import { isFree } from "../shutdown/client.ts";
 import { said, type Server, signal, start, startServer } from "../shutdown/round.ts";
@@ -57,12 +60,16 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
   });
 
   test(`GracefulShutdown: a signal that is sent on while the process exits leaves its exit code alone, ${name}`, async () => {
-    const slow = await start(name, "tests/shutdown/bystander.ts", ["slow"]);
+    const folder = mkdtempSync(join(tmpdir(), "interlock-bystander-"));
+    const file = join(folder, "signalled");
+    const slow = await start(name, "tests/shutdown/bystander.ts", ["slow", file]);
     await said(slow, /ready/);
     signal(slow, "SIGTERM");
     await said(slow, /exiting/);
     signal(slow, "SIGINT");
+    writeFileSync(file, "");
     assert.deepEqual(await slow.ended, { code: 0, signal: null });
+    rmSync(folder, { recursive: true });
   });
 
   test(`GracefulShutdown: a request longer than the grace time is cut, ${name}`, async () => {

@@ -1,12 +1,12 @@
 /**
  * A process of the tests. `idle`: makes a GracefulShutdown and has nothing else to do. `deaf`: goes on after the shutdown.
- * `stuck`: tracks a promise that never settles. `slow`: takes its time to exit.
+ * `stuck`: tracks a promise that never settles. `slow FILE`: is about to exit until that file exists.
  */
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import process from "node:process";
 import { GracefulShutdown } from "../../mod.ts";
 
-const [mode = ""] = process.argv.slice(2);
+const [mode = "", file = ""] = process.argv.slice(2);
 const shutdown = new GracefulShutdown({
   grace: mode === "stuck" ? 300 : 10_000,
   debounce: mode === "slow" ? 60_000 : 250,
@@ -20,7 +20,7 @@ if (mode === "slow") {
   shutdown.finished.then(() => {
     process.on("exit", () => {
       writeSync(1, "exiting\n");
-      for (const end = performance.now() + 500; performance.now() < end;); // a signal arrives meanwhile
+      while (!existsSync(file)); // a signal arrives meanwhile
     });
     process.exit(0);
   });
