@@ -19,9 +19,8 @@ const FLAGS = runtime === "deno"
 /** Runs a program to its end; after `limit` ms it is killed. The code of one that was killed, or crashed, is null. */
 export async function runProgram(
   program: URL,
-  args: readonly string[],
-  limit: number,
-  flags: readonly string[] = FLAGS,
+  args: readonly string[] = [],
+  { limit = 50_000, flags = FLAGS }: { readonly limit?: number; readonly flags?: readonly string[] } = {},
 ): Promise<End> {
   const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
     stdio: ["ignore", "pipe", "pipe"],

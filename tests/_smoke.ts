@@ -113,7 +113,7 @@ const tracing = trace();
 for (
   const make of [
     () => new Lock(),
-    () => new TimeoutLock(1000),
+    () => new TimeoutLock(60_000),
     () => new Semaphore(1),
     () => new BoundedSemaphore(1),
     () => new RwLock().writer,
@@ -148,7 +148,7 @@ for (
     await timedOut(condition.waitFor(() => false, { timeout: 1 }));
   });
 }
-await (await acquireAll([new Lock(), new KeyedMutex().at(1)], { timeout: 1000 })).release();
+await (await acquireAll([new Lock(), new KeyedMutex().at(1)], { timeout: 60_000 })).release();
 {
   const limiter = new RateLimiter(1, 5);
   await limiter.acquire();

@@ -16,7 +16,7 @@ for (
   ]
 ) {
   test(`smoke: without ${what}`, async () => {
-    const { code, err } = await runProgram(new URL("./_smoke.ts", import.meta.url), [what], 20_000);
+    const { code, err } = await runProgram(new URL("./_smoke.ts", import.meta.url), [what]);
     assert.deepEqual([code, err], [0, ""]);
   });
 }

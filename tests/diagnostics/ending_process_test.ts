@@ -4,7 +4,7 @@ import { runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
 
 async function run(way: string): Promise<string[]> {
-  const { code, out, err } = await runProgram(new URL("./_ending_process.ts", import.meta.url), [way], 50_000);
+  const { code, out, err } = await runProgram(new URL("./_ending_process.ts", import.meta.url), [way]);
   assert.deepEqual([code, err], [0, ""], way); // neither kept alive nor ended by it
   return out.split("\n").filter((line) => line !== "");
 }

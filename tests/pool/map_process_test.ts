@@ -16,7 +16,7 @@ const ends: Record<string, string> = {
 
 for (const [how, thrown] of Object.entries(ends)) {
   test(`Pool.map: a process survives the later failures of a map: ${how}`, async () => {
-    const { code, out, err } = await runProgram(new URL("./_failing_map.ts", import.meta.url), [how], 30_000);
+    const { code, out, err } = await runProgram(new URL("./_failing_map.ts", import.meta.url), [how]);
     const lines = out.split(/\s*\n/);
     assert.deepEqual([code, lines, err], [0, thrown === "" ? ["alive"] : [thrown, "alive"], ""]);
   });

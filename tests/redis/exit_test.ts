@@ -6,7 +6,7 @@ import { clients, redisTest } from "./_clients.ts";
 for (const { name } of clients) {
   redisTest(`${name}: the process ends`, async ({ server }) => {
     const program = new URL("./_exiting_process.ts", import.meta.url);
-    const { code, err } = await runProgram(program, [server.url, name], 50_000);
+    const { code, err } = await runProgram(program, [server.url, name]);
     assert.equal(code, 0, err);
   });
 }

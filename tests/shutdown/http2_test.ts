@@ -11,7 +11,10 @@ const ATTEMPTS = 3;
 const LIMIT = 60_000;
 
 const run = () =>
-  runProgram(new URL("./http2.ts", import.meta.url), [], LIMIT, ["test", "-A", "--no-check", "--trace-leaks"]);
+  runProgram(new URL("./http2.ts", import.meta.url), [], {
+    limit: LIMIT,
+    flags: ["test", "-A", "--no-check", "--trace-leaks"],
+  });
 
 if (runtime === "deno") {
   test("http2: all tests of http2.ts pass, deno", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Backend, type Lease, RedisLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { CountingController, deferred, flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
+import { CountingController, deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { until } from "../_clients.ts";
 import { computeDigests, nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
 
@@ -76,22 +76,24 @@ test("Acquisition: all who wait with one signal share one listener, which is gon
 
 test("Acquisition: who gives up while Redis refuses leaves its place as soon as Redis does not", async () => {
   for (const refusal of ["NOPERM this user has no permissions", "NOREPLICAS Not enough good replicas to write."]) {
-    let refuses = false;
-    let released = 0;
+    let [refuses, asked, released] = [false, false, false];
     const backend = scripted((command) => {
       if (refuses) throw new Error(refusal);
-      if (command === "release") released++;
-      if (command === "acquire") return queuedReply();
+      if (command === "release") released = true;
+      if (command !== "acquire") return;
+      asked = true;
+      return queuedReply();
     });
     const controller = new AbortController();
     const call = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
-    for (let i = 0; i < 3; i++) await nextTurn(); // it stands in line
+    await until(() => asked);
+    await flushMicrotasks(); // it stands in line
     refuses = true;
     controller.abort();
     await call;
     await flushMicrotasks();
     refuses = false;
-    await until(() => released === 1);
+    await until(() => released);
   }
 });
 
