@@ -3,23 +3,7 @@
  * complete primitive to its floor is the room for improvement.
  */
 
-/** First in, first out; taken items leave their places behind until it is empty. */
-class Line<T> {
-  #items: (T | undefined)[] = [];
-  #first = 0;
-
-  push(item: T): void {
-    this.#items.push(item);
-  }
-
-  shift(): T | undefined {
-    const item = this.#items[this.#first];
-    if (item === undefined) return undefined;
-    this.#items[this.#first++] = undefined;
-    if (this.#first === this.#items.length) [this.#items, this.#first] = [[], 0];
-    return item;
-  }
-}
+import { Ring } from "../lib/internal/ring.ts";
 
 class BareGuard {
   resolve!: (guard: BareGuard) => void;
@@ -37,7 +21,7 @@ class BareGuard {
 
 export class BareSemaphore {
   #value: number;
-  readonly #waiters = new Line<BareGuard>();
+  readonly #waiters = new Ring<BareGuard>();
 
   constructor(value: number) {
     this.#value = value;
@@ -62,9 +46,9 @@ export class BareSemaphore {
   }
 
   next(): void {
+    if (this.#waiters.size === 0) return void this.#value++;
     const guard = this.#waiters.shift();
-    if (guard === undefined) this.#value++;
-    else guard.resolve(guard);
+    guard.resolve(guard);
   }
 
   async run<T>(fn: () => T | Promise<T>): Promise<T> {
@@ -77,34 +61,13 @@ export class BareSemaphore {
   }
 }
 
-export class BareCondition extends BareSemaphore {
-  readonly #notified = new Line<() => void>();
-
-  constructor() {
-    super(1);
-  }
-
-  async waitFor(predicate: () => boolean): Promise<void> {
-    while (!predicate()) {
-      const notified = new Promise<void>((resolve) => this.#notified.push(resolve));
-      this.next();
-      await notified;
-      await this.acquire(); // the guard of `run` releases it
-    }
-  }
-
-  notify(): void {
-    this.#notified.shift()?.();
-  }
-}
-
 const DONE = Promise.resolve();
 
 /** Items between puts and gets that wait. */
 export class BareQueue {
-  readonly #items = new Line<number>();
-  readonly #getters = new Line<(item: number) => void>();
-  readonly #putters = new Line<{ readonly item: number; readonly resolve: () => void }>();
+  readonly #items = new Ring<number>();
+  readonly #getters = new Ring<(item: number) => void>();
+  readonly #putters = new Ring<{ readonly item: number; readonly resolve: () => void }>();
   #free: number;
 
   constructor(capacity: number) {
@@ -112,21 +75,19 @@ export class BareQueue {
   }
 
   put(item: number): Promise<void> {
-    const getter = this.#getters.shift();
-    if (getter === undefined && this.#free === 0) {
-      return new Promise((resolve) => this.#putters.push({ item, resolve }));
-    }
-    if (getter !== undefined) getter(item);
+    if (this.#getters.size > 0) this.#getters.shift()(item);
+    else if (this.#free === 0) return new Promise((resolve) => this.#putters.push({ item, resolve }));
     else this.#free--, this.#items.push(item);
     return DONE;
   }
 
   get(): Promise<number> {
+    if (this.#items.size === 0) return new Promise((resolve) => this.#getters.push(resolve));
     const item = this.#items.shift();
-    if (item === undefined) return new Promise((resolve) => this.#getters.push(resolve));
+    if (this.#putters.size === 0) return this.#free++, Promise.resolve(item);
     const putter = this.#putters.shift();
-    if (putter === undefined) this.#free++;
-    else this.#items.push(putter.item), putter.resolve();
+    this.#items.push(putter.item);
+    putter.resolve();
     return Promise.resolve(item);
   }
 }

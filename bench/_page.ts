@@ -2,14 +2,11 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { size } from "../scripts/size.ts";
-import { HAND_OVER, OURS, SHARED, time } from "./_situation.ts";
+import { FLOOR, HAND_OVER, OURS, SHARED, time } from "./_situation.ts";
 import { RUN_TIMES, type RunTime } from "./_processes.ts";
 import type { Measured, Results } from "./report.ts";
 
 const TITLES: Readonly<Record<RunTime, string>> = { deno: "Deno", node: "Node", bun: "Bun" };
-
-/** Contenders that compare with nothing that a package does. */
-const FLOORS = ["bare promises", "SET NX, compare and delete"];
 
 const SIZES: Readonly<Record<string, string>> = {
   "`Lock`": "{ Lock }",
@@ -48,7 +45,7 @@ const rowsOf = ({ figures }: Results) => [...new Set(figures.map(({ row }) => ro
 function byContender({ figures }: Results, row: string): Map<string, Map<RunTime, number>> {
   const all = new Map<string, Map<RunTime, number>>();
   for (const one of figures) {
-    if (one.row !== row || FLOORS.includes(one.contender)) continue;
+    if (one.row !== row || one.contender === FLOOR) continue;
     const of = all.get(one.contender) ?? new Map<RunTime, number>();
     all.set(one.contender, of.set(one.runTime, one.ns));
   }
@@ -92,38 +89,30 @@ function conditions({ date, machine, processes, runTimes, packages }: Results): 
   ].join("\n") + "\n";
 }
 
-/** Readable on white and on GitHub's dark. */
-const THEMES = {
-  light: { text: "#24292f", grid: "#d0d7de", ours: "#0969da", others: "#8c959f" },
-  dark: { text: "#e6edf3", grid: "#30363d", ours: "#58a6ff", others: "#6e7681" },
-} as const;
-type Theme = keyof typeof THEMES;
+/** Readable on white and on black. */
+const [TEXT, GRID, BLUE, GREY] = ["#6e7781", "#8c959f66", "#2f81f7", "#8c959f"];
 
 /** File names and SVGs. */
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
-  const of = (row: string) => results.figures.filter((one) => one.row === row && !FLOORS.includes(one.contender));
-  const all: [string, string][] = [];
-  for (const theme of Object.keys(THEMES) as Theme[]) {
-    const shared = bars("One lock, 100 tasks: ns a turn (less is better)", of(SHARED), 1, theme);
-    const handOver = bars("One Redis lock, 10 tasks: ms a lease (less is better)", of(HAND_OVER), 1e6, theme);
-    all.push([`contention-${theme}.svg`, await svg(shared)], [`hand-over-${theme}.svg`, await svg(handOver)]);
-  }
-  return all;
+  const of = (row: string) => results.figures.filter((one) => one.row === row && one.contender !== FLOOR);
+  return [
+    ["contention.svg", await svg(bars("One lock, 100 tasks: ns a turn (less is better)", of(SHARED), 1))],
+    ["hand-over.svg", await svg(bars("One Redis lock, 10 tasks: ms a lease (less is better)", of(HAND_OVER), 1e6))],
+  ];
 }
 
 async function svg(spec: TopLevelSpec): Promise<string> {
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
 }
 
-function bars(title: string, figures: readonly Measured[], unit: number, theme: Theme): TopLevelSpec {
-  const { text, grid, ours, others } = THEMES[theme];
+function bars(title: string, figures: readonly Measured[], unit: number): TopLevelSpec {
   const values = figures.map(({ contender, runTime, ns }) => ({
     contender,
     runTime: TITLES[runTime],
     value: ns / unit,
   }));
   return {
-    title: { text: title, color: text, fontSize: 14, anchor: "start" },
+    title: { text: title, color: TEXT, fontSize: 14, anchor: "start" },
     data: { values },
     facet: {
       column: {
@@ -131,7 +120,7 @@ function bars(title: string, figures: readonly Measured[], unit: number, theme: 
         type: "nominal",
         sort: null,
         title: null,
-        header: { labelColor: text, labelFontSize: 13 },
+        header: { labelColor: TEXT, labelFontSize: 13 },
       },
     },
     spec: {
@@ -144,10 +133,10 @@ function bars(title: string, figures: readonly Measured[], unit: number, theme: 
       layer: [
         {
           mark: { type: "bar", height: 16 },
-          encoding: { color: { condition: { test: `datum.contender === "${OURS}"`, value: ours }, value: others } },
+          encoding: { color: { condition: { test: `datum.contender === "${OURS}"`, value: BLUE }, value: GREY } },
         },
         {
-          mark: { type: "text", align: "left", dx: 4, color: text },
+          mark: { type: "text", align: "left", dx: 4, color: TEXT },
           encoding: { text: { field: "value", format: ",.2~r" } },
         },
       ],
@@ -155,7 +144,7 @@ function bars(title: string, figures: readonly Measured[], unit: number, theme: 
     config: {
       background: "transparent",
       view: { stroke: null },
-      axis: { labelColor: text, gridColor: grid, domainColor: grid, tickColor: grid, labelFontSize: 12 },
+      axis: { labelColor: TEXT, gridColor: GRID, domainColor: GRID, tickColor: GRID, labelFontSize: 12 },
     },
   };
 }

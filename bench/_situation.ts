@@ -14,7 +14,7 @@ export type Work = typeof import("./_work.ts");
 export type Iteration = () => Promise<unknown>;
 
 export const OURS = "interlock";
-const FLOOR = "bare promises";
+export const FLOOR = "bare promises";
 
 /** The two rows of the page that have a chart. */
 export const SHARED = "one turn of 100 tasks that share a lock";
@@ -48,7 +48,7 @@ interface Spec<T> {
   readonly isSlow?: boolean;
   readonly ours: (lib: Lib) => T | Promise<T>;
   /** The least that does the same; over a server there may be none. */
-  readonly floor?: Make<T> | undefined;
+  readonly floor?: Make<T>;
   /** The name of the floor. Default: bare promises. */
   readonly floorName?: string;
   /** Where the peers are: a file in peers/, and its export. */

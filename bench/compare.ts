@@ -39,7 +39,7 @@ async function compare(revision: string, rounds: number, only: RegExp | undefine
       for (const { name } of situations.filter(({ name, main }) => only === undefined ? main : only.test(name))) {
         const once = async (tree: string) =>
           (await measured("deno", { file, situation: name, contender: OURS, tree: pathToFileURL(tree).href })).cpu;
-        console.log(await pairs(rounds, () => once(there), () => once(here)).then(row, () => "  not there") + name);
+        console.log(await row(rounds, () => once(there), () => once(here)).catch(() => "  not there  ") + name);
       }
     }
   } finally {
@@ -53,25 +53,15 @@ function subjects(): string[] {
   return readdirSync(new URL(".", import.meta.url)).flatMap((file) => /^(\w+)_bench\.ts$/.exec(file)?.[1] ?? []).sort();
 }
 
-interface Pair {
-  readonly before: number;
-  readonly after: number;
-}
-
 /** In the order there, here, here, there, so that a machine that becomes slower favours neither. */
-async function pairs(count: number, there: () => Promise<number>, here: () => Promise<number>): Promise<Pair[]> {
-  const pairs: Pair[] = [];
-  for (let index = 0; index < count; index++) {
-    const first = await (index % 2 === 0 ? there : here)();
-    const second = await (index % 2 === 0 ? here : there)();
-    pairs.push(index % 2 === 0 ? { before: first, after: second } : { before: second, after: first });
+async function row(pairs: number, there: () => Promise<number>, here: () => Promise<number>): Promise<string> {
+  const [before, after]: [number[], number[]] = [[], []];
+  for (let i = 0; i < pairs; i++) {
+    if (i % 2 === 0) before.push(await there());
+    after.push(await here());
+    if (i % 2 === 1) before.push(await there());
   }
-  return pairs;
-}
-
-function row(pairs: readonly Pair[]): string {
-  const ratios = pairs.map(({ before, after }) => before / after);
-  const [before, after] = [pairs.map(({ before }) => before), pairs.map(({ after }) => after)];
+  const ratios = before.map((figure, i) => figure / after[i]!);
   const figures = `${time(quantile(before, 0.5))} → ${time(quantile(after, 0.5))}`;
   const ratio = quantile(ratios, 0.5).toFixed(2).padStart(6);
   return `${ratio} ±${standardError(ratios).toFixed(2)}  ${figures.padEnd(22)} `;
@@ -85,15 +75,11 @@ function standardError(figures: readonly number[]): number {
 
 try {
   const text = { type: "string" } as const;
-  const { values: { rounds = "15", only }, positionals } = parseArgs({
+  const { values: { rounds = "15", only }, positionals: [revision] } = parseArgs({
     options: { rounds: text, only: text },
     allowPositionals: true,
   });
-  const [revision, ...more] = positionals;
-  if (revision === undefined || more.length > 0) throw new RangeError("one revision is needed, such as main or v1.0.0");
-  if (!/^[1-9]\d*$/.test(rounds)) {
-    throw new RangeError(`--rounds must be a whole number of 1 or more, got "${rounds}"`);
-  }
+  if (revision === undefined) throw new RangeError("a revision is needed, such as main or v1.0.0");
   await compare(revision, Number(rounds), only === undefined ? undefined : new RegExp(only));
 } catch (error) {
   console.error(`Cannot compare: ${(error as Error).message}\n${USAGE}`);

@@ -28,7 +28,6 @@ export const situations = await register(
     situation<Named>({
       name: `lock, 10 tasks, next to ${name}`,
       operations: 1000,
-      isSlow: true,
       ours: () => [guarded(new Lock({ name: "orders" })), name],
       floor: () => [guarded(new Lock({ name: "orders" })), undefined],
       floorName: "off",

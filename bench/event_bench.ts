@@ -1,23 +1,7 @@
-/** Many waiters of one event, calls that share a run, and a condition. */
+/** Many waiters of one event, and calls that share a run. */
 import { register, situation } from "./_situation.ts";
-import { BareCondition, BareFlag } from "./_floor.ts";
-import type { Flag, Items } from "./_work.ts";
-import type { Condition } from "../mod.ts";
-
-/** Room for one item, whose state is guarded by a condition. */
-function slot(condition: Pick<Condition, "run" | "waitFor" | "notify"> | BareCondition): Items {
-  const items: number[] = [];
-  const change = <T>(isReady: () => boolean, fn: () => T) =>
-    condition.run(async () => {
-      await condition.waitFor(isReady);
-      condition.notify();
-      return fn();
-    });
-  return {
-    put: (item) => change(() => items.length === 0, () => items.push(item)),
-    get: () => change(() => items.length > 0, () => items.shift()!),
-  };
-}
+import { BareFlag } from "./_floor.ts";
+import type { Flag } from "./_work.ts";
 
 export const situations = await register([
   ...[1000, 100_000].map((waiters) =>
@@ -45,13 +29,5 @@ export const situations = await register([
     },
     floor: () => () => new BareFlag(),
     play: (work, make) => work.waitForFlag(make, 1000),
-  }),
-  situation<Items>({
-    name: "condition, a producer and a consumer of one slot",
-    operation: "item",
-    operations: 1000,
-    ours: ({ Condition }) => slot(new Condition()),
-    floor: () => slot(new BareCondition()),
-    play: (work, items) => work.passItems(items, 1000),
   }),
 ]);

@@ -18,7 +18,6 @@ export const situations = await register([
     main: true,
     ours,
     floor: () => ({ acquire: () => Promise.resolve(), release() {} }),
-    peers: ["keyed_mutex", "keyed"],
     play: (work, one) => work.alone(one, 1000),
   }),
   situation<Locking>({
@@ -30,7 +29,6 @@ export const situations = await register([
       const mutexes = new BareMutexes();
       return { acquire: (key) => mutexes.at(key).acquire(), release: (guard: Guard) => guard.release() };
     },
-    peers: ["keyed_mutex", "keyed"],
     play: (work, one) => work.contend(one, HOT),
   }),
   situation<Run>({

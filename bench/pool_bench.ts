@@ -6,7 +6,6 @@ type Call = (n: number) => Promise<number>;
 type MapAll = (list: readonly number[], fn: Call) => Promise<readonly number[]>;
 
 const work: Call = (n) => Promise.resolve(n);
-const timer: Call = (n) => new Promise((resolve) => setTimeout(() => resolve(n)));
 
 const bareCalls = (): Call => {
   const semaphore = new BareSemaphore(10);
@@ -69,15 +68,5 @@ export const situations = await register([
     },
     floor,
     play: (work, map) => work.mapAll(map, 10_000),
-  }),
-  situation<MapAll>({
-    name: "map a list of 100 whose functions wait for a timer, 10 at a time",
-    operation: "item",
-    operations: 100,
-    isSlow: true,
-    ours: toArray,
-    floor,
-    peers: ["pool", "maps"],
-    play: (work, map) => work.mapAll(map, 100, timer),
   }),
 ]);

@@ -9,15 +9,10 @@ import type { Backend, IoRedisClient, RedisLock } from "../lib/redis/mod.ts";
 
 const url = await variable("REDIS_URL");
 
-/** What needs the packages of a client. */
-interface OverServer {
-  client(): IoRedisClient;
-  setAndDelete(): LeaseOf;
-}
-const overServer = async () => await import(new URL("peers/redis.ts", import.meta.url).href) as OverServer;
-
 async function backendOf(lib: Lib): Promise<Backend> {
-  return url === undefined ? lib.memoryBackend() : lib.ioRedis((await overServer()).client());
+  if (url === undefined) return lib.memoryBackend();
+  const { client } = await import(new URL("peers/redis.ts", import.meta.url).href) as { client(): IoRedisClient };
+  return lib.ioRedis(client());
 }
 
 async function ours(lib: Lib): Promise<LeaseOf> {
@@ -39,10 +34,7 @@ const inMemory = (): LeaseOf => {
   };
 };
 
-const floor = async () => url === undefined ? inMemory() : (await overServer()).setAndDelete();
-const common = url === undefined
-  ? { ours, floor }
-  : { ours, floor, floorName: "SET NX, compare and delete", peers: ["redis", "locks"] } as const;
+const common = url === undefined ? { ours, floor: inMemory } : { ours, peers: ["redis", "locks"] } as const;
 const where = url === undefined ? "Redis in memory" : "Redis";
 
 export const situations = await register([
@@ -70,7 +62,6 @@ export const situations = await register([
     operation: "lease",
     operations: 10,
     main: true,
-    ...url === undefined ? {} : { floor: undefined },
     play: (work, acquire) => work.lease(acquire, { tasks: 10, turns: 10 }),
   }),
   situation<(fn: () => void) => Promise<unknown>>({
@@ -82,8 +73,7 @@ export const situations = await register([
       const limiter = new lib.RedisRateLimiter(await backendOf(lib), "starts", 1_000_000, 1000);
       return (fn) => limiter.run(fn);
     },
-    floor: () => (fn) => Promise.resolve().then(fn),
-    ...url === undefined ? {} : { floor: undefined, peers: ["redis", "rates"] },
+    ...url === undefined ? { floor: () => (fn) => Promise.resolve().then(fn) } : { peers: ["redis", "rates"] },
     play: (work, start) => work.starts(start, 25),
   }),
 ]);

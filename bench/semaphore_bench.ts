@@ -17,14 +17,6 @@ const bareSides = (): Sides => {
 };
 
 export const situations = await register([
-  situation<Locking>({
-    name: "free semaphore",
-    operations: 1000,
-    ours: ({ Semaphore }) => guarded(new Semaphore(10)),
-    floor: () => new BareSemaphore(10),
-    peers: ["semaphore", "semaphores"],
-    play: (work, semaphore) => work.alone(semaphore, 1000),
-  }),
   ...[100, 1000, 10_000].map((tasks) =>
     situation<Locking>({
       name: `semaphore of 10 permits, ${tasks.toLocaleString("en")} tasks`,

@@ -1,12 +1,12 @@
 /**
  * `deno run -A bench/shutdown.ts [--rounds N] [--only TEXT]`: the cost of a graceful shutdown while it does not happen:
- * CPU time per request of a hello-world server, next to a bare one and to other packages.
+ * CPU time per request of a hello-world server, next to a bare one.
  *
  * Each server is a process of its own (`shutdown.ts serve KIND NAME`), and they serve in turns, a few hundred requests
  * each, so other work on the machine hits them alike. The bare server has two, whose difference is the noise.
  */
 import { spawn } from "node:child_process";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -19,28 +19,12 @@ import { quantile } from "./_situation.ts";
 const [CONNECTIONS, WARM_UP, REQUESTS] = [32, 8_000, 4_000];
 const BARE = "a bare server";
 
-/** Each package set up as its README shows; only the one that is measured is loaded. */
-const NODE: Readonly<Record<string, (server: Server) => unknown>> = {
-  [BARE]: () => {},
-  "interlock": (server) => new GracefulShutdown().attach(server),
-  "http-graceful-shutdown": async (server) => (await import("http-graceful-shutdown")).default(server),
-  "@godaddy/terminus": async (server) => (await import("@godaddy/terminus")).createTerminus(server, {}),
-  "http-terminator": async (server) => (await import("http-terminator")).createHttpTerminator({ server }),
-  "stoppable": async (server) => (await import("stoppable")).default(server),
-  "lightship": async (server) => {
-    const lightship = await (await import("lightship")).createLightship();
-    lightship.registerShutdownHandler(() => void server.close());
-  },
-};
-const PEERS = Object.keys(NODE);
-const OURS = PEERS.slice(0, 2);
-
-const GROUPS: readonly (readonly [title: string, ProgramName, kind: "node" | "fetch", names: readonly string[]])[] = [
-  ["node:http on Node 20", "node20", "node", PEERS],
-  ["node:http on the newest Node", "node", "node", PEERS],
-  ["node:http on Deno", "deno", "node", OURS],
-  ["Deno.serve", "deno", "fetch", OURS],
-  ["Bun.serve", "bun", "fetch", OURS],
+const GROUPS: readonly (readonly [title: string, ProgramName, kind: "node" | "fetch"])[] = [
+  ["node:http on Node 20", "node20", "node"],
+  ["node:http on the newest Node", "node", "node"],
+  ["node:http on Deno", "deno", "node"],
+  ["Deno.serve", "deno", "fetch"],
+  ["Bun.serve", "bun", "fetch"],
 ];
 
 interface Platform {
@@ -61,7 +45,7 @@ function serveFetch(name: string): number {
 
 async function serveNode(name: string): Promise<number> {
   const server = createServer((_, response) => void response.end("hello\n"));
-  await NODE[name]!(server);
+  if (name !== BARE) new GracefulShutdown().attach(server);
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return (server.address() as AddressInfo).port;
 }
@@ -92,8 +76,8 @@ async function start(runTime: ProgramName, kind: string, name: string) {
   return { load, kill: () => child.kill("SIGKILL") };
 }
 
-async function measure([title, runTime, kind, names]: typeof GROUPS[number], rounds: number): Promise<void> {
-  const all = [BARE, ...names];
+async function measure([title, runTime, kind]: typeof GROUPS[number], rounds: number): Promise<void> {
+  const all = [BARE, BARE, "interlock"];
   const servers = await Promise.all(all.map((name) => start(runTime, kind, name)));
   const figures: number[][] = all.map(() => []);
   for (const { load } of servers) await load(WARM_UP);

@@ -1,5 +1,4 @@
-/** Waits of other packages that end by a signal or by their time. */
-import { Mutex as AsyncMutex, withTimeout } from "async-mutex";
+/** Waits of another package that a signal ends. */
 import PQueue from "p-queue";
 
 export const bySignal = {
@@ -7,14 +6,5 @@ export const bySignal = {
     const queue = new PQueue({ concurrency: 1 });
     void queue.add(() => new Promise(() => {}));
     return (signal: AbortSignal) => queue.add(() => Promise.resolve(), { signal });
-  },
-};
-
-export const byTime = {
-  "async-mutex withTimeout": () => {
-    const mutex = new AsyncMutex();
-    void mutex.acquire();
-    const timed = withTimeout(mutex, 1);
-    return () => timed.acquire();
   },
 };

@@ -8,19 +8,9 @@ import Redlock from "redlock";
 import type { LeaseOf } from "../_work.ts";
 
 const TTL = 30_000;
-const RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
 
 export function client(): Redis {
   return new Redis(process.env["REDIS_URL"]!).on("error", () => {});
-}
-
-/** The floor: no queue, no order, no token, no renewal. */
-export function setAndDelete(): LeaseOf {
-  const redis = client();
-  return async (name) => {
-    await redis.set(name, "me", "PX", TTL, "NX");
-    return () => redis.eval(RELEASE, 1, name, "me");
-  };
 }
 
 /** The packages were typed against other versions of the client. */

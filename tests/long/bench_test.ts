@@ -1,7 +1,6 @@
 /** The benchmarks do what they say: each contender does its work in each situation, and the page shows the figures. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import { charts, page } from "../../bench/_page.ts";
 import { HAND_OVER, SHARED, type Situation } from "../../bench/_situation.ts";
 import type { Measured, Results } from "../../bench/report.ts";
@@ -21,7 +20,6 @@ for (const subject of subjects) {
         const iteration = await situation.iteration(contender);
         for (let i = 0; i < 2; i++) await iteration(); // it leaves everything as it was
       }
-      if (subject === "rate_limiter") await delay(50); // keys are swept after their window of 10 ms
     });
   }
 }
