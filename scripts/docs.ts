@@ -8,6 +8,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { buildSync } from "esbuild";
 import { background, guide as pages } from "../docs/.vitepress/pages.ts";
 import { entries, files } from "./_entries.ts";
 import { joinMembers, wayToGuide } from "./_reference.ts";
@@ -71,8 +72,17 @@ function withOwnNames(usage: string): string {
   }, usage);
 }
 
+/** Bundles the module and the two pages that run it, docs/playground/{index,dashboard}.html. */
+function bundlePlayground(): void {
+  for (const [page, format] of [["page", "iife"], ["dashboard", "esm"]] as const) { // a classic script works from a file
+    const [entryPoints, outfile] = [[`docs/playground/${page}.ts`], `docs/playground/${page}.js`];
+    buildSync({ entryPoints, outfile, format, bundle: true, minify: true, target: "es2022", logLevel: "error" });
+  }
+  console.log("Open docs/playground/index.html in a browser.");
+}
+
 function playground(): void {
-  deno("run", "-A", "scripts/playground.ts");
+  bundlePlayground();
   mkdirSync(`${SITE}/playground`, { recursive: true });
   for (const file of ["page.js", "style.css", "dashboard.js"]) {
     cpSync(`docs/playground/${file}`, `${SITE}/playground/${file}`);
@@ -87,15 +97,13 @@ function playground(): void {
 
 /** The whole guide as one text, for language models and for reading offline: the README, then every page. */
 function single(): void {
-  const read = [...pages, ...background].filter(([, page]) => !page.includes("figures"));
-  const texts = ["README.md", ...read.map(([, page]) => `docs/${page}.md`)].map((file) =>
-    readFileSync(file, "utf8").replace(/<picture>[^]*?<\/picture>\n*|<!--[^]*?-->\n*/g, "")
-  );
+  const files = ["README.md", ...[...pages, ...background].map(([, page]) => `docs/${page}.md`)];
+  const texts = files.map((file) => readFileSync(file, "utf8").replace(/<!--[^]*?-->\n*/g, ""));
   writeFileSync(`${SITE}/llms.txt`, texts.join("\n\n---\n\n"));
 }
 
 if (Deno.args.includes("--playground")) {
-  deno("run", "-A", "scripts/playground.ts");
+  bundlePlayground();
   Deno.exit();
 }
 rmSync(SITE, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** The page of `deno task serve`. */
+/** The page of `examples/graceful_server.ts`. */
 import { once } from "node:events";
 import { expect } from "@playwright/test";
 import { expectToFit, test } from "./_page.ts";
