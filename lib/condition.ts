@@ -1,5 +1,5 @@
 /**
- * A lock and a queue of waiters, which lend it their holds until they are notified.
+ * A lock and a queue of waiters. A waiter lends its hold to the condition until it is notified and has the lock again.
  *
  * @module
  */

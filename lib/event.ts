@@ -1,5 +1,5 @@
 /**
- * A flag and the queue of its waiters.
+ * A flag and the queue of its waiters. Invariant: no call waits while the flag is set.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A mutex for each key that is held.
+ * A mutex for each key. Invariant: exactly the keys that are held have one.
  *
  * @module
  */

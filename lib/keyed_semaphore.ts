@@ -1,5 +1,5 @@
 /**
- * Permits for each key that is held or waited for.
+ * Permits for each key. Invariant: exactly the keys that are held or waited for have an entry.
  *
  * @module
  */

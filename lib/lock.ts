@@ -1,5 +1,5 @@
 /**
- * Mutual exclusion: a holder and a queue.
+ * Mutual exclusion: a holder and a queue. Invariant: calls wait only while the lock is held.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The public class of a start queue.
+ * Rate limits in one process: the public class over a start queue. Invariant: no call starts that would exceed the limit
+ * of a window.
  *
  * @module
  */

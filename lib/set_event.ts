@@ -1,5 +1,5 @@
 /**
- * A set and a queue of callers that wait until it is empty.
+ * A set and a queue of callers that wait until it is empty. Invariant: no call waits while the set is empty.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * One run of a function, shared by all calls with its key until it ends.
+ * One run of a function, shared by all calls with its key until it ends. Invariant: new calls with a key
+ * join at most one run.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A lock with a default time-out.
+ * A lock with a default time-out for its waits.
  *
  * @module
  */

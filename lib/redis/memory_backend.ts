@@ -1,5 +1,5 @@
 /**
- * A backend without a server.
+ * A backend without a server: the store is in this process.
  *
  * @module
  */
