@@ -37,7 +37,6 @@ export const situations = await register([
       return { read: side(reader), write: side(writer) };
     },
     floor: bareSides,
-    peers: ["semaphore", "readWriteLocks"],
     play: (work, sides) => work.readAndWrite(sides, { tasks: 100, turns: 1000 }),
   }),
 ]);

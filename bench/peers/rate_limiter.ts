@@ -1,5 +1,4 @@
 /** Rate limits of other packages. bottleneck with a reservoir takes 5 ms for each start, and so is left out. */
-import { RateLimiter as TokenLimiter } from "limiter";
 import PQueue from "p-queue";
 import pThrottle from "p-throttle";
 
@@ -13,10 +12,6 @@ const throttle = (strict: boolean) => (): Start =>
 export const free: Readonly<Record<string, () => Start>> = {
   "p-throttle": throttle(false),
   "p-throttle, strict": throttle(true),
-  "limiter": () => {
-    const limiter = new TokenLimiter({ tokensPerInterval: LIMIT, interval: INTERVAL });
-    return (fn) => limiter.removeTokens(1).then(fn);
-  },
   "p-queue": () => {
     const queue = new PQueue({ interval: INTERVAL, intervalCap: LIMIT });
     return (fn) => queue.add(() => fn());

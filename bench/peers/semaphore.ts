@@ -1,9 +1,8 @@
-/** Semaphores and read-write locks of other packages. */
-import { AsyncReaderWriterLock } from "@esfx/async-readerwriterlock";
+/** Semaphores of other packages. */
 import { Semaphore as AsyncSemaphore } from "async-mutex";
 import { Sema } from "async-sema";
 import { Semaphore as EsToolkitSemaphore } from "es-toolkit";
-import type { Locking, Sides } from "../_work.ts";
+import type { Locking } from "../_work.ts";
 
 export const semaphores: Readonly<Record<string, () => Locking>> = {
   "es-toolkit": () => new EsToolkitSemaphore(10),
@@ -11,16 +10,5 @@ export const semaphores: Readonly<Record<string, () => Locking>> = {
   "async-mutex": () => {
     const semaphore = new AsyncSemaphore(10);
     return { acquire: () => semaphore.acquire(), release: ([, release]: [number, () => void]) => release() };
-  },
-};
-
-export const readWriteLocks: Readonly<Record<string, () => Sides>> = {
-  "@esfx/async-readerwriterlock": () => {
-    const lock = new AsyncReaderWriterLock();
-    const side = (take: () => Promise<{ unlock(): unknown }>) => async () => {
-      const handle = await take();
-      return () => void handle.unlock();
-    };
-    return { read: side(() => lock.read()), write: side(() => lock.write()) };
   },
 };
