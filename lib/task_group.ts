@@ -25,6 +25,7 @@ import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
 import { cannot, describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
 import { askAtExit, type Failing, FOR_LONG, forgetAtExit, warnUnobserved, whenOverdue } from "./internal/unobserved.ts";
+import { wrapped } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -223,6 +224,18 @@ export class TaskGroup implements AsyncDisposable {
       result.catch(() => {}); // `join` throws it
       return result;
     });
+  }
+
+  /**
+   * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode TaskGroup.run}. `fn` gets
+   * only the arguments of the call, so it may use {@linkcode TaskGroup.signal}.
+   *
+   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   */
+  wrap<This, A extends unknown[], R>(
+    fn: (this: This, ...args: A) => R,
+  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+    return wrapped(fn, (call) => this.run(call));
   }
 
   /**

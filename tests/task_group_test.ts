@@ -31,6 +31,22 @@ test("task group: a task starts in a later microtask, and gets the group's signa
   assert.equal(seen, group.signal);
 });
 
+test("task group: each call of a wrapped function is a task, with its own this and arguments", async () => {
+  const group = new TaskGroup();
+  const account = {
+    balance: 1,
+    add: group.wrap(function add(this: { balance: number }, ...amounts: number[]) {
+      return (this.balance += amounts[0]!) + amounts.length;
+    }),
+  };
+  assert.deepEqual([await account.add(2), account.add.name], [4, "add"]);
+  const error = new Error("from fn");
+  const fail = group.wrap(() => Promise.reject(error));
+  await rejectsWith(fail(), error);
+  await rejectsWith(group.join(), error);
+  assert.throws(() => group.wrap(function* () {}), /^TypeError: fn must not be a generator function/);
+});
+
 test("task group: the first failure aborts the others, all are awaited, and join throws it", async () => {
   const group = new TaskGroup({ limit: 2 });
   const error = new Error("first");

@@ -33,7 +33,7 @@ const LOCAL: Readonly<Record<string, string>> = {
   GuardsOf: "",
   Queue:
     "name put tryPut get tryGet taskDone join close cancel closed size capacity getting putting Symbol.asyncIterator",
-  TaskGroup: "scope name run signal active waiting cancel join Symbol.asyncDispose",
+  TaskGroup: "scope name run wrap signal active waiting cancel join Symbol.asyncDispose",
   TaskGroupOptions: "name limit signal",
   SingleFlight: "name run has forget size",
   KeyedRateLimiter:
