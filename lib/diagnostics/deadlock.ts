@@ -56,6 +56,7 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
       if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds);
     }
   }
+  // Removes waits with a holder that may still release, until none is left: each removal may unblock another wait.
   for (let before = -1; before !== stuck.size;) {
     before = stuck.size;
     const stuckHolds = new Set([...stuck.values()].flat());

@@ -61,7 +61,7 @@ export interface Layout {
 const NEXT = "(fence < now and now or fence < 9007199254740990 and fence + 1 or error('no token is left'))";
 
 /** An expression: + if there may be waiters, else -. */
-const TEXT = "(waiting > 0 or not KEYS[3] and flag == '+') and '+' or '-'";
+const FLAG = "(waiting > 0 or not KEYS[3] and flag == '+') and '+' or '-'";
 /** An expression: the time to live of the state, in ms. */
 const LIFE = `(used == 1 and rest or 0) + ${IDLE}`;
 const WRITE = `call('SET', KEYS[1], text, 'PX', ${LIFE})`;
@@ -109,7 +109,7 @@ end
 fence, used, rest, holder, tail = ${NEXT}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner
 `,
   save: `
-local text = n16(fence) .. (${TEXT}) .. holder .. last .. tail
+local text = n16(fence) .. (${FLAG}) .. holder .. last .. tail
 if not v then -- of a new name: it is refused under maxmemory
   ${WRITE}
 elseif redis.p${WRITE}.err then -- a write that cannot grow makes room for one that only might
