@@ -152,12 +152,12 @@ export abstract class ServerCall<A, T> {
   }
 
   protected askAt(at: number): void {
-    this.timer ??= new LocalTimer((time) => this.onTime(time), true);
+    this.timer ??= new LocalTimer(() => this.onTime(), true);
     this.timer.set(at);
   }
 
-  /** Called at the end of the pause. @param _time The present moment. */
-  protected onTime(_time: number): void {
+  /** Called at the end of the pause. */
+  protected onTime(): void {
     this.#endPause?.();
   }
 

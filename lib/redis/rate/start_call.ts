@@ -16,22 +16,10 @@ import type { CallSpec } from "../resource_spec.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
-/** Exceeds the error of a sum of times. */
-const ROUNDING = 1e-6;
-
 export interface RateSpec extends StoredRate, CallSpec {}
 
-/**
- * The calls of this process that sleep until their turns of one limit. The waits in answers that arrive together count
- * from different moments, so a call must not wake before the call ahead of it.
- */
-class Sleepers extends Set<StartCall> {
-  /** The call with the latest answer. */
-  last: StartCall | undefined;
-}
-
-/** By the key of the limit. */
-const sleepersOf = onceFor((_: RateStore) => new Map<string, Sleepers>());
+/** The calls of this process that sleep until their turns, by the key of their limit. */
+const sleepersOf = onceFor((_: RateStore) => new Map<string, Set<StartCall>>());
 
 /** Resolves once the call may start. */
 export function startWithin(spec: RateSpec, permits: number, limits: WaitOptions = {}): Promise<boolean> {
@@ -64,10 +52,7 @@ export async function changeRate(spec: RateSpec, act: string, change: RateChange
   } catch (error) {
     throw explain(`${act} ${spec.what}`, error);
   }
-  if (change.block === undefined) return;
-  const sleepers = [...sleepersOf(rates).get(spec.keys[0]) ?? []];
-  for (const call of sleepers) call.returnTurn();
-  for (const call of sleepers) call.askAnew();
+  if (change.block !== undefined) StartCall.askAgain([...sleepersOf(rates).get(spec.keys[0]) ?? []]);
 }
 
 class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest {
@@ -75,8 +60,8 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   within = 0;
   /** Whether a call without a turn rejects, rather than resolving to false. */
   readonly #rejects: boolean;
-  /** Set while it sleeps. */
-  turn: Turn | undefined;
+  /** Set until it starts. */
+  #turn: Turn | undefined;
 
   constructor(rate: RateSpec, permits: number, limits: WaitOptions, rejects: boolean) {
     super(rate, permits, limits, TRYING);
@@ -100,8 +85,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     if (answer.kind === "later") {
       if (!this.settled) this.#refuse(answer.wait);
     } else if (this.settled) this.#giveBack(answer.turn);
-    else if (answer.turn.wait === 0 && this.#sleepers() === undefined) this.#start();
-    else this.#sleep(answer.turn); // if its turn is now, behind the calls whose timers are late
+    else this.#take(answer.turn);
   }
 
   protected failed(error: unknown): void {
@@ -110,61 +94,61 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   // Sleeping until its turn.
 
-  #sleep(turn: Turn): void {
-    this.turn = turn;
+  #take(turn: Turn): void {
+    this.#turn = turn;
+    if (turn.wait === 0) return this.#startInOrder();
     const { keys: [key], namespace: { store: { rates } } } = this.rate;
-    const sleepers = this.#sleepers() ?? new Sleepers();
-    sleepersOf(rates).set(key, sleepers.add(this));
-    const { last } = sleepers;
-    const isAhead = last?.turn !== undefined && last.turn.moment <= turn.moment; // answers may overtake each other
-    const before = isAhead ? last.timer?.at ?? Infinity : Infinity; // even if its clock is gone
-    sleepers.last = this;
+    sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
-    // It is settled if an observer has cancelled it.
-    if (!this.settled) this.askAt(Math.max(now() + turn.wait, before < Infinity ? before : 0));
+    if (!this.settled) this.askAt(now() + turn.wait); // an observer may have cancelled it
   }
 
-  protected override onTime(time: number): void {
-    const { turn } = this;
-    if (turn === undefined) return super.onTime(time);
-    // Timers of one moment fire in any order.
-    for (const call of this.#sleepers()!) { // observers may end the sleep of others
-      const isAhead = call.turn!.moment <= turn.moment && (call.timer?.at ?? Infinity) <= time + ROUNDING;
-      if (call !== this && !isAhead) continue;
-      call.#wake();
-      call.#start();
+  protected override onTime(): void {
+    if (this.#turn === undefined) super.onTime();
+    else this.#startInOrder();
+  }
+
+  /** Once its turn has come, so have all turns ahead of it, even if their timers are late or their clock is gone. */
+  #startInOrder(): void {
+    const mine = this.#turn!;
+    const ahead = [...this.#sleepers() ?? []].filter((call) => call !== this && isAhead(call.#turn!, mine));
+    ahead.sort((a, b) => isAhead(a.#turn!, b.#turn!) ? -1 : 1);
+    for (const call of [...ahead, this]) {
+      if (call.#turn !== undefined) call.#start(); // observers may end the sleep of others
     }
   }
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
-  #sleepers(): Sleepers | undefined {
+  #sleepers(): Set<StartCall> | undefined {
     return sleepersOf(this.rate.namespace.store.rates).get(this.rate.keys[0]);
   }
 
   /** Ends its sleep. Returns its turn. */
   #wake(): Turn | undefined {
-    const { keys: [key], namespace: { store: { rates } } } = this.rate;
     const sleepers = this.#sleepers();
-    sleepers?.delete(this);
-    if (sleepers?.size === 0) sleepersOf(rates).delete(key);
-    const turn = this.turn;
-    this.turn = undefined;
+    if (sleepers?.delete(this) && sleepers.size === 0) {
+      sleepersOf(this.rate.namespace.store.rates).delete(this.rate.keys[0]);
+    }
+    const turn = this.#turn;
+    this.#turn = undefined;
     return turn;
   }
 
-  /** Gives the turn back after the limit was blocked. */
-  returnTurn(): void {
+  #returnTurn(): void {
     const turn = this.#wake();
     if (turn !== undefined) this.#giveBack(turn);
   }
 
-  askAnew(): void {
-    this.askNow();
+  /** After a block, all give their turns back before the first one asks again. */
+  static askAgain(sleepers: readonly StartCall[]): void {
+    for (const call of sleepers) call.#returnTurn();
+    for (const call of sleepers) call.askNow();
   }
 
   // Settled.
 
   #start(): void {
+    this.#wake();
     this.resolve(true);
     if (hook !== undefined) hook.grant(this.rate.resource, this, this.permits);
   }
@@ -176,19 +160,24 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   }
 
   protected timeOut(): void {
-    const cause = this.obstacle(this.turn === undefined);
+    const cause = this.obstacle(this.#turn === undefined);
     if (this.#rejects) this.cancel(timedOutError(this.rate, this.timeout, cause), "timeout");
     else this.cancel(this.explained(cause), "error");
   }
 
   protected cleanUp(): void {
-    if (this.turn !== undefined) this.returnTurn();
+    this.#returnTurn();
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
     this.rate.namespace.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
   }
+}
+
+/** Whether the turn comes first; turns of one moment come by number. */
+function isAhead({ moment, number }: Turn, of: Turn): boolean {
+  return moment < of.moment || (moment === of.moment && number < of.number);
 }
 
 function warnOther(
