@@ -175,7 +175,8 @@ export abstract class ServerCall<A, T> {
   /** Returns the reason for a time-out. @param silent Whether the command in flight has no answer. */
   protected obstacle(silent: boolean): unknown {
     const { failure, silence } = this.retry;
-    return failure ?? (silent ? this.#spec.namespace.store.silence(silence) : undefined);
+    const { store } = this.#spec.namespace;
+    return failure ?? (silent ? store.silence(silence) : store.failure);
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {

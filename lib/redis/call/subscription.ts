@@ -1,7 +1,7 @@
 /**
  * The subscription of a client and prefix, from its start to its end, and the waiters of this process that it can
- * notify. Invariants: no waiter is registered as reachable by push before the server has confirmed the subscription, or
- * while its connection is known to be down; the subscription ends shortly after the last waiter has gone.
+ * notify. Invariants: one subscription at a time, and none counts before the server has confirmed it; it ends shortly
+ * after the last waiter has gone.
  *
  * Only the first waiters of each queue, by position, can have been granted without a message. Answers may arrive in
  * another order, because a script that the server does not know is sent again.
@@ -44,8 +44,6 @@ interface Attempt {
   confirmed: boolean;
   /** Until then the server's answers may overtake the confirmation. Afterwards the connection counts as half-open. */
   readonly until: number;
-  /** Whether its connection is down and may come back. */
-  lost: boolean;
   stop: Unsubscribe | undefined;
 }
 
@@ -81,9 +79,9 @@ export class Subscription {
     store.onClose({ index: -1, close: () => this.#close() });
   }
 
-  /** Whether messages arrive now. */
+  /** Whether there is a subscription. A connection that is down resumes, or the server does not know it. */
   get live(): boolean {
-    return this.#current?.confirmed === true && !this.#current.lost;
+    return this.#current?.confirmed === true;
   }
 
   /** Adds a waiter. Also called after each answer that it still waits, to restart an ended subscription. */
@@ -146,7 +144,7 @@ export class Subscription {
   #endIfUnused(): void {
     if (this.#listeners.size > 0) return;
     this.#again.clear();
-    if (!this.#current?.confirmed) return;
+    if (!this.live) return;
     if (this.#store.subscribesFreely) this.#retire();
     else this.#linger.set(now() + LINGER);
   }
@@ -192,7 +190,7 @@ export class Subscription {
    * where no node knows all subscribers.
    */
   restart(): void {
-    if (this.#store.cluster || !this.#current?.confirmed || this.#current.lost || now() < this.#notBefore) return;
+    if (this.#store.cluster || !this.live || now() < this.#notBefore) return;
     this.#end();
     this.#start();
   }
@@ -210,14 +208,13 @@ export class Subscription {
     const mine: Attempt = this.#current = {
       confirmed: false,
       until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed,
-      lost: false,
       stop: undefined,
     };
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
     const listener: PushListener = {
       receive: (push) => this.#receive(push),
       resumed: () => this.#resumed(mine),
-      lost: (forGood) => this.#lost(mine, forGood),
+      ended: () => this.#ended(mine),
     };
     const subscribe = async () => await this.#store.subscribe?.(listener, this.#prefix);
     subscribe().then((stop) => this.#started(mine, stop), (error) => this.#failed(mine, error));
@@ -250,15 +247,12 @@ export class Subscription {
 
   /** Called when messages have resumed. */
   #resumed(mine: Attempt): void {
-    if (mine !== this.#current) return;
-    mine.lost = false;
-    this.#checkTurns(FIRST, GAP_SPREAD);
+    if (mine === this.#current) this.#checkTurns(FIRST, GAP_SPREAD);
   }
 
-  #lost(mine: Attempt, forGood: boolean): void {
-    if (mine !== this.#current || (mine.lost && !forGood)) return;
-    mine.lost = true;
-    if (forGood) this.#end();
+  #ended(mine: Attempt): void {
+    if (mine !== this.#current) return;
+    this.#end();
     this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
   }
 

@@ -28,14 +28,13 @@ export interface Backend {
    *
    * @param onMessage Called with every message.
    * @param onGap Called whenever listening has resumed and messages may have been missed.
-   * @param onLost Called whenever messages stop: with true if this subscription has ended for good, so that a new one
-   * begins. Otherwise messages resume after `onGap`. Without this call, waiters rely on heartbeats until then.
+   * @param onEnd Called when this subscription has ended for good, so that a new one begins.
    */
   subscribe?(
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
-    onLost?: (forGood?: boolean) => void,
+    onEnd?: () => void,
   ): Promise<() => void | Promise<void>>;
   /** The name of the client's library, for errors and warnings: "npm:ioredis". */
   readonly library?: string;

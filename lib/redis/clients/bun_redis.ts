@@ -49,8 +49,6 @@ export function bunRedis(client: BunRedisClient, options?: ClientOptions): Backe
 class Events {
   readonly connect = new Set<() => void>();
   readonly close = new Set<() => void>();
-  /** Bun has no event for a lost connection, so each command, and so each heartbeat, checks it. */
-  readonly command = new Set<() => void>();
   closed = false;
 
   constructor(client: BunRedisClient) {
@@ -74,10 +72,8 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
   checkClient(client, ["send", "duplicate"], "Bun (RedisClient)");
   checkPush(client, push, ["subscribe"]);
   const events = new Events(client);
-  const run = (command: string, what: string, keys: string[], args: string[]) => {
-    for (const check of events.command) check();
-    return client.send(command, [what, String(keys.length), ...keys, ...args]);
-  };
+  const run = (command: string, what: string, keys: string[], args: string[]) =>
+    client.send(command, [what, String(keys.length), ...keys, ...args]);
   return {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
@@ -91,18 +87,14 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
 });
 
 function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend["subscribe"]> {
-  return async (channel, onMessage, onGap, onLost) => {
+  return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = await client.duplicate();
     // Each reconnection needs a new subscription. If both last, the second message finds no waiter.
     const listen = () => duplicate.subscribe(channel, (message) => onMessage(message));
-    const check = () => {
-      if (!duplicate.connected) onLost?.(false);
-    };
     // The main connection may have moved to another server without this one.
-    const moved = () => onLost?.(true);
+    const moved = () => onEnd?.();
     const end = () => {
       events.close.delete(end);
-      events.command.delete(check);
       events.connect.delete(moved);
       duplicate.onconnect = duplicate.onclose = null;
       duplicate.close();
@@ -114,10 +106,9 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
       end();
       throw error;
     }
-    events.command.add(check);
     events.connect.add(moved);
     duplicate.onconnect = () => void listen().then(onGap, () => {});
-    duplicate.onclose = () => onLost?.(true); // it no longer reconnects
+    duplicate.onclose = () => onEnd?.(); // it no longer reconnects
     return end;
   };
 }

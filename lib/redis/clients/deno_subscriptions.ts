@@ -9,10 +9,10 @@
 export interface DenoRedisSubscriber {
   /** Subscribes to a channel. */
   subscribe(channel: string): Promise<DenoRedisSubscription>;
-  /** Adds a listener for each new connection, or for the end of one. */
-  addEventListener?(type: "connect" | "close", listener: () => void): unknown;
+  /** Adds a listener for each new connection. */
+  addEventListener?(type: "connect", listener: () => void): unknown;
   /** Removes it. */
-  removeEventListener?(type: "connect" | "close", listener: () => void): unknown;
+  removeEventListener?(type: "connect", listener: () => void): unknown;
   /** Closes the connection. Called only before `connect`, to follow the commands to another server. */
   close?(): void;
   /** Connects again after `close`. */
@@ -32,7 +32,7 @@ export interface DenoRedisSubscription {
 /** The listener of one channel. */
 interface Receiver {
   onMessage(message: string): void;
-  onLost?: ((forGood: boolean) => void) | undefined;
+  onEnd?: (() => void) | undefined;
 }
 
 export class Subscriptions {
@@ -50,18 +50,15 @@ export class Subscriptions {
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
-    onLost?: (forGood: boolean) => void,
+    onEnd?: () => void,
   ): Promise<() => Promise<void>> {
-    const receiver: Receiver = { onMessage, onLost };
+    const receiver: Receiver = { onMessage, onEnd };
     await this.#moving;
     this.#channels.set(channel, receiver);
     const subscription = await this.#listen(channel, receiver);
-    const down = () => onLost?.(false);
     this.#subscriber.addEventListener?.("connect", onGap);
-    this.#subscriber.addEventListener?.("close", down);
     return async () => {
       this.#subscriber.removeEventListener?.("connect", onGap);
-      this.#subscriber.removeEventListener?.("close", down);
       this.#remove(channel, receiver);
       // A later receiver may have subscribed to the channel again, even over the same connection.
       if (await this.#subscription !== subscription || this.#channels.has(channel)) return;
@@ -120,6 +117,6 @@ export class Subscriptions {
     this.#subscription = undefined;
     const receivers = [...this.#channels.values()];
     this.#channels.clear();
-    for (const { onLost } of receivers) onLost?.(true);
+    for (const { onEnd } of receivers) onEnd?.();
   }
 }

@@ -172,13 +172,13 @@ function noteFailures(connection: Connection, noted: { failure: unknown }, onLos
 const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
 function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
-  return async (channel, onMessage, onGap, onLost) => {
+  return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = client.duplicate(OVERRIDE) as Connection;
     // The main connection may have moved to another server without this one.
     let down = false;
     const closed = () => down = true;
     const ready = () => {
-      if (down) onLost?.(true);
+      if (down) onEnd?.();
     };
     const end = () => {
       main.off("end", end);
@@ -196,8 +196,7 @@ function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error
       end();
       throw error;
     }
-    duplicate.on("close", () => onLost?.(false));
-    duplicate.on("end", () => onLost?.(true)); // its settings forbid to connect again
+    duplicate.on("end", () => onEnd?.()); // its settings forbid to connect again
     main.on("close", closed);
     main.on("ready", ready);
     return end;

@@ -176,10 +176,10 @@ function clusterSubscriber(cluster: Client): Subscribe {
 }
 
 function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
-  return async (channel, onMessage, onGap, onLost) => {
+  return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = client.duplicate!() as Client;
     // The main connection may have moved to another server without this one.
-    const moved = () => onLost?.(true);
+    const moved = () => onEnd?.();
     const end = () => {
       main.off("end", end);
       main.off("ready", moved);
@@ -198,7 +198,7 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
     }
     // Each broken or failed connection emits an error. A client that is no longer open does not reconnect.
     duplicate.on("error", () => {
-      if (!duplicate.isReady) onLost?.(!duplicate.isOpen);
+      if (!duplicate.isOpen) onEnd?.();
     });
     // It has subscribed again by then.
     duplicate.on("ready", onGap);

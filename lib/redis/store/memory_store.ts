@@ -27,6 +27,7 @@ const LATEST_DATE = 2 ** 52;
 
 export class MemoryStore implements Store, MemoryServer {
   readonly closed = false;
+  readonly failure: undefined;
   readonly losses: undefined;
   readonly cluster = false;
   readonly subscribesFreely = true;

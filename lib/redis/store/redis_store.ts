@@ -173,7 +173,7 @@ export class RedisStore extends ScriptRunner implements Store {
         if (push !== undefined) listener.receive(push);
       },
       () => listener.resumed(),
-      (forGood = false) => listener.lost(forGood),
+      () => listener.ended(),
     );
   }
 }

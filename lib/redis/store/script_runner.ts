@@ -29,6 +29,10 @@ export class ScriptRunner {
     return this.backend.closed === true;
   }
 
+  get failure(): unknown {
+    return withoutArguments(this.backend.failure);
+  }
+
   #close(): void {
     for (const closable of this.#closing.all()) closable.close();
   }
@@ -116,8 +120,8 @@ export class ScriptRunner {
   #causeOf(error: unknown): unknown {
     withoutArguments(error);
     if (codeOf(error) !== "" || (error instanceof StateError && !(error instanceof NoAnswerError))) return error;
-    const { failure } = this.backend;
-    return this.closed ? new ClientClosedError(error, failure) : withoutArguments(failure ?? error);
+    const { failure } = this;
+    return this.closed ? new ClientClosedError(error, failure) : failure ?? error;
   }
 
   /** The reason why a command in flight has no answer after `ms`. */

@@ -97,8 +97,8 @@ export interface PushListener {
   receive(push: Push): void;
   /** Called when messages resume; some may have been missed. */
   resumed(): void;
-  /** Called when messages stop; `forGood` if this subscription has ended. */
-  lost(forGood: boolean): void;
+  /** Called when the subscription has ended by itself. */
+  ended(): void;
 }
 
 /** Ends a subscription. */
@@ -112,6 +112,8 @@ export interface Closable extends Member {
 export interface Store {
   /** Whether the client was closed for good. */
   readonly closed: boolean;
+  /** The connection's error while it is down, if the client knows it. */
+  readonly failure: unknown;
   /** The number of lost connections so far, for a client that sends commands in flight again over the next one. */
   readonly losses: number | undefined;
   /**

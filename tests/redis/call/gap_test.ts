@@ -26,7 +26,6 @@ function noting(): { backend: Backend; asked: number[]; lose: () => void } {
     },
   });
   const lose = () => {
-    for (const listener of listeners) listener.lost(false);
     for (const listener of listeners) listener.resumed();
   };
   const run = () => Promise.reject(new Error("called"));

@@ -110,3 +110,13 @@ test("RetryPolicy: a time-out before the first heartbeat has no cause", () =>
     assert.equal(call.reason.cause, undefined);
     await goOn(time, state);
   }));
+
+test("RetryPolicy: a time-out before the first heartbeat names the failure of a connection that is down", () =>
+  withFakeTime(async (time) => {
+    const failure = new Error("connect ECONNREFUSED");
+    const backend = { ...scripted((command) => command === "acquire" ? queuedReply() : undefined), failure };
+    const call = watch(new RedisLock(backend, "a", { ttl: 3000 }).acquire({ timeout: 900 }));
+    await timeUntil(time, call, 900);
+    assert.ok(call.reason instanceof TimeoutError);
+    assert.equal(call.reason.cause, failure);
+  }));

@@ -1,4 +1,4 @@
-/** The one subscription of a client: the waiters that are reachable by push, and the time while its connection is down. */
+/** The one subscription of a client: its start and its end, and the waiters that ask because a message may be missed. */
 import assert from "node:assert/strict";
 import type { Backend } from "../../../lib/redis/mod.ts";
 import type { Listener, Subscription } from "../../../lib/redis/call/subscription.ts";
@@ -10,7 +10,7 @@ import { flushMicrotasks, withFakeTime } from "../../_tools.ts";
 interface Attempt {
   readonly onMessage: (message: string) => void;
   readonly onGap: () => void;
-  readonly onLost: (forGood?: boolean) => void;
+  readonly onEnd: () => void;
   confirm(): Promise<void>;
   stopped: boolean;
 }
@@ -31,14 +31,14 @@ class Paper implements Backend {
     _channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
-    onLost?: (forGood?: boolean) => void,
+    onEnd?: () => void,
   ): Promise<() => void> {
     return new Promise((resolve) => {
       const confirm = () => {
         resolve(() => void (one.stopped = true));
         return flushMicrotasks();
       };
-      const one: Attempt = { onMessage, onGap, onLost: (forGood) => onLost?.(forGood), confirm, stopped: false };
+      const one: Attempt = { onMessage, onGap, onEnd: () => onEnd?.(), confirm, stopped: false };
       this.subscriptions.push(one);
     });
   }
@@ -85,36 +85,19 @@ function pushTest(
 }
 
 pushTest(
-  "while the connection is down all waiters ask, and are notified by push again when it is back",
+  "once a connection is back that was down, its waiters ask what they have missed",
   async (push, paper) => {
     const waiter = new Waiter(push);
     const [line] = paper.subscriptions as [Attempt];
     assert.equal(push.live, false);
     await line.confirm();
     assert.deepEqual(waiter.asked, ["c"]);
-    line.onLost();
-    line.onLost(); // a try to connect again failed
-    assert.deepEqual(waiter.asked, ["c", "h"]);
-    assert.equal(push.live, false);
     line.onGap();
-    assert.deepEqual(waiter.asked, ["c", "h", "c"]);
-    line.onLost();
-    assert.deepEqual(waiter.asked, ["c", "h", "c", "h"]);
+    assert.deepEqual(waiter.asked, ["c", "c"]);
     assert.equal(paper.subscriptions.length, 1);
     assert.equal(line.stopped, false);
   },
 );
-
-pushTest("a connection that is lost before it is confirmed is lost", async (push, paper) => {
-  const waiter = new Waiter(push);
-  const [line] = paper.subscriptions as [Attempt];
-  line.onLost();
-  await line.confirm();
-  assert.equal(push.live, false);
-  line.onGap();
-  assert.equal(push.live, true);
-  assert.equal(waiter.asked.at(-1), "c");
-});
 
 pushTest(
   "a subscription that is never confirmed is begun again, once the server answers",
@@ -151,19 +134,18 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   const [first] = paper.subscriptions as [Attempt];
   await first.confirm();
   advance(5000);
-  first.onLost();
-  first.onLost(true);
+  first.onEnd();
   assert.equal(first.stopped, true);
-  assert.deepEqual(waiter.asked, ["c", "h", "h"]);
+  assert.deepEqual(waiter.asked, ["c", "h"]);
   assert.equal(paper.subscriptions.length, 2);
   const second = paper.subscriptions[1]!;
   await second.confirm();
   assert.equal(waiter.asked.at(-1), "c");
-  first.onLost(true); // events of one that has ended are ignored
+  first.onEnd(); // events of one that has ended are ignored
   assert.equal(push.live, true);
 
   // It does not loop when it ends as soon as it has begun.
-  second.onLost(true);
+  second.onEnd();
   assert.equal(push.live, false);
   assert.equal(paper.subscriptions.length, 2);
   advance(400);
@@ -171,7 +153,7 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   assert.equal(paper.subscriptions.length, 2);
   advance(100);
   assert.equal(paper.subscriptions.length, 3);
-  paper.subscriptions[2]!.onLost(true);
+  paper.subscriptions[2]!.onEnd();
   await paper.subscriptions[2]!.confirm(); // too late
   assert.equal(push.live, false);
 });
@@ -183,7 +165,7 @@ pushTest(
     for (const count of [1, 2]) {
       const line = paper.subscriptions[count - 1]!;
       await line.confirm();
-      line.onLost(true); // the client has reconnected
+      line.onEnd(); // the client has reconnected
       assert.deepEqual([push.live, paper.subscriptions.length], [false, count]);
       advance(500);
       assert.equal(paper.subscriptions.length, count + 1);
@@ -193,26 +175,28 @@ pushTest(
     assert.equal(waiter.asked.at(-1), "c"); // what it has missed meanwhile
 
     // Not once nothing needs it.
-    third.onLost(true);
+    third.onEnd();
     push.delete("a waiter");
     advance(1000);
     assert.equal(paper.subscriptions.length, 3);
   },
 );
 
-pushTest("a lost subscription ends when there are no waiters", async (push, paper, advance) => {
-  const waiter = new Waiter(push);
-  const [line] = paper.subscriptions as [Attempt];
-  await line.confirm();
-  line.onLost();
-  push.delete("a waiter");
-  assert.equal(line.stopped, false);
-  advance(1000);
-  assert.equal(line.stopped, true);
-  line.onGap();
-  assert.equal(push.live, false);
-  assert.equal(waiter.asked.length, 2);
-});
+pushTest(
+  "a subscription ends when there are no waiters, even while its connection is down",
+  async (push, paper, advance) => {
+    const waiter = new Waiter(push);
+    const [line] = paper.subscriptions as [Attempt];
+    await line.confirm();
+    push.delete("a waiter");
+    assert.equal(line.stopped, false);
+    advance(1000);
+    assert.equal(line.stopped, true);
+    line.onGap();
+    assert.equal(push.live, false);
+    assert.equal(waiter.asked.length, 1);
+  },
+);
 
 pushTest(
   "the waiter that may have been granted is the first one on the server, not the first one answered",
@@ -238,16 +222,17 @@ pushTest("a message of another shape is ignored, and throws nothing into the cli
   assert.deepEqual(waiter.asked, ["c"]);
 });
 
-pushTest("a subscription whose connection is down is not begun anew: it comes back", async (push, paper, advance) => {
-  new Waiter(push);
-  const [one] = paper.subscriptions as [Attempt];
-  await one.confirm();
-  one.onLost();
-  advance(1000);
-  push.restart();
-  assert.deepEqual([paper.subscriptions.length, one.stopped], [1, false]);
-  one.onGap();
-  push.restart();
-  assert.deepEqual([paper.subscriptions.length, one.stopped], [2, true]);
-  await paper.subscriptions[1]!.confirm();
-});
+pushTest(
+  "a subscription that the server does not know is begun anew, but not in a loop",
+  async (push, paper, advance) => {
+    new Waiter(push);
+    const [one] = paper.subscriptions as [Attempt];
+    await one.confirm();
+    push.restart();
+    assert.deepEqual([paper.subscriptions.length, one.stopped], [1, false]);
+    advance(1000);
+    push.restart();
+    assert.deepEqual([paper.subscriptions.length, one.stopped], [2, true]);
+    await paper.subscriptions[1]!.confirm();
+  },
+);

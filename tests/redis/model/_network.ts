@@ -157,7 +157,6 @@ export class NetworkClient implements Backend {
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
-    onLost: (forGood?: boolean) => void = () => {},
   ): Promise<() => void> {
     const network = this.#network;
     const pause = () => new Promise<void>((resolve) => setTimeout(resolve, network.random.below(30)));
@@ -169,7 +168,6 @@ export class NetworkClient implements Backend {
     const trouble = async () => {
       if (ended || this.dead) return;
       if (network.random.below(2) === 0) network.unsubscribe(channel);
-      onLost();
       for (let round = network.random.below(40); round > 0; round--) await pause();
       if (ended || this.dead) return;
       network.subscribe(channel, subscriber);
