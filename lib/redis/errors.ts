@@ -16,9 +16,6 @@ export class RedisError extends SyncError {
 /** Why a command failed, without the call, which {@linkcode explain} adds. Internal; users see a RedisError. */
 export class StateError extends RedisError {}
 
-/** The user lacks a right. */
-export class RightsError extends StateError {}
-
 /** The data in Redis has an unexpected shape. */
 export class DataError extends StateError {}
 
@@ -28,7 +25,7 @@ export class PassingError extends StateError {}
 /** The keys of a name are moving from one cluster node to another. */
 export class SlotMovingError extends PassingError {}
 
-/** No usable answer came: the command may have run, or may still run. */
+/** No usable answer came, with a known reason: the command may have run, or may still run. */
 export class UnansweredError extends StateError {}
 
 /** The client was closed, perhaps by the failure, and runs no more commands. */
@@ -48,12 +45,6 @@ export class NoAnswerError extends UnansweredError {
     this.prototype.name = "NoAnswerError";
   }
 }
-
-/** The client holds the command back or sends it again, with a known reason. Internal. */
-export class HeldBackError extends NoAnswerError {}
-
-/** An answer that cannot be used: it has an unexpected shape or is too late. Internal. */
-export class UselessAnswerError extends UnansweredError {}
 
 /** Whether a command that failed with this error may have run, or may still run: it is no refusal of the server. */
 export function mayHaveRun(error: unknown): boolean {

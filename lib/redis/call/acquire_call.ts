@@ -10,7 +10,7 @@ import { reasonOf } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { warnDiffering } from "../differing.ts";
-import { mayHaveRun, UselessAnswerError } from "../errors.ts";
+import { mayHaveRun, UnansweredError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import { LeaseHandle } from "../lease/lease_handle.ts";
@@ -89,7 +89,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   }
 
   protected take(answer: AcquireAnswer, sent: Moment): void {
-    if (answer.kind === "refused") throw new UselessAnswerError("the server has released this call already");
+    if (answer.kind === "refused") throw new UnansweredError("the server has released this call already");
     this.#heard = sent;
     if (this.settled) return;
     const { what, limit } = this.spec;
@@ -101,7 +101,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
     } else if (this.#canTrust(sent)) {
       this.#granted(answer, sent);
     } else {
-      if (!this.retry.refused()) throw new UselessAnswerError("the answer came too late");
+      if (!this.retry.refused()) throw new UnansweredError("the answer came too late");
       return this.askNow();
     }
     this.retry.answered();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HeldBackError, withoutArguments } from "../errors.ts";
+import { UnansweredError, withoutArguments } from "../errors.ts";
 import {
   adapter,
   type Backend,
@@ -135,14 +135,14 @@ function noteClusterFailures(connection: Connection, backend: { failure: unknown
   connection.on("connect", () => isConnected = true);
   connection.on("ready", () => isConnected = false);
   connection.on("close", () => {
-    if (isConnected) failure = new HeldBackError(NOT_READY);
+    if (isConnected) failure = new UnansweredError(NOT_READY);
     isConnected = false;
   });
   connection.on("-node", () => backend.losses++);
   const heldBack = () => {
     const { tryagain, clusterdown } = connection.delayQueue?.queues ?? {};
     if (!tryagain && !clusterdown) return failure;
-    return new HeldBackError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
+    return new UnansweredError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
   };
   Object.defineProperty(backend, "failure", { get: heldBack });
 }

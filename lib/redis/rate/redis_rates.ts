@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { UselessAnswerError } from "../errors.ts";
+import { UnansweredError } from "../errors.ts";
 import { numbersOf } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
@@ -44,7 +44,7 @@ function startAnswer(reply: unknown): StartAnswer {
   const [limit, interval = NaN] = numbers.slice(length);
   const isKnown = (code === 0 || code === 1) && wait >= 0 && [length, length + 2].includes(numbers.length);
   if (!isKnown || !numbers.every(Number.isSafeInteger)) {
-    throw new UselessAnswerError(`the answer has another shape: ${String(reply)}`);
+    throw new UnansweredError(`the answer has another shape: ${String(reply)}`);
   }
   const other = limit === undefined ? undefined : { limit, interval: interval / 1000 };
   if (code === 0) return { kind: "later", wait: wait / 1000, remaining: number, other };

@@ -7,7 +7,7 @@
 import { promised } from "../../internal/check.ts";
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
-import { explain, messageOf, SlotMovingError, UselessAnswerError } from "../errors.ts";
+import { explain, messageOf, SlotMovingError, UnansweredError } from "../errors.ts";
 import type { Inspection } from "../inspect.ts";
 import { adopt, renew, verify } from "../scripts/holds.ts";
 import { inspect, PAGE } from "../scripts/inspect.ts";
@@ -133,7 +133,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const [code = NaN, unfinished = 0, mute] = numbersOf(await this.run(release[holders], keys, args, limit));
     if (mute === 1) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
     const was = wasOf(code);
-    if (![0, 1, 2].includes(unfinished)) throw new UselessAnswerError(`the answer has an unknown flag, ${unfinished}`);
+    if (![0, 1, 2].includes(unfinished)) throw new UnansweredError(`the answer has an unknown flag, ${unfinished}`);
     // One run is bounded; the next run does the rest.
     if (unfinished === 1) await this.#release(spec, "", limit, purpose);
     // If this fails, the next waiter that asks serves the queue.
@@ -149,7 +149,7 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async verify(spec: StoredName, id: string, limit: number): Promise<number> {
     const [rest = NaN] = numbersOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id], limit));
-    if (Number.isNaN(rest)) throw new UselessAnswerError("the answer shows no time");
+    if (Number.isNaN(rest)) throw new UnansweredError("the answer shows no time");
     return rest / 1000;
   }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { quote } from "../../internal/check.ts";
-import { UselessAnswerError } from "../errors.ts";
+import { UnansweredError } from "../errors.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, StoredName, Was } from "./store.ts";
@@ -16,7 +16,7 @@ export function numbersOf(reply: unknown): number[] {
   const only = numberOf(reply);
   if (!Number.isNaN(only)) return [only];
   const hint = reply === "QUEUED" ? ": the application has a transaction open on this client" : "";
-  throw new UselessAnswerError(`the answer is not a list but ${quote(reply)}${hint}`);
+  throw new UnansweredError(`the answer is not a list but ${quote(reply)}${hint}`);
 }
 
 /** Reads a number, even as text or bytes, which clients can be configured to return; NaN for anything else. */
@@ -32,13 +32,13 @@ export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: un
   if (code === -2) return { kind: "refused" };
   if (code === 1) {
     if (!(Number.isSafeInteger(first) && first > 0)) {
-      throw new UselessAnswerError(`the answer has ${first} in place of a token`);
+      throw new UnansweredError(`the answer has ${first} in place of a token`);
     }
     return adopts === undefined ? granted(first, second, spec) : adopted(first, second, third);
   }
-  if (code !== 0) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
+  if (code !== 0) throw new UnansweredError(`the answer has an unknown code, ${code}`);
   if (waits && !(first > 0) && unfinished !== 1) {
-    throw new UselessAnswerError("the answer names no position in the queue");
+    throw new UnansweredError("the answer names no position in the queue");
   }
   const otherLimit = other === spec.limit ? 0 : other;
   return {
@@ -58,23 +58,23 @@ function granted(fence: number, other: number, { limit }: StoredName): Granted {
 
 /** The answer for a hold that was taken over, with its weight and the time until its end. */
 function adopted(fence: number, weight: number, rest: number): Granted {
-  if (!(weight > 0 && rest > 0)) throw new UselessAnswerError("the answer has no weight or no end");
+  if (!(weight > 0 && rest > 0)) throw new UnansweredError("the answer has no weight or no end");
   return { kind: "granted", fence, weight, rest };
 }
 
 /** 1 | 0 | 2 for each hold. */
 export function renewedOf(reply: unknown, holds: number): Renewed[] {
   const codes = numbersOf(reply);
-  if (codes.length !== holds) throw new UselessAnswerError(`the answer is about ${codes.length} holds`);
+  if (codes.length !== holds) throw new UnansweredError(`the answer is about ${codes.length} holds`);
   return codes.map((code) => {
-    if (![0, 1, 2].includes(code)) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
+    if (![0, 1, 2].includes(code)) throw new UnansweredError(`the answer has an unknown code, ${code}`);
     return code === 1 ? "set" : code === 2 ? "late" : "lost";
   });
 }
 
 /** The code of a release. */
 export function wasOf(code: number): Was {
-  if (![0, 1, 2].includes(code)) throw new UselessAnswerError(`the answer has an unknown code, ${code}`);
+  if (![0, 1, 2].includes(code)) throw new UnansweredError(`the answer has an unknown code, ${code}`);
   return code === 1 ? "held" : code === 2 ? "waiting" : "unknown";
 }
 

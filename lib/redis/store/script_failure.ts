@@ -10,7 +10,6 @@ import {
   DataError,
   messageOf,
   PassingError,
-  RightsError,
   SlotMovingError,
   StateError,
   withoutArguments,
@@ -42,17 +41,17 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   const which = named ?? (commands.length === 0 ? "a command of its scripts" : commands.join(" or "));
   if (/unknown (Redis )?command/i.test(message)) {
     const words = `this Redis does not know ${which}, which may have been renamed or disabled (${message})`;
-    return new RightsError(words, options);
+    return new StateError(words, options);
   }
   // The text of Redis up to 7.0, then of later versions and of Valkey.
   if (/can't run this command|no permissions to run/.test(message)) {
-    return new RightsError(
+    return new StateError(
       `this Redis user may not run ${which}, see "Least rights" in docs/redis.md (${message})`,
       options,
     );
   }
   if (/can't access at least one of the keys|permissions to access (a key|one of the keys)/.test(message)) {
-    return new RightsError(
+    return new StateError(
       `this Redis user may not use the keys of this name, ${quote(keys[0])} (${message})`,
       options,
     );

@@ -1,6 +1,6 @@
 /** What a script's error means, in the words of each server: the everyday tests meet one of them. */
 import assert from "node:assert/strict";
-import { DataError, RightsError, SlotMovingError } from "../../../lib/redis/errors.ts";
+import { DataError, SlotMovingError, StateError } from "../../../lib/redis/errors.ts";
 import { scriptFailure } from "../../../lib/redis/store/script_failure.ts";
 import { test } from "../../_test.ts";
 
@@ -12,62 +12,62 @@ const replies: readonly (readonly [string, new (...args: never[]) => Error, RegE
   [ // Redis 6.2
     "ERR Error running script (call to f_1): @user_script:2: @user_script: 2: The user executing the script can't run " +
     "this command or subcommand",
-    RightsError,
+    StateError,
     /may not run SET/,
   ],
   [
     `ERR The user executing the script can't run this command or subcommand ${at}`, // 7.0
-    RightsError,
+    StateError,
     /may not run SET/,
   ],
   [ // 7.2 and later, Valkey
     `ERR ACL failure in script: User app has no permissions to run the 'set' command ${at}`,
-    RightsError,
+    StateError,
     /may not run SET/,
   ],
   [
     `ERR The user executing the script can't access at least one of the keys mentioned in the command arguments ${at}`,
-    RightsError,
+    StateError,
     /may not use the keys of this name, "interlock:lock:3:\{a\}"/,
   ],
   [
     `ERR ACL failure in script: No permissions to access a key ${at}`,
-    RightsError,
+    StateError,
     /may not use the keys of this name, "interlock:lock:3:\{a\}"/,
   ],
   [
     "NOPERM this user has no permissions to access one of the keys used as arguments", // the command, up to 7.0
-    RightsError,
+    StateError,
     /may not use the keys of this name, "interlock:lock:3:\{a\}"/,
   ],
   [
     `ERR Unknown Redis command called from script ${at}`,
-    RightsError,
+    StateError,
     /^this Redis does not know SET, which may have been renamed or disabled \(ERR /,
   ],
   [ // Redis 6.2
     "ERR Error running script (call to f_1): @user_script:2: @user_script: 2: Unknown Redis command called from Lua script",
-    RightsError,
+    StateError,
     /^this Redis does not know SET, /,
   ],
   [ // the script itself
     "NOPERM this user has no permissions to run the 'evalsha' command", // 7.0
-    RightsError,
+    StateError,
     /^this Redis user may not run EVALSHA, /,
   ],
   [
     "NOPERM this user has no permissions to run the 'eval' command or its subcommand", // 6.2
-    RightsError,
+    StateError,
     /^this Redis user may not run EVAL, /,
   ],
   [
     "ERR unknown command 'evalsha', with args beginning with: 'f1' '1' 'interlock:lock:3:{a}' ",
-    RightsError,
+    StateError,
     /^this Redis does not know EVALSHA, which may have been renamed or disabled \(ERR unknown command 'evalsha'\)$/,
   ],
   [
     "-ERR unknown command `EVALSHA`, with args beginning with: `f1`, `1`, `interlock:lock:3:{a}`, ", // 6.2
-    RightsError,
+    StateError,
     /^this Redis does not know EVALSHA, which may have been renamed or disabled \(-ERR unknown command `EVALSHA`\)$/,
   ],
   [`ERR value is not an integer or out of range ${at}`, DataError, /the data of the key "interlock:lock:3:\{a\}"/],
