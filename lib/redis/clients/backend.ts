@@ -86,29 +86,41 @@ export function adapter<C extends object>(
 
 export type Subscribe = NonNullable<Backend["subscribe"]>;
 
+/** A client's events. */
+export interface Emitter {
+  on(event: string, listener: (...args: string[]) => void): unknown;
+  off(event: string, listener: (...args: string[]) => void): unknown;
+  getMaxListeners?(): number;
+  setMaxListeners?(limit: number): unknown;
+}
+
 /**
- * Raises the client's listener limit before `subscribe` adds listeners: Node warns of a leak above a limit, by default
- * 10, and each prefix has its own subscription.
+ * The listeners of one subscription on a client, which end together. While they last, the client's limit is higher by
+ * one: Node warns of a leak above it, by default at 10 listeners, and each prefix has its own subscription.
  */
-export function listening(client: object, subscribe: Subscribe): Subscribe {
-  const emitter = client as { getMaxListeners?(): number; setMaxListeners?(limit: number): unknown };
-  const raise = (by: number) => {
-    const limit = emitter.getMaxListeners?.() ?? 0; // 0 means none
-    if (limit > 0) emitter.setMaxListeners?.(limit + by);
-  };
-  return async (...args) => {
-    raise(1);
-    try {
-      const stop = await subscribe(...args);
-      return async () => {
-        raise(-1);
-        await stop();
-      };
-    } catch (error) {
-      raise(-1);
-      throw error;
-    }
-  };
+export class Listeners {
+  readonly #client: Emitter;
+  readonly #ends: (() => void)[];
+
+  constructor(client: Emitter) {
+    this.#client = client;
+    this.#raiseLimit(1);
+    this.#ends = [() => this.#raiseLimit(-1)];
+  }
+
+  on(event: string, listener: (...args: string[]) => void): void {
+    this.#client.on(event, listener);
+    this.#ends.push(() => this.#client.off(event, listener));
+  }
+
+  end(): void {
+    for (const end of this.#ends.splice(0)) end();
+  }
+
+  #raiseLimit(by: number): void {
+    const limit = this.#client.getMaxListeners?.() ?? 0; // 0 means none
+    if (limit > 0) this.#client.setMaxListeners?.(limit + by);
+  }
 }
 
 /** Throws unless the client has these methods: a client of another library would fail only when it is used. */

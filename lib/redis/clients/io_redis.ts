@@ -10,7 +10,8 @@ import {
   checkClient,
   checkPush,
   type ClientOptions,
-  listening,
+  type Emitter,
+  Listeners,
   refuse,
   type Subscribe,
 } from "./backend.ts";
@@ -34,14 +35,12 @@ interface Stream {
 }
 
 /** Further members that the adapter uses, of clients and their duplicates. */
-interface Connection {
+interface Connection extends Emitter {
   readonly isCluster?: boolean;
   /** The commands of a cluster client that wait for a retry. */
   readonly delayQueue?: { readonly queues?: { readonly tryagain?: unknown; readonly clusterdown?: unknown } };
   readonly status: string;
   readonly stream?: Stream & { unref?(): void };
-  on(event: string, listener: (...args: string[]) => void): unknown;
-  off(event: string, listener: (...args: string[]) => void): unknown;
   listenerCount?(event: string): number;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -84,13 +83,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
-    ...push &&
-      {
-        subscribe: listening(
-          connection,
-          cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteFailure),
-        ),
-      },
+    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteFailure) },
     library: "npm:ioredis",
     cluster,
     failure: undefined as unknown,
@@ -174,22 +167,15 @@ const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = client.duplicate(OVERRIDE) as Connection;
-    // The main connection may have moved to another server without this one.
-    let down = false;
-    const closed = () => down = true;
-    const ready = () => {
-      if (down) onEnd?.();
-    };
+    const listeners = new Listeners(main);
     const end = () => {
-      main.off("end", end);
-      main.off("close", closed);
-      main.off("ready", ready);
+      listeners.end();
       if (duplicate.status !== "end") duplicate.disconnect(); // on a connection that has ended it would set a timer
     };
     duplicate.on("error", noteFailure); // it reconnects by itself
     duplicate.on("ready", () => noteFailure());
     duplicate.on("connect", () => duplicate.stream?.unref?.());
-    main.on("end", end);
+    listeners.on("end", end);
     try {
       await listen(duplicate, ["ready"], channel, onMessage, onGap);
     } catch (error) {
@@ -197,8 +183,12 @@ function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error
       throw error;
     }
     duplicate.on("end", () => onEnd?.()); // its settings forbid to connect again
-    main.on("close", closed);
-    main.on("ready", ready);
+    // After a reconnection, the main connection may lead to another server.
+    let wasDown = false;
+    listeners.on("close", () => wasDown = true);
+    listeners.on("ready", () => {
+      if (wasDown) onEnd?.();
+    });
     return end;
   };
 }
@@ -218,25 +208,21 @@ async function listen(
   onMessage: (message: string) => void,
   onGap: () => void,
 ): Promise<Stop> {
-  const receive = (from: string, message: string) => {
-    if (from === channel) onMessage(message);
-  };
-  // "ready" comes before it has subscribed again: subscribing once more resolves when that is done.
-  const gap = () => void connection.subscribe(channel).then(onGap, () => {});
-  const stop = () => {
-    for (const event of gaps) connection.off(event, gap);
-    connection.off("message", receive as (...args: string[]) => void);
-  };
-  connection.on("message", receive as (...args: string[]) => void);
+  const listeners = new Listeners(connection);
+  listeners.on("message", (from, message) => {
+    if (from === channel) onMessage(message!);
+  });
   try {
     await connection.subscribe(channel);
   } catch (error) {
-    stop();
+    listeners.end();
     throw error;
   }
-  for (const event of gaps) connection.on(event, gap);
+  // "ready" comes before it has subscribed again: subscribing once more resolves when that is done.
+  const gap = () => void connection.subscribe(channel).then(onGap, () => {});
+  for (const event of gaps) listeners.on(event, gap);
   return async () => {
-    stop();
+    listeners.end();
     await connection.unsubscribe(channel);
   };
 }

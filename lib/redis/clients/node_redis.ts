@@ -12,7 +12,8 @@ import {
   checkClient,
   checkPush,
   type ClientOptions,
-  listening,
+  type Emitter,
+  Listeners,
   refuse,
   type Subscribe,
 } from "./backend.ts";
@@ -30,9 +31,7 @@ export interface NodeRedisClient {
   readonly isOpen: boolean;
 }
 
-interface Client {
-  on(event: string, listener: (error?: unknown) => void): unknown;
-  off(event: string, listener: (error?: unknown) => void): unknown;
+interface Client extends Emitter {
   listenerCount?(event: string): number;
   connect(): Promise<unknown>;
   sendCommand(args: string[]): Promise<unknown>;
@@ -97,13 +96,9 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
       send(() => target().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => target().eval(script, { keys, arguments: args })),
-    ...push &&
-      {
-        subscribe: listening(
-          events,
-          kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
-        ),
-      },
+    ...push && {
+      subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
+    },
     library: nameOf(client, kind),
     cluster: kind === "cluster",
     failure: undefined as unknown,
@@ -167,9 +162,10 @@ function withoutTimeouts(client: Client): NodeRedisClient {
 function clusterSubscriber(cluster: Client): Subscribe {
   return async (channel, onMessage, onGap) => {
     await cluster.subscribe(channel, onMessage);
-    cluster.on("node-ready", onGap);
+    const listeners = new Listeners(cluster);
+    listeners.on("node-ready", onGap);
     return async () => {
-      cluster.off("node-ready", onGap);
+      listeners.end();
       await cluster.unsubscribe(channel);
     };
   };
@@ -178,16 +174,14 @@ function clusterSubscriber(cluster: Client): Subscribe {
 function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = client.duplicate!() as Client;
-    // The main connection may have moved to another server without this one.
-    const moved = () => onEnd?.();
+    const listeners = new Listeners(main);
     const end = () => {
-      main.off("end", end);
-      main.off("ready", moved);
+      listeners.end();
       if (duplicate.isOpen) duplicate.destroy();
     };
     duplicate.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
     duplicate.on("ready", () => noteFailure());
-    main.on("end", end);
+    listeners.on("end", end);
     try {
       await duplicate.connect();
       duplicate.unref?.();
@@ -202,7 +196,7 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
     });
     // It has subscribed again by then.
     duplicate.on("ready", onGap);
-    main.on("ready", moved);
+    listeners.on("ready", () => onEnd?.()); // the main connection may lead to another server now
     return end;
   };
 }
