@@ -140,7 +140,7 @@ export class LeaseHold implements RenewableLease {
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const isMeant = renew !== Infinity && this.#failure === undefined;
     this.#lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
-    if (this.#lastsLonger) releaseInBackground(this.spec, this.id);
+    if (this.#lastsLonger) void releaseInBackground(this.spec, this.id);
     return true;
   }
 

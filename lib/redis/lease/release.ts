@@ -1,24 +1,52 @@
 /**
- * The end of an id: a hold, a position in the queue, or the trace of a call whose answer never came. Invariant: it
- * resolves to true only if this release gave a hold back, and to false only if the server reported none. It rejects if
- * the deciding answer is missing.
+ * The end of an id: a hold, a position in the queue, or the trace of a call whose answer never came. Invariant: a
+ * release resolves to true only if it gave a hold back, and to false only if the server reported none. It rejects if the
+ * deciding answer is missing.
  *
  * @module
  */
 import { ClientClosedError, explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Closable, Was } from "../store/store.ts";
+import type { Closable, Store, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
 /** Gives back a hold that is trusted until the given time otherwise. */
 export function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
-  return new Release(spec, id, until, true).result;
+  return new Release(spec, id, until).result;
 }
 
-/** Releases without a waiting caller. Without an answer, the hold or position expires. */
-export function releaseInBackground(spec: ResourceSpec, id: string): void {
-  new Release(spec, id, now() + spec.settings.ttl, false).result.catch(() => {});
+/** Releases without a waiting caller, for at most one ttl. Without an answer, the hold or position expires. */
+export async function releaseInBackground(spec: ResourceSpec, id: string): Promise<void> {
+  const { namespace: { store }, settings: { ttl } } = spec;
+  const until = now() + ttl;
+  for (let attempt = 0;; attempt++) {
+    const limit = Math.min(limitOf(ttl), Math.max(1, until - now()));
+    try {
+      return void await store.release(spec, id, limit, true); // an acquire of this id may arrive later
+    } catch { /* Every refusal counts as passing, since rights, for example, may change. */ }
+    if (store.closed || now() >= until) return;
+    await pauseUnlessClosed(store, backoff(attempt));
+  }
+}
+
+/** Resolves after `ms` milliseconds or when the client is closed, without keeping the process alive. */
+function pauseUnlessClosed(store: Store, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      timer.clear();
+      store.offClose(closable);
+      resolve();
+    };
+    const timer = new LocalTimer(end);
+    const closable = { index: -1, close: end };
+    timer.set(now() + ms);
+    store.onClose(closable);
+  });
+}
+
+function limitOf(ttl: number): number {
+  return commandLimit(ttl, LEAST_LIMIT.release);
 }
 
 class Release implements Closable {
@@ -27,13 +55,8 @@ class Release implements Closable {
   readonly #spec: ResourceSpec;
   readonly #id: string;
   readonly #until: number;
-  /**
-   * Whether a caller waits for it. Otherwise every refusal counts as passing, since rights, for example, may change;
-   * and an acquire of this id may arrive later.
-   */
-  readonly #isAwaited: boolean;
-  readonly #next: LocalTimer;
-  readonly #end: LocalTimer;
+  readonly #next = new LocalTimer(() => this.#attempt(), true);
+  readonly #end = new LocalTimer(() => this.#giveUp(), true);
   #attempts = 0;
   /** Attempts that may have run and have no answer yet, and attempts that never get one. */
   #inFlight = 0;
@@ -45,25 +68,22 @@ class Release implements Closable {
   #resolve!: (released: boolean) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(spec: ResourceSpec, id: string, until: number, isAwaited: boolean) {
+  constructor(spec: ResourceSpec, id: string, until: number) {
     this.#spec = spec;
     this.#id = id;
-    this.#isAwaited = isAwaited;
     const time = now();
-    this.#until = isAwaited ? Math.max(until, time + LEAST_RELEASING) : until;
-    this.#next = new LocalTimer(() => this.#attempt(), isAwaited);
-    this.#end = new LocalTimer(() => this.#giveUp(), isAwaited);
+    this.#until = Math.max(until, time + LEAST_RELEASING);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     spec.namespace.store.onClose(this);
     this.#attempt(time); // first, because its time ends sooner and moving a timer takes time
-    if (isAwaited) this.#end.set(this.#until, time);
+    this.#end.set(this.#until, time);
   }
 
   close(): void {
-    if (this.#inFlight > 0 || !this.#isAwaited) this.#giveUp();
+    if (this.#inFlight > 0) this.#giveUp();
     else this.#attempt(); // rejects
   }
 
@@ -72,17 +92,9 @@ class Release implements Closable {
     const { namespace: { store }, settings: { ttl } } = this.#spec;
     const { losses } = store;
     this.#inFlight++;
-    const usual = commandLimit(ttl, LEAST_LIMIT.release);
-    const rest = Math.max(1, this.#until - time);
-    // For a caller, a late answer still counts; without one by then, the command is sent again.
-    if (this.#isAwaited) this.#next.set(time + usual, time);
-    store.release(
-      this.#spec,
-      this.#id,
-      this.#isAwaited ? rest : Math.min(usual, rest),
-      !this.#isAwaited,
-      this.#isAwaited && attempt > 0,
-    ).then(
+    // A late answer still counts; without one by then, the command is sent again.
+    this.#next.set(time + limitOf(ttl), time);
+    store.release(this.#spec, this.#id, Math.max(1, this.#until - time), false, attempt > 0).then(
       (was) => this.#answered(was, store.losses !== losses),
       (error) => this.#failed(error, attempt),
     );
@@ -91,7 +103,7 @@ class Release implements Closable {
   /** @param again Whether the client may have sent it again, so that the first run has no answer. */
   #answered(was: Was, again: boolean): void {
     this.#inFlight--;
-    if (was === "held" || !this.#isAwaited) return this.#settle(() => this.#resolve(was === "held"));
+    if (was === "held") return this.#settle(() => this.#resolve(true));
     this.#over = true;
     if (again) {
       this.#unanswered++;
@@ -106,11 +118,8 @@ class Release implements Closable {
     if (mayHaveRun(error)) this.#unanswered++;
     if (this.#settled) return;
     if (this.#over) return this.#decide();
-    if (!this.#isAwaited && now() >= this.#until) return this.#giveUp();
-    const { store } = this.#spec.namespace;
-    if (store.closed || (this.#isAwaited && !store.mayPass(error))) {
-      return this.#settle(() => this.#reject(explain(`release ${this.#spec.what}`, error)));
-    }
+    const { namespace: { store }, what } = this.#spec;
+    if (!store.mayPass(error)) return this.#settle(() => this.#reject(explain(`release ${what}`, error)));
     if (this.#inFlight === 0) this.#next.set(now() + backoff(attempt));
   }
 
