@@ -18,11 +18,10 @@ export class SteadyClock {
   #latest = -Infinity;
   #offset = 0;
 
-  /** @param reached A moment on this clock that has passed, as a timer has shown. */
-  now(reached = -Infinity): number {
+  now(): number {
     const time = now() + this.#offset;
     if (time < this.#latest) this.#offset += this.#latest - time;
-    return this.#latest = Math.max(time, this.#latest, reached);
+    return this.#latest = Math.max(time, this.#latest);
   }
 }
 

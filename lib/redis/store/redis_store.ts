@@ -37,7 +37,9 @@ const SLOW = "waiters find out by heartbeats, and a hand-off takes longer";
 type ReleasePurpose = "" | "late" | "force" | "serve" | "wake";
 
 export class RedisStore extends ScriptRunner implements Store {
-  /** Codes. */
+  /** Its name in warnings. */
+  readonly #client: string;
+  /** The codes of its warnings so far. */
   readonly #warned = new Set<string>();
   readonly rates = new RedisRates(this);
   readonly #loaded = new Set<StoredName["holders"]>();
@@ -46,6 +48,7 @@ export class RedisStore extends ScriptRunner implements Store {
 
   constructor(backend: Backend) {
     super(backend);
+    this.#client = `this client (${backend.library ?? "a backend of your own"})`;
     if (backend.subscribe !== undefined) this.subscribe = (listener, prefix) => this.#listen(listener, prefix);
   }
 
@@ -57,18 +60,14 @@ export class RedisStore extends ScriptRunner implements Store {
     return this.backend.cluster === true;
   }
 
-  warnSlow(refused: string, effect = SLOW): void {
-    const user = `The Redis user of this client (${
-      this.backend.library ?? "a backend of your own"
-    }) may not ${refused}`;
-    this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${user}: ${effect}. See "Least rights" in docs/redis.md.`);
+  warnSlow(refused: string): void {
+    const words = `The Redis user of ${this.#client} may not ${refused}: ${SLOW}`;
+    this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. See "Least rights" in docs/redis.md.`);
   }
 
   warnDeaf(failure: unknown): void {
     const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
-    const words = `The subscription of this client (${
-      this.backend.library ?? "a backend of your own"
-    }) cannot be opened: ${messageOf(reason)}`;
+    const words = `The subscription of ${this.#client} cannot be opened: ${messageOf(reason)}`;
     this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}; see docs/running-redis.md.`);
   }
 

@@ -8,7 +8,7 @@ import { quote } from "../../internal/check.ts";
 import { UnansweredError } from "../errors.ts";
 import type { Holder, Inspection, Waiter } from "../inspect.ts";
 import { PROCESS_LENGTH } from "../scripts/script.ts";
-import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, StoredName, Was } from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, Was } from "./store.ts";
 
 /** A reply that is a list of numbers, or one number. */
 export function numbersOf(reply: unknown): number[] {
@@ -27,20 +27,19 @@ function numberOf(value: unknown): number {
 }
 
 /** 1 fence otherLimit, or of a hold that is taken over 1 fence weight rest | 0 position fence endsIn listeners unfinished otherLimit | -2 */
-export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
+export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, other = 0] = numbersOf(reply);
   if (code === -2) return { kind: "refused" };
   if (code === 1) {
     if (!(Number.isSafeInteger(first) && first > 0)) {
       throw new UnansweredError(`the answer has ${first} in place of a token`);
     }
-    return adopts === undefined ? granted(first, second, spec) : adopted(first, second, third);
+    return adopts === undefined ? { kind: "granted", fence: first, otherLimit: second } : adopted(first, second, third);
   }
   if (code !== 0) throw new UnansweredError(`the answer has an unknown code, ${code}`);
   if (waits && !(first > 0) && unfinished !== 1) {
     throw new UnansweredError("the answer names no position in the queue");
   }
-  const otherLimit = other === spec.limit ? 0 : other;
   return {
     kind: "waiting",
     position: first,
@@ -48,12 +47,8 @@ export function acquireAnswer({ spec, waits, adopts }: AcquireRequest, reply: un
     endsIn: third,
     deaf: listeners === 0,
     unfinished: unfinished === 1,
-    otherLimit,
+    otherLimit: other,
   };
-}
-
-function granted(fence: number, other: number, { limit }: StoredName): Granted {
-  return other === 0 || other === limit ? { kind: "granted", fence } : { kind: "granted", fence, otherLimit: other };
 }
 
 /** The answer for a hold that was taken over, with its weight and the time until its end. */

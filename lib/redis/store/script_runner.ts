@@ -63,28 +63,11 @@ export class ScriptRunner {
     keys: readonly string[],
     args: readonly string[],
     limit: number,
-    parse?: (reply: unknown) => T,
+    parse: (reply: unknown) => T = (reply) => reply as T,
     late?: (result: T) => void,
     unless?: { readonly settled: boolean },
   ): Promise<T> {
-    const again = (error: unknown) => {
-      if (codeOf(error) !== "NOSCRIPT" || unless?.settled) return undefined;
-      return promised(() => this.backend.eval(script.source, keys as string[], args as string[]));
-    };
     const first = this.#evalsha(script, keys as string[], args as string[]);
-    const explained = (error: unknown) => scriptFailure(error, script.source, keys, this.backend.cluster === true);
-    return this.within(limit, first, parse, late, again, explained);
-  }
-
-  /** Settles as `first` does, or as the result of `again` for its error, or rejects after `limit` milliseconds. */
-  within<T>(
-    limit: number,
-    first: Promise<unknown>,
-    parse: (value: unknown) => T = (value) => value as T,
-    late?: (result: T) => void,
-    again?: (error: unknown) => Promise<unknown> | undefined,
-    explained: (error: unknown) => unknown = (error) => error,
-  ): Promise<T> {
     return new Promise((resolve, reject) => {
       let over = false;
       const timeLimit = onCancel({ timeout: limit }, () => {
@@ -93,12 +76,12 @@ export class ScriptRunner {
       });
       const failed = (error: unknown) => {
         timeLimit.end();
-        reject(explained(this.#causeOf(error)));
+        reject(scriptFailure(this.#causeOf(error), script.source, keys, this.backend.cluster === true));
       };
-      const done = (value: unknown) => {
+      const done = (reply: unknown) => {
         timeLimit.end();
         try {
-          const result = parse(value);
+          const result = parse(reply);
           if (over) late?.(result);
           else resolve(result);
         } catch (error) {
@@ -107,9 +90,8 @@ export class ScriptRunner {
       };
       first.then(done, (error) => {
         // Not after the limit: it could arrive after the command that cancels this call.
-        const second = over ? undefined : again?.(error);
-        if (second === undefined) failed(error);
-        else second.then(done, failed);
+        if (over || codeOf(error) !== "NOSCRIPT" || unless?.settled) return failed(error);
+        promised(() => this.backend.eval(script.source, keys as string[], args as string[])).then(done, failed);
       });
     });
   }

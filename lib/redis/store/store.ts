@@ -157,7 +157,7 @@ export interface Store {
    */
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
-  warnSlow(refused: string, effect?: string): void;
+  warnSlow(refused: string): void;
   /** Warns, once for each client, that its subscription cannot be opened, with the reason if it is known. */
   warnDeaf(failure: unknown): void;
   /** Whether a retry may help after this error. */
