@@ -118,7 +118,7 @@ export class RateLimiter {
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
    * @param options Its name, and how many calls may wait.
-   * @throws {TypeError | RangeError} As with one budget; also when the list is empty.
+   * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
   constructor(...args: unknown[]) {
