@@ -99,7 +99,6 @@ async function stop(state: ShutdownState, server: AttachedServer): Promise<void>
   await server.settle();
   state.servers.add(server);
   server.stopListening();
-  server.announce?.();
   state.release();
 }
 

@@ -27,7 +27,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
   const hasListeners = state.hasDelay || state.servers.size > 0;
-  if (state.hasDelay) announce(state);
+  if (state.hasDelay) for (const server of state.servers) state.attempt(() => server.announce?.());
   if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
@@ -59,20 +59,11 @@ async function pass(state: ShutdownState): Promise<void> {
   await state.attemptLater(() => bounded({ label: delay.name || "delay", fn: delay }, state.forced));
 }
 
-/**
- * In one step: when its connection closes, a client opens a new one, and an open listener would accept and reset that
- * connection.
- */
+/** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
   for (const server of state.servers) state.attempt(() => server.stopListening());
-  announce(state);
   state.release();
-}
-
-/** From here on, responses ask clients to close the connection. */
-function announce(state: ShutdownState): void {
-  for (const server of state.servers) state.attempt(() => server.announce?.());
 }
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */

@@ -40,11 +40,9 @@ export interface AttachedServer {
    * are over.
    */
   settle(): Promise<void>;
-  /**
-   * From here on, the last response of each connection announces the close. Called again once the listener is closed.
-   */
+  /** Called at the start of a delay. From here on, the last response of each connection announces the close. */
   announce?(): void;
-  /** Closes the listening socket. */
+  /** Closes the listening socket, and announces the close. */
   stopListening(): void;
   /** Closes idle connections. Called every few ms while draining. */
   sweep?(): void;

@@ -29,7 +29,6 @@ export class NodeServer implements AttachedServer {
   readonly #withdraw: () => void;
   readonly #listener: Listener;
   #stoppedAt = -Infinity;
-  readonly #answered = new Map<string, (request: Incoming, response: Outgoing) => void>();
   /** Whether its connections are closed. If the server listens later, it is closed again. */
   #isOver = false;
   /** The number of connections so far. */
@@ -57,16 +56,12 @@ export class NodeServer implements AttachedServer {
 
   announce(): void {
     this.#connections.announce();
-    // Without a listener, the server's own response would keep the connection alive.
-    const isAnswered = isHttp2(this.#server) || this.#server.listenerCount?.("checkExpectation") !== 0;
-    if (!isAnswered) this.#listen("checkExpectation", failExpectation);
   }
 
   stopListening(): void {
     this.#stoppedAt = performance.now();
     this.#listener.close();
-    // Without a listener, the server would send "100 Continue" before the refusal.
-    if (this.#state.refuses) this.#listen("checkContinue", () => {});
+    this.#connections.announce();
     this.#connections.restartIdleTime();
     // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
     this.#sessions.sayGoodbye();
@@ -106,7 +101,6 @@ export class NodeServer implements AttachedServer {
     // Closes silent connections from before the server was attached too.
     this.#server.closeAllConnections?.();
     if (this.#listener.closed === undefined) this.#listener.close();
-    this.#ignore();
     this.#isOver = true;
   }
 
@@ -121,7 +115,6 @@ export class NodeServer implements AttachedServer {
 
   detach(): void {
     this.#withdraw();
-    this.#ignore();
     this.#listener.handBack();
   }
 
@@ -165,21 +158,6 @@ export class NodeServer implements AttachedServer {
       socket.once("close", () => this.#carriers.delete(socket));
     } else if (!isHttp2(this.#server)) this.#connections.of(socket);
   }
-
-  #listen(event: string, listener: (request: Incoming, response: Outgoing) => void): void {
-    if (this.#answered.has(event)) return;
-    this.#answered.set(event, listener);
-    this.#server.on?.(event, listener);
-  }
-
-  #ignore(): void {
-    for (const [event, listener] of this.#answered) this.#server.off?.(event, listener);
-  }
-}
-
-function failExpectation(_: Incoming, response: Outgoing): void {
-  response.writeHead(417);
-  response.end();
 }
 
 /** Sees one event, with its first two arguments. `pass` passes it to the listeners. Returns what `emit` returns. */
