@@ -48,7 +48,7 @@ export function checkAttach(
 export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
   const before = known.get(server);
   if (before?.state === state) return;
-  before?.attached.detach();
+  before?.attached.detach?.();
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
   const attached: AttachedServer = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
@@ -91,7 +91,7 @@ export function detachFrom(state: ShutdownState, server: ServerLike): void {
   if (owner !== state) return;
   known.delete(server);
   state.servers.delete(attached!);
-  attached!.detach();
+  attached!.detach?.();
 }
 
 /** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */

@@ -31,15 +31,9 @@ export function report(
 ): ShutdownReport {
   const drained = remaining.length === 0;
   const ok = drained && errors.length === 0;
-  const made: ShutdownReport = { reason, drained, remaining, elapsed, errors, ok };
-  const brief = {
-    ok,
-    reason: line(made.reason),
-    drained,
-    remaining: lines(remaining),
-    elapsed: Math.round(elapsed),
-    errors: lines(errors),
-  };
+  const made = { ok, reason, drained, remaining, elapsed, errors };
+  const texts = { reason: line(reason), remaining: lines(remaining), errors: lines(errors) };
+  const brief = { ...made, ...texts, elapsed: Math.round(elapsed) };
   return inspectBy(made, (options, inspect) => inspect(brief, options));
 }
 

@@ -5,9 +5,9 @@
  */
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { runtime, sharedController } from "../internal/platform.ts";
+import { sharedController } from "../internal/platform.ts";
 import { FetchCalls } from "./fetch/calls.ts";
-import { dropErrorsOfClosedServers } from "./fetch/deno.ts";
+import { abortServers } from "./fetch/deno.ts";
 import { type InFlight, isSound, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
@@ -57,7 +57,7 @@ export interface AttachedServer {
   /** Closes all open connections at once. Returns labels of cut connections that were not in flight. */
   cut(): string[];
   /** Restores the server to its state before attaching. Its work in flight stays counted until it ends. */
-  detach(): void;
+  detach?(): void;
 }
 
 /** A user's function to call during the shutdown. */
@@ -191,9 +191,7 @@ export class ShutdownState {
     if (this.forced.aborted) return;
     this.calls.sweep();
     for (const entry of this.inFlight) this.cut.add(entry);
-    const restore = runtime() === "deno" ? dropErrorsOfClosedServers() : undefined;
-    this.#forcing!.abort(reason);
-    restore?.();
+    abortServers(this.#forcing!, reason);
   }
 
   /** Calls `fn`; its error goes into the report. */

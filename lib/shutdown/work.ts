@@ -6,6 +6,7 @@
  */
 import { checkFunction, isThenable, must, quote } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
+import { isServerWebSocket } from "./fetch/bun.ts";
 import { Task } from "./in_flight.ts";
 import { warn } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
@@ -73,18 +74,13 @@ export function countWebSocket(state: ShutdownState, socket: WebSocketLike, labe
   state.inFlight.add(entry);
   if (state.phase === "serving") return closed;
   // Its callback comes inside close(), before the caller has the returned function.
-  if (callsBack(socket)) void Promise.resolve().then(() => state.attempt(close));
+  if (isServerWebSocket(socket)) void Promise.resolve().then(() => state.attempt(close));
   else state.attempt(close);
   return closed;
 }
 
-/** Bun's ServerWebSocket has a state, and a callback in place of events. */
-function callsBack({ addEventListener, readyState }: WebSocketLike): boolean {
-  return addEventListener === undefined && readyState !== undefined;
-}
-
 function warnIfSilent(socket: WebSocketLike, label: string): void {
-  if (socket.addEventListener !== undefined || callsBack(socket)) return;
+  if (socket.addEventListener !== undefined || isServerWebSocket(socket)) return;
   const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
   warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
 }

@@ -255,10 +255,13 @@ if (runtime === "deno") {
     const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
     upload.socket.write("abc");
     await until(() => shutdown.active === 1);
-    await stop(shutdown);
+    shutdown.request();
+    const held = new Wire(port, "GET /held HTTP/1.1");
+    await held.until(/got/); // its response was held back for as long as the listener was about to close
     upload.socket.write("def");
     await upload.until(/abcdef/);
     await other.closed;
+    await held.end();
     assert.match(other.text, /got[^]*connection: close[^]*got/i);
     assert.equal((await shutdown.finished).ok, true);
     await upload.end();

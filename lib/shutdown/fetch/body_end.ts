@@ -58,20 +58,10 @@ export function inPieces(response: Response, whole: string | Uint8Array, call: C
   const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
   headers.set("content-length", String(bytes.length));
   let at = 0;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      call.onCut = () => controller.error(cutReason());
-    },
-    pull(controller) {
-      controller.enqueue(bytes.subarray(at, at += PIECE));
-      if (at >= bytes.length) controller.close();
-    },
-  }, { highWaterMark: 0 });
+  const read = (): Read =>
+    Promise.resolve(at < bytes.length ? { done: false, value: bytes.subarray(at, at += PIECE) } : { done: true });
+  const body = passedThrough({ read, cancel: () => Promise.resolve() }, [], call, () => {});
   return new Response(body, { status, statusText, headers });
-}
-
-function cutReason(): DOMException {
-  return new DOMException("Cannot send response: shutdown was forced", "AbortError");
 }
 
 type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
@@ -102,7 +92,7 @@ async function early(
 
 /** Passes the body on, and reads ahead of the server only by `reads`. */
 function passedThrough(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">,
   reads: Read[],
   call: Call,
   ended: () => void,
@@ -110,7 +100,7 @@ function passedThrough(
   return new ReadableStream({
     start(controller) {
       call.onCut = () => {
-        const reason = cutReason();
+        const reason = new DOMException("Cannot send response: shutdown was forced", "AbortError");
         controller.error(reason);
         reader.cancel(reason).catch(() => {});
       };

@@ -1,9 +1,10 @@
 /**
- * Peculiarities of Bun.serve (Bun 1.4): it reports a sent response only when asked, and closes silent connections only
- * by force.
+ * Peculiarities of Bun (1.4). Bun.serve reports a sent response only when asked, and closes silent connections only by
+ * force; its WebSockets have callbacks in place of events. node:http closes idle connections in an inner server.
  *
  * @module
  */
+import type { HttpServer } from "../node/shapes.ts";
 
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
@@ -37,6 +38,18 @@ export interface BunInfo {
 /** Whether this is the second argument of a Bun.serve handler. */
 export function isBunInfo(info: unknown): info is BunInfo {
   return typeof (info as Partial<BunInfo> | null | undefined)?.requestIP === "function";
+}
+
+/** Whether this is a ServerWebSocket, which has a state, and a callback in place of events. */
+export function isServerWebSocket(
+  socket: { readonly addEventListener?: unknown; readonly readyState?: number },
+): boolean {
+  return socket.addEventListener === undefined && socket.readyState !== undefined;
+}
+
+/** The server inside of a node:http server. */
+export function innerServer(server: object): Partial<HttpServer> | undefined {
+  return (server as { [inner: symbol]: Partial<HttpServer> | undefined })[Symbol.for("::bunternal::")];
 }
 
 /** A request with a response. */

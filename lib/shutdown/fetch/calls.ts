@@ -55,9 +55,7 @@ export class FetchCalls {
   arrived = 0;
   /** Requests in flight whose bodies are still arriving, for servers that break uploads by stopping. */
   readonly uploads: SetEvent<Request> = new SetEvent();
-  /** Whether an upload got its response before it was read: the rest may still be arriving. */
-  unread = false;
-  /** Whether the end of a response shows only when the server closes. */
+  /** Whether the end of some response shows only when the server closes. */
   untold = false;
   /** Calls with responses that Bun is sending. */
   readonly bun: BunAnswers = new BunAnswers();
@@ -65,8 +63,6 @@ export class FetchCalls {
   wrapped = false;
   /** Whether a server of this kind was attached, and will be closed. */
   isAttached = false;
-  /** The number of listening servers. */
-  listening = 0;
   /** The latest `keptAliveAt`. */
   keptAliveAt = -Infinity;
 

@@ -1,10 +1,13 @@
 /**
- * Peculiarities of Deno.serve (Deno 2.9.6): the moment at which a response is sent, uploads, and closing by force.
+ * Peculiarities of Deno (2.9.6). Of Deno.serve: the moment at which a response is sent, uploads, and closing by force;
+ * of node:http: connections whose server does not listen.
  *
  * @module
  */
 import { inPieces, PIECE, withCut } from "./body_end.ts";
 import type { Abilities, Call, FetchCalls } from "./calls.ts";
+import { runtime } from "../../internal/platform.ts";
+import type { HttpServer, Outgoing } from "../node/shapes.ts";
 
 /** The part of Deno.serve's server that is used. */
 export interface DenoServerLike {
@@ -12,7 +15,7 @@ export interface DenoServerLike {
   shutdown(): Promise<void>;
 }
 
-/** In bytes. Larger responses are sent in pieces even by attached servers, which takes more CPU time. */
+/** In bytes. Larger responses are sent in pieces even by attached servers, which takes four times the CPU time. */
 const LARGE = 16 * PIECE;
 
 /** Describes a server of Deno.serve. */
@@ -23,14 +26,29 @@ export function denoAbilities(server: DenoServerLike): Abilities {
 }
 
 /**
- * Drops errors of Deno.serve's signal listener for closed servers, until the returned function is called. Deno (2.9.6)
- * dispatches exceptions by this function, first to the listeners of the process.
+ * Aborts the signal of servers that may be closed already: the listener of Deno.serve then throws. Deno dispatches such
+ * exceptions by the replaced function, first to the listeners of the process.
  */
-export function dropErrorsOfClosedServers(): () => void {
+export function abortServers(controller: AbortController, reason: unknown): void {
+  if (runtime() !== "deno") return controller.abort(reason);
   const { dispatchEvent } = globalThis;
   globalThis.dispatchEvent = (event) =>
     (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
-  return () => globalThis.dispatchEvent = dispatchEvent;
+  controller.abort(reason);
+  globalThis.dispatchEvent = dispatchEvent;
+}
+
+/**
+ * node:http destroys the connection after a response without `Connection: close` if the server is not listening. It
+ * checks this in a listener of "finish", so the server appears to listen during that event.
+ */
+export function outliveListener(response: Outgoing, server: HttpServer): void {
+  if (runtime() !== "deno") return;
+  response.prependListener?.(
+    "finish",
+    () => Object.defineProperty(server, "listening", { value: true, configurable: true }),
+  );
+  response.once("finish", () => delete server.listening);
 }
 
 /** The second argument of a Deno.serve handler. */
@@ -104,18 +122,15 @@ function isWholeBody(body: unknown): body is string | Uint8Array {
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
- * Adds `request` to the uploads if it has a body, until the body has been read or the response sent. The server (2.9.6)
- * breaks uploads that are still arriving when it stops listening.
+ * Adds `request` to the uploads if it has a body, until the body has been read or the response sent. The server breaks
+ * uploads that are still arriving when it stops listening.
  */
 export function trackUpload(calls: FetchCalls, request: Request, info: DenoInfo): void {
   if (request.method === "GET" || request.method === "HEAD" || request.headers.get("content-length") === "0") return;
   const { uploads } = calls;
   uploads.add(request);
   const done = () => uploads.delete(request);
-  const answered = () => {
-    if (done()) calls.unread = true;
-  };
-  info.completed.then(answered, answered);
+  info.completed.then(done, done);
   // The body's stream would report this too, but touching it makes Deno read more slowly.
   for (const name of READERS) {
     const read = request[name] as (() => Promise<unknown>) | undefined;

@@ -70,7 +70,7 @@ export function countingHandler<A extends unknown[], R>(
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
   const { calls, held } = state;
   if (held !== undefined) return held.then(() => send(state, call, answer));
-  if (state.announces && (calls.listening === 0 || state.hasDelay)) return sent(call, closing(answer));
+  if (state.announces) return sent(call, closing(answer));
   calls.keptAliveAt = call.keptAliveAt = Date.now();
   return sent(call, answer);
 }

@@ -21,7 +21,6 @@ export class FetchServer implements AttachedServer {
     this.#state = state;
     this.#server = server;
     state.calls.isAttached = true;
-    state.calls.listening++;
   }
 
   isUncounted(): boolean {
@@ -29,29 +28,34 @@ export class FetchServer implements AttachedServer {
     return !wrapped || (arrived === 0 && this.#server.isQuiet?.() === false);
   }
 
+  /** Waits for uploads that stopping would break as well; responses are not held back meanwhile. */
+  async settle(): Promise<void> {
+    const { calls: { uploads }, forced } = this.#state;
+    await this.#calmTurn();
+    while (this.#server.breaksUploads && uploads.size > 0 && !forced.aborted) {
+      this.#state.release();
+      await uploads.wait({ signal: forced }).catch(() => {});
+      await this.#calmTurn();
+    }
+  }
+
   /**
    * Stopping closes every connection without a request in flight, even if the next request is on its way. Responses are
    * held back meanwhile, so after the idle time clients have requests in flight.
    */
-  async settle(): Promise<void> {
+  #calmTurn(): Promise<void> {
     const { calls, settings: { idle } } = this.#state;
     const now = Date.now();
     const since = Math.max(0, now - calls.keptAliveAt); // below 0 if the wall clock was set back
     // Stopping also closes the connections of responses that are being sent, after each response. Short responses end
     // before.
     const arrived = () => (calls.sweep(), calls.keepsAlive(now - LINGER) ? NaN : calls.arrived);
-    await calmTurn(this.#state, arrived, "timer", idle - since);
+    return calmTurn(this.#state, arrived, "timer", idle - since);
   }
 
   stopListening(): void {
-    this.#closed = this.#stop();
+    this.#closed = (async () => await this.#server.stop(false))();
     this.#closed.catch(() => {}); // close() throws the error
-  }
-
-  /** The calls of its handler stay counted. */
-  detach(): void {
-    const { calls } = this.#state;
-    if (this.#closed === undefined) calls.listening--;
   }
 
   async close(): Promise<void> {
@@ -60,32 +64,13 @@ export class FetchServer implements AttachedServer {
     await this.#state.pause(LINGER, closed?.catch(() => {}));
     // The remaining connections have sent no complete request.
     if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
-    // Deno waits for all uploads to end, even after their responses; nothing else is being sent.
-    const { unread, untold } = this.#state.calls;
-    if (!unread || untold) await closed;
+    // Deno waits for all uploads to end, even after their responses; often nothing else can be open.
+    if (!this.#server.breaksUploads || this.#state.calls.untold || this.isUncounted()) await closed;
   }
 
   cut(): string[] {
     void this.#state.attemptLater(() => this.#server.stop(true));
     // Connections of routes that bypass the handler.
     return this.#lingers ? ["connections that were not counted"] : [];
-  }
-
-  /** Waits for uploads that stopping would break, then stops. */
-  async #stop(): Promise<void> {
-    const { calls, forced } = this.#state;
-    let closed: Promise<void> | void;
-    try {
-      while (this.#server.breaksUploads && calls.uploads.size > 0) {
-        this.#state.release();
-        await calls.uploads.wait({ signal: forced });
-        await this.settle();
-      }
-      closed = this.#server.stop(false);
-    } finally {
-      calls.listening--;
-      this.#state.release();
-    }
-    await closed;
   }
 }

@@ -6,10 +6,8 @@
  */
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { currentProcess } from "../../internal/platform.ts";
+import { innerServer } from "../fetch/bun.ts";
 import type { HttpServer } from "./shapes.ts";
-
-/** The key under which Bun's node:http keeps its inner server, which closes idle connections too. */
-const BUN_INNER = Symbol.for("::bunternal::");
 
 /** The listener of one server. */
 export class Listener {
@@ -34,8 +32,8 @@ export class Listener {
    */
   takeOver(): void {
     const server = this.#server;
-    const inner = (server as { [BUN_INNER]?: HttpServer })[BUN_INNER];
-    if (inner?.closeIdleConnections !== undefined) this.#override(inner, "closeIdleConnections", () => 0);
+    const inner = innerServer(server);
+    if (inner?.closeIdleConnections !== undefined) this.#override(inner, "closeIdleConnections", () => {});
     this.#override(server, "closeIdleConnections", () => {});
     const { close } = server;
     this.#override(server, "close", (callback) => {
@@ -54,7 +52,7 @@ export class Listener {
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  #override<K extends keyof HttpServer>(server: HttpServer, name: K, method: HttpServer[K]): void {
+  #override<T extends Partial<HttpServer>, K extends keyof T>(server: T, name: K, method: T[K]): void {
     this.#undo.push(override(server, name, method));
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
-import { runtime } from "../../internal/platform.ts";
+import { outliveListener } from "../fetch/deno.ts";
 import type { Emitter, HttpServer, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
@@ -49,19 +49,6 @@ function settable(list: readonly unknown[]): unknown[] {
     headers.set(name, known === undefined ? flat.slice(i, i + 2) : [known[0], [known[1], flat[i + 1]].flat()]);
   }
   return [...headers.values()].flat();
-}
-
-/**
- * Deno's node:http (2.9.6) destroys the connection after a response without `Connection: close` if the server is not
- * listening. It checks this in a listener of "finish", so the server appears to listen during that event.
- */
-function outliveListener(response: Outgoing, server: HttpServer): void {
-  if (runtime() !== "deno") return;
-  response.prependListener?.(
-    "finish",
-    () => Object.defineProperty(server, "listening", { value: true, configurable: true }),
-  );
-  response.once("finish", () => delete server.listening);
 }
 
 /**

@@ -77,7 +77,6 @@ export interface Outgoing {
   setHeader(name: string, ...rest: unknown[]): unknown;
   appendHeader(name: string, ...rest: unknown[]): unknown;
   removeHeader(name: string, ...rest: unknown[]): unknown;
-  write(data: string): unknown;
   end(data?: string): unknown;
   on(event: string, listener: (this: Outgoing) => void): unknown;
   once(event: string, listener: () => void): unknown;
