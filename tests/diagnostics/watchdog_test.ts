@@ -440,6 +440,28 @@ test("watchdog: without sites it takes no stack traces, and finds the same", () 
     guard.release();
   }));
 
+test("watchdog: waits within runs that have ended hide no later deadlock of their lock", () =>
+  watched(async (findings, time) => {
+    const [outer, inner] = [new Lock(), new Lock()];
+    let guard = await inner.acquire(); // the lock is held all the time
+    for (let round = 0; round < 20; round++) {
+      const run = outer.run(() => inner.acquire());
+      await flushMicrotasks();
+      const next = inner.acquire();
+      guard.release();
+      (await run).release();
+      guard = await next;
+      await time.pass(600, 100);
+    }
+    assert.deepEqual(findings, []);
+    const stuck = inner.run(() => inner.acquire({ timeout: 5000 })).catch(() => {});
+    guard.release();
+    await time.pass(1000, 100);
+    assert.deepEqual(findings.map(({ kind }) => kind), ["self"]);
+    await time.pass(5000, 100);
+    await stuck;
+  }, { self: 500, waited: Infinity, held: Infinity }));
+
 test("observe: keys are labelled by what they are keys of", async () => {
   const labels: string[] = [];
   using _observing = observe({ grant: (_, { thing }) => void labels.push(thing.label) });
