@@ -280,9 +280,9 @@ redisTest(
     await limiter.acquire();
     const one = await bytes();
     await limiter.acquire({ permits: 5000 });
-    for (let i = 0; i < 5000; i++) void limiter.acquire();
-    await until(async () => Number(await server.send("LLEN", starts)) === 10_004);
-    const each = (await bytes() - one) / 5001;
+    for (let i = 0; i < 1000; i++) limiter.acquire().catch(() => {}); // asleep at the end of the test
+    await until(async () => Number(await server.send("LLEN", starts)) >= 2004);
+    const each = (await bytes() - one) / 1001;
     assert.ok(each <= 16, `${each} bytes a call`);
     assert.ok(one < 600, `${one} bytes`);
     await server.send("DEL", head, starts);
