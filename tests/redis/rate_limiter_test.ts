@@ -97,12 +97,13 @@ eachStore(
 redisTest("RedisRateLimiter: a call whose turn is now waits for one that sleeps too long", async ({ backend }) => {
   let letAnswer = () => {};
   const late = new Promise<void>((resolve) => letAnswer = resolve);
-  let commands = 0;
+  let [commands, isAnswered] = [0, false];
   const slow: Backend = {
     ...backend,
     eval: async (...command) => {
       const isSleeper = ++commands === 2;
       const answer = await backend.eval(...command);
+      isAnswered ||= isSleeper;
       if (isSleeper) await late;
       return answer;
     },
@@ -113,6 +114,7 @@ redisTest("RedisRateLimiter: a call whose turn is now waits for one that sleeps 
   const order: string[] = [];
   const sleeper = limiter.acquire().then(() => order.push("sleeper"));
   const other = new RedisRateLimiter(backend, "crawl", 2, 300);
+  await until(() => isAnswered);
   await until(async () => await other.retryAfter() === 0); // at the server, the turn of the sleeper has come
   letAnswer();
   await flushMicrotasks();
