@@ -88,10 +88,8 @@ export class Source<T> {
     this.hasItem = true;
   }
 
-  /** Closes it, unless it has ended. */
+  /** Closes it, unless it has ended. Called once. */
   async close(): Promise<void> {
-    if (this.done) return;
-    this.done = true;
-    await this.#iterator.return?.();
+    if (!this.done) await this.#iterator.return?.();
   }
 }
