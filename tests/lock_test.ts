@@ -67,25 +67,6 @@ test("Lock: a release in an abort listener that runs first does not grant to a w
   assert.equal(lock.locked, false);
 });
 
-test("Lock: 10 pairs of tasks read back what they wrote (and do not without it)", async () => {
-  const intact = async (enter: () => Promise<Disposable>) => {
-    const cells = new Map<number, number>();
-    let good = 0;
-    const task = async (key: number, value: number) => {
-      const guard = await enter();
-      cells.set(key, value);
-      await Promise.resolve();
-      if (cells.get(key) === value) good++;
-      guard[Symbol.dispose]();
-    };
-    await Promise.all(Array.from({ length: 20 }, (_, i) => task(i >> 1, (i >> 1) + (i & 1))));
-    return good;
-  };
-  const lock = new Lock();
-  assert.equal(await intact(() => lock.acquire()), 20);
-  assert.equal(await intact(() => Promise.resolve({ [Symbol.dispose]() {} })), 10);
-});
-
 test("Lock: 1,000 tasks x 100 acquisitions, every one in its turn", async () => {
   const tasks = 1000, rounds = 100;
   const lock = new Lock();

@@ -22,32 +22,6 @@ test("Semaphore: value, locked and waiting report its state", async () => {
   assert.equal(new Semaphore(0).locked, true);
 });
 
-test("Semaphore: limits how many are inside", async () => {
-  const semaphore = new Semaphore(3);
-  let inside = 0, most = 0;
-  await Promise.all(Array.from({ length: 50 }, () =>
-    semaphore.run(async () => {
-      most = Math.max(most, ++inside);
-      await Promise.resolve();
-      inside--;
-    })));
-  assert.equal(most, 3);
-  assert.equal(semaphore.value, 3);
-});
-
-test("Semaphore: a woken waiter and a newcomer do not both take the last permit", async () => {
-  const semaphore = new Semaphore(1);
-  const guard = await semaphore.acquire();
-  const woken = watch(semaphore.acquire());
-  guard.release();
-  assert.equal(semaphore.tryAcquire(), undefined);
-  const newcomer = watch(semaphore.acquire());
-  assert.equal(await states([woken, newcomer]), "fulfilled pending");
-  woken.value!.release();
-  (await newcomer.promise).release();
-  assert.equal(semaphore.value, 1);
-});
-
 test("Semaphore: large requests are not starved by small ones", async () => {
   const semaphore = new Semaphore(3);
   const held = [await semaphore.acquire(), await semaphore.acquire()];
