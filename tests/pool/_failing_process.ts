@@ -12,6 +12,12 @@ const cases: Record<string, () => Promise<unknown>> = {
     await fail("one");
     await fail("two");
   },
+  "of too many pools": async () => {
+    let caught = 0;
+    process.on("uncaughtException", () => caught++);
+    process.on("exit", () => console.log(caught));
+    for (let i = 0; i < 1005; i++) await new Pool(1).createTask(() => Promise.reject(new Error("page not found")));
+  },
   "too many": async () => {
     const tasks = [];
     for (let i = 0; i < 1005; i++) tasks.push(await fail("page not found"));

@@ -40,6 +40,10 @@ test("Pool: each unobserved failure reaches the handler of uncaught errors, in o
   assert.deepEqual((await run("caught")).out.split(/\s*\n/), ["caught one", "caught two"]);
 });
 
+test("Pool: at most 1,000 pools are kept for the end of the process", async () => {
+  assert.equal((await run("of too many pools")).out, "1000");
+});
+
 test("Pool: an observed failure ends no process", async () => {
   for (const what of ["joined", "read", "none of too many"]) {
     assert.deepEqual(await run(what), { code: 0, out: "", err: "" });
