@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { SyncError } from "../../errors.ts";
 import { ID_LENGTH, PROCESS_LENGTH } from "../scripts/script.ts";
 
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -30,6 +31,10 @@ export class Ids {
 }
 
 function randomName(length: number): string {
+  const { crypto } = globalThis as { crypto?: Partial<Crypto> };
+  if (crypto?.getRandomValues === undefined) {
+    throw new SyncError("Cannot make the ids of leases: this run-time has no crypto.getRandomValues");
+  }
   const bytes = crypto.getRandomValues(new Uint8Array(length));
   // 256 is not a multiple of 36: the first letters are slightly more frequent, which costs less than a bit.
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join("");
