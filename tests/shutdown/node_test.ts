@@ -223,10 +223,14 @@ test(`attach: an answer to an upload that is still coming is not lost, ${runtime
   assert.equal((await shutdown.finished).drained, true);
 });
 
-test(`attach: a refused upgrade whose client resets causes no error, ${runtime}`, async () => {
+test(`attach: a refused upgrade gets 503, and causes no error if its client resets, ${runtime}`, async () => {
   const shutdown = quiet({ late: "refuse", idle: 1000 });
   let finish = () => {};
-  const server = shutdown.attach(createServer((_request, response) => finish = () => response.end("done;")));
+  const server = shutdown.attach(createServer(({ url }, response) => {
+    const end = () => void response.end("done;");
+    if (url === "/slow") finish = end;
+    else end();
+  }));
   server.on("upgrade", () => assert.fail("refused ones are not passed on"));
   const port = await listen(server);
   const slow = new Client(connect({ port, host }));
@@ -234,7 +238,13 @@ test(`attach: a refused upgrade whose client resets causes no error, ${runtime}`
   while (shutdown.active < 1) await nextTurn();
   const sockets = Array.from({ length: 10 }, () => connect({ port, host }));
   await Promise.all(sockets.map((socket) => new Promise((connected) => socket.once("connect", connected))));
+  const patient = new Client(connect({ port, host }));
+  patient.send("/");
+  await patient.gets(/done;/);
   await stop(shutdown);
+  patient.send("/echo", "connection: upgrade", "upgrade: echo");
+  await patient.end();
+  assert.match(patient.text, /503 [^]*connection: close[^]*retry-after: 1\r\n[^]*shutting down\.\n$/i);
   for (const socket of sockets) {
     socket.on("error", () => {});
     socket.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
