@@ -99,7 +99,7 @@ async function stop(state: ShutdownState, server: AttachedServer): Promise<void>
   await server.settle();
   state.servers.add(server);
   server.stopListening();
-  state.release();
+  await state.releaseNextTurn();
 }
 
 /** Closes the server and all its connections, because they can no longer be counted. */

@@ -38,6 +38,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);
+  if (hasListeners) await state.releaseNextTurn();
 
   const remaining = await drain(state);
   do {
@@ -63,7 +64,6 @@ async function pass(state: ShutdownState): Promise<void> {
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
   for (const server of state.servers) state.attempt(() => server.stopListening());
-  state.release();
 }
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */

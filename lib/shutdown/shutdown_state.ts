@@ -158,6 +158,15 @@ export class ShutdownState {
     this.#release();
   }
 
+  /**
+   * The same once the listeners are closed, which Deno (2.9.6) does at the end of a turn: preparing a hundred responses
+   * in that turn would take several ms, in which further connections would be accepted and reset.
+   */
+  async releaseNextTurn(): Promise<void> {
+    await this.pause(TURN);
+    this.release();
+  }
+
   /** The labels of the given work, or of all work in flight; oldest first. */
   labels(entries: Iterable<InFlight> = this.inFlight): string[] {
     return Array.from(entries, ({ label }) => label);

@@ -335,6 +335,23 @@ test("handler: a server stops listening in a calm turn, and what is answered unt
   assert.equal(handledBefore, 6);
 });
 
+test("handler: responses that were held back wait for the turn after the server was told to stop listening", async () => {
+  const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+  const handle = shutdown.handler(() => new Response("x"));
+  let [answered, answeredInTurn] = [false, true];
+  shutdown.attach({
+    shutdown: async () => {
+      for (let i = 0; i < 100; i++) await null; // all microtasks of this turn
+      answeredInTurn = answered;
+    },
+  });
+  shutdown.request();
+  await handle(new Request(URL_));
+  answered = true;
+  assert.equal((await shutdown.finished).ok, true);
+  assert.equal(answeredInTurn, false);
+});
+
 test("handler: a server whose requests never pause stops listening after 250 ms, or when forced", async () => {
   for (const grace of [10_000, 20]) {
     const shutdown = quiet(grace);
