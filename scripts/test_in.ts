@@ -32,7 +32,7 @@ const runners: Record<string, (junit: string | undefined) => string[][]> = {
   bun: (junit) =>
     parts(files, JOBS).map((part, i) => [
       ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
-      ...["test", "--timeout=60000"],
+      ...["test", "--timeout=120000"],
       ...(values.package ? ["--preload=./scripts/built.mjs"] : []),
       ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}${i}.xml`]),
       ...part.map((file) => `./${file}`),

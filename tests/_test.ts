@@ -9,12 +9,12 @@ import { watchErrors } from "./_secrets.ts";
 type Body = () => void | Promise<void>;
 
 export interface TestOptions {
-  /** Milliseconds after which a stuck test is ended. Default: 60,000. */
+  /** Milliseconds after which a stuck test is ended. Default: 120,000. */
   readonly timeout?: number;
 }
 
-/** For a machine that is three times as busy as a quiet one. A test that needs more says so. */
-const LIMIT = 60_000;
+/** Beyond the limit of `until`, whose error shows its condition. A test that needs more says so. */
+const LIMIT = 120_000;
 /** How long a process of Node may go on after its last test, in ms. */
 const CLOSING = 5_000;
 
