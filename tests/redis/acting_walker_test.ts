@@ -14,6 +14,7 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { namespaceOf } from "../../lib/redis/namespace.ts";
+import { assertSoundSleepers } from "../../lib/redis/rate/start_call.ts";
 import type { WaitOptions } from "../../mod.ts";
 import { ActingWalk, walkActing } from "../_acting_walk.ts";
 import { test } from "../_test.ts";
@@ -145,7 +146,9 @@ class Walk extends ActingWalk {
   }
 
   override check(): void {
-    namespaceOf(this.#backend, "interlock:").assertSound();
+    const namespace = namespaceOf(this.#backend, "interlock:");
+    namespace.assertSound();
+    assertSoundSleepers(namespace.store.rates);
     if (this.#revokes) return;
     const sums = new Map<string, number>();
     for (const { lease, name, part } of this.all) if (lease.held) sums.set(name, (sums.get(name) ?? 0) + part);

@@ -21,6 +21,7 @@ import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { LocalTimer } from "../clock.ts";
 import { explain } from "../errors.ts";
+import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { now, SILENCE } from "../times.ts";
@@ -223,4 +224,12 @@ export abstract class ServerCall<A, T> {
 
   /** Called once the call has settled and no command of it is in flight. */
   protected ended(): void {}
+
+  /** Throws unless the invariants of a pending call hold; for tests. */
+  assertSound(): void {
+    assertRules(`call for ${this.#spec.what}`, {
+      "it has settled": !this.settled,
+      "it pauses without end": !this.pauses || (this.timer?.at ?? Infinity) < Infinity,
+    });
+  }
 }

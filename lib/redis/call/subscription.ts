@@ -20,8 +20,8 @@ export interface Listener {
   readonly queue: string;
   /** Its position in the queue; 0 before the first answer. */
   readonly position: number;
-  /** Whether its wait is over. */
-  readonly settled: boolean;
+  /** Throws unless it waits; for tests. */
+  assertSound(): void;
   granted(fence: number): void;
   /** Called when it may have become the waiter of its queue that asks at the end of a life. */
   lead(): void;
@@ -272,8 +272,8 @@ export class Subscription {
   assertSound(): void {
     const queues = [...this.#queues.values()];
     const isUsed = this.#listeners.size > 0;
+    for (const listener of this.#listeners.values()) listener.assertSound();
     assertRules("subscription", {
-      "a waiter whose wait is over": [...this.#listeners.values()].every(({ settled }) => !settled),
       "the queues": queues.reduce((sum, { size }) => sum + size, 0) === this.#listeners.size,
       "an empty queue": queues.every(({ size }) => size > 0),
       "it lingers with waiters": !isUsed || this.#linger.at === Infinity,

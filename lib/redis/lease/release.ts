@@ -9,6 +9,7 @@ import { ClientClosedError, explain, mayHaveRun, NoAnswerError, UnknownOutcomeEr
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Closable, Store, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
+import { assertRules } from "../sound.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
 /** Gives back a hold that is trusted until the given time otherwise. */
@@ -138,6 +139,13 @@ class Release implements Closable {
     const { namespace: { store }, what } = this.#spec;
     const silence = () => store.closed ? new ClientClosedError() : new NoAnswerError("Redis gave no answer in time");
     this.#settle(() => this.#reject(new UnknownOutcomeError(`release ${what}`, this.#failure ?? silence())));
+  }
+
+  assertSound(): void {
+    assertRules(`release of ${this.#spec.what}`, {
+      "it has settled": !this.#settled,
+      "no attempt is in flight or follows": this.#inFlight > 0 || this.#next.at < Infinity,
+    });
   }
 
   #settle(settle: () => void): void {

@@ -13,6 +13,7 @@ import { warnDiffering } from "../differing.ts";
 import { explain } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
+import { assertRules } from "../sound.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
@@ -53,6 +54,14 @@ export async function changeRate(spec: RateSpec, act: string, change: RateChange
     throw explain(`${act} ${spec.what}`, error);
   }
   if (change.block !== undefined) StartCall.askAgain([...sleepersOf(rates).get(spec.keys[0]) ?? []]);
+}
+
+/** Throws unless the invariants of the sleeping calls of a store hold; for tests. */
+export function assertSoundSleepers(rates: RateStore): void {
+  for (const sleepers of sleepersOf(rates).values()) {
+    for (const call of sleepers) call.assertSound();
+    assertRules("sleepers", { "an empty set": sleepers.size > 0 });
+  }
 }
 
 class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest {
@@ -167,6 +176,11 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   protected cleanUp(): void {
     this.#returnTurn();
+  }
+
+  override assertSound(): void {
+    super.assertSound();
+    assertRules(`start of ${this.rate.what}`, { "it sleeps without a turn": this.#turn !== undefined });
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */

@@ -46,6 +46,11 @@ export class ScriptRunner {
     this.#closing.delete(closable);
   }
 
+  /** Throws unless the invariants of what is to be closed hold; for tests. */
+  assertSound(): void {
+    for (const closable of this.#closing.all()) closable.assertSound?.();
+  }
+
   /** Returns a fresh id of 21 characters without separators. */
   newId(): string {
     return this.ids.next();

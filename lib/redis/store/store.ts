@@ -107,6 +107,8 @@ export type Unsubscribe = () => void | Promise<void>;
 /** Ends with the client. */
 export interface Closable extends Member {
   close(): void;
+  /** Throws unless it is pending; for tests. */
+  assertSound?(): void;
 }
 
 export interface Store {

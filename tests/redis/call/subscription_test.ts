@@ -47,7 +47,6 @@ class Paper implements Backend {
 /** A waiter that notes how it can be notified each time that there is reason to ask. */
 class Waiter implements Listener {
   readonly queue = "a queue";
-  readonly settled = false;
   readonly asked: string[] = [];
   readonly granted = (fence: number) => void this.asked.push(String(fence));
   readonly position: number;
@@ -62,6 +61,8 @@ class Waiter implements Listener {
   }
 
   lead(): void {}
+
+  assertSound(): void {}
 
   checkTurn(): void {
     this.asked.push(this.#subscription.live ? "c" : "h");

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { RedisRateLimiter } from "../../../lib/redis/mod.ts";
+import { namespaceOf } from "../../../lib/redis/namespace.ts";
+import { assertSoundSleepers } from "../../../lib/redis/rate/start_call.ts";
 import { test } from "../../_test.ts";
 import {
   type FakeTime,
@@ -25,6 +27,7 @@ class Walk {
   readonly #random: Random;
   readonly #time: FakeTime;
   readonly #network: Network;
+  readonly #clients: NetworkClient[];
   readonly #limiters: RedisRateLimiter[];
   readonly #calls: Watched<unknown>[] = [];
   #starts: number[] = [];
@@ -33,7 +36,8 @@ class Walk {
     this.#random = random;
     this.#time = time;
     this.#network = new Network(random);
-    this.#limiters = [1, 2, 3].map(() => new RedisRateLimiter(new NetworkClient(this.#network), "a", LIMIT, INTERVAL));
+    this.#clients = [1, 2, 3].map(() => new NetworkClient(this.#network));
+    this.#limiters = this.#clients.map((client) => new RedisRateLimiter(client, "a", LIMIT, INTERVAL));
   }
 
   async run(steps: number): Promise<void> {
@@ -97,6 +101,7 @@ class Walk {
   async #pass(ms: number): Promise<void> {
     await flushMicrotasks();
     await this.#time.pass(ms);
+    for (const client of this.#clients) assertSoundSleepers(namespaceOf(client, "interlock:").store.rates);
   }
 }
 
