@@ -97,8 +97,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
    * @throws {RangeError} More permits than there are.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {RedisError} Redis refuses, other callers use another limit, or Redis could not be reached for one `ttl`
-   * and neither `signal` nor `timeout` is given.
+   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
@@ -114,7 +113,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    *
    * @param permits How many. Default: 1.
    * @throws {RangeError} More permits than there are.
-   * @throws {RedisError} Redis refuses, other callers use another limit, or Redis cannot be reached.
+   * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
     return promised(() => acquireOnce(this.#weighing(permits)));
