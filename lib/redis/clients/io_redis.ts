@@ -76,17 +76,21 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
-  const noteFailure = (error: unknown) => void (backend.subscriberFailure = withoutArguments(error));
+  let failure: unknown;
+  const noteFailure = (error?: unknown) => void (failure = error);
+  const noteSubscriber = (error?: unknown) => void (backend.subscriberFailure = withoutArguments(error));
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) => {
       cork.hold(connection.stream);
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
-    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteFailure) },
+    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteSubscriber) },
     library: "npm:ioredis",
     cluster,
-    failure: undefined as unknown,
+    get failure() {
+      return heldBack(connection) ?? failure;
+    },
     subscriberFailure: undefined as unknown,
     losses: 0,
     get closed() {
@@ -94,8 +98,9 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     },
     onClose: (listener: () => void) => void connection.on("end", listener),
   };
-  if (cluster) noteClusterFailures(connection, backend);
-  else noteFailures(connection, backend, () => backend.losses++);
+  noteFailures(connection, noteFailure);
+  if (cluster) noteClusterFailures(connection, noteFailure);
+  countLosses(connection, () => backend.losses++);
   return backend;
 });
 
@@ -113,45 +118,40 @@ const NOT_READY =
   "the cluster is down (CLUSTERDOWN), or its state cannot be read: ioredis is not ready before CLUSTER INFO " +
   "shows that it is fine";
 
-function noteClusterFailures(connection: Connection, backend: { failure: unknown; losses: number }): void {
+type NoteFailure = (error?: unknown) => void;
+
+function noteFailures(connection: Connection, note: NoteFailure): void {
+  connection.on("error", (error) => {
+    withoutArguments(error);
+    const { stack = error, lastNodeError = error } = Object(error) as { stack?: string; lastNodeError?: unknown };
+    note(lastNodeError); // rather than the cluster's "Failed to refresh slots cache."
+    // As ioredis does if the application has no listener. Only the stack, because other members may hold secrets.
+    if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", stack);
+  });
+  connection.on("ready", () => note());
+}
+
+function noteClusterFailures(connection: Connection, note: NoteFailure): void {
   let isConnected = false; // connected but not ready
-  let failure: unknown;
-  noteFailures(connection, {
-    get failure() {
-      return failure;
-    },
-    // Prefers the node's own error to "Failed to refresh slots cache."
-    set failure(error) {
-      failure = (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
-    },
-  }, () => {});
   connection.on("connect", () => isConnected = true);
   connection.on("ready", () => isConnected = false);
   connection.on("close", () => {
-    if (isConnected) failure = new UnansweredError(NOT_READY);
+    if (isConnected) note(new UnansweredError(NOT_READY));
     isConnected = false;
   });
-  connection.on("-node", () => backend.losses++);
-  const heldBack = () => {
-    const { tryagain, clusterdown } = connection.delayQueue?.queues ?? {};
-    if (!tryagain && !clusterdown) return failure;
-    return new UnansweredError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
-  };
-  Object.defineProperty(backend, "failure", { get: heldBack });
 }
 
-function noteFailures(connection: Connection, noted: { failure: unknown }, onLoss: () => void): void {
+/** Why a cluster client sends no command, or sends it again later. */
+function heldBack({ delayQueue }: Connection): UnansweredError | undefined {
+  const { tryagain, clusterdown } = delayQueue?.queues ?? {};
+  if (!tryagain && !clusterdown) return undefined;
+  return new UnansweredError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
+}
+
+function countLosses(connection: Connection, onLoss: () => void): void {
+  if (connection.isCluster === true) return void connection.on("-node", onLoss);
   let up = connection.status === "ready";
-  connection.on("error", (error) => {
-    noted.failure = withoutArguments(error);
-    // As ioredis does if the application has no listener. Only the stack, because other members may hold secrets.
-    const { stack = error } = Object(error) as { stack?: string };
-    if (connection.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", stack);
-  });
-  connection.on("ready", () => {
-    up = true;
-    noted.failure = undefined;
-  });
+  connection.on("ready", () => up = true);
   connection.on("close", () => {
     if (up) onLoss(); // emitted even after failed attempts to connect
     up = false;
@@ -164,7 +164,7 @@ function noteFailures(connection: Connection, noted: { failure: unknown }, onLos
  */
 const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
-function subscriber(client: IoRedisClient, main: Connection, noteFailure: (error?: unknown) => void): Subscribe {
+function subscriber(client: IoRedisClient, main: Connection, noteFailure: NoteFailure): Subscribe {
   return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = client.duplicate(OVERRIDE) as Connection;
     const listeners = new Listeners(main);
