@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { PROCESS_LENGTH } from "./scripts/script.ts";
 
 /** A waiter of a name. */
 export interface Waiter {
@@ -48,4 +49,9 @@ export interface Inspection {
   readonly fence: number;
   /** Milliseconds until Redis drops the data of this name without further commands; 0 if there is none. */
   readonly ttl: number;
+}
+
+/** @param owner "" for none. */
+export function callerOf(id: string, owner: string, since: number, expiresIn: number): Waiter {
+  return { id, process: id.slice(0, PROCESS_LENGTH), ...owner !== "" && { owner }, since, expiresIn };
 }

@@ -9,8 +9,7 @@
  * @module
  */
 import { LocalTimer } from "../clock.ts";
-import type { Holder, Inspection, Waiter } from "../inspect.ts";
-import { PROCESS_LENGTH } from "../scripts/script.ts";
+import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
 import { assertRules } from "../sound.ts";
 import { IDLE_KEPT, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Push, Renewal, Renewed, StoredName, Was } from "./store.ts";
@@ -135,11 +134,11 @@ export class MemoryName {
   inspect(): Inspection {
     const holds = [...this.#holders.values()];
     const holders = holds.map((hold): Holder => ({
-      ...callerOf(hold),
+      ...shown(hold),
       fencingToken: hold.fence,
       permits: hold.weight,
     }));
-    const waiters = [...this.#queue.values()].slice(0, 1000).map(callerOf);
+    const waiters = [...this.#queue.values()].slice(0, 1000).map(shown);
     const keptUntil = holds.reduce((until, { ends }) => Math.max(until, ends + IDLE_KEPT), this.#keptUntil);
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
   }
@@ -205,7 +204,6 @@ export class MemoryName {
   }
 }
 
-function callerOf({ id, spec: { settings: { owner } }, since, ends }: Member): Waiter {
-  const process = id.slice(0, PROCESS_LENGTH);
-  return { id, process, ...owner !== undefined && { owner }, since, expiresIn: ends - now() };
+function shown({ id, spec: { settings: { owner = "" } }, since, ends }: Member): Waiter {
+  return callerOf(id, owner, since, ends - now());
 }

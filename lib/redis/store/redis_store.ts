@@ -15,7 +15,7 @@ import { channelsOf } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { IDLE_KEPT } from "../times.ts";
 import { RedisRates } from "../rate/redis_rates.ts";
-import { acquireAnswer, InspectedPages, numbersOf, pushOf, renewedOf, wasOf } from "./replies.ts";
+import { acquireAnswer, InspectedPages, numbersOf, pushOf, releaseAnswer, renewedOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import type {
   AcquireAnswer,
@@ -129,14 +129,11 @@ export class RedisStore extends ScriptRunner implements Store {
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
     if (purpose !== "") args.push(purpose);
-    const [code = NaN, unfinished = 0, mute] = numbersOf(await this.run(release[holders], keys, args, limit));
-    if (mute === 1) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
-    const was = wasOf(code);
-    if (![0, 1, 2].includes(unfinished)) throw new UnansweredError(`the answer has an unknown flag, ${unfinished}`);
-    // One run is bounded; the next run does the rest.
-    if (unfinished === 1) await this.#release(spec, "", limit, purpose);
+    const { was, left, isMute } = await this.run(release[holders], keys, args, limit, releaseAnswer);
+    if (isMute) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
+    if (left === "the same") await this.#release(spec, "", limit, purpose);
     // If this fails, the next waiter that asks serves the queue.
-    if (unfinished === 2) void this.#release(spec, "", limit, "serve").catch(() => {});
+    if (left === "serve") void this.#release(spec, "", limit, "serve").catch(() => {});
     return was;
   }
 

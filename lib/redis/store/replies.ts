@@ -6,8 +6,7 @@
  */
 import { quote } from "../../internal/check.ts";
 import { UnansweredError } from "../errors.ts";
-import type { Holder, Inspection, Waiter } from "../inspect.ts";
-import { PROCESS_LENGTH } from "../scripts/script.ts";
+import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, Was } from "./store.ts";
 
 /** A reply that is a list of numbers, or one number. */
@@ -61,16 +60,21 @@ function adopted(fence: number, weight: number, rest: number): Granted {
 export function renewedOf(reply: unknown, holds: number): Renewed[] {
   const codes = numbersOf(reply);
   if (codes.length !== holds) throw new UnansweredError(`the answer is about ${codes.length} holds`);
-  return codes.map((code) => {
-    if (![0, 1, 2].includes(code)) throw new UnansweredError(`the answer has an unknown code, ${code}`);
-    return code === 1 ? "set" : code === 2 ? "late" : "lost";
-  });
+  return codes.map((code) => named(code, ["lost", "set", "late"]));
 }
 
-/** The code of a release. */
-export function wasOf(code: number): Was {
-  if (![0, 1, 2].includes(code)) throw new UnansweredError(`the answer has an unknown code, ${code}`);
-  return code === 1 ? "held" : code === 2 ? "waiting" : "unknown";
+/** code, or code unfinished mute. `left`: what has to follow, because one run is bounded. */
+export function releaseAnswer(reply: unknown): { was: Was; left: "nothing" | "the same" | "serve"; isMute: boolean } {
+  const [code = NaN, unfinished = 0, mute] = numbersOf(reply);
+  const was = named(code, ["unknown", "held", "waiting"]);
+  return { was, left: named(unfinished, ["nothing", "the same", "serve"]), isMute: mute === 1 };
+}
+
+/** The name of a code, which counts from 0. */
+function named<const T extends string>(code: number, names: readonly T[]): T {
+  const name = names[code];
+  if (name === undefined) throw new UnansweredError(`the answer has an unknown code, ${code}`);
+  return name;
 }
 
 /** Parses a message on the channel of this process; undefined for an unexpected shape. */
@@ -98,11 +102,11 @@ export class InspectedPages {
     const [time = 0, ttl = 0, fence = 0, , , queued = 0, dead = 0, , unfinished] = numbersOf(reply);
     for (const [id, rest, token, permits, owner] of recordsOf(answer[3], HOLDER)) {
       // A token is the time of its grant, unless the server's clock was set back.
-      const caller = callerOf(id, Math.min(Number(token), time), owner, rest);
+      const caller = readCaller(id, Math.min(Number(token), time), owner, rest);
       this.#holders.set(caller.id, { ...caller, fencingToken: Number(token), permits: Number(permits) });
     }
     for (const [id, since, rest, owner] of recordsOf(answer[4], WAITER)) {
-      const caller = callerOf(id, since, owner, rest);
+      const caller = readCaller(id, since, owner, rest);
       this.#waiters.set(caller.id, caller);
     }
     this.#dead += dead;
@@ -115,15 +119,9 @@ export class InspectedPages {
 }
 
 /** @param since In microseconds. */
-function callerOf(id: unknown, since: unknown, owner: unknown, rest: unknown): Waiter {
-  const [text, label] = [String(id), String(owner)]; // bytes if the client is configured to return them
-  return {
-    id: text,
-    process: text.slice(0, PROCESS_LENGTH),
-    ...label !== "" && { owner: label },
-    since: Math.floor(Number(since) / 1000),
-    expiresIn: Number(rest),
-  };
+function readCaller(id: unknown, since: unknown, owner: unknown, rest: unknown): Waiter {
+  // Ids and owners are bytes if the client is configured to return them.
+  return callerOf(String(id), String(owner), Math.floor(Number(since) / 1000), Number(rest));
 }
 
 /** The records of a flat list. */
