@@ -141,3 +141,17 @@ test("LeaseRenewer: behind a proxy of a cluster, a refused batch is sent as sing
     assert.equal(refused, 1);
     assert.deepEqual(await Promise.all(leases.map((lease) => lease.release())), [true, true, true]);
   }));
+
+test("LeaseRenewer: a renewal that fails is sent again after a 20th of the ttl", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const sent: number[] = [];
+    const backend = scripted((command) => {
+      if (command === "renew" && sent.push(performance.now()) <= 3) throw new Error("connect ECONNREFUSED");
+    });
+    const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
+    await time.pass(1500, 10);
+    assert.equal(sent.length, 4);
+    for (let i = 1; i < 4; i++) assert.ok(sent[i]! - sent[i - 1]! <= 160, `${sent}`);
+    assert.equal(await lease.release(), true);
+  }));
