@@ -1,8 +1,6 @@
 /** Subscriptions follow the commands: a new command connection renews the subscription. */
 import assert from "node:assert/strict";
-import { denoRedis, type DenoRedisClient, type DenoRedisSubscriber, RedisLock } from "../../lib/redis/mod.ts";
-import { test } from "../_test.ts";
-import { flushMicrotasks } from "../_tools.ts";
+import { RedisLock } from "../../lib/redis/mod.ts";
 import { clients, redisTest, until } from "../redis/_clients.ts";
 
 for (const client of clients.filter(({ name }) => !name.startsWith("@db"))) {
@@ -30,48 +28,6 @@ for (const client of clients.filter(({ name }) => !name.startsWith("@db"))) {
     { client },
   );
 }
-
-test("denoRedis: when the client reconnects, the subscriber does, too", async () => {
-  let connected = () => {};
-  const client: DenoRedisClient = {
-    evalsha: () => Promise.reject(new Error("called")),
-    eval: () => Promise.reject(new Error("called")),
-    addEventListener: (type, listener) => {
-      if (type === "connect") connected = listener;
-    },
-  };
-  const log: string[] = [];
-  let end = () => {};
-  const subscriber: DenoRedisSubscriber = {
-    subscribe: (channel) => {
-      log.push(`subscribe ${channel}`);
-      const over = new Promise<IteratorResult<never>>((resolve) =>
-        end = () => resolve({ done: true, value: undefined })
-      );
-      return Promise.resolve({
-        receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => over }) }),
-        subscribe: () => Promise.resolve(),
-        unsubscribe: () => Promise.resolve(),
-      });
-    },
-    close: () => {
-      log.push("close");
-      end();
-    },
-    connect: () => Promise.resolve(log.push("connect")),
-  };
-  const backend = denoRedis(client, subscriber);
-  connected(); // no subscription yet: nothing to move
-  let ends = 0;
-  const listen = () => backend.subscribe!("a", () => {}, () => {}, () => void ends++);
-  await listen();
-  connected();
-  await flushMicrotasks();
-  assert.deepEqual(log, ["subscribe a", "close", "connect"]);
-  assert.equal(ends, 1); // so that the caller subscribes again
-  await listen();
-  assert.equal(log.at(-1), "subscribe a");
-});
 
 redisTest("1,000 waiters whose subscription is killed three times ask seldom", async ({ server, backend }) => {
   const COUNT = 1000, HEARTBEAT = 5000;

@@ -211,3 +211,45 @@ test("denoRedis: a connection that is lost and comes back closes nothing, and on
   listeners.get("end")!();
   assert.equal(closed, 1);
 });
+
+test("denoRedis: when the client reconnects, the subscriber does, too", async () => {
+  let connected = () => {};
+  const client: DenoRedisClient = {
+    evalsha: () => Promise.reject(new Error("called")),
+    eval: () => Promise.reject(new Error("called")),
+    addEventListener: (type, listener) => {
+      if (type === "connect") connected = listener;
+    },
+  };
+  const log: string[] = [];
+  let end = () => {};
+  const subscriber: DenoRedisSubscriber = {
+    subscribe: (channel) => {
+      log.push(`subscribe ${channel}`);
+      const over = new Promise<IteratorResult<never>>((resolve) =>
+        end = () => resolve({ done: true, value: undefined })
+      );
+      return Promise.resolve({
+        receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => over }) }),
+        subscribe: () => Promise.resolve(),
+        unsubscribe: () => Promise.resolve(),
+      });
+    },
+    close: () => {
+      log.push("close");
+      end();
+    },
+    connect: () => Promise.resolve(log.push("connect")),
+  };
+  const backend = denoRedis(client, subscriber);
+  connected(); // no subscription yet: nothing to move
+  let ends = 0;
+  const listen = () => backend.subscribe!("a", () => {}, () => {}, () => void ends++);
+  await listen();
+  connected();
+  await flushMicrotasks();
+  assert.deepEqual(log, ["subscribe a", "close", "connect"]);
+  assert.equal(ends, 1); // so that the caller subscribes again
+  await listen();
+  assert.equal(log.at(-1), "subscribe a");
+});
