@@ -58,6 +58,13 @@ eachStore("RedisRateLimiter: members, keys, and console.log", async (backend) =>
   await assert.rejects(limiter.run(5 as never), TypeError);
 });
 
+eachStore("RedisRateLimiter: run takes a start for its function, or does not call it", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
+  assert.equal(await limiter.run(() => 7), 7);
+  assert.equal(await limiter.tryAcquire(), false);
+  await assert.rejects(limiter.run(() => assert.fail("called"), { timeout: 0 }), TimeoutError);
+});
+
 test("RedisRateLimiter: bad arguments", () => {
   const backend = memoryBackend();
   const make = (...args: unknown[]) => () => new RedisRateLimiter(...args as [Backend, string, number, number]);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { memoryBackend, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
+import { computeDigests, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
 const REASON = (lease: { signal: AbortSignal }) => (lease.signal.reason as Error).message;
@@ -43,6 +44,19 @@ test("renew: ms: extend goes beyond it, once for each call", () =>
     await time.pass(200, 50);
     assert.equal(lease.held, false);
     await time.pass(61_000, 1000);
+  }));
+
+test("renew: ms: a renewal that failed once and then passed is no reason for the end", () =>
+  withFakeTime(async (time) => {
+    using _ = new Warnings();
+    await computeDigests();
+    let renewals = 0;
+    const backend = scripted((command) => {
+      if (command === "renew" && ++renewals === 1) throw new Error("connect ECONNREFUSED");
+    });
+    const lease = await new RedisLock(backend, "a", { ttl: 3000, renew: 2500 }).acquire();
+    await time.pass(6000, 50);
+    assert.match(REASON(lease), /its ttl of 3000 ms is over, and it is not renewed \(renew: 2500\)$/);
   }));
 
 test("renew: true renews for as long as it is held, false never", () =>

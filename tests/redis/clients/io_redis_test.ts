@@ -132,3 +132,22 @@ for (const client of clients) {
     await stop();
   }, { client });
 }
+
+test("ioRedis: the failure of a subscribing connection is known until it is back", async () => {
+  const own = Object.assign(new EventEmitter(), {
+    status: "ready",
+    disconnect: () => {},
+    subscribe: () => Promise.resolve(1),
+    unsubscribe: () => Promise.resolve(0),
+  });
+  const call = () => Promise.resolve(1);
+  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call });
+  const backend = ioRedis(Object.assign(client, { duplicate: () => own }));
+  const stop = await backend.subscribe!("channel", () => {}, () => {});
+  const failure = new Error("connect ECONNREFUSED");
+  own.emit("error", failure);
+  assert.equal(backend.subscriberFailure, failure);
+  own.emit("ready");
+  assert.equal(backend.subscriberFailure, undefined);
+  await stop();
+});

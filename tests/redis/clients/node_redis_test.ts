@@ -1,5 +1,6 @@
 /** The adapter for node-redis, beyond the tests of all clients. */
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { createClient, createClientPool, createCluster } from "redis";
 import { nodeRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
@@ -55,4 +56,26 @@ test("nodeRedis: a connection that failed and is back is no cause of later error
   await server.start();
   // Another connection of the pool may fail once more after the first one is back.
   await until(() => lock.run(() => backend.failure === undefined).catch(() => false));
+});
+
+test("nodeRedis: the failure of a subscribing connection is known until it is back", async () => {
+  const call = () => Promise.resolve(1);
+  const emitter = () =>
+    Object.assign(new EventEmitter(), {
+      isOpen: true,
+      isReady: true,
+      connect: call,
+      subscribe: call,
+      destroy: () => {},
+    });
+  const own = emitter();
+  const client = Object.assign(emitter(), { evalSha: call, eval: call, duplicate: () => own });
+  const backend = nodeRedis(client);
+  const stop = await backend.subscribe!("channel", () => {}, () => {});
+  const failure = new Error("connect ECONNREFUSED");
+  own.emit("error", failure);
+  assert.equal(backend.subscriberFailure, failure);
+  own.emit("ready");
+  assert.equal(backend.subscriberFailure, undefined);
+  await stop();
 });

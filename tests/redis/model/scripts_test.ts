@@ -67,6 +67,20 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     assert.ok(third > second, `${third} after ${second}`);
   });
 
+  test(`scripts: ${kind}: a waiter whose life is over leaves the queue, even behind one that lives`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    for (let holder = 1; holder <= limit; holder++) server.acquire(holder);
+    const [, position = 0] = server.acquire(8);
+    server.acquire(9);
+    for (let i = 0; i < 3; i++) {
+      redis.now += TTL * 1000 / 2;
+      for (let holder = 1; holder <= limit; holder++) server.renew(holder, TTL, 0);
+      assert.equal(server.acquire(8, position)[0], 0);
+    }
+    assert.equal(redis.call("ZCARD", keys[2]), 1);
+  });
+
   test(`scripts: ${kind}: a holder that asks again after its life is over gets a new token`, () => {
     const redis = new FullRedis();
     const server = on(redis);
