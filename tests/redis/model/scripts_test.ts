@@ -81,6 +81,19 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     assert.equal(redis.call("ZCARD", keys[2]), 1);
   });
 
+  test(`scripts: ${kind}: no page has waiters behind the first thousand`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    for (let holder = 1; holder <= limit; holder++) server.acquire(holder);
+    for (let n = 0; n < 1002; n++) {
+      const member = `${String(n).padStart(ID_LENGTH, "0")} 1 ${limit} `;
+      redis.call("ZADD", keys[1], String(redis.now + 1e9), member);
+      redis.call("ZADD", keys[2], String(n), member);
+    }
+    const page = (from: number) => (reply(redis, inspect[holders], keys, [String(from), "0"]) as unknown[])[4];
+    assert.deepEqual([(page(750) as unknown[]).length, page(1000)], [250 * 4, []]);
+  });
+
   test(`scripts: ${kind}: a holder that asks again after its life is over gets a new token`, () => {
     const redis = new FullRedis();
     const server = on(redis);
