@@ -1,5 +1,6 @@
 /** The moment at which a call stops trying, and its error. */
 import assert from "node:assert/strict";
+import { RetryPolicy } from "../../../lib/redis/call/retry_policy.ts";
 import { RedisError, RedisLock, TimeoutError } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { type FakeTime, flushMicrotasks, watch, type Watched, withFakeTime } from "../../_tools.ts";
@@ -119,4 +120,14 @@ test("RetryPolicy: a time-out before the first heartbeat names the failure of a 
     await timeUntil(time, call, 900);
     assert.ok(call.reason instanceof TimeoutError);
     assert.equal(call.reason.cause, failure);
+  }));
+
+test("RetryPolicy: each pause is twice as long as the one before, up to a second, more or less by half", () =>
+  withFakeTime(() => {
+    const policy = new RetryPolicy(30_000, { timeout: 60_000 });
+    for (const usual of [25, 50, 100, 200, 400, 800, 1000, 1000]) {
+      const pause = policy.failed(new Error("down"))! - performance.now();
+      assert.ok(pause >= 0.5 * usual && pause <= 1.5 * usual, `${pause} ms in place of ${usual}`);
+    }
+    return Promise.resolve();
   }));
