@@ -64,7 +64,8 @@ export function inPieces(response: Response, whole: string | Uint8Array, call: C
   return new Response(body, { status, statusText, headers });
 }
 
-type Read = Promise<ReadableStreamReadResult<Uint8Array>>;
+/** A read of a body. The platforms' own types for it differ. */
+type Read = Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
 
 /** Returns the body if it is known at once to consist of at most one piece. The results read so far are in `reads`. */
 async function complete(
@@ -81,9 +82,9 @@ async function complete(
 async function early(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reads: Read[],
-): Promise<ReadableStreamReadResult<Uint8Array> | undefined> {
-  const read = reader.read();
-  let result: ReadableStreamReadResult<Uint8Array> | undefined;
+): Promise<Awaited<Read> | undefined> {
+  const read: Read = reader.read();
+  let result: Awaited<Read> | undefined;
   read.then((value) => result = value, () => {});
   reads.push(read);
   for (let turn = 0; turn < TURNS && result === undefined; turn++) await null;
@@ -92,7 +93,7 @@ async function early(
 
 /** Passes the body on, and reads ahead of the server only by `reads`. */
 function passedThrough(
-  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">,
+  reader: { read(): Read; cancel(reason: unknown): Promise<void> },
   reads: Read[],
   call: Call,
   ended: () => void,
@@ -108,7 +109,7 @@ function passedThrough(
     async pull(controller) {
       try {
         const { done, value } = await (reads.shift() ?? reader.read());
-        if (!done) return controller.enqueue(value);
+        if (!done) return controller.enqueue(value!);
         controller.close();
       } catch (error) {
         controller.error(error);
