@@ -16,10 +16,19 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Polls until the condition holds. The limit is for a slow machine, and only a condition that never holds gets there. */
+/**
+ * Polls until the condition holds; one that throws does not hold yet. The limit is for a slow machine, and only a condition
+ * that never holds gets there.
+ */
 export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
-  for (const end = performance.now() + ms; !await condition();) {
-    if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`);
+  const end = performance.now() + ms;
+  for (let cause: unknown;;) {
+    try {
+      if (await condition()) return;
+    } catch (error) { // such as a server that a busy machine does not let answer in time
+      cause = error;
+    }
+    if (performance.now() > end) throw new Error(`it took more than ${ms} ms: ${condition}`, { cause });
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

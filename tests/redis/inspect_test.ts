@@ -77,8 +77,11 @@ redisTest("inspect returns at most 1,000 waiters, and their number", async ({ se
   const controller = new AbortController();
   const calls = Array.from({ length: 1050 }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
   await until(async () => await server.send("ZCARD", "interlock:lock:3:{a}:queue") === 1050);
-  const { waiters, waiting } = await lock.inspect();
-  assert.deepEqual([waiters.length, waiting, new Set(waiters.map(({ id }) => id)).size], [1000, 1050, 1000]);
+  await until(async () => {
+    const { waiters, waiting } = await lock.inspect();
+    assert.deepEqual([waiters.length, waiting, new Set(waiters.map(({ id }) => id)).size], [1000, 1050, 1000]);
+    return true;
+  });
   controller.abort();
   await Promise.all(calls);
   await holder.release();

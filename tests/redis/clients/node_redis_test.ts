@@ -55,7 +55,7 @@ test("nodeRedis: a connection that failed and is back is no cause of later error
   assert.notEqual(backend.failure, undefined);
   await server.start();
   // Another connection of the pool may fail once more after the first one is back.
-  await until(() => lock.run(() => backend.failure === undefined).catch(() => false));
+  await until(() => lock.run(() => backend.failure === undefined));
 });
 
 test("nodeRedis: the failure of a subscribing connection is known until it is back", async () => {
