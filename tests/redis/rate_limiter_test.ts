@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { type Backend, memoryBackend, RedisError, RedisRateLimiter, TimeoutError } from "../../lib/redis/mod.ts";
+import { STORE } from "../../lib/redis/clients/backend.ts";
 import { giveBack } from "../../lib/redis/rate/scripts.ts";
+import { MemoryStore } from "../../lib/redis/store/memory_store.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, rejectsWith, withFakeTime, withRunningTime } from "../_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith, withFakeTime, withRunningTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -101,34 +103,35 @@ eachStore(
   },
 );
 
-redisTest("RedisRateLimiter: a call whose turn is now waits for one that sleeps too long", async ({ backend }) => {
-  let letAnswer = () => {};
-  const late = new Promise<void>((resolve) => letAnswer = resolve);
-  let [commands, isAnswered] = [0, false];
-  const slow: Backend = {
-    ...backend,
-    eval: async (...command) => {
-      const isSleeper = ++commands === 2;
-      const answer = await backend.eval(...command);
-      isAnswered ||= isSleeper;
-      if (isSleeper) await late;
+test("RedisRateLimiter: a call whose turn is now starts after one that still sleeps, because its answer was late", () =>
+  withFakeTime(async (time) => {
+    const store = new MemoryStore();
+    const { rates } = store;
+    const { start } = rates;
+    const late = deferred<void>();
+    let requests = 0;
+    rates.start = async (request) => {
+      const isSleeper = ++requests === 2;
+      const answer = await start.call(rates, request);
+      if (isSleeper) await late.promise;
       return answer;
-    },
-    evalsha: () => Promise.reject(new Error("NOSCRIPT")),
-  };
-  const limiter = new RedisRateLimiter(slow, "crawl", 2, 300);
-  await limiter.acquire({ permits: 2 });
-  const order: string[] = [];
-  const sleeper = limiter.acquire().then(() => order.push("sleeper"));
-  const other = new RedisRateLimiter(backend, "crawl", 2, 300);
-  await until(() => isAnswered);
-  await until(async () => await other.retryAfter() === 0); // at the server, the turn of the sleeper has come
-  letAnswer();
-  await flushMicrotasks();
-  const newcomer = limiter.acquire().then(() => order.push("newcomer"));
-  await Promise.all([sleeper, newcomer]);
-  assert.deepEqual(order, ["sleeper", "newcomer"]);
-});
+    };
+    const run = () => Promise.reject(new Error("called"));
+    const backend = { evalsha: run, eval: run, [STORE]: store } as Backend;
+    const limiter = new RedisRateLimiter(backend, "crawl", 2, 300);
+    await limiter.acquire({ permits: 2 });
+    const order: string[] = [];
+    const call = (name: string) => void limiter.acquire().then(() => order.push(name));
+    call("sleeper");
+    await flushMicrotasks();
+    time.advance(300); // by the store's clock, its turn has come
+    late.resolve();
+    await flushMicrotasks();
+    assert.deepEqual(order, []);
+    call("newcomer");
+    await flushMicrotasks();
+    assert.deepEqual(order, ["sleeper", "newcomer"]);
+  }));
 
 test("RedisRateLimiter: a timer that fires early does not let its call overtake the one before", () =>
   withFakeTime(async (time) => {
