@@ -16,10 +16,15 @@ const PACKAGES: Readonly<Record<string, string>> = {
 /** The Bun that the tests run on. */
 export const BUN = "1.4.5";
 
+/** The package with that Node. */
+export function packageOfNode(version: string): string {
+  const platform = `${process.platform}-${process.arch}`;
+  return `${PACKAGES[platform] ?? `node-${platform}`}@${version}`;
+}
+
 /** The path of that Node. */
 export function nodeOfNpm(version: string): string {
-  const platform = `${process.platform}-${process.arch}`;
-  const from = `${PACKAGES[platform] ?? `node-${platform}`}@${version}`;
+  const from = packageOfNode(version);
   const { stdout, stderr } = spawnSync("npx", [
     "--yes",
     "--prefer-offline",

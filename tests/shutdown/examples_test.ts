@@ -5,18 +5,19 @@ import { serverArguments } from "../../examples/graceful/arguments.ts";
 import { service } from "../../examples/graceful/service.ts";
 import { runtime, test } from "../_test.ts";
 import { said, signal, start } from "./round.ts";
-import type { RuntimeName } from "./runtimes.ts";
+import { type ProgramName, self } from "./runtimes.ts";
 
-const EXAMPLES: Record<RuntimeName, string> = {
+const EXAMPLES: Record<ProgramName, string> = {
   deno: "examples/graceful_server.ts",
   node: "examples/graceful_server_node.ts",
+  node20: "examples/graceful_server_node.ts",
   bun: "examples/graceful_server_bun.ts",
 };
 
 test(`examples: a port that is taken is one clear line, ${runtime}`, async () => {
-  const first = await start(runtime, EXAMPLES[runtime], ["--port", "0"]);
+  const first = await start(self, EXAMPLES[self], ["--port", "0"]);
   const port = await said(first, /http:\S+:(\d+)\//);
-  const second = await start(runtime, EXAMPLES[runtime], ["--port", port]);
+  const second = await start(self, EXAMPLES[self], ["--port", port]);
   assert.deepEqual(await second.ended, { code: 1, signal: null });
   assert.equal(
     second.output.text,

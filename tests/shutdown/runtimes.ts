@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { BUN, NEWEST_NODE, NODE_20 } from "../../scripts/_node.ts";
+import { BUN, NEWEST_NODE, NODE_20, packageOfNode } from "../../scripts/_node.ts";
 
 const run = promisify(execFile);
 
@@ -22,15 +22,24 @@ const FITS: Record<ProgramName, (major: number) => boolean> = {
   node20: (major) => major === 20,
   bun: (major) => major >= 1,
 };
-/** Pinned, and fetched by `deno task setup --long`. */
+/** Pinned, and the same packages as those of the scripts, which have fetched them. */
 const FROM_NPM: Record<ProgramName, string> = {
   deno: "deno@2.9.6",
-  node: `node@${NEWEST_NODE}`,
-  node20: `node@${NODE_20}`,
+  node: packageOfNode(NEWEST_NODE),
+  node20: packageOfNode(NODE_20),
   bun: `bun@${BUN}`,
 };
 const COMMAND: Record<ProgramName, string> = { deno: "deno", node: "node", node20: "node", bun: "bun" };
 const TRANSPILE = fileURLToPath(new URL("../../scripts/transpile.mjs", import.meta.url));
+
+/** The run-time of this process. */
+export const self: ProgramName = process.versions["deno"] !== undefined
+  ? "deno"
+  : process.versions["bun"] !== undefined
+  ? "bun"
+  : FITS.node(parseInt(process.versions.node))
+  ? "node"
+  : "node20";
 
 const found = new Map<ProgramName, Promise<string>>();
 
@@ -51,8 +60,7 @@ export async function startOf(name: ProgramName, file: string): Promise<[command
 }
 
 async function find(name: ProgramName): Promise<string> {
-  const current = (globalThis as { Deno?: { execPath(): string } }).Deno?.execPath();
-  if (name === "deno" && current !== undefined) return current;
+  if (name === self) return process.execPath;
   const command = COMMAND[name];
   if (FITS[name](await majorOf(command))) return command;
   const print = name === "deno" ? ["eval", "console.log(Deno.execPath())"] : ["-p", "process.execPath"];
