@@ -79,7 +79,7 @@ export class Waiter<T> {
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   // There are `size` waiters from `head` by `next` to `tail`.
   head: W | undefined = undefined;
-  private tail: W | undefined = undefined;
+  protected tail: W | undefined = undefined;
   size = 0;
   /** Why it is closed for good; undefined while it is open. No waiter joins a closed queue. */
   end: { readonly reason: unknown } | undefined = undefined;
@@ -130,11 +130,18 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   protected link(waiter: W): void {
-    const last = this.tail;
-    if (last === undefined) this.head = waiter;
-    else last.next = waiter;
-    if (waiter.cancellation !== undefined) waiter.cancellation.previous = last;
-    this.tail = waiter;
+    this.insert(waiter, this.tail);
+  }
+
+  /** Adds a waiter behind `previous`, or as the first. */
+  protected insert(waiter: W, previous: W | undefined): void {
+    const next = previous === undefined ? this.head : previous.next as W | undefined;
+    if (previous === undefined) this.head = waiter;
+    else previous.next = waiter;
+    if (next === undefined) this.tail = waiter;
+    else if (next.cancellation !== undefined) next.cancellation.previous = waiter;
+    if (waiter.cancellation !== undefined) waiter.cancellation.previous = previous;
+    waiter.next = next;
     waiter.waits = true;
     this.size++;
   }
@@ -160,19 +167,23 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return taken;
   }
 
-  /** Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it. */
-  unlink(waiter: W): void {
+  /**
+   * Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it.
+   * Returns the waiter before it.
+   */
+  unlink(waiter: W): W | undefined {
     const { next, cancellation } = waiter;
-    let previous = (waiter === this.head ? undefined : cancellation?.previous ?? this.head) as Waiter<T> | undefined;
-    while (previous !== undefined && previous.next !== waiter) previous = previous.next;
+    let previous = (waiter === this.head ? undefined : cancellation?.previous ?? this.head) as W | undefined;
+    while (previous !== undefined && previous.next !== waiter) previous = previous.next as W | undefined;
     if (previous === undefined) this.head = next as W | undefined;
     else previous.next = next;
-    if (next === undefined) this.tail = previous as W | undefined;
+    if (next === undefined) this.tail = previous;
     else if (next.cancellation !== undefined) next.cancellation.previous = previous;
     waiter.next = undefined; // one that has left keeps no other one alive
     waiter.waits = false;
     this.size--;
     cancellation?.onUnlinked();
+    return previous;
   }
 }
 
@@ -193,7 +204,7 @@ function promiseOf<T>(waiter: Waiter<T>): Promise<T> {
 /** The part of a queue that cancellations use. */
 interface AnyQueue {
   readonly owner: Served | undefined;
-  unlink(waiter: Waiter<never>): void;
+  unlink(waiter: Waiter<never>): unknown;
 }
 
 /** The signal and the time-out of a waiter. */

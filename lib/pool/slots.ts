@@ -18,6 +18,7 @@ import {
   reportGrant,
   type WaitedFor,
   Waiter,
+  waitersOf,
   WaitQueue,
 } from "../internal/wait_queue.ts";
 
@@ -58,14 +59,39 @@ export class SlotCall extends Waiter<void> {
   }
 }
 
-/** The calls of one priority. */
-interface Lane {
-  readonly priority: number;
-  readonly queue: WaitQueue<void>;
+/** Queued calls: greater priorities first, first come, first served among equals. */
+class CallQueue extends WaitQueue<void> {
+  /** The last call of each priority, in the order of service; may be empty while all calls have priority 0. */
+  readonly lasts: Call[] = [];
+
+  protected override link(call: Call): void {
+    const { lasts, tail } = this;
+    const priority = priorityOf(call);
+    if (lasts.length === 0) {
+      if (priority === 0) return super.link(call);
+      if (tail !== undefined) lasts.push(tail);
+    }
+    let i = lasts.length;
+    while (i > 0 && priorityOf(lasts[i - 1]!) < priority) i--;
+    const previous = lasts[i - 1];
+    this.insert(call, previous);
+    if (previous !== undefined && priorityOf(previous) === priority) lasts[i - 1] = call;
+    else lasts.splice(i, 0, call);
+  }
+
+  override unlink(call: Call): Call | undefined {
+    const previous = super.unlink(call);
+    const { lasts } = this;
+    const i = lasts.indexOf(call);
+    if (i < 0) return previous;
+    if (previous !== undefined && priorityOf(previous) === priorityOf(call)) lasts[i] = previous;
+    else lasts.splice(i, 1);
+    return previous;
+  }
 }
 
 /** Private state for {@linkcode assertSoundSlots}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (slots: Slots) => readonly [lanes: readonly Lane[], waitsForStart: boolean];
+let stateOf: (slots: Slots) => readonly [queue: CallQueue, waitsForStart: boolean];
 
 export class Slots implements Served {
   // waiting > 0 implies that no slot is free or that the first call waits for its start. #leaveRate is set exactly
@@ -75,17 +101,13 @@ export class Slots implements Served {
   #limit: number;
   readonly #maxWaiting: number;
   readonly #onLeave: () => void;
-  /**
-   * Ordered by priority. The lane of priority 0 always exists, every other lane only while calls wait in it. Replaced on
-   * change: while it is read, calls may leave, and observers act.
-   */
-  #lanes: readonly Lane[];
+  readonly #queue = new CallQueue(this);
   /** Leaves the queue of the rate limiter, in which the first call waits for its starts. */
   #leaveRate: (() => void) | undefined;
   #awaited: Permits = 1;
 
   static {
-    stateOf = (slots) => [slots.#lanes, slots.#leaveRate !== undefined];
+    stateOf = (slots) => [slots.#queue, slots.#leaveRate !== undefined];
   }
 
   /** @param onLeave Called after calls have left the queue without a slot. */
@@ -94,7 +116,6 @@ export class Slots implements Served {
     this.rate = rate;
     this.#maxWaiting = maxWaiting;
     this.#onLeave = onLeave;
-    this.#lanes = [{ priority: 0, queue: new WaitQueue(this) }];
   }
 
   get limit(): number {
@@ -113,14 +134,12 @@ export class Slots implements Served {
 
   /** How many calls wait. */
   get waiting(): number {
-    let waiting = 0;
-    for (const { queue } of this.#lanes) waiting += queue.size;
-    return waiting;
+    return this.#queue.size;
   }
 
   /** Whether a call gets its slot without waiting. */
   get isFree(): boolean {
-    return this.active < this.#limit && this.#front() === undefined;
+    return this.active < this.#limit && this.#queue.peek() === undefined;
   }
 
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
@@ -134,10 +153,10 @@ export class Slots implements Served {
   /** Waits for what {@linkcode Slots.tryTake} did not get. The options have been checked. */
   wait(call: Call): Promise<void> {
     const { waiting } = this;
-    const { limits, priority = 0 } = call as Partial<SlotCall>;
+    const { limits } = call as Partial<SlotCall>;
     const isRefused = waiting >= this.#maxWaiting && limits?.timeout !== 0 && !(call.target as SlotUse).isMap;
     if (isRefused) throw refused(call, waiting);
-    const granted = this.#lane(limits?.timeout === 0 ? 0 : priority).queue.wait(call, limits);
+    const granted = this.#queue.wait(call, limits);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(() => call.waits);
@@ -154,33 +173,31 @@ export class Slots implements Served {
 
   /** Removes all queued calls, then rejects them in the order of service. */
   rejectQueued(reason: unknown): void {
-    const queues = this.#lanes.map(({ queue }) => queue).reverse();
-    rejectAll(queues.flatMap((queue) => queue.takeAll()), reason);
+    rejectAll(this.#queue.takeAll(), reason);
     this.#serve();
   }
 
   /** After cancelled calls have left, a later call may be first, and the pool may be idle. */
   afterLeave(): void {
-    this.#dropLanes();
     this.#serve();
     this.#onLeave();
   }
 
   /** Grants slots while there are calls, slots and, in a pool with a rate, starts. */
   #serve(hasStart = false): void {
-    let queue;
-    while ((queue = this.#front()) !== undefined && this.active < this.#limit) {
+    let first;
+    while ((first = this.#queue.peek()) !== undefined && this.active < this.#limit) {
       if (this.rate !== undefined && !hasStart) {
         const { end } = this.rate.waits;
         if (end !== undefined) {
-          const call = queue.take();
+          const call = this.#queue.take();
           if (call !== undefined) reject(call, end.reason);
           continue;
         }
-        const starts = startsOf(queue.peek()!);
+        const starts = startsOf(first);
         if (!this.rate.startSoon(starts)) return this.#waitForStart(this.rate, starts);
       }
-      const call = queue.take();
+      const call = this.#queue.take();
       if (call === undefined) continue;
       hasStart = false;
       this.active++;
@@ -203,33 +220,10 @@ export class Slots implements Served {
       if (!isStart) this.#onLeave();
     });
   }
+}
 
-  /** Returns the queue to serve first; it has a call that is not aborted. Undefined if no call waits. */
-  #front(): WaitQueue<void> | undefined {
-    const lanes = this.#lanes;
-    let i = lanes.length - 1;
-    while (i >= 0 && (lanes[i]!.queue.size === 0 || lanes[i]!.queue.peek() === undefined)) i--;
-    this.#dropLanes();
-    return lanes[i]?.queue;
-  }
-
-  /** Drops the lanes in which no call waits any more. */
-  #dropLanes(): void {
-    const isUsed = ({ priority, queue }: Lane) => priority === 0 || queue.size > 0;
-    if (this.#lanes.length > 1 && !this.#lanes.every(isUsed)) this.#lanes = this.#lanes.filter(isUsed);
-  }
-
-  /** Returns the lane of a priority, and creates it if necessary. */
-  #lane(priority: number): Lane {
-    const lanes = this.#lanes;
-    let i = 0;
-    while (i < lanes.length && lanes[i]!.priority < priority) i++;
-    const found = lanes[i];
-    if (found?.priority === priority) return found;
-    const lane = { priority, queue: new WaitQueue<void>(this) };
-    this.#lanes = [...lanes.slice(0, i), lane, ...lanes.slice(i)];
-    return lane;
-  }
+function priorityOf(call: Call): number {
+  return call instanceof SlotCall ? call.priority : 0;
 }
 
 function startsOf(call: Call): Permits {
@@ -239,12 +233,15 @@ function startsOf(call: Call): Permits {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundSlots(slots: Slots): void {
   const { active, limit, waiting } = slots;
-  const [lanes, waitsForStart] = stateOf(slots);
-  const priorities = lanes.map(({ priority }) => priority);
-  const areSound = priorities.includes(0) && priorities.every((one, i) => i === 0 || one > priorities[i - 1]!) &&
-    lanes.every(({ priority, queue }) => priority === 0 || queue.size > 0);
-  if (!areSound) throw new Error(`unsound lanes: ${priorities}`);
-  for (const { queue } of lanes) assertSoundWaitQueue(queue);
+  const [queue, waitsForStart] = stateOf(slots);
+  assertSoundWaitQueue(queue);
+  const calls = waitersOf(queue);
+  const isLast = (call: Call, i: number) => i === calls.length - 1 || priorityOf(call) > priorityOf(calls[i + 1]!);
+  const lasts = calls.filter(isLast);
+  const areSound = queue.lasts.length === 0
+    ? calls.every((call) => priorityOf(call) === 0)
+    : queue.lasts.length === lasts.length && lasts.every((call, i) => call === queue.lasts[i]);
+  if (!areSound) throw new Error(`unsound order: ${calls.map(priorityOf)}, ${queue.lasts.map(priorityOf)}`);
   const mayWait = active >= limit || waitsForStart;
   const isSound = active >= 0 && (waiting === 0 || mayWait) && (!waitsForStart || waiting > 0);
   if (!isSound) throw new Error(`unsound pool: ${active} active, ${waiting} wait, for a start: ${waitsForStart}`);

@@ -80,12 +80,12 @@ test("Pool: a map of synchronous functions comes before calls of lower priority 
   assert.deepEqual(order, [1, 2, 3, "low"]);
 });
 
-test("Pool: three wait in a lane and the middle one is cancelled, before and after its lane's turn", async () => {
+test("Pool: three of one priority wait and the middle one is cancelled, before and after their turn", async () => {
   const { pool, order, run, free } = taken({ maxWaiting: 4 });
   const controller = new AbortController();
   const watched = [run("a", { priority: 1 }), run("b", { priority: 1, signal: controller.signal })];
   watched.push(run("c", { priority: 1 }), run("d", { priority: -1 }));
-  assert.equal(await states([run("e")]), "rejected"); // all lanes together
+  assert.equal(await states([run("e")]), "rejected"); // all priorities together
   await assert.rejects(pool.run(() => {}, { priority: 99 }), QueueFullError);
   controller.abort("gone");
   assert.equal(pool.waiting, 3);
@@ -105,7 +105,7 @@ test("Pool: with a rate, a start goes to the greatest priority that waits then",
   await pool.join();
 });
 
-test("Pool: cancel rejects the calls of all lanes", async () => {
+test("Pool: cancel rejects the calls of all priorities", async () => {
   const { pool, run, free } = taken();
   const watched = [run("a", { priority: 1 }), run("b"), run("c", { priority: -1 })];
   await flushMicrotasks(); // the first one runs
@@ -163,7 +163,7 @@ test("Pool: random priorities and cancellations are served as a sorted list is",
     }
   }));
 
-test("Pool: cancelled calls leave no lanes behind, whatever their priorities", async () => {
+test("Pool: cancelled calls leave nothing behind, whatever their priorities", async () => {
   const { pool, order, run, free } = taken();
   run("first", { priority: 1e9 });
   for (let priority = 1; priority <= 1000; priority++) {
