@@ -9,7 +9,6 @@ import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
-import type { WaitedFor } from "./internal/wait_queue.ts";
 import {
   acquireStart,
   BudgetNumbers,
@@ -295,7 +294,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     checkKey(key);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      const starts = new StartQueue(this.#windows, new Self(this.#name, key), this.#maxWaiting);
+      const self = { kind: "key", noun: "rate limiter", isHeld: false, name: this.#name, key };
+      const starts = new StartQueue(this.#windows, self, this.#maxWaiting);
       if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
       this.#entries.set(key, entry = { starts, lookAt: performance.now() + this.#longest() });
     }
@@ -360,20 +360,6 @@ class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> 
 
   remaining(key: K): number {
     return this.#remaining(key);
-  }
-}
-
-/** One key, as shown in messages and events. */
-class Self implements WaitedFor {
-  readonly kind = "key";
-  readonly noun = "rate limiter";
-  readonly isHeld = false;
-  readonly name: string | undefined;
-  readonly key: unknown;
-
-  constructor(name: string | undefined, key: unknown) {
-    this.name = name;
-    this.key = key;
   }
 }
 
