@@ -7,9 +7,9 @@ import { must } from "../internal/check.ts";
 import { placeOf } from "../internal/place.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
 import type { WaitOptions } from "../types.ts";
-import { checkOnArguments, type KeyPart, onArguments } from "./on_arguments.ts";
+import { checkOnArguments, type KeyPart, type LockedOnArguments, onArguments } from "./on_arguments.ts";
 
-export type { KeyPart };
+export type { KeyPart, LockedOnArguments };
 
 /** The part of a mutex that {@linkcode lockOnArguments} uses. KeyedMutex and RedisKeyedMutex have it. */
 export interface ArgumentMutex {
@@ -24,15 +24,6 @@ export interface LockOnArgumentsOptions {
   /** Milliseconds after which a waiting call rejects with a {@linkcode TimeoutError}. */
   readonly timeout?: number | undefined;
 }
-
-/**
- * A wrapper for functions that take at least the arguments `A`, and a standard decorator for methods that return a
- * promise.
- */
-export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
-  fn: (this: This, ...args: B) => R,
-  context?: ClassMethodDecoratorContext<This, (this: This, ...args: B) => R>,
-) => (this: This, ...args: B) => Promise<Awaited<R>>;
 
 /**
  * Runs calls of a function with equal selected arguments one at a time; all other calls run freely. A wrapper for

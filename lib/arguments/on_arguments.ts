@@ -31,8 +31,11 @@ export interface OnArgumentsOptions {
   readonly timeout?: number | undefined;
 }
 
-/** A wrapper, and a standard decorator. */
-type Wrapper<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
+/**
+ * A wrapper for functions that take at least the arguments `A`, and a standard decorator for methods that return a
+ * promise.
+ */
+export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
   fn: (this: This, ...args: B) => R,
   context?: ClassMethodDecoratorContext<This, (this: This, ...args: B) => R>,
 ) => (this: This, ...args: B) => Promise<Awaited<R>>;
@@ -64,7 +67,7 @@ export function onArguments<A extends readonly unknown[]>(
   select: Select<A>,
   { name, timeout }: OnArgumentsOptions,
   call: CallWithKey,
-): Wrapper<A> {
+): LockedOnArguments<A> {
   const partsOf = typeof select === "function" ? select : pick([...select]);
   return <This, B extends [...A, ...unknown[]], R>(fn: (this: This, ...args: B) => R, context?: unknown) => {
     checkDecorated(decorator, fn, context);

@@ -5,7 +5,7 @@
  */
 import { must } from "../internal/check.ts";
 import { SingleFlight } from "../single_flight.ts";
-import { checkOnArguments, type KeyPart, onArguments } from "./on_arguments.ts";
+import { checkOnArguments, type KeyPart, type LockedOnArguments, onArguments } from "./on_arguments.ts";
 
 /** Options of {@linkcode shareOnArguments}. */
 export interface ShareOnArgumentsOptions {
@@ -17,14 +17,8 @@ export interface ShareOnArgumentsOptions {
   readonly timeout?: number | undefined;
 }
 
-/**
- * A wrapper for functions that take at least the arguments `A`, and a standard decorator for methods that return a
- * promise.
- */
-export type SharedOnArguments<A extends readonly unknown[]> = <This, B extends [...A, ...unknown[]], R>(
-  fn: (this: This, ...args: B) => R,
-  context?: ClassMethodDecoratorContext<This, (this: This, ...args: B) => R>,
-) => (this: This, ...args: B) => Promise<Awaited<R>>;
+/** As {@linkcode LockedOnArguments}. */
+export type SharedOnArguments<A extends readonly unknown[]> = LockedOnArguments<A>;
 
 /**
  * Shares one run among calls of a function with equal selected arguments: the first call runs, and further calls get
