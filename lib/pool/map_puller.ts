@@ -11,7 +11,7 @@
 import { isThenable, type WaitLimits } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { type Hook, hook } from "../internal/hook.ts";
-import type { ResultNode, Results } from "./map_results.ts";
+import type { Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
 import { SlotCall } from "./slots.ts";
 import type { PoolState } from "./state.ts";
@@ -48,8 +48,6 @@ export class Puller<T, R> {
   readonly #limits: WaitLimits;
   /** Shared by all calls that need not wait while no observer distinguishes them. */
   readonly #unobserved: SlotCall;
-  /** Reused for later items, which saves two closures per item. */
-  readonly #idleWorkers: Worker<R>[] = [];
 
   constructor(pool: PoolState, map: PulledMap, job: MapJob<T, R>, results: Results<R>, signal: AbortSignal) {
     this.buffer = job.buffer;
@@ -59,11 +57,6 @@ export class Puller<T, R> {
     this.#results = results;
     this.#limits = { signal, timeout: Infinity };
     this.#unobserved = this.#slotCall();
-  }
-
-  /** The number of workers without an item. */
-  get idle(): number {
-    return this.#idleWorkers.length;
   }
 
   /** No more items are pulled, and no function runs. */
@@ -178,21 +171,25 @@ export class Puller<T, R> {
   }
 
   #start(call: SlotCall, item: T): void {
-    const worker = this.#idleWorkers.pop() ?? this.#newWorker();
-    worker.call = call;
-    worker.index = this.started++;
-    worker.node = this.#results.add(worker.index);
+    const index = this.started++;
+    const node = this.#results.add(index);
     this.running++;
     try {
-      const result = hook === undefined
-        ? this.#call(item, worker.index)
-        : this.#callObserved(hook, call, item, worker.index);
-      if (isThenable(result)) return follow(result, worker.onFulfilled, worker.onRejected);
-      this.#results.fill(worker.node, worker.index, result);
+      const result = hook === undefined ? this.#call(item, index) : this.#callObserved(hook, call, item, index);
+      if (isThenable(result)) {
+        return follow(result, (value) => {
+          this.#results.fill(node, index, value);
+          this.#end(call);
+        }, (error) => {
+          this.#map.fail(error);
+          this.#end(call);
+        });
+      }
+      this.#results.fill(node, index, result);
     } catch (error) {
       this.#map.fail(error);
     }
-    this.#free(worker);
+    this.#free(call);
   }
 
   #call(item: T, index: number): R | PromiseLike<R> {
@@ -204,32 +201,16 @@ export class Puller<T, R> {
     return hook.run(call, () => this.#call(item, index));
   }
 
-  #newWorker(): Worker<R> {
-    const worker: Worker<R> = {
-      call: undefined,
-      index: 0,
-      node: undefined,
-      onFulfilled: (value) => {
-        this.#results.fill(worker.node, worker.index, value);
-        this.#free(worker);
-        this.#goOn();
-      },
-      onRejected: (error) => {
-        this.#map.fail(error);
-        this.#free(worker);
-        this.#goOn();
-      },
-    };
-    return worker;
-  }
-
-  #free(worker: Worker<R>): void {
+  #free(call: SlotCall): void {
     this.running--;
     // Queue for the next slot before freeing this one: calls of greater priority come first.
     if (this.#pool.slots.waiting > 0) this.pull();
-    this.#pool.free(worker.call);
-    worker.node = worker.call = undefined;
-    this.#idleWorkers.push(worker);
+    this.#pool.free(call);
+  }
+
+  #end(call: SlotCall): void {
+    this.#free(call);
+    this.#goOn();
   }
 
   #goOn(): void {
@@ -246,14 +227,4 @@ export class Puller<T, R> {
     if (hook !== undefined) hook.begin(call, this.#unobserved);
     return call;
   }
-}
-
-/** Handles one item at a time. */
-interface Worker<R> {
-  /** The slot of the item, its index, and the place of its result. */
-  call: SlotCall | undefined;
-  index: number;
-  node: ResultNode<R> | undefined;
-  readonly onFulfilled: (value: R) => void;
-  readonly onRejected: (error: unknown) => void;
 }
