@@ -99,8 +99,7 @@ export function checkFunction(value: unknown, name: string): void {
     must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
   }
   const { [Symbol.toStringTag]: tag } = value as { readonly [Symbol.toStringTag]?: string };
-  const isGenerator = tag === "GeneratorFunction" || tag === "AsyncGeneratorFunction";
-  must(!isGenerator, name, "not be a generator function: calling it runs nothing yet", value);
+  must(!tag?.includes("Generator"), name, "not be a generator function: calling it runs nothing yet", value);
 }
 
 /** A key. If a caller forgets it, the next argument, such as a function, takes its place. */
