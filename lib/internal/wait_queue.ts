@@ -130,18 +130,11 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   protected link(waiter: W): void {
-    this.insert(waiter, this.tail);
-  }
-
-  /** Adds a waiter behind `previous`, or as the first. */
-  protected insert(waiter: W, previous: W | undefined): void {
-    const next = previous === undefined ? this.head : previous.next as W | undefined;
-    if (previous === undefined) this.head = waiter;
-    else previous.next = waiter;
-    if (next === undefined) this.tail = waiter;
-    else if (next.cancellation !== undefined) next.cancellation.previous = waiter;
-    if (waiter.cancellation !== undefined) waiter.cancellation.previous = previous;
-    waiter.next = next;
+    const last = this.tail;
+    if (last === undefined) this.head = waiter;
+    else last.next = waiter;
+    if (waiter.cancellation !== undefined) waiter.cancellation.previous = last;
+    this.tail = waiter;
     waiter.waits = true;
     this.size++;
   }

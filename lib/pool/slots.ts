@@ -74,9 +74,21 @@ class CallQueue extends WaitQueue<void> {
     let i = lasts.length;
     while (i > 0 && priorityOf(lasts[i - 1]!) < priority) i--;
     const previous = lasts[i - 1];
-    this.insert(call, previous);
+    const next = previous === undefined ? this.head : previous.next;
+    if (next === undefined) super.link(call);
+    else this.#insert(previous, call, next);
     if (previous !== undefined && priorityOf(previous) === priority) lasts[i - 1] = call;
     else lasts.splice(i, 0, call);
+  }
+
+  #insert(previous: Call | undefined, call: Call, next: Call): void {
+    if (previous === undefined) this.head = call;
+    else previous.next = call;
+    call.next = next;
+    if (call.cancellation !== undefined) call.cancellation.previous = previous;
+    if (next.cancellation !== undefined) next.cancellation.previous = call;
+    call.waits = true;
+    this.size++;
   }
 
   override unlink(call: Call): Call | undefined {
