@@ -77,10 +77,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   constructor(permits: number, options?: MaxWaitingOptions) {
     checkInteger(permits, "permits", 1);
     this.#permits = permits;
-    this.#entries = new Entries(options, {
-      noun: "semaphore",
-      make: (key) => new KeyPermits(this.#entries, key, permits),
-    });
+    this.#entries = new Entries("semaphore", options, (key) => new KeyPermits(this.#entries, key, permits));
   }
 
   /** The name shown with the key in error messages and diagnostics. */

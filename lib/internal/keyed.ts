@@ -17,21 +17,18 @@ interface Entry {
   readonly queue: WaitQueue<Hold>;
 }
 
-/** How to create entries, and their noun: a lock or a semaphore. */
-interface Making<K, E> {
-  readonly noun: string;
-  make(key: K): E;
-}
-
 export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptions {
+  /** What an entry is: a lock or a semaphore. */
+  readonly noun: string;
   readonly name: string | undefined;
   readonly maxWaiting: number;
   closed = false;
-  readonly #making: Making<K, E>;
+  readonly #make: (key: K) => E;
 
-  constructor(options: MaxWaitingOptions | undefined, making: Making<K, E>) {
+  constructor(noun: string, options: MaxWaitingOptions | undefined, make: (key: K) => E) {
     super();
-    this.#making = making;
+    this.noun = noun;
+    this.#make = make;
     const { name, maxWaiting } = readQueueOptions(options);
     this.name = name;
     this.maxWaiting = maxWaiting;
@@ -44,12 +41,8 @@ export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptio
   of(key: K): E {
     this.checkOpen(key);
     let entry = this.get(key);
-    if (entry === undefined) this.set(key, entry = this.#making.make(key));
+    if (entry === undefined) this.set(key, entry = this.#make(key));
     return entry;
-  }
-
-  get noun(): string {
-    return this.#making.noun;
   }
 
   waiting(key: K): number {
