@@ -264,6 +264,23 @@ eachStore("RedisRateLimiter: calls that sleep when their process blocks start af
   assert.deepEqual(order, ["first", "last"]);
 });
 
+test("RedisRateLimiter in memory: a call that sleeps when its process blocks stays ahead of a newcomer", () =>
+  withFakeTime(async (time) => {
+    const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 1000);
+    await limiter.acquire();
+    const order: string[] = [];
+    const call = (name: string) => void limiter.acquire().then(() => order.push(name));
+    call("sleeper");
+    await flushMicrotasks();
+    await limiter.block(1200);
+    await flushMicrotasks();
+    call("newcomer");
+    await time.pass(1300, 50);
+    assert.deepEqual(order, ["sleeper"]);
+    await time.pass(1000, 50);
+    assert.deepEqual(order, ["sleeper", "newcomer"]);
+  }));
+
 test("RedisRateLimiter: wrap makes a function each call of which is a run", async () => {
   const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 5, 1000);
   const add = limiter.wrap(function add(this: number[], a: number, b: number): number {
