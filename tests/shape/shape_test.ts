@@ -9,9 +9,9 @@ import * as texts from "./texts.ts";
 import { Tree } from "./tree.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Paths that are no part of the repository: built, installed, or another's. */
-const FOREIGN = /^(\..*|node_modules|package-lock\.json)$/;
 const KEPT_HIDDEN = new Set([".ci", ".github", ".gitignore", ".dvmrc"]);
+/** Built or installed. */
+const ignored = new Set(read(".gitignore").split("\n").map((line) => line.replace(/\/$/, "")));
 
 const paths = [...walk("")];
 const tree = new Tree(paths.filter((path) => /^(mod|lib\/.*)\.ts$/.test(path)).map((path) => [path, read(path)]));
@@ -93,9 +93,10 @@ test("shape: nothing knows the machine that it was written on", () => {
 
 function* walk(folder: string): Iterable<string> {
   for (const entry of readdirSync(root + folder, { withFileTypes: true })) {
-    if (FOREIGN.test(entry.name) && !KEPT_HIDDEN.has(entry.name)) continue;
-    if (entry.isDirectory()) yield* walk(`${folder}${entry.name}/`);
-    else yield folder + entry.name;
+    const { name } = entry, path = folder + name;
+    if (name.startsWith(".") && !KEPT_HIDDEN.has(name) || ignored.has(name) || ignored.has(path)) continue;
+    if (entry.isDirectory()) yield* walk(`${path}/`);
+    else yield path;
   }
 }
 
