@@ -369,7 +369,7 @@ export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly
 function readList(list: unknown): RateWindow[] {
   checkNotPromise(list, "budgets");
   must(Array.isArray(list), "budgets", "be a list of objects with a limit and an interval", list);
-  must(list.length > 0, "budgets", "not be an empty list", list.length, RangeError);
+  checkInteger(list.length, "budgets.length", 1);
   return Array.from(list as readonly (RateBudget | undefined)[], (budget, i) => {
     must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
     return readWindow(budget.limit, budget.interval, `budgets[${i}].`);
