@@ -61,7 +61,7 @@ export class SlotCall extends Waiter<void> {
 
 /** Queued calls: greater priorities first, first come, first served among equals. */
 class CallQueue extends WaitQueue<void> {
-  /** The last call of each priority, in the order of service; may be empty while all calls have priority 0. */
+  /** The last call of each priority, the greatest at the end; may be empty while all calls have priority 0. */
   readonly lasts: Call[] = [];
 
   protected override link(call: Call): void {
@@ -71,14 +71,24 @@ class CallQueue extends WaitQueue<void> {
       if (priority === 0) return super.link(call);
       if (tail !== undefined) lasts.push(tail);
     }
-    let i = lasts.length;
-    while (i > 0 && priorityOf(lasts[i - 1]!) < priority) i--;
-    const previous = lasts[i - 1];
+    const i = this.#indexOf(priority);
+    const previous = lasts[i];
     const next = previous === undefined ? this.head : previous.next;
     if (next === undefined) super.link(call);
     else this.#insert(previous, call, next);
-    if (previous !== undefined && priorityOf(previous) === priority) lasts[i - 1] = call;
-    else lasts.splice(i, 0, call);
+    lasts.splice(i, previous !== undefined && priorityOf(previous) === priority ? 1 : 0, call);
+  }
+
+  /** Where in `lasts` the call is that one of this priority would follow; at the end if it would be the first. */
+  #indexOf(priority: number): number {
+    const { lasts } = this;
+    let from = 0;
+    for (let to = lasts.length; from < to;) {
+      const middle = (from + to) >>> 1;
+      if (priorityOf(lasts[middle]!) < priority) from = middle + 1;
+      else to = middle;
+    }
+    return from;
   }
 
   #insert(previous: Call | undefined, call: Call, next: Call): void {
@@ -94,8 +104,8 @@ class CallQueue extends WaitQueue<void> {
   override unlink(call: Call): Call | undefined {
     const previous = super.unlink(call);
     const { lasts } = this;
-    const i = lasts.indexOf(call);
-    if (i < 0) return previous;
+    const i = this.#indexOf(priorityOf(call));
+    if (lasts[i] !== call) return previous;
     if (previous !== undefined && priorityOf(previous) === priorityOf(call)) lasts[i] = previous;
     else lasts.splice(i, 1);
     return previous;
@@ -249,7 +259,7 @@ export function assertSoundSlots(slots: Slots): void {
   assertSoundWaitQueue(queue);
   const calls = waitersOf(queue);
   const isLast = (call: Call, i: number) => i === calls.length - 1 || priorityOf(call) > priorityOf(calls[i + 1]!);
-  const lasts = calls.filter(isLast);
+  const lasts = calls.filter(isLast).reverse();
   const areSound = queue.lasts.length === 0
     ? calls.every((call) => priorityOf(call) === 0)
     : queue.lasts.length === lasts.length && lasts.every((call, i) => call === queue.lasts[i]);
