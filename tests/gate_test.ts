@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { runtime, test } from "./_test.ts";
+import { until } from "./_tools.ts";
 
 const module = new URL("../scripts/_run.ts", import.meta.url).href;
 
@@ -19,24 +20,30 @@ function step(line: string, limit: number): Record<string, unknown> {
   return JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
 }
 
-/** Whether a process has this command line. */
-function isRunning(line: string): boolean {
-  return spawnSync("pgrep", ["-f", `^${line}$`]).status === 0;
+/** Waits until no process has this command line: one that was killed ends a moment later. */
+function ended(line: string): Promise<void> {
+  return until(() => spawnSync("pgrep", ["-f", `^${line}$`]).status !== 0);
 }
+
+/** A command that no other run of the tests has. */
+const sleep = (seconds: number) => `sleep ${seconds}.${process.pid}`;
 
 // Both need /proc and pgrep.
 if (runtime === "deno" && process.platform === "linux") {
-  test("gate: what a step leaves behind is named and ended", () => {
-    const { leftovers, ...outcome } = step("sleep 61.25 & echo started", 30);
+  test("gate: what a step leaves behind is named and ended", async () => {
+    const line = sleep(301);
+    const { leftovers, ...outcome } = step(`${line} & echo started`, 30);
     assert.deepEqual(outcome, { status: 0, timedOut: false, output: "started\n" });
-    assert.match(`${leftovers}`, /^[^,]*sleep 61\.25[^,]*$/); // the shell's fork may not have become `sleep` yet
-    assert.equal(isRunning("sleep 61.25"), false);
+    const [left, ...others] = leftovers as string[];
+    assert.ok(left?.includes(line) && others.length === 0, `${leftovers}`); // or the shell's fork before it sleeps
+    await ended(line);
   });
 
-  test("gate: a step that is not over in time is ended with all of its processes", () => {
-    const outcome = step("sleep 61.5 & sleep 61.75", 1);
+  test("gate: a step that is not over in time is ended with all of its processes", async () => {
+    const lines = [sleep(302), sleep(303)];
+    const outcome = step(lines.join(" & "), 1);
     assert.deepEqual([outcome["timedOut"], outcome["leftovers"]], [true, []]);
-    assert.deepEqual([isRunning("sleep 61.5"), isRunning("sleep 61.75")], [false, false]);
+    for (const line of lines) await ended(line);
   });
 
   test("gate: the exit code of a step is its command's", () => {
