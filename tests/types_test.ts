@@ -81,6 +81,21 @@ async function locked<G extends AsyncDisposable>(thing: Acquirable<G>): Promise<
   return "held";
 }
 
+/** What has keys or values of one type can be passed where those of any type are used. */
+export const general: [
+  KeyedMutex<unknown>,
+  KeyedSemaphore<unknown>,
+  KeyedRateLimiter<unknown>,
+  SingleFlight<unknown>,
+  Queue<unknown>,
+] = [
+  new KeyedMutex<string>(),
+  new KeyedSemaphore<string>(1),
+  new KeyedRateLimiter<string>(1, 1000),
+  new SingleFlight<string>(),
+  new Queue<string>(),
+];
+
 test("types: every local body is an Acquirable", async () => {
   const { reader, writer } = new RwLock();
   const bodies: Acquirable<Guard>[] = [

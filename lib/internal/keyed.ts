@@ -23,7 +23,8 @@ export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptio
   readonly name: string | undefined;
   readonly maxWaiting: number;
   closed = false;
-  readonly #make: (key: K) => E;
+  /** Its parameter is `never`, so that a keyed class of strings is one of unknown keys, too. */
+  readonly #make: (key: never) => E;
 
   constructor(noun: string, options: MaxWaitingOptions | undefined, make: (key: K) => E) {
     super();
@@ -41,7 +42,7 @@ export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptio
   of(key: K): E {
     this.checkOpen(key);
     let entry = this.get(key);
-    if (entry === undefined) this.set(key, entry = this.#make(key));
+    if (entry === undefined) this.set(key, entry = this.#make(key as never));
     return entry;
   }
 
