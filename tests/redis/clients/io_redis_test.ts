@@ -6,7 +6,7 @@ import { Redis as IoRedis5 } from "ioredis5";
 import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
-import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
+import { type Client, closeIo, knowsSubscriberFailure, redisTest, until, useIo } from "../_clients.ts";
 import { computeDigests } from "../_scripted.ts";
 
 await computeDigests();
@@ -142,12 +142,5 @@ test("ioRedis: the failure of a subscribing connection is known until it is back
   });
   const call = () => Promise.resolve(1);
   const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call });
-  const backend = ioRedis(Object.assign(client, { duplicate: () => own }));
-  const stop = await backend.subscribe!("channel", () => {}, () => {});
-  const failure = new Error("connect ECONNREFUSED");
-  own.emit("error", failure);
-  assert.equal(backend.subscriberFailure, failure);
-  own.emit("ready");
-  assert.equal(backend.subscriberFailure, undefined);
-  await stop();
+  await knowsSubscriberFailure(ioRedis(Object.assign(client, { duplicate: () => own })), own);
 });

@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
 import { createClient, createClientPool, createCluster } from "redis";
 import { nodeRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { type Client, ending, redisTest, until, useNode } from "../_clients.ts";
+import { type Client, ending, knowsSubscriberFailure, redisTest, until, useNode } from "../_clients.ts";
 import { Server } from "../_server.ts";
 
 test("nodeRedis: the same client gives the same backend; a cluster is recognized", () => {
@@ -70,12 +70,5 @@ test("nodeRedis: the failure of a subscribing connection is known until it is ba
     });
   const own = emitter();
   const client = Object.assign(emitter(), { evalSha: call, eval: call, duplicate: () => own });
-  const backend = nodeRedis(client);
-  const stop = await backend.subscribe!("channel", () => {}, () => {});
-  const failure = new Error("connect ECONNREFUSED");
-  own.emit("error", failure);
-  assert.equal(backend.subscriberFailure, failure);
-  own.emit("ready");
-  assert.equal(backend.subscriberFailure, undefined);
-  await stop();
+  await knowsSubscriberFailure(nodeRedis(client), own);
 });
