@@ -1,6 +1,7 @@
 /**
- * `deno task bench:report [--rounds N] [--only REGEXP]`: measures what docs/benchmarks.md shows on Deno, Node and Bun, in about ten
- * minutes, and writes bench/results.json, that page and its two charts. `--draw` writes the page from the last results.
+ * `deno task bench:report [--rounds N] [--only REGEXP]`: measures what docs/benchmarks.md shows on Deno, Node and Bun,
+ * in about ten minutes, and writes bench/results.json, that page and its two charts. `--draw` writes the page from the
+ * last results.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";

@@ -51,8 +51,10 @@ type CallWithKey = <T>(
 export function checkOnArguments(select: unknown, options: OnArgumentsOptions): OnArgumentsOptions {
   // A hole is checked like undefined.
   if (Array.isArray(select)) Array.from(select, (position, i) => checkInteger(position, `select[${i}]`, 0));
-  else must(typeof select === "function", "select", "be an array of positions or a function", select);
-  if (typeof select === "function") checkFunction(select, "select");
+  else {
+    must(typeof select === "function", "select", "be an array of positions or a function", select);
+    checkFunction(select, "select"); // not a generator function
+  }
   checkOptions(options);
   const name = option(options, "name");
   const timeout = option(options, "timeout");
