@@ -74,3 +74,17 @@ test("with memoryBackend(), a lease that another caller revoked is a warning, to
   assert.equal(await lease.verify(), false);
   assert.match(warnings.seen.join("\n"), /^INTERLOCK_LEASE_LOST: .*lock "orders": Redis no longer knows this hold/);
 });
+
+test("a lease with renew: false that ends on purpose is no warning, and so does not hide the first real loss", () =>
+  withFakeTime(async (time) => {
+    using warnings = new Warnings();
+    const backend = memoryBackend();
+    const lease = await new RedisLock(backend, "once", { ttl: 3000, renew: false }).acquire();
+    await time.pass(3100);
+    assert.equal(lease.signal.aborted, true);
+    assert.deepEqual(warnings.seen, []);
+    await new RedisLock(backend, "hangs", { ttl: 3000, renew: 2000 }).acquire();
+    await time.pass(6100);
+    assert.equal(warnings.seen.length, 1);
+    assert.match(warnings.seen[0]!, /lock "hangs": its ttl of 3000 ms is over, and it is not renewed \(renew: 2000\)/);
+  }));

@@ -120,12 +120,13 @@ export class LeaseHold implements RenewableLease {
     this.#lose("the client was closed");
   }
 
-  #lose(reason: string, cause?: unknown): void {
+  /** @param isMeant Whether the caller has asked for this end. */
+  #lose(reason: string, cause?: unknown, isMeant = false): void {
     if (this.#isOver()) return;
     const options = cause === undefined ? undefined : { cause };
     this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
     this.#ended(true);
-    warnOfLoss(this.spec.namespace.store, this.#lostError);
+    if (!isMeant) warnOfLoss(this.spec.namespace.store, this.#lostError);
     this.#controller?.abort(this.#lostError);
   }
 
@@ -138,8 +139,8 @@ export class LeaseHold implements RenewableLease {
     if (this.#isOver() || time < this.deadline.at) return this.#lostError !== undefined;
     const { renew } = this.spec.settings;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
-    const isMeant = renew !== Infinity && this.#failure === undefined;
-    this.#lose(isMeant ? expired : "it could not be renewed in time", this.#failure);
+    const hasFailed = renew === Infinity || this.#failure !== undefined;
+    this.#lose(hasFailed ? "it could not be renewed in time" : expired, this.#failure, !hasFailed && renew === 0);
     if (this.#lastsLonger) void releaseInBackground(this.spec, this.id);
     return true;
   }
