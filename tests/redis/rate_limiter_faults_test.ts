@@ -27,7 +27,7 @@ redisTest("RedisRateLimiter: lost answers, give-ups and a clock set back give no
       if (args.length === 5) {
         if (code === 1) turns.delete(args[3]!); // given back
       } else if (code === 1) {
-        beganAnew ||= number === 1;
+        beganAnew ||= moment === 0;
         turns.set(String(number), moment);
         if (random.below(8) === 0) throw new Error("Socket closed unexpectedly"); // the answer is lost
       }

@@ -133,6 +133,39 @@ test("RedisRateLimiter: a call whose turn is now starts after one that still sle
     assert.deepEqual(order, ["sleeper", "newcomer"]);
   }));
 
+redisTest(
+  "RedisRateLimiter: a newcomer after the data has expired does not overtake a call that still sleeps",
+  async ({ server, backend }) => {
+    const late = deferred<void>();
+    let holds = false;
+    const limiter = new RedisRateLimiter(
+      {
+        ...backend,
+        evalsha: async (sha, keys, args) => {
+          const isHeld = holds;
+          const answer = await backend.evalsha(sha, keys, args);
+          if (isHeld) await late.promise;
+          return answer;
+        },
+      },
+      "crawl",
+      1,
+      300,
+    );
+    await limiter.acquire();
+    const order: string[] = [];
+    const call = (name: string) => limiter.acquire().then(() => order.push(name));
+    holds = true;
+    const sleeper = call("sleeper");
+    holds = false;
+    await until(async () => await server.send("EXISTS", "interlock:rate:3:{crawl}") === 0);
+    late.resolve();
+    await flushMicrotasks();
+    await Promise.all([sleeper, call("newcomer")]);
+    assert.deepEqual(order, ["sleeper", "newcomer"]);
+  },
+);
+
 test("RedisRateLimiter: a timer that fires early does not let its call overtake the one before", () =>
   withFakeTime(async (time) => {
     time.whole = true;

@@ -9,10 +9,11 @@ import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn
 
 export class MemoryRates implements RateStore {
   readonly #rates = new MemoryData<MemoryRate>();
+  #numbers = 0;
 
   // deno-lint-ignore require-await
   async start(request: StartRequest): Promise<StartAnswer> {
-    return this.#rateOf(request.rate).start(request);
+    return this.#rateOf(request.rate).start(request, ++this.#numbers);
   }
 
   // deno-lint-ignore require-await
@@ -42,7 +43,6 @@ class MemoryRate {
   #starts: Start[] = [];
   /** All of their permits. */
   #total = 0;
-  #numbers = 0;
   #blockedUntil = -Infinity;
   /** The longest interval in use, for which starts are kept. */
   #longest = 0;
@@ -56,7 +56,7 @@ class MemoryRate {
     return this.#until <= this.#clock.now();
   }
 
-  start({ rate: { limit, interval }, permits, within }: StartRequest): StartAnswer {
+  start({ rate: { limit, interval }, permits, within }: StartRequest, number: number): StartAnswer {
     const time = this.#advance(interval);
     const last = this.#starts.at(-1)?.at ?? -Infinity;
     const at = Math.max(time, this.#blockedUntil, last, this.#gate(permits, limit, interval));
@@ -70,7 +70,6 @@ class MemoryRate {
       return { kind: "later", wait, remaining, other };
     }
     this.#callers = { limit, interval };
-    const number = ++this.#numbers;
     this.#starts.push({ at, number, permits });
     this.#total += permits;
     this.#keep(time);

@@ -27,6 +27,7 @@ export interface StartRequest {
 /** The turn of one call. It is given back by its number and its moment. */
 export interface Turn {
   readonly wait: number;
+  /** Larger than that of every turn ahead of it, even if the data has expired since. */
   readonly number: number;
   /** On the store's clock. */
   readonly moment: number;

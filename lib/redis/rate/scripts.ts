@@ -47,7 +47,8 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local floor, min, max = math.floor, math.min, math.max
 local limit, interval = ARGV[1] + 0, ARGV[2] + 0
-local seen, shift, number, blocked, dropped, longest, callers, returned = 0, -now, 0, 0, 0, 0, nil, ' '
+-- Numbers begin with the time, so that calls after the data has expired have larger ones than those that still sleep.
+local seen, shift, number, blocked, dropped, longest, callers, returned = 0, -now, now, 0, 0, 0, nil, ' '
 local head = call('GET', KEYS[1])
 if head then
   seen, shift, number, blocked, dropped, longest, callers, returned =

@@ -119,9 +119,9 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   /** Once its turn has come, so have all turns ahead of it, even if their timers are late or their clock is gone. */
   #startInOrder(): void {
-    const mine = this.#turn!;
-    const ahead = [...this.#sleepers() ?? []].filter((call) => call !== this && isAhead(call.#turn!, mine));
-    ahead.sort((a, b) => isAhead(a.#turn!, b.#turn!) ? -1 : 1);
+    const mine = this.#turn!.number;
+    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn!.number < mine);
+    ahead.sort((a, b) => a.#turn!.number - b.#turn!.number);
     for (const call of [...ahead, this]) {
       if (call.#turn !== undefined) call.#start(); // observers may end the sleep of others
     }
@@ -187,11 +187,6 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
   #giveBack(turn: Turn): void {
     this.rate.namespace.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
   }
-}
-
-/** Whether the turn comes first; turns of one moment come by number. */
-function isAhead({ moment, number }: Turn, of: Turn): boolean {
-  return moment < of.moment || (moment === of.moment && number < of.number);
 }
 
 function warnOther(
