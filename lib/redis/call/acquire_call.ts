@@ -212,6 +212,6 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   #releaseById(): void {
     if (!this.#known) return;
     this.#known = false;
-    void releaseInBackground(this.spec, this.id);
+    releaseInBackground(this.spec, this.id);
   }
 }

@@ -141,7 +141,7 @@ export class LeaseHold implements RenewableLease {
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const hasFailed = renew === Infinity || this.#failure !== undefined;
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, this.#failure, !hasFailed && renew === 0);
-    if (this.#lastsLonger) void releaseInBackground(this.spec, this.id);
+    if (this.#lastsLonger) releaseInBackground(this.spec, this.id);
     return true;
   }
 

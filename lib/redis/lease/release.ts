@@ -14,36 +14,12 @@ import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../tim
 
 /** Gives back a hold that is trusted until the given time otherwise. */
 export function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
-  return new Release(spec, id, until).result;
+  return new Release(spec, id, until, false).result;
 }
 
-/** Releases without a waiting caller, for at most one ttl. Without an answer, the hold or position expires. */
-export async function releaseInBackground(spec: ResourceSpec, id: string): Promise<void> {
-  const { namespace: { store }, settings: { ttl } } = spec;
-  const until = now() + ttl;
-  for (let attempt = 0;; attempt++) {
-    const limit = Math.min(limitOf(ttl), Math.max(1, until - now()));
-    try {
-      return void await store.release(spec, id, limit, true); // an acquire of this id may arrive later
-    } catch { /* Every refusal counts as passing, since rights, for example, may change. */ }
-    if (store.closed || now() >= until) return;
-    await pauseUnlessClosed(store, backoff(attempt));
-  }
-}
-
-/** Resolves after `ms` milliseconds or when the client is closed, without keeping the process alive. */
-function pauseUnlessClosed(store: Store, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      timer.clear();
-      store.offClose(closable);
-      resolve();
-    };
-    const timer = new LocalTimer(end);
-    const closable = { index: -1, close: end };
-    timer.set(now() + ms);
-    store.onClose(closable);
-  });
+/** Releases without a waiting caller, for one ttl. Without an answer, the hold or position expires. */
+export function releaseInBackground(spec: ResourceSpec, id: string): void {
+  new Release(spec, id, now() + spec.settings.ttl, true).result.catch(() => {});
 }
 
 function limitOf(ttl: number): number {
@@ -56,8 +32,10 @@ class Release implements Closable {
   readonly #spec: ResourceSpec;
   readonly #id: string;
   readonly #until: number;
-  readonly #next = new LocalTimer(() => this.#attempt(), true);
-  readonly #end = new LocalTimer(() => this.#giveUp(), true);
+  /** Whether no caller waits, so that an acquire of this id may arrive later. */
+  readonly #inBackground: boolean;
+  readonly #next: LocalTimer;
+  readonly #end: LocalTimer;
   #attempts = 0;
   /** Attempts that may have run and have no answer yet, and attempts that never get one. */
   #inFlight = 0;
@@ -69,9 +47,12 @@ class Release implements Closable {
   #resolve!: (released: boolean) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(spec: ResourceSpec, id: string, until: number) {
+  constructor(spec: ResourceSpec, id: string, until: number, inBackground: boolean) {
     this.#spec = spec;
     this.#id = id;
+    this.#inBackground = inBackground;
+    this.#next = new LocalTimer(() => this.#attempt(), !inBackground);
+    this.#end = new LocalTimer(() => this.#giveUp(), !inBackground);
     const time = now();
     this.#until = Math.max(until, time + LEAST_RELEASING);
     this.result = new Promise((resolve, reject) => {
@@ -92,10 +73,11 @@ class Release implements Closable {
     const attempt = this.#attempts++;
     const { namespace: { store }, settings: { ttl } } = this.#spec;
     const { losses } = store;
+    const late = this.#inBackground;
     this.#inFlight++;
     // A late answer still counts; without one by then, the command is sent again.
     this.#next.set(time + limitOf(ttl), time);
-    store.release(this.#spec, this.#id, Math.max(1, this.#until - time), false, attempt > 0).then(
+    store.release(this.#spec, this.#id, Math.max(1, this.#until - time), late, attempt > 0 && !late).then(
       (was) => this.#answered(was, store.losses !== losses),
       (error) => this.#failed(error, attempt),
     );
@@ -120,7 +102,9 @@ class Release implements Closable {
     if (this.#settled) return;
     if (this.#over) return this.#decide();
     const { namespace: { store }, what } = this.#spec;
-    if (!store.mayPass(error)) return this.#settle(() => this.#reject(explain(`release ${what}`, error)));
+    // In the background every refusal counts as passing, since rights, for example, may change.
+    const mayPass = store.mayPass(error) || (this.#inBackground && !store.closed);
+    if (!mayPass) return this.#settle(() => this.#reject(explain(`release ${what}`, error)));
     if (this.#inFlight === 0) this.#next.set(now() + backoff(attempt));
   }
 

@@ -46,10 +46,10 @@ async function timeUntil(time: FakeTime, watched: Watched<unknown>, most: number
   return performance.now() - start;
 }
 
-/** Answers again, until the call's id has been released. */
+/** Answers again, until the call's id has been released, and its commands without an answer have ended. */
 async function goOn(time: FakeTime, state: Unsteady): Promise<void> {
   state.mode = "free";
-  for (let i = 0; i < 20; i++, await flushMicrotasks()) time.advance(1000);
+  for (let i = 0; i < 30; i++, await flushMicrotasks()) time.advance(1000);
 }
 
 for (const ttl of [300, 2000, 3500, 30_000]) {
