@@ -18,31 +18,25 @@ import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Waiting } from "../store/store.ts";
 import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, now, SILENCE, trusted } from "../times.ts";
-import { ServerCall, timedOutError } from "./server_call.ts";
+import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
 /** Waits in the queue. */
 export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
-  const { signal, timeout } = options;
+  const { signal } = options;
   if (signal?.aborted) return Promise.reject(reasonOf(signal));
-  if (timeout !== 0) return new AcquireCall(spec, true, options).result as Promise<Lease>;
-  // Tries once without waiting.
-  return new AcquireCall(spec, false, options).result.then((lease) => {
-    if (lease) return lease;
-    throw timedOutError(spec, 0);
-  });
+  return new AcquireCall(spec, options).result as Promise<Lease>;
 }
 
 /** Asks once without joining the queue, or takes over the hold with the id `adopts`. */
 export function acquireOnce(spec: ResourceSpec, adopts?: string): Promise<Lease | undefined> {
-  return new AcquireCall(spec, false, {}, adopts).result;
+  return new AcquireCall(spec, undefined, adopts).result;
 }
 
 /** The object itself is the hook's `call` for this acquisition and its lease. */
-class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implements AcquireRequest, Listener {
+class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireRequest, Listener {
   readonly id: string;
   readonly spec: ResourceSpec;
-  readonly waits: boolean;
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
@@ -62,13 +56,12 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
   /** Whether it was asked to check for missed messages, together with many other waiters. */
   #spread = false;
 
-  constructor(spec: ResourceSpec, waits: boolean, limits: WaitOptions, adopts?: string) {
+  constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
     this.id = spec.namespace.store.newId();
     this.spec = spec;
-    this.waits = waits;
     this.adopts = adopts;
-    this.begin(limits.signal);
+    this.begin(limits?.signal);
   }
 
   get queue(): string {
@@ -138,11 +131,13 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
     this.lead();
   }
 
-  protected failed(error: unknown): void {
+  protected override noteFailure(error: unknown): void {
     if (mayHaveRun(error)) this.#isUnsure = true;
-    if (this.settled || this.retryLater(error, this.waits || this.adopts !== undefined)) return;
-    if (!this.#isUnsure && this.position === 0) this.#known = false;
-    this.fail(error);
+    else if (!this.#isUnsure && this.position === 0) this.#known = false;
+  }
+
+  protected override get retries(): boolean {
+    return this.waits || this.adopts !== undefined;
   }
 
   // Pausing.
@@ -179,24 +174,21 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease | undefined> implement
 
   // Settled.
 
-  protected timeOut(): void {
-    // A waiter whose last command was answered has no obstacle.
-    const cause = this.obstacle(!this.pauses && (this.position === 0 || this.retry.silence > SILENCE));
-    this.cancel(timedOutError(this.spec, this.timeout, cause), "timeout");
+  /** A waiter whose last command was answered does not depend on a heartbeat that was just sent. */
+  protected override get isUnanswered(): boolean {
+    return super.isUnanswered && (this.position === 0 || this.retry.silence > SILENCE);
   }
 
   /** Ends a call that does not wait, because the resource is taken. */
   #refuse(): void {
     this.#known = false;
-    this.refuse(undefined);
+    this.refuse();
   }
 
   #grant({ fence, weight = this.spec.weight, rest = 0 }: Omit<Granted, "kind">, heard: Moment): void {
     this.#known = false; // from now on the lease releases the id
     const lastsLonger = rest > this.spec.settings.ttl;
-    const lease = new LeaseHandle(this.spec, { id: this.id, fence, heard, lastsLonger, call: this });
-    this.resolve(lease);
-    if (hook !== undefined) hook.grant(this.spec.resource, this, weight);
+    this.grant(new LeaseHandle(this.spec, { id: this.id, fence, heard, lastsLonger, call: this }), weight);
   }
 
   protected cleanUp(): void {

@@ -42,16 +42,20 @@ export function timedOutError(
 
 /** The object itself is the hook's `call`. */
 export abstract class ServerCall<A, T> {
-  readonly result: Promise<T>;
+  /** Undefined if a try found the resource taken. */
+  readonly result: Promise<T | undefined>;
   readonly permits: number;
+  /** Whether it asks again until it has its result. */
+  readonly waits: boolean;
   settled = false;
-  protected readonly timeout: number;
   protected readonly retry: RetryPolicy;
   /** The timer for the end of the pause. */
   protected timer: LocalTimer | undefined;
   readonly #spec: CallSpec;
+  readonly #timeout: number;
+  readonly #isTry: boolean;
   #limits: Cancellation | undefined;
-  #resolve!: (result: T) => void;
+  #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
   /** Set while it pauses. */
   #endPause: (() => void) | undefined;
@@ -61,12 +65,17 @@ export abstract class ServerCall<A, T> {
   #slow: LocalTimer | undefined;
   #isReported = false;
 
-  /** @param tries Milliseconds for which a call without other limits tries. */
-  constructor(spec: CallSpec, permits: number, limits: WaitOptions, tries: number) {
+  /**
+   * @param limits Undefined for a try, which asks once.
+   * @param tries Milliseconds for which a call without other limits tries.
+   */
+  constructor(spec: CallSpec, permits: number, limits: WaitOptions | undefined, tries: number) {
     this.#spec = spec;
     this.permits = permits;
-    this.timeout = limits.timeout ?? Infinity;
-    this.retry = new RetryPolicy(tries, limits);
+    this.#isTry = limits === undefined;
+    this.#timeout = limits?.timeout ?? Infinity;
+    this.waits = !this.#isTry && this.#timeout > 0;
+    this.retry = new RetryPolicy(tries, limits ?? {});
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -80,9 +89,9 @@ export abstract class ServerCall<A, T> {
       this.#slow = new LocalTimer(() => this.reportWait());
       this.#slow.set(now() + SILENCE);
     }
-    this.#limits = onCancel({ signal, timeout: boundOf(this.timeout) }, (outcome) => {
+    this.#limits = onCancel({ signal, timeout: boundOf(this.#timeout) }, (outcome) => {
       if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
-      else this.timeOut();
+      else this.#timeOut();
     });
     void this.#run();
   }
@@ -96,8 +105,9 @@ export abstract class ServerCall<A, T> {
         const sent = moment();
         this.take(await this.send(sent, this.retry.begin()), sent);
       } catch (error) {
-        if (!this.settled) this.reportWait();
-        this.failed(error);
+        this.noteFailure(error);
+        if (!this.settled) this.reportWait(); // an observer may cancel it
+        if (!this.settled) this.#failed(error);
       }
       if (!this.settled && !this.#skip) await this.#pause();
     }
@@ -111,29 +121,20 @@ export abstract class ServerCall<A, T> {
   protected abstract take(answer: A, sent: Moment): void;
 
   /** Called when a command has failed, perhaps after the call has settled. */
-  protected abstract failed(error: unknown): void;
+  protected noteFailure(_error: unknown): void {}
 
-  /** Whether the call asks again after this error. */
-  protected retryLater(error: unknown, retries: boolean): boolean {
+  /** Whether it asks again after an error that may pass. */
+  protected get retries(): boolean {
+    return this.waits;
+  }
+
+  #failed(error: unknown): void {
     const againAt = this.retry.failed(error);
-    if (!retries || againAt === undefined || !this.#mayPass(error)) return false;
-    this.askAt(againAt);
-    return true;
-  }
-
-  /** Ends with the last failure. */
-  protected fail(error: unknown): void {
+    const mayPass = this.#spec.namespace.store.mayPass(error);
+    if (this.retries && mayPass && againAt !== undefined) this.askAt(againAt);
     // The error may pass, but not within the only attempt.
-    if (this.timeout === 0 && this.#mayPass(error)) this.timeOut();
-    else this.cancel(this.explained(this.retry.failure), "error");
-  }
-
-  protected explained(error: unknown): Error {
-    return explain(`acquire ${this.#spec.what}`, error);
-  }
-
-  #mayPass(error: unknown): boolean {
-    return this.#spec.namespace.store.mayPass(error);
+    else if (this.#timeout === 0 && mayPass) this.#timeOut();
+    else this.cancel(explain(`acquire ${this.#spec.what}`, this.retry.failure), "error");
   }
 
   // Pausing.
@@ -170,14 +171,16 @@ export abstract class ServerCall<A, T> {
 
   // Settled.
 
-  /** Ends with the error of the time-out. */
-  protected abstract timeOut(): void;
-
-  /** Returns the reason for a time-out. @param silent Whether the command in flight has no answer. */
-  protected obstacle(silent: boolean): unknown {
+  #timeOut(): void {
     const { failure, silence } = this.retry;
     const { store } = this.#spec.namespace;
-    return failure ?? (silent ? store.silence(silence) : store.failure);
+    const cause = failure ?? (this.isUnanswered ? store.silence(silence) : store.failure);
+    this.cancel(timedOutError(this.#spec, this.#timeout, cause), "timeout");
+  }
+
+  /** Whether it needs the answer to the command in flight. */
+  protected get isUnanswered(): boolean {
+    return !this.pauses;
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
@@ -187,14 +190,17 @@ export abstract class ServerCall<A, T> {
     this.#reportGiveUp(outcome);
   }
 
-  /** Ends a try that found the resource taken. */
-  protected refuse(result: T): void {
-    this.resolve(result);
+  /** Ends a call that found the resource taken. @param detail Text after the time. Default: the holder. */
+  protected refuse(detail?: string): void {
+    const error = () => timedOutError(this.#spec, this.#timeout, undefined, detail);
+    this.#settle(() => this.#isTry ? this.#resolve(undefined) : this.#reject(error()));
+    if (this.waits) this.reportWait();
     if (this.#isReported) this.#reportGiveUp("timeout");
   }
 
-  protected resolve(result: T): void {
+  protected grant(result: T, permits = this.permits): void {
     this.#settle(() => this.#resolve(result));
+    if (hook !== undefined) hook.grant(this.#spec.resource, this, permits);
   }
 
   /** Reports once that the call waits, counted from its first command. An observer may cancel the call. */

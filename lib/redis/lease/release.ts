@@ -7,7 +7,7 @@
  */
 import { ClientClosedError, explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Closable, Store, Was } from "../store/store.ts";
+import type { Closable, Was } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { assertRules } from "../sound.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";

@@ -5,10 +5,9 @@
  * @module
  */
 import { quote } from "../../internal/check.ts";
-import { hook } from "../../internal/hook.ts";
 import { onceFor } from "../../internal/once.ts";
 import type { WaitOptions } from "../../types.ts";
-import { ServerCall, timedOutError } from "../call/server_call.ts";
+import { ServerCall } from "../call/server_call.ts";
 import { warnDiffering } from "../differing.ts";
 import { explain } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
@@ -23,13 +22,13 @@ export interface RateSpec extends StoredRate, CallSpec {}
 const sleepersOf = onceFor((_: RateStore) => new Map<string, Set<StartCall>>());
 
 /** Resolves once the call may start. */
-export function startWithin(spec: RateSpec, permits: number, limits: WaitOptions = {}): Promise<boolean> {
-  return new StartCall(spec, permits, limits, true).result;
+export async function startWithin(spec: RateSpec, permits: number, limits: WaitOptions = {}): Promise<void> {
+  await new StartCall(spec, permits, limits).result;
 }
 
 /** Starts now, or resolves to false. */
-export function tryStart(spec: RateSpec, permits: number): Promise<boolean> {
-  return new StartCall(spec, permits, { timeout: 0 }, false).result;
+export async function tryStart(spec: RateSpec, permits: number): Promise<boolean> {
+  return await new StartCall(spec, permits).result === true;
 }
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
@@ -64,25 +63,22 @@ export function assertSoundSleepers(rates: RateStore): void {
   }
 }
 
-class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest {
+class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
   readonly rate: RateSpec;
   within = 0;
-  /** Whether a call without a turn rejects, rather than resolving to false. */
-  readonly #rejects: boolean;
   /** Set until it starts. */
   #turn: Turn | undefined;
 
-  constructor(rate: RateSpec, permits: number, limits: WaitOptions, rejects: boolean) {
+  constructor(rate: RateSpec, permits: number, limits?: WaitOptions) {
     super(rate, permits, limits, TRYING);
     this.rate = rate;
-    this.#rejects = rejects;
-    this.begin(limits.signal);
+    this.begin(limits?.signal);
   }
 
   // Asking.
 
   protected send(sent: Moment, limit: number): Promise<StartAnswer> {
-    this.within = this.timeout === 0 ? 0 : this.retry.endsAt - sent.at;
+    this.within = this.waits ? this.retry.endsAt - sent.at : 0;
     return this.rate.namespace.store.rates.start(this, limit, (answer) => {
       if (answer.kind === "turn") this.#giveBack(answer.turn); // another command may have brought one since
     });
@@ -92,13 +88,9 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
     const { other } = answer;
     if (other !== undefined) warnOther(this.rate, other);
     if (answer.kind === "later") {
-      if (!this.settled) this.#refuse(answer.wait);
+      if (!this.settled) this.refuse(`; its turn would come after ${Math.ceil(answer.wait)} ms`);
     } else if (this.settled) this.#giveBack(answer.turn);
     else this.#take(answer.turn);
-  }
-
-  protected failed(error: unknown): void {
-    if (!this.settled && !this.retryLater(error, this.timeout !== 0)) this.fail(error);
   }
 
   // Sleeping until its turn.
@@ -158,20 +150,7 @@ class StartCall extends ServerCall<StartAnswer, boolean> implements StartRequest
 
   #start(): void {
     this.#wake();
-    this.resolve(true);
-    if (hook !== undefined) hook.grant(this.rate.resource, this, this.permits);
-  }
-
-  #refuse(wait: number): void {
-    if (!this.#rejects) return this.refuse(false);
-    const detail = `; its turn would come after ${Math.ceil(wait)} ms`;
-    this.cancel(timedOutError(this.rate, this.timeout, undefined, detail), "timeout");
-  }
-
-  protected timeOut(): void {
-    const cause = this.obstacle(this.#turn === undefined);
-    if (this.#rejects) this.cancel(timedOutError(this.rate, this.timeout, cause), "timeout");
-    else this.cancel(this.explained(cause), "error");
+    this.grant(true);
   }
 
   protected cleanUp(): void {
