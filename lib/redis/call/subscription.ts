@@ -41,7 +41,8 @@ function rank({ position }: Listener): number {
 
 /** One subscription, from its request to its end. */
 interface Attempt {
-  confirmed: boolean;
+  /** Local time; undefined before. */
+  confirmedAt: number | undefined;
   /** Until then the server's answers may overtake the confirmation. Afterwards the connection counts as half-open. */
   readonly until: number;
   stop: Unsubscribe | undefined;
@@ -67,7 +68,6 @@ export class Subscription {
   /** Why the last attempt failed. */
   #failure: unknown;
   #notBefore = -Infinity;
-  #confirmedAt = -Infinity;
   readonly #linger = new LocalTimer(() => this.#retire());
   /** Set while an attempt is delayed until `#notBefore`: the next heartbeat may be far away. */
   readonly #again = new LocalTimer((time) => this.#begin(time));
@@ -81,7 +81,7 @@ export class Subscription {
 
   /** Whether there is a subscription. A connection that is down resumes, or the server does not know it. */
   get live(): boolean {
-    return this.#current?.confirmed === true;
+    return this.#current?.confirmedAt !== undefined;
   }
 
   /** Adds a waiter. Also called after each answer that it still waits, to restart an ended subscription. */
@@ -132,7 +132,7 @@ export class Subscription {
    */
   #isOverdue(): boolean {
     const current = this.#current;
-    return current !== undefined && !current.confirmed && now() > current.until && !this.#store.cluster;
+    return current !== undefined && !this.live && now() > current.until && !this.#store.cluster;
   }
 
   #begin(time = now()): void {
@@ -156,8 +156,10 @@ export class Subscription {
    * queue can be.
    */
   mayHaveMissed(listener: Listener, sentAt: number): boolean {
-    this.#confirmedAt = Math.min(this.#confirmedAt, now()); // else endless once a fake clock is removed
-    if (this.#confirmedAt <= sentAt) return false;
+    const current = this.#current;
+    if (current?.confirmedAt === undefined) return false; // the confirmation lets the first one ask
+    current.confirmedAt = Math.min(current.confirmedAt, now()); // else endless once a fake clock is removed
+    if (current.confirmedAt <= sentAt) return false;
     // Seldom a long search: answers mostly come in order, so an earlier waiter is found soon.
     for (const other of this.#queues.get(listener.queue) ?? []) if (rank(other) < rank(listener)) return false;
     return true;
@@ -206,7 +208,7 @@ export class Subscription {
   #start(): void {
     this.#again.clear();
     const mine: Attempt = this.#current = {
-      confirmed: false,
+      confirmedAt: undefined,
       until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed,
       stop: undefined,
     };
@@ -223,9 +225,8 @@ export class Subscription {
   #started(mine: Attempt, stop: Unsubscribe | undefined): void {
     if (mine !== this.#current) return void ignoreErrors(stop);
     mine.stop = stop;
-    mine.confirmed = true;
+    mine.confirmedAt = now();
     this.#unconfirmed = 0;
-    this.#confirmedAt = now();
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     this.#checkTurns(1);
     this.#endIfUnused();
