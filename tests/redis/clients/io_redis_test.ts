@@ -32,6 +32,16 @@ test("ioRedis: a cluster that cannot subscribe keeps no listener of the adapter"
   assert.deepEqual(client.eventNames().sort(), ["-node", "close", "connect", "error", "ready"]); // the adapter's own, not that of a subscription
 });
 
+test("ioRedis: a cluster's subscription that has ended keeps no listener", async () => {
+  const call = () => Promise.resolve(1);
+  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
+  const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
+  const backend = ioRedis(client);
+  const before = client.eventNames().map((event) => [event, client.listenerCount(event)]);
+  await (await backend.subscribe!("channel", () => {}, () => {}))();
+  assert.deepEqual(client.eventNames().map((event) => [event, client.listenerCount(event)]), before);
+});
+
 test("ioRedis: a client that cannot subscribe keeps no second connection and no listener for it", async () => {
   const call = () => Promise.reject(new Error("no connection"));
   let disconnected = 0;

@@ -15,6 +15,16 @@ test("nodeRedis: the same client gives the same backend; a cluster is recognized
   assert.equal(nodeRedis(createCluster({ rootNodes: [] })).cluster, true);
 });
 
+test("nodeRedis: a cluster's subscription that has ended keeps no listener", async () => {
+  const call = () => Promise.resolve(1);
+  const commands = { evalSha: call, eval: call, subscribe: call, unsubscribe: call };
+  const cluster = Object.assign(new EventEmitter(), { ...commands, destroy: call, masters: [], isOpen: true });
+  const backend = nodeRedis(cluster);
+  const before = cluster.eventNames().map((event) => [event, cluster.listenerCount(event)]);
+  await (await backend.subscribe!("channel", () => {}, () => {}))();
+  assert.deepEqual(cluster.eventNames().map((event) => [event, cluster.listenerCount(event)]), before);
+});
+
 /** Counts the signals with a time-out that `fn` makes. */
 async function countTimeouts(fn: () => Promise<unknown>): Promise<number> {
   const real = AbortSignal.timeout;
