@@ -122,12 +122,17 @@ test("RetryPolicy: a time-out before the first heartbeat names the failure of a 
     assert.equal(call.reason.cause, failure);
   }));
 
-test("RetryPolicy: each pause is twice as long as the one before, up to a second, more or less by half", () =>
+test("RetryPolicy: each pause is twice as long as the one before, up to a second, and short again after an answer", () =>
   withFakeTime(() => {
     const policy = new RetryPolicy(30_000, { timeout: 60_000 });
     for (const usual of [25, 50, 100, 200, 400, 800, 1000, 1000]) {
       const pause = policy.failed(new Error("down"))! - performance.now();
       assert.ok(pause >= 0.5 * usual && pause <= 1.5 * usual, `${pause} ms in place of ${usual}`);
+    }
+    for (let i = 0; i < 50; i++) { // enough for a random pause to show the time that it is drawn from
+      policy.answered();
+      const pause = policy.failed(new Error("down"))! - performance.now();
+      assert.ok(pause <= 1.5 * 25, `${pause} ms after an answer`);
     }
     return Promise.resolve();
   }));
