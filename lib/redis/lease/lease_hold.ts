@@ -55,8 +55,6 @@ export class LeaseHold implements RenewableLease {
   #failure: unknown;
   /** Whether the client was closed while it was held. */
   wasCut = false;
-  /** Whether the server may keep it for longer than this process trusts it. */
-  #lastsLonger: boolean;
   #released = false;
   #lostError: LeaseLostError | undefined;
   #controller: AbortController | undefined;
@@ -65,7 +63,6 @@ export class LeaseHold implements RenewableLease {
     this.spec = spec;
     this.grant = grant;
     this.deadline = new LeaseDeadline(spec.settings, grant.heard);
-    this.#lastsLonger = grant.lastsLonger;
     spec.namespace.renewer.add(this);
   }
 
@@ -141,7 +138,8 @@ export class LeaseHold implements RenewableLease {
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const hasFailed = renew === Infinity || this.#failure !== undefined;
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, this.#failure, !hasFailed && renew === 0);
-    if (this.#lastsLonger) releaseInBackground(this.spec, this.id);
+    // The server may keep it for longer than this process: it was renewed, extended, or taken over.
+    if (renew > 0 || this.number > 0 || this.grant.lastsLonger) releaseInBackground(this.spec, this.id);
     return true;
   }
 
@@ -162,7 +160,6 @@ export class LeaseHold implements RenewableLease {
     const { deadline, spec: { namespace: { store }, what } } = this;
     const isShorter = ttl < this.ttl;
     const number = deadline.request(now(), ttl);
-    this.#lastsLonger = true;
     this.reschedule();
     for (;;) {
       const sent = moment();
@@ -219,7 +216,6 @@ export class LeaseHold implements RenewableLease {
   }
 
   beginRenewal(limit: number): void {
-    this.#lastsLonger = true;
     this.deadline.renewing(limit);
   }
 
