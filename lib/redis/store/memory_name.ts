@@ -49,9 +49,7 @@ export class MemoryName {
   #used = 0;
   /** The limit of the last grant. */
   #limit = 0;
-  /** No lease ends before this. */
-  #firstEnd = Infinity;
-  /** Set to that while there are waiters. */
+  /** Set to the first end of a lease while there are waiters. */
   readonly #timer = new LocalTimer((time) => this.#expire(time));
   #fence = 0;
   #arrivals = 0;
@@ -120,7 +118,6 @@ export class MemoryName {
     if (number < hold.number) return "late";
     hold.number = number;
     hold.ends = now() + ttl;
-    this.#firstEnd = Math.min(this.#firstEnd, hold.ends);
     this.#serve();
     return "set";
   }
@@ -165,19 +162,21 @@ export class MemoryName {
       this.#holders.set(id, { id, spec, weight, fence, ends, number: 0, since: Date.now() });
       this.#used += weight;
       this.#limit = spec.limit;
-      this.#firstEnd = Math.min(this.#firstEnd, ends);
       if (id !== asker) void this.#server.push({ kind: "granted", id, fence });
     }
-    const at = this.#queue.size === 0 ? Infinity : this.#firstEnd;
+    const at = this.#firstEnd();
     if (at !== this.#timer.at) this.#timer.set(at);
   }
 
+  /** When the first lease ends for which a waiter waits. */
+  #firstEnd(): number {
+    if (this.#queue.size === 0) return Infinity;
+    return [...this.#holders.values()].reduce((first, { ends }) => Math.min(first, ends), Infinity);
+  }
+
   #expire(time = now()): void {
-    if (time < this.#firstEnd) return;
-    this.#firstEnd = Infinity;
     for (const { id, ends } of this.#holders.values()) {
       if (ends <= time) this.#drop(id);
-      else this.#firstEnd = Math.min(this.#firstEnd, ends);
     }
     this.#serve();
   }
@@ -187,9 +186,8 @@ export class MemoryName {
     const [head] = this.#queue.values();
     assertRules("name in memory", {
       "the permits in use": this.#used === holds.reduce((sum, { weight }) => sum + weight, 0),
-      "a lease ends before the first one": holds.every(({ ends }) => ends >= this.#firstEnd),
       "the head fits": head === undefined || this.#used + head.weight > head.spec.limit,
-      "its timer": this.#timer.at === (head === undefined ? Infinity : this.#firstEnd),
+      "its timer": head === undefined ? this.#timer.at === Infinity : this.#timer.at <= this.#firstEnd(),
     });
   }
 
@@ -199,7 +197,6 @@ export class MemoryName {
     this.#holders.delete(id);
     this.#used -= hold.weight;
     this.#keptUntil = Math.min(hold.ends, now()) + IDLE_KEPT;
-    if (this.#holders.size === 0) this.#firstEnd = Infinity;
     return true;
   }
 }
