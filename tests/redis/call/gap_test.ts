@@ -4,6 +4,7 @@ import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
 import { STORE } from "../../../lib/redis/clients/backend.ts";
 import { MemoryStore } from "../../../lib/redis/store/memory_store.ts";
 import type { AcquireRequest, PushListener } from "../../../lib/redis/store/store.ts";
+import { GAP_SPREAD } from "../../../lib/redis/times.ts";
 import { test } from "../../_test.ts";
 import { withFakeTime } from "../../_tools.ts";
 
@@ -64,6 +65,25 @@ test("1,000 waiters whose subscription is lost three times ask seldom, and far a
     assert.ok(heartbeats.length >= COUNT && heartbeats.length <= 2 * COUNT, `${heartbeats.length} heartbeats`);
     for (const times of [before, heartbeats]) {
       assert.ok(densest(times) <= COUNT / 8, `${densest(times)} questions in 100 ms`);
+    }
+    controller.abort();
+    await Promise.all(calls);
+    await holder.release();
+  }));
+
+test("waiters that have asked after a gap ask after the next one, too, long before their heartbeats", () =>
+  withFakeTime(async (time) => {
+    const { backend, asked, lose } = noting();
+    const lock = new RedisLock(backend, "a", { ttl: 30 * HEARTBEAT });
+    const holder = await lock.acquire();
+    const controller = new AbortController();
+    const calls = Array.from({ length: 10 }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
+    await time.pass(1000, 50);
+    for (let losses = 0; losses < 3; losses++) {
+      asked.length = 0;
+      lose();
+      await time.pass(GAP_SPREAD + 50, 50);
+      assert.equal(asked.length, 10);
     }
     controller.abort();
     await Promise.all(calls);
