@@ -24,8 +24,6 @@ export class StartLog {
   first = 0;
   over = 0;
   total = 0;
-  /** Whether the callers of the last entry's starts have yet to resume, later in this turn. */
-  isOpen = false;
 
   constructor(window: RateWindow) {
     this.window = window;
@@ -36,9 +34,14 @@ export class StartLog {
     return this.total - this.over;
   }
 
-  /** Drops expired starts; call it before every other method. Starts of this turn are not made yet, so they stay. */
-  advance(now: number): void {
-    if (this.isOpen) this.times[this.times.length - 1] = now;
+  /**
+   * Drops expired starts; call it before every other method.
+   *
+   * @param turn Starts from then on move on to `now`: their callers have yet to resume, later in this turn.
+   */
+  advance(now: number, turn: number): void {
+    const last = this.times.length - 1;
+    if (this.times[last]! >= turn) this.times[last] = now;
     while (this.first < this.times.length && this.endOf(this.times[this.first]!) <= now) {
       this.over = this.counts[this.first++]!;
     }
@@ -63,17 +66,16 @@ export class StartLog {
     return this.endOf(this.times[low]!);
   }
 
-  /** Notes starts. @param opens Whether their callers resume, and so start, later in this turn. */
-  add(permits: number, now: number, opens = false): void {
+  /** Notes starts. */
+  add(permits: number, now: number): void {
     if (permits === 0) return;
     this.total += permits;
     const last = this.times.length - 1;
-    if (this.isOpen || this.times[last] === now) this.counts[last] = this.total;
+    if (this.times[last] === now) this.counts[last] = this.total;
     else {
       this.times.push(now);
       this.counts.push(this.total);
     }
-    this.isOpen ||= opens;
   }
 
   /** Takes back at most `permits` of the latest starts within the window. */
@@ -87,13 +89,7 @@ export class StartLog {
       if (this.total > before) return;
       this.times.pop();
       this.counts.pop();
-      this.isOpen = false;
     }
-  }
-
-  /** Closes the open entry: the callers of this turn's starts have resumed. */
-  close(): void {
-    this.isOpen = false;
   }
 
   /** Returns a copy for counting ahead. */

@@ -28,10 +28,7 @@ import {
 /** How many starts a call takes: the same number from every budget, or a list with a number for each. */
 export type Permits = number | readonly number[];
 
-/**
- * Milliseconds by which no real timer fires early. If a timer does, the clock that set it cannot be read, so the timer
- * decides.
- */
+/** Milliseconds by which no real timer fires early. If a timer does, it is of a replaced clock. */
 const EARLY = 2;
 /** Exceeds the error of a sum of times in ms, so that 100 ms from now does not round up to 101. */
 const ROUNDING = 1e-6;
@@ -76,9 +73,10 @@ export class StartQueue {
   /** The latest time seen, and the correction to the platform's clock that keeps time from going back. */
   latest = -Infinity;
   offset = 0;
-  /** The number of calls ever granted; `isOpen` while some of them have not resumed. */
-  granted = 0;
-  isOpen = false;
+  /** When this turn's starts began; Infinity once all of their callers have resumed. */
+  turn = Infinity;
+  /** Whether a call was granted since `goOn` looked. */
+  hasGranted = false;
 
   constructor(windows: readonly RateWindow[], self: WaitedFor, maxWaiting: number) {
     this.logs = windows.map((window) => new StartLog(window));
@@ -197,8 +195,7 @@ export class StartQueue {
 
   /** Whether no start lies within a window, no block lasts, and no call waits. */
   get isIdle(): boolean {
-    const now = this.advance();
-    return this.waits.size === 0 && this.blockedUntil <= now && this.logs.every(({ used }) => used === 0);
+    return this.waits.size === 0 && this.blockedUntil <= this.advance() && this.logs.every(({ used }) => used === 0);
   }
 
   /** Grants all starts that are allowed by now, and sets the timer for the next. */
@@ -228,41 +225,38 @@ export class StartQueue {
   private tryTake(permits: Permits, isNow = false): boolean {
     const now = this.advance();
     if (now < this.blockedUntil || now < readyAt(this.logs, permits)) return false;
-    const opens = !isNow && performance.now === platformNow;
-    addTo(this.logs, permits, now, opens);
-    if (!opens) return true;
-    this.granted++;
-    if (!this.isOpen) void this.goOn();
+    addTo(this.logs, permits, now);
+    if (!isNow && performance.now === platformNow) {
+      this.hasGranted = true;
+      if (this.turn === Infinity) void this.goOn(now);
+    }
     return true;
   }
 
   /** Uses `await`, because a fake clock may replace `queueMicrotask` but not `await`. */
-  private async goOn(): Promise<void> {
-    this.isOpen = true;
-    for (let granted = -1; granted !== this.granted;) {
-      granted = this.granted;
+  private async goOn(now: number): Promise<void> {
+    this.turn = now;
+    while (this.hasGranted) {
+      this.hasGranted = false;
       await undefined; // may resume before the callers
       await undefined; // resumes after all callers
     }
     this.advance();
-    for (const log of this.logs) log.close();
-    this.isOpen = false;
+    this.turn = Infinity;
+    this.setTimer();
   }
 
+  /** A timer that fires proves that its time has passed, unless it is a real one, which may be up to 1 ms early. */
   private onDue(due: number): void {
-    for (const log of this.logs) log.close(); // the earlier turn is over; if not, the clock is a fake one
+    this.turn = Infinity; // a turn that goes on under a timer is one of a replaced clock
     const early = due - this.now();
-    if (early < ROUNDING) this.latest = Math.max(this.latest, due);
-    else if (early >= EARLY) {
-      const ready = this.due(); // starts may have been moved on since
-      this.latest = Math.max(this.latest, ready < Infinity ? ready : due);
-    }
+    if (early < ROUNDING || early >= EARLY) this.latest = Math.max(this.latest, due);
     this.serve();
   }
 
   private advance(): number {
     const now = this.now();
-    for (const log of this.logs) log.advance(now);
+    for (const log of this.logs) log.advance(now, this.turn);
     return now;
   }
 
@@ -291,8 +285,8 @@ function readyAt(logs: readonly StartLog[], permits: Permits): number {
   return ready;
 }
 
-function addTo(logs: readonly StartLog[], permits: Permits, now: number, opens = false): void {
-  for (let i = 0; i < logs.length; i++) logs[i]!.add(shareOf(permits, i), now, opens);
+function addTo(logs: readonly StartLog[], permits: Permits, now: number): void {
+  for (let i = 0; i < logs.length; i++) logs[i]!.add(shareOf(permits, i), now);
 }
 
 /** Throws unless the invariants hold; for tests. */
@@ -301,7 +295,7 @@ export function assertSoundStartQueue({ logs, waits, timer, blockedUntil }: Star
   for (const log of logs) assertSoundStartLog(log);
   const first = waits.head;
   const due = first === undefined ? Infinity : Math.max(blockedUntil, readyAt(logs, first.starts));
-  // Starts that were moved on since then are noticed when the timer fires.
+  // It may be early: a penalty leaves it alone, and starts of this turn move on.
   const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;
   if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${timer.at}, not ${due}`);
 }
