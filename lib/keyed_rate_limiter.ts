@@ -9,15 +9,7 @@ import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
-import {
-  acquireStart,
-  BudgetNumbers,
-  checkBlock,
-  type RateBudget,
-  type RateLimiterOptions,
-  readBudgets,
-  runStart,
-} from "./rate_limiter.ts";
+import { BudgetNumbers, type RateBudget, type RateLimiterOptions, readBudgets } from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
 
 /** Up to this number of entries no timer is set: the next call removes idle keys. */
@@ -188,7 +180,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *   or negative.
    */
   acquire(key: K, options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#use(key, (starts) => acquireStart(starts, options)) ?? Promise.resolve());
+    return promised(() => this.#use(key, (starts) => starts.acquire(options)) ?? Promise.resolve());
   }
 
   /**
@@ -202,11 +194,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(key: K, permits: number | readonly number[] = 1): boolean {
-    return this.#use(key, (starts) => {
-      const checked = starts.readPermits(permits);
-      starts.waits.checkOpen(starts.self);
-      return starts.tryStart(checked, true);
-    });
+    return this.#use(key, (starts) => starts.tryAcquire(permits));
   }
 
   /**
@@ -220,7 +208,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
    */
   run<T>(key: K, fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    return promised(() => this.#use(key, (starts) => runStart(starts, fn, options)));
+    return promised(() => this.#use(key, (starts) => starts.run(fn, options)));
   }
 
   /**
@@ -233,7 +221,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    */
   retryAfter(key: K, permits: number | readonly number[] = 1): number {
-    return this.#use(key, (starts) => starts.retryAfter(starts.readPermits(permits)));
+    return this.#use(key, (starts) => starts.retryAfter(permits));
   }
 
   /**
@@ -246,7 +234,6 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not finite, or negative.
    */
   block(key: K, ms: number): void {
-    checkBlock(ms);
     this.#use(key, (starts) => starts.block(ms));
   }
 
@@ -259,7 +246,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not a whole number of 1 or more.
    */
   reward(key: K, permits: number | readonly number[] = 1): void {
-    this.#use(key, (starts) => starts.reward(starts.readPermits(permits, false)));
+    this.#use(key, (starts) => starts.reward(permits));
   }
 
   /**
@@ -271,7 +258,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not a whole number of 1 or more.
    */
   penalty(key: K, permits: number | readonly number[] = 1): void {
-    this.#use(key, (starts) => starts.penalize(starts.readPermits(permits, false)));
+    this.#use(key, (starts) => starts.penalize(permits));
   }
 
   /**

@@ -5,14 +5,9 @@
  * @module
  */
 import {
-  admit,
-  checkFunction,
   checkInteger,
   checkNotPromise,
-  checkNumber,
-  isThenable,
   must,
-  option,
   promised,
   type QueueOptions,
   readQueueOptions,
@@ -22,7 +17,6 @@ import type { RateWindow } from "./internal/start_log.ts";
 import {
   assertSoundStartQueue,
   cancelStarts,
-  type Permits,
   setStartQueue,
   StartQueue,
   startQueueOf,
@@ -205,7 +199,7 @@ export class RateLimiter {
    *   or negative.
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
-    return promised(() => acquireStart(this.#starts, options) ?? Promise.resolve());
+    return promised(() => this.#starts.acquire(options) ?? Promise.resolve());
   }
 
   /**
@@ -218,9 +212,7 @@ export class RateLimiter {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(permits: number | readonly number[] = 1): boolean {
-    const checked = this.#starts.readPermits(permits);
-    this.#starts.waits.checkOpen(this.#starts.self);
-    return this.#starts.tryStart(checked, true);
+    return this.#starts.tryAcquire(permits);
   }
 
   /**
@@ -233,7 +225,7 @@ export class RateLimiter {
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    return runStart(this.#starts, fn, options);
+    return this.#starts.run(fn, options);
   }
 
   /**
@@ -258,7 +250,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    */
   retryAfter(permits: number | readonly number[] = 1): number {
-    return this.#starts.retryAfter(this.#starts.readPermits(permits));
+    return this.#starts.retryAfter(permits);
   }
 
   /**
@@ -270,7 +262,6 @@ export class RateLimiter {
    * @throws {RangeError} when it is not finite, or negative.
    */
   block(ms: number): void {
-    checkBlock(ms);
     this.#starts.block(ms);
   }
 
@@ -283,7 +274,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not a whole number of 1 or more.
    */
   reward(permits: number | readonly number[] = 1): void {
-    this.#starts.reward(this.#starts.readPermits(permits, false));
+    this.#starts.reward(permits);
   }
 
   /**
@@ -295,7 +286,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not a whole number of 1 or more.
    */
   penalty(permits: number | readonly number[] = 1): void {
-    this.#starts.penalize(this.#starts.readPermits(permits, false));
+    this.#starts.penalize(permits);
   }
 
   /**
@@ -385,31 +376,6 @@ function readWindow(limit: unknown, interval: unknown, where: string): RateWindo
 function checkInterval(interval: unknown, name: string): asserts interval is number {
   must(typeof interval === "number", name, "be a number of milliseconds", interval);
   must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
-}
-
-/** Checks the argument of {@linkcode RateLimiter.block}. */
-export function checkBlock(ms: unknown): asserts ms is number {
-  checkNumber(ms, "ms");
-  must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
-}
-
-/** Starts a call and returns undefined, or returns the wait. */
-export function acquireStart(starts: StartQueue, options: RateLimiterOptions | undefined): Promise<void> | undefined {
-  const permits: Permits = starts.readPermits(option(options, "permits", 1));
-  const limits = admit(options, starts.waits, starts.self);
-  return starts.tryStart(permits) ? undefined : starts.wait(permits, limits);
-}
-
-/** Calls `fn` once it may start. */
-export async function runStart<T>(
-  starts: StartQueue,
-  fn: () => T | PromiseLike<T>,
-  options: RateLimiterOptions | undefined,
-): Promise<T> {
-  checkFunction(fn, "fn");
-  await acquireStart(starts, options); // even without a wait: `fn` is never called synchronously
-  const result = fn();
-  return isThenable(result) ? await result : result; // awaited so that an error's stack shows the caller
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -7,8 +7,9 @@
  *
  * @module
  */
-import { onCancel } from "./cancellation.ts";
-import { checkInteger, must, type WaitLimits } from "./check.ts";
+import type { WaitOptions } from "../types.ts";
+import { pause } from "./cancellation.ts";
+import { admit, checkFunction, checkInteger, checkNumber, isThenable, must, option } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
@@ -27,6 +28,10 @@ import {
 
 /** How many starts a call takes: the same number from every budget, or a list with a number for each. */
 export type Permits = number | readonly number[];
+
+interface StartOptions extends WaitOptions {
+  readonly permits?: Permits | undefined;
+}
 
 /** Milliseconds by which no real timer fires early. If a timer does, it is of a replaced clock. */
 const EARLY = 2;
@@ -102,8 +107,34 @@ export class StartQueue {
     return copy;
   }
 
-  /** Starts a call unless it has to wait. Its caller must resume later in this turn. */
-  tryStart(permits: Permits, isNow = false): boolean {
+  /** Starts a call and returns undefined, or returns its wait. */
+  acquire(options: StartOptions | undefined): Promise<void> | undefined {
+    const permits = this.readPermits(option(options, "permits", 1));
+    const limits = admit(options, this.waits, this.self);
+    if (this.tryStart(permits)) return undefined;
+    const waiter = new StartWaiter(this.self, permits);
+    const started = this.waits.wait(waiter, limits);
+    this.setTimer();
+    if (timersEndWithRequest) void this.serveAlong(waiter);
+    return started;
+  }
+
+  tryAcquire(permits: Permits): boolean {
+    const checked = this.readPermits(permits);
+    this.waits.checkOpen(this.self);
+    return this.tryStart(checked, true);
+  }
+
+  /** Calls `fn` once it may start. */
+  async run<T>(fn: () => T | PromiseLike<T>, options: StartOptions | undefined): Promise<T> {
+    checkFunction(fn, "fn");
+    await this.acquire(options); // even without a wait: `fn` is never called synchronously
+    const result = fn();
+    return isThenable(result) ? await result : result; // awaited so that an error's stack shows the caller
+  }
+
+  /** Starts a call unless it has to wait. @param isNow Whether its caller goes on at once, not later in this turn. */
+  private tryStart(permits: Permits, isNow = false): boolean {
     if (this.waits.size > 0 || !this.tryTake(permits, isNow)) return false;
     if (hook !== undefined) reportGrant(new StartWaiter(this.self, permits));
     return true;
@@ -118,15 +149,6 @@ export class StartQueue {
     if (this.tryStart(permits)) return true;
     this.setTimer();
     return false;
-  }
-
-  /** Waits for what {@linkcode StartQueue.tryStart} did not get. */
-  wait(permits: Permits, limits: WaitLimits | undefined): Promise<void> {
-    const waiter = new StartWaiter(this.self, permits);
-    const started = this.waits.wait(waiter, limits);
-    this.setTimer();
-    if (timersEndWithRequest) this.serveAlong(() => waiter.waits);
-    return started;
   }
 
   /**
@@ -145,13 +167,11 @@ export class StartQueue {
   }
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
-  serveAlong(isWaiting: () => boolean): void {
-    if (!isWaiting()) return;
-    const rest = Math.max(this.timer.at - this.now(), 1);
-    onCancel({ timeout: Math.min(rest, LOOK_AGAIN) }, () => {
+  async serveAlong(call: { readonly waits: boolean }): Promise<void> {
+    while (call.waits) {
+      await pause(Math.min(Math.max(this.timer.at - this.now(), 1), LOOK_AGAIN));
       this.serve();
-      this.serveAlong(isWaiting);
-    });
+    }
   }
 
   /**
@@ -159,6 +179,7 @@ export class StartQueue {
    * a limit.
    */
   retryAfter(permits: Permits): number {
+    const checked = this.readPermits(permits);
     const now = this.advance();
     let ready = Math.max(now, this.blockedUntil);
     const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
@@ -166,7 +187,7 @@ export class StartQueue {
       ready = Math.max(ready, readyAt(logs, starts));
       addTo(logs, starts, ready);
     }
-    ready = Math.max(ready, readyAt(logs, permits));
+    ready = Math.max(ready, readyAt(logs, checked));
     return Math.ceil(Math.max(0, ready - now - ROUNDING));
   }
 
@@ -179,18 +200,21 @@ export class StartQueue {
   }
 
   block(ms: number): void {
+    checkNumber(ms, "ms");
+    must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
     this.blockedUntil = Math.max(this.blockedUntil, this.now() + ms);
     this.setTimer();
   }
 
   reward(permits: Permits): void {
+    const checked = this.readPermits(permits, false);
     this.advance();
-    this.logs.forEach((log, i) => log.takeBack(shareOf(permits, i)));
+    this.logs.forEach((log, i) => log.takeBack(shareOf(checked, i)));
     this.serve();
   }
 
   penalize(permits: Permits): void {
-    addTo(this.logs, permits, this.advance());
+    addTo(this.logs, this.readPermits(permits, false), this.advance());
   }
 
   /** Whether no start lies within a window, no block lasts, and no call waits. */

@@ -181,7 +181,7 @@ export class Slots implements Served {
     const granted = this.#queue.wait(call, limits);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
-      if (timersEndWithRequest) this.rate.serveAlong(() => call.waits);
+      if (timersEndWithRequest) void this.rate.serveAlong(call);
     }
     return granted;
   }
