@@ -12,7 +12,7 @@ import { Timer } from "./internal/timer.ts";
 import { BudgetNumbers, type RateBudget, type RateLimiterOptions, readBudgets } from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
 
-/** Up to this number of entries no timer is set: the next call removes idle keys. */
+/** Up to this number of entries no timer is set for idle keys. */
 const FEW = 64;
 
 /** One budget of a {@linkcode KeyedRateLimiter}: the same numbers for each key. */
@@ -31,7 +31,7 @@ export interface KeyedRateLimiterBudget<K> {
  */
 let stateOf: <K>(
   keyedRateLimiter: KeyedRateLimiter<K>,
-) => readonly [entries: ReadonlyMap<unknown, Entry>, timer: Timer];
+) => readonly [entries: ReadonlyMap<unknown, StartQueue>, timer: Timer];
 
 /**
  * Limits how often something starts for each key: never more than `limit` starts for a key in any window of `interval`
@@ -54,10 +54,9 @@ let stateOf: <K>(
  * ```
  */
 export class KeyedRateLimiter<K = string | number | bigint | symbol> {
-  // Every key that is not idle has an entry. An idle entry is removed when it is visited: at the next call of its key,
-  // or one to two intervals after its first start. Entries are ordered by `lookAt`; more than FEW entries imply that
-  // #timer is set.
-  readonly #entries = new Map<K, Entry>();
+  // Every key that is not idle has an entry. More than FEW entries imply that #timer is set, which removes idle keys one
+  // to two intervals after their first starts.
+  readonly #entries = new Map<K, StartQueue>();
   readonly #windows: readonly RateWindow[];
   readonly #budgets: readonly KeyedRateLimiterBudget<K>[];
   readonly #name: string | undefined;
@@ -139,7 +138,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** The number of keys with a start within the window, a waiter or a block. O(n) in the number of keys. */
   get size(): number {
-    this.#sweep(true);
+    this.#sweep();
     return this.#entries.size;
   }
 
@@ -151,7 +150,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /** The length of the queue for `key`. */
   waiting(key: K): number {
     checkKey(key);
-    return this.#entries.get(key)?.starts.waits.size ?? 0;
+    return this.#entries.get(key)?.waits.size ?? 0;
   }
 
   /**
@@ -269,7 +268,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    */
   cancel(reason?: unknown): void {
     this.#end ??= { reason };
-    cancelStarts(Array.from(this.#entries.values(), ({ starts }) => starts), reason);
+    cancelStarts([...this.#entries.values()], reason);
   }
 
   #remaining(key: K, budget: number): number {
@@ -279,58 +278,39 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /** Calls `fn` with the start queue of the key, and removes the key if it is idle afterwards. */
   #use<T>(key: K, fn: (starts: StartQueue) => T): T {
     checkKey(key);
-    let entry = this.#entries.get(key);
-    if (entry === undefined) {
+    let starts = this.#entries.get(key);
+    if (starts === undefined) {
       const self = { kind: "key", noun: "rate limiter", isHeld: false, name: this.#name, key };
-      const starts = new StartQueue(this.#windows, self, this.#maxWaiting);
+      starts = new StartQueue(this.#windows, self, this.#maxWaiting);
       if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
-      this.#entries.set(key, entry = { starts, lookAt: performance.now() + this.#longest() });
+      this.#entries.set(key, starts);
     }
     try {
-      return fn(entry.starts);
+      return fn(starts);
     } finally {
-      if (entry.starts.isIdle) this.#entries.delete(key); // the call was refused, or only read a value
-      this.#sweep();
+      if (starts.isIdle) this.#entries.delete(key); // the call was refused, or only read a value
+      this.#setTimer();
     }
   }
 
-  /** Removes idle keys: all of them, or those that are due for a visit. Sets the timer for the next visit. */
-  #sweep(isWhole = false): void {
-    const now = performance.now();
-    for (const [key, entry] of this.#entries) {
-      if (!isWhole && entry.lookAt > now) break;
-      if (entry.starts.isIdle) this.#entries.delete(key);
-      else if (entry.lookAt <= now) {
-        entry.lookAt = now + this.#longest();
-        this.#entries.delete(key);
-        this.#entries.set(key, entry); // moves it to the end; its new time keeps this loop from visiting it again
-      }
-    }
+  #sweep(): void {
+    for (const [key, starts] of this.#entries) if (starts.isIdle) this.#entries.delete(key);
+    this.#setTimer();
+  }
+
+  #setTimer(): void {
     if (this.#entries.size <= FEW) this.#timer.clear();
-    else if (this.#timer.at === Infinity) this.#timer.set(now + this.#longest(), now);
-  }
-
-  #longest(): number {
-    return Math.max(...this.#windows.map(({ interval }) => interval));
+    else if (this.#timer.at === Infinity) {
+      this.#timer.set(performance.now() + Math.max(...this.#windows.map(({ interval }) => interval)));
+    }
   }
 
   /** Serves all keys after the numbers have changed. */
   #serve(): void {
-    const lookAt = performance.now() + this.#longest();
-    for (const entry of [...this.#entries.values()]) {
-      entry.lookAt = lookAt;
-      entry.starts.serve();
-    }
+    for (const starts of [...this.#entries.values()]) starts.serve();
     this.#timer.clear();
     this.#sweep();
   }
-}
-
-/** The state of one key. */
-interface Entry {
-  readonly starts: StartQueue;
-  /** When to visit it, on the monotonic clock. */
-  lookAt: number;
 }
 
 class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> {
@@ -353,11 +333,6 @@ class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundKeyedRateLimiter<K>(keyedRateLimiter: KeyedRateLimiter<K>): void {
   const [entries, timer] = stateOf(keyedRateLimiter);
-  let lookAt = -Infinity;
-  for (const entry of entries.values()) {
-    assertSoundStartQueue(entry.starts);
-    if (entry.lookAt < lookAt) throw new Error("unsound keys: out of order");
-    lookAt = entry.lookAt;
-  }
+  for (const starts of entries.values()) assertSoundStartQueue(starts);
   if (entries.size > FEW && timer.at === Infinity) throw new Error("unsound keys: no timer is set");
 }

@@ -179,6 +179,27 @@ test("keyed rate limiter: nothing is left of many keys once their windows are ov
     await flushMicrotasks();
   }));
 
+test("keyed rate limiter: one timer removes the idle keys of many, a few have none", () =>
+  withFakeTime(async (time) => {
+    const users = new KeyedRateLimiter<number>(5, 100);
+    const start = (count: number) => {
+      for (let key = 0; key < count; key++) users.tryAcquire(key);
+    };
+    start(64);
+    assert.equal(users.retryAfter(64), 0);
+    assert.equal(time.timers, 0, "a question leaves no key");
+    start(65);
+    assert.equal(time.timers, 1);
+    time.advance(50);
+    start(1000);
+    assert.equal(time.timers, 1);
+    time.advance(50);
+    assert.equal(time.timers, 1, "keys that are still in use");
+    time.advance(100);
+    assert.equal(time.timers, 0);
+    await flushMicrotasks();
+  }));
+
 test("keyed rate limiter: with random calls, each key does as a RateLimiter of its own", () =>
   seeded((random) =>
     withFakeTime(async (time) => {
