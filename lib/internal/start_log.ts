@@ -17,21 +17,16 @@ const SPARE = 32;
 
 export class StartLog {
   readonly window: RateWindow;
-  // counts[i] is the number of all starts ever made up to and including times[i]. Times and counts never decrease. The
-  // entries before `first`, with the first `over` starts, have expired. `total` is the last count.
+  // permits[i] starts were made at times[i], which never decreases. Entries before `first` have expired; `used` is the sum
+  // of the others.
   times: number[] = [];
-  counts: number[] = [];
+  permits: number[] = [];
   first = 0;
-  over = 0;
-  total = 0;
+  /** The number of starts within the window, after {@linkcode StartLog.advance}. */
+  used = 0;
 
   constructor(window: RateWindow) {
     this.window = window;
-  }
-
-  /** The number of starts within the window, after {@linkcode StartLog.advance}. */
-  get used(): number {
-    return this.total - this.over;
   }
 
   /**
@@ -43,52 +38,47 @@ export class StartLog {
     const last = this.times.length - 1;
     if (this.times[last]! >= turn) this.times[last] = now;
     while (this.first < this.times.length && this.endOf(this.times[this.first]!) <= now) {
-      this.over = this.counts[this.first++]!;
+      this.used -= this.permits[this.first++]!;
     }
     if (this.first <= Math.max(SPARE, this.times.length / 2)) return;
     this.times = this.times.slice(this.first);
-    this.counts = this.counts.slice(this.first);
+    this.permits = this.permits.slice(this.first);
     this.first = 0;
   }
 
-  /** When `permits` starts will be allowed; `Infinity` for more than the limit. O(log n) in the number of entries. */
+  /** When `permits` starts will be allowed; `Infinity` for more than the limit. */
   readyAt(permits: number): number {
     const { limit } = this.window;
     if (permits > limit) return Infinity;
-    if (permits === 0 || this.used + permits <= limit) return -Infinity;
-    const expiring = this.total + permits - limit; // this number of starts must expire first
-    let [low, high] = [this.first, this.times.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.counts[middle]! < expiring) low = middle + 1;
-      else high = middle;
-    }
-    return this.endOf(this.times[low]!);
+    let excess = this.used + permits - limit; // this number of starts must expire first
+    if (permits === 0 || excess <= 0) return -Infinity;
+    let i = this.first;
+    while ((excess -= this.permits[i]!) > 0) i++;
+    return this.endOf(this.times[i]!);
   }
 
-  /** Notes starts. */
   add(permits: number, now: number): void {
     if (permits === 0) return;
-    this.total += permits;
+    this.used += permits;
     const last = this.times.length - 1;
-    if (this.times[last] === now) this.counts[last] = this.total;
+    if (this.times[last] === now) this.permits[last]! += permits;
     else {
       this.times.push(now);
-      this.counts.push(this.total);
+      this.permits.push(permits);
     }
   }
 
   /** Takes back at most `permits` of the latest starts within the window. */
   takeBack(permits: number): void {
-    for (let left = permits; left > 0 && this.used > 0;) {
+    for (let left = Math.min(permits, this.used); left > 0;) {
       const last = this.times.length - 1;
-      const before = last > 0 ? this.counts[last - 1]! : this.over;
-      const taken = Math.min(left, this.total - before);
+      const taken = Math.min(left, this.permits[last]!);
       left -= taken;
-      this.total = this.counts[last] = this.total - taken;
-      if (this.total > before) return;
+      this.used -= taken;
+      this.permits[last]! -= taken;
+      if (this.permits[last]! > 0) return;
       this.times.pop();
-      this.counts.pop();
+      this.permits.pop();
     }
   }
 
@@ -96,8 +86,8 @@ export class StartLog {
   copy(): StartLog {
     const copy = new StartLog(this.window);
     copy.times = this.times.slice(this.first);
-    copy.counts = this.counts.slice(this.first);
-    [copy.over, copy.total] = [this.over, this.total];
+    copy.permits = this.permits.slice(this.first);
+    copy.used = this.used;
     return copy;
   }
 
@@ -110,9 +100,9 @@ export class StartLog {
 }
 
 /** Throws unless the invariants hold; for tests. */
-export function assertSoundStartLog({ times, counts, first, over, total, used }: StartLog): void {
-  const isOrdered = times.every((time, i) => i === 0 || time >= times[i - 1]! && counts[i]! > counts[i - 1]!);
-  const isCounted = (counts.at(-1) ?? over) === total && (counts[first - 1] ?? over) === over && used >= 0;
-  if (isOrdered && isCounted && times.length === counts.length && first <= times.length) return;
-  throw new Error(`unsound starts: ${first} of ${times}, ${counts}, ${over} of ${total} over`);
+export function assertSoundStartLog({ times, permits, first, used }: StartLog): void {
+  const isOrdered = times.every((time, i) => permits[i]! > 0 && (i === 0 || time >= times[i - 1]!));
+  const sum = permits.slice(first).reduce((total, each) => total + each, 0);
+  if (isOrdered && sum === used && times.length === permits.length && first <= times.length) return;
+  throw new Error(`unsound starts: ${first} of ${times}, ${permits}, ${used} used`);
 }
