@@ -1,6 +1,6 @@
 /**
  * A rate limiter for each recently used key. Invariant: no call starts that would exceed the limit of a window of its
- * key; an idle key is removed by a later call or a timer.
+ * key; an idle key is removed by its next call or a timer.
  *
  * @module
  */
