@@ -24,7 +24,7 @@ import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
 import { cannot, describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
-import { askAtExit, type Failing, FOR_LONG, forgetAtExit, warnUnobserved, whenOverdue } from "./internal/unobserved.ts";
+import { UnobservedFailures } from "./internal/unobserved.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
@@ -93,7 +93,8 @@ export class TaskGroup implements AsyncDisposable {
   #isThrown = false;
   /** The errors to throw, in the order in which they happened. */
   #failures = new Set<unknown>();
-  #unobserved: UnobservedFailure | undefined;
+  /** Has the first failure until `join` has thrown it. */
+  #unobserved: UnobservedFailures | undefined;
   /** Created on first use: some platforms forbid it while a module is loaded. */
   #controller: AbortController | undefined;
   /** The signal of the options, and the link to it. */
@@ -275,7 +276,7 @@ export class TaskGroup implements AsyncDisposable {
     const failures = [...this.#failures];
     if (failures.length === 0) return;
     this.#isThrown = true;
-    this.#unobserved?.end();
+    this.#unobserved?.observe(this);
     if (failures.length === 1) throw failures[0];
     throw new AggregateError(failures, `${cannot(this.#joining)}: ${failures.length} failures`);
   }
@@ -341,10 +342,20 @@ export class TaskGroup implements AsyncDisposable {
     // Each error counts once, even if a task rethrows the error of another task.
     if (isCancellation(error, this.signal) || this.#failures.has(error)) return;
     this.#failures = new Set(isOfBlock ? [error, ...this.#failures] : [...this.#failures, error]);
-    if (!isOfBlock) {
-      this.#unobserved ??= new UnobservedFailure(this.#places, error, this.#isScope ? undefined : this.#joiners);
-    }
+    if (!isOfBlock && this.#unobserved === undefined) this.#noteUnobserved(error);
     this.cancel(error);
+  }
+
+  #noteUnobserved(error: unknown): void {
+    const joiners = this.#joiners;
+    const group = {
+      title: named("task group", this.name),
+      get isJoined() {
+        return joiners.size > 0;
+      },
+    };
+    this.#unobserved = new UnobservedFailures(group, "use TaskGroup.scope(), or await the group's join()", false);
+    this.#unobserved.add(this, error, !this.#isScope);
   }
 
   #checkEnd(): void {
@@ -377,43 +388,5 @@ class Places extends Permits {
 
   get action(): string {
     return "run in task group";
-  }
-}
-
-/**
- * The first failure of a group until `join` has thrown it. It is reported once, when it is overdue or `join` can no
- * longer be called.
- */
-class UnobservedFailure implements Failing {
-  readonly title: string;
-  readonly #error: unknown;
-  readonly #joiners: WaitQueue<void> | undefined;
-  readonly #stop: (() => void) | undefined;
-
-  /** @param joiners Undefined for a group of `scope`, which joins it in any case. */
-  constructor({ name }: Places, error: unknown, joiners: WaitQueue<void> | undefined) {
-    this.title = named("task group", name);
-    this.#error = error;
-    this.#joiners = joiners;
-    if (joiners !== undefined) this.#stop = whenOverdue(this, () => this.#report(FOR_LONG));
-    askAtExit(this);
-  }
-
-  get isJoined(): boolean {
-    return this.#joiners!.size > 0;
-  }
-
-  onExit(): void {
-    this.#report("until the process ran out of work");
-  }
-
-  end(): void {
-    this.#stop?.();
-    forgetAtExit(this);
-  }
-
-  #report(when: string): void {
-    this.end();
-    warnUnobserved(this, when, this.#error, "use TaskGroup.scope(), or await the group's join()");
   }
 }

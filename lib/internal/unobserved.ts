@@ -1,47 +1,132 @@
 /**
- * Reporting of unobserved failures, when they are overdue and when the process runs out of work. Reporting does not
- * keep the process alive. Without a `process`, nothing is reported.
+ * Unobserved failures of a pool or a task group. None is swallowed: a failure that no `join` has taken is reported when
+ * it is overdue, and again when the process runs out of work. Reporting does not keep the process alive; without a
+ * `process` there is none. Memory is bounded.
  *
  * @module
  */
-import { onCancel } from "./cancellation.ts";
+import { SyncError } from "../errors.ts";
+import { type Cancellation, onCancel } from "./cancellation.ts";
 import { quote } from "./check.ts";
-import { currentProcess, warn } from "./platform.ts";
+import { currentProcess, throwUncaught, warn } from "./platform.ts";
 
-/** Maximum number of owners that are asked when the process runs out of work. */
+/** Maximum number of failures that an owner keeps, and of owners that are asked when the process runs out of work. */
 const MOST = 1000;
 /** Milliseconds after which an unobserved failure is overdue. */
 const OVERDUE = 10_000;
 
-/** A pool or a task group with failures that its `join` would throw. */
+/** A pool or a task group. */
 export interface Failing {
   /** Its noun with its name. */
   readonly title: string;
   /** Whether a call of `join` waits, and so will throw the failures. */
   readonly isJoined: boolean;
-  /** Called when the process has run out of work, so that no `join` can follow. */
-  onExit(): void;
 }
 
-/** Calls `report` as soon as a failure is overdue and no `join` waits. Returns a function that stops this. */
-export function whenOverdue(failing: Failing, report: () => void): () => void {
-  if (!isReportable()) return () => {};
-  const start = () => onCancel({ timeout: OVERDUE, keepsAlive: false }, onOverdue);
-  const onOverdue = (): void => {
-    if (failing.isJoined) timer = start(); // `join` may still be cancelled
-    else report();
-  };
-  let timer = start();
-  return () => timer.end();
+interface Failure {
+  readonly error: unknown;
+  /** Reports the failure when it is overdue. */
+  timer: Cancellation | undefined;
 }
 
-/** Emits the process warning. `how` names the remedy. */
-export function warnUnobserved({ title }: Failing, when: string, error: unknown, how: string): void {
-  warn(`Failure in ${title} not observed ${when}: ${describe(error)}; ${how}`, "INTERLOCK_UNOBSERVED");
+/** The error that one `join` throws. */
+export interface TakenFailures {
+  readonly errors: readonly unknown[];
+  /** The number of failures beyond those in `errors`. */
+  readonly more: number;
 }
 
-/** "for 10 s". */
-export const FOR_LONG: string = `for ${OVERDUE / 1000} s`;
+export class UnobservedFailures {
+  /** Keyed by the task or map that failed, in order of failure. */
+  readonly #kept = new Map<object, Failure>();
+  /** Sources of the failures that came when #kept was full, and the number of those failures. */
+  #others = new WeakSet<object>();
+  #more = 0;
+  #isReported = false;
+  readonly #of: Failing;
+  readonly #remedy: string;
+  readonly #areThrown: boolean;
+
+  /**
+   * @param remedy How to observe a failure, for the warning.
+   * @param areThrown Whether they become uncaught errors when the process runs out of work. If not, there is one
+   *   warning in all.
+   */
+  constructor(of: Failing, remedy: string, areThrown: boolean) {
+    this.#of = of;
+    this.#remedy = remedy;
+    this.#areThrown = areThrown;
+  }
+
+  /** The number of unobserved failures. */
+  get size(): number {
+    return this.#kept.size + this.#more;
+  }
+
+  /** Keeps a failure until it is observed. @param canBeOverdue False if a `join` follows in any case. */
+  add(source: object, error: unknown, canBeOverdue = true): void {
+    const failure = this.keep(source, error);
+    if (currentProcess()?.on === undefined) return; // browsers lack it, and bundlers replace it by one without events
+    askAtExit(this);
+    if (failure !== undefined && canBeOverdue && !this.#isReported) this.#watch(failure);
+  }
+
+  /**
+   * Keeps a failure for `join` without reporting it: a map's error may still be read. Returns undefined beyond the
+   * first MOST.
+   */
+  keep(source: object, error: unknown): Failure | undefined {
+    if (this.#kept.size < MOST) {
+      const failure: Failure = { error, timer: undefined };
+      this.#kept.set(source, failure);
+      return failure;
+    }
+    this.#others.add(source);
+    this.#more++;
+    return undefined;
+  }
+
+  /** Drops the failure of `source`: it is observed. */
+  observe(source: object): void {
+    this.#kept.get(source)?.timer?.end();
+    this.#kept.delete(source);
+    if (this.#others.delete(source)) this.#more--;
+    if (this.size === 0) forgetAtExit(this);
+  }
+
+  /** Takes all failures for one `join`. */
+  take(): TakenFailures {
+    const taken = { errors: [...this.#kept.values()].map(({ error }) => error), more: this.#more };
+    this.#others = new WeakSet();
+    this.#more = 0;
+    for (const source of this.#kept.keys()) this.observe(source);
+    forgetAtExit(this);
+    return taken;
+  }
+
+  onExit(): void {
+    const { errors, more } = this.take();
+    if (!this.#areThrown) return this.#warn("until the process ran out of work", errors[0]);
+    for (const error of errors) throwUncaught(error);
+    if (more === 0) return;
+    const rest = `failures beyond the first ${MOST} were not observed: ${more}`;
+    throwUncaught(new SyncError(`Cannot end ${this.#of.title}: ${rest}`));
+  }
+
+  #watch(failure: Failure): void {
+    failure.timer = onCancel({ timeout: OVERDUE, keepsAlive: false }, () => {
+      if (this.#of.isJoined) this.#watch(failure); // `join` may still be cancelled
+      else if (!this.#isReported) this.#warn(`for ${OVERDUE / 1000} s`, failure.error);
+    });
+  }
+
+  #warn(when: string, error: unknown): void {
+    this.#isReported = true;
+    if (!this.#areThrown) forgetAtExit(this);
+    const text = `Failure in ${this.#of.title} not observed ${when}: ${describe(error)}; ${this.#remedy}`;
+    warn(text, "INTERLOCK_UNOBSERVED");
+  }
+}
 
 /** Formats an error in one line. */
 function describe(error: unknown): string {
@@ -53,23 +138,18 @@ function describe(error: unknown): string {
 }
 
 /** The process has the listener exactly while this is not empty. */
-const asked = /* @__PURE__ */ new Set<Failing>();
+const asked = /* @__PURE__ */ new Set<UnobservedFailures>();
 
-export function askAtExit(failing: Failing): void {
-  if (!isReportable() || asked.size >= MOST) return;
+function askAtExit(failures: UnobservedFailures): void {
+  if (asked.size >= MOST) return;
   if (asked.size === 0) currentProcess()!.on!("beforeExit", onBeforeExit);
-  asked.add(failing);
+  asked.add(failures);
 }
 
-export function forgetAtExit(failing: Failing): void {
-  if (asked.delete(failing) && asked.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
-}
-
-/** Browsers lack `process`, and bundlers replace it by one without events. */
-function isReportable(): boolean {
-  return currentProcess()?.on !== undefined;
+function forgetAtExit(failures: UnobservedFailures): void {
+  if (asked.delete(failures) && asked.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
 }
 
 function onBeforeExit(): void {
-  for (const failing of [...asked]) failing.onExit();
+  for (const failures of [...asked]) failures.onExit();
 }

@@ -18,7 +18,7 @@ import { hook, isPlain } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { closedError, describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import type { Permits, StartQueue } from "../internal/start_queue.ts";
-import { Failures, type TakenFailures } from "./failures.ts";
+import { type TakenFailures, UnobservedFailures } from "../internal/unobserved.ts";
 import { assertSoundSlots, type Call, SlotCall, Slots, type SlotUse } from "./slots.ts";
 import type { TaskOptions } from "./types.ts";
 import type { WaitOptions } from "../types.ts";
@@ -41,7 +41,11 @@ export class PoolState {
   closed = false;
   readonly name: string | undefined;
   readonly slots: Slots;
-  readonly failures: Failures = new Failures(this);
+  readonly failures: UnobservedFailures = new UnobservedFailures(
+    this,
+    "await the pool's join(), or the result of each task",
+    true,
+  );
   /** The ways to use a slot. */
   readonly creating: SlotUse;
   readonly running: SlotUse;
