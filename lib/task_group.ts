@@ -43,7 +43,7 @@ export interface TaskGroupOptions extends NameOptions {
 /** Private state for {@linkcode assertSoundTaskGroup}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   taskGroup: TaskGroup,
-) => readonly [tasks: number, limit: number, failures: number, closing: boolean, ended: boolean, linked: boolean];
+) => readonly [tasks: number, limit: number, failures: number, linked: boolean];
 
 /**
  * Runs tasks that succeed together or stop together: the first failure aborts all other tasks, waits for them to end,
@@ -78,8 +78,8 @@ let stateOf: (
  */
 export class TaskGroup implements AsyncDisposable {
   // #tasks counts waiting, starting and running tasks, and blocks of `scope`; starting and running tasks hold a permit.
-  // #ended implies #closing and #tasks === 0. #failures is empty unless the signal has aborted. #link is set only while
-  // #tasks > 0, #unobserved only while `join` has not thrown the failures.
+  // #failures is empty unless the signal has aborted. #link is set only while #tasks > 0. #unobserved has a failure only
+  // while `join` has not thrown it.
   readonly #places: Places;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
@@ -88,12 +88,10 @@ export class TaskGroup implements AsyncDisposable {
   #closing = false;
   /** Whether the group belongs to `scope`, which always joins it. */
   #isScope = false;
-  #ended = false;
   /** Whether a call of `join` has thrown the failures. No more can follow, because the signal has aborted. */
   #isThrown = false;
   /** The errors to throw, in the order in which they happened. */
   #failures = new Set<unknown>();
-  /** Has the first failure until `join` has thrown it. */
   #unobserved: UnobservedFailures | undefined;
   /** Created on first use: some platforms forbid it while a module is loaded. */
   #controller: AbortController | undefined;
@@ -102,7 +100,7 @@ export class TaskGroup implements AsyncDisposable {
   #link: Cancellation | undefined;
 
   static {
-    stateOf = (one) => [one.#tasks, one.#limit, one.#failures.size, one.#closing, one.#ended, one.#link !== undefined];
+    stateOf = (one) => [one.#tasks, one.#limit, one.#failures.size, one.#link !== undefined];
     setDisposal(TaskGroup);
     show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
@@ -220,7 +218,7 @@ export class TaskGroup implements AsyncDisposable {
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
     return promised(() => {
       checkFunction(fn, "fn");
-      if (this.#ended) throw new ClosedError(`${cannot(this.#places)}: task group has ended`);
+      if (this.#hasEnded()) throw new ClosedError(`${cannot(this.#places)}: task group has ended`);
       const result = this.#execute(fn);
       result.catch(() => {}); // `join` throws it
       return result;
@@ -248,7 +246,7 @@ export class TaskGroup implements AsyncDisposable {
    */
   cancel(reason?: unknown): void {
     const { signal } = this;
-    if (this.#ended || signal.aborted) return; // the first reason stays
+    if (this.#hasEnded() || signal.aborted) return; // the first reason stays
     this.#controller!.abort(reason);
     const cause = reasonOf(signal);
     rejectAll(this.#places.queue.takeAll(), cause);
@@ -327,7 +325,7 @@ export class TaskGroup implements AsyncDisposable {
    * Every call checks the signal, because the group listens to it only while there are tasks.
    */
   #followOuter(): void {
-    if (this.#ended || this.#outer?.aborted !== true || this.#failures.size > 0) return;
+    if (this.#hasEnded() || this.#outer?.aborted !== true || this.#failures.size > 0) return;
     const reason = reasonOf(this.#outer);
     this.#failures.add(reason);
     this.cancel(reason);
@@ -358,11 +356,15 @@ export class TaskGroup implements AsyncDisposable {
     this.#unobserved.add(this, error, !this.#isScope);
   }
 
+  /** Whether it is closed and no task is left, so that none can follow. */
+  #hasEnded(): boolean {
+    return this.#closing && this.#tasks === 0;
+  }
+
   #checkEnd(): void {
     if (this.#tasks > 0) return;
     this.#link?.end();
     this.#link = undefined;
-    if (this.#closing) this.#ended = true;
     wakeFirst(this.#joiners, Infinity, undefined);
   }
 }
@@ -370,9 +372,8 @@ export class TaskGroup implements AsyncDisposable {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundTaskGroup(taskGroup: TaskGroup): void {
   const { active, waiting } = taskGroup;
-  const [tasks, limit, failures, closing, ended, linked] = stateOf(taskGroup);
-  const isSound = tasks >= active + waiting && (!ended || closing && tasks === 0) &&
-    (!linked || tasks > 0) &&
+  const [tasks, limit, failures, linked] = stateOf(taskGroup);
+  const isSound = tasks >= active + waiting && (!linked || tasks > 0) &&
     (failures === 0 || taskGroup.signal.aborted) &&
     (waiting === 0 || active === limit && !taskGroup.signal.aborted);
   if (!isSound) throw new Error(`unsound task group: ${tasks} tasks, ${active} active, ${failures} failures`);
