@@ -136,7 +136,7 @@ test("acquireAll: keys keep their order while a call in progress uses them", asy
 test("acquireAll: keys of any kind, each once", async () => {
   const keys = new KeyedMutex<unknown>();
   const object = {};
-  const all = [1, "1", NaN, null, object, Symbol("s"), 1n, true, 0];
+  const all = [1, "1", NaN, null, object, Symbol("s"), Symbol.for("s"), 1n, true, 0];
   const group = await acquireAll(all.map((key) => keys.at(key)));
   assert.equal(keys.size, all.length);
   await group.release();

@@ -48,23 +48,28 @@ function checkPlace(thing: unknown, index: number): Place {
   return place;
 }
 
-const numbers = /* @__PURE__ */ new WeakMap<object, number>();
-/** Apart, because some engines take no symbols as weak keys. */
-const symbolNumbers = /* @__PURE__ */ new Map<symbol, number>();
+const numbers = /* @__PURE__ */ new WeakMap<WeakKey, number>();
+/** Of symbols that an engine takes as no weak keys: registered ones, and all of them in older engines. */
+const symbolNumbers = /* @__PURE__ */ new Map<WeakKey, number>();
 let lastNumber = 0;
 
 /** The number of an object or symbol, in the order of first use. */
-function numberOf(one: object | symbol): number {
-  const known = (typeof one === "symbol" ? symbolNumbers : numbers) as Map<object | symbol, number>;
-  let number = known.get(one);
-  if (number === undefined) known.set(one, number = ++lastNumber);
+function numberOf(one: WeakKey): number {
+  const known = numbers.get(one) ?? symbolNumbers.get(one);
+  if (known !== undefined) return known;
+  const number = ++lastNumber;
+  try {
+    numbers.set(one, number);
+  } catch {
+    symbolNumbers.set(one, number);
+  }
   return number;
 }
 
 /** Text that only this key has. */
 function textOf(key: unknown): string {
   const hasIdentity = typeof key === "symbol" || Object(key) === key;
-  return hasIdentity ? `${numberOf(key as object | symbol)}` : `${typeof key} ${key}`;
+  return hasIdentity ? `${numberOf(key as WeakKey)}` : `${typeof key} ${key}`;
 }
 
 /** Compares two items directly, which is quicker than `sort`. */
