@@ -1,5 +1,5 @@
 /** The real jsr:@db/redis: the contract of every Redis body, push through its second connection, and its failures. */
-import { connect, parseURL } from "@db/redis";
+import { connect } from "@db/redis";
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import {
   type Acquirable,
@@ -16,10 +16,13 @@ import { until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 import { test } from "../_test.ts";
 
+// As the default user: parseURL of @db/redis 0.41.2 takes the user of a URL for the name of the client.
+const hostname = "127.0.0.1";
+
 /** Two connections of one process, as `denoRedis` takes them. */
-async function connected({ url }: Server) {
-  const client = await connect(parseURL(url));
-  const subscriber = await connect(parseURL(url));
+async function connected({ port }: Server) {
+  const client = await connect({ hostname, port });
+  const subscriber = await connect({ hostname, port });
   const close = () => {
     client.close();
     subscriber.close();
@@ -109,7 +112,7 @@ test("@db/redis: a wait that times out leaves nothing in Redis", async () => {
 
 test("@db/redis: the same client twice is refused, no second one means heartbeats", async () => {
   await using server = await Server.start();
-  const client = await connect(parseURL(server.url));
+  const client = await connect({ hostname, port: server.port });
   try {
     assertThrows(() => denoRedis(client, client), TypeError);
     const lock = new RedisLock(denoRedis(client), "orders", { ttl: 1000 });

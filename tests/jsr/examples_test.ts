@@ -8,7 +8,7 @@ import { test } from "../_test.ts";
 test("examples: deno/redis_lock", async () => {
   await using server = await Server.start();
   const printed: string[] = [];
-  await redisLock((line) => printed.push(line), server.url);
+  await redisLock((line) => printed.push(line), `redis://127.0.0.1:${server.port}`); // as the default user
   assertEquals(printed, [
     "one lock for all: 7 left after 3 of 10 were taken",
     "one queue for each article: 7 apples, 8 pears left",
