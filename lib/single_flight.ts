@@ -83,15 +83,23 @@ export class SingleFlight<K = string | number | bigint | symbol> {
     return this.#flights.size;
   }
 
-  /** Whether a function runs for `key`, or is about to. */
+  /**
+   * Whether a function runs for `key`, or is about to.
+   *
+   * @throws {TypeError} when `key` is undefined or a function.
+   */
   has(key: K): boolean {
+    checkKey(key);
     return this.#flights.has(key);
   }
 
   /**
    * Makes the next call with `key` start a new run, even while a function runs for it. Present callers keep their run.
+   *
+   * @throws {TypeError} when `key` is undefined or a function.
    */
   forget(key: K): void {
+    checkKey(key);
     this.#flights.delete(key);
   }
 

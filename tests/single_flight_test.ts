@@ -209,7 +209,10 @@ test("single flight: a time-out of 0 rejects without calling the function", asyn
 test("single flight: the key comes first", async () => {
   const flights = new SingleFlight();
   for (const key of [undefined, () => 1]) {
-    await assert.rejects(flights.run(key as never, () => 1), /^TypeError: key .*the key comes first/);
+    const message = /^TypeError: key .*the key comes first/;
+    await assert.rejects(flights.run(key as never, () => 1), message);
+    assert.throws(() => flights.has(key as never), message);
+    assert.throws(() => flights.forget(key as never), message);
   }
   await assert.rejects(flights.run("a", function* () {}), /^TypeError: fn must not be a generator function/);
   assert.equal(flights.size, 0);
