@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { SyncError } from "../errors.ts";
+import { nameError, SyncError } from "../errors.ts";
 import type { Resource } from "../internal/hook.ts";
 import type { Acquisition, Origin } from "./acquisition.ts";
 import type { Registry } from "./registry.ts";
@@ -27,7 +27,7 @@ export type Deadlock = readonly StuckRun[];
  */
 export class DeadlockError extends SyncError {
   static {
-    this.prototype.name = "DeadlockError";
+    nameError(this, "DeadlockError");
   }
 }
 

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { SyncError } from "../errors.ts";
+import { nameError, SyncError } from "../errors.ts";
 
 /** Redis refused a command or could not be reached. `cause` is the client's own error. */
 export class RedisError extends SyncError {
   static {
-    this.prototype.name = "RedisError";
+    nameError(this, "RedisError");
   }
 }
 
@@ -42,7 +42,7 @@ export class ClientClosedError extends UnansweredError {
 /** No answer came within the command's time. */
 export class NoAnswerError extends UnansweredError {
   static {
-    this.prototype.name = "NoAnswerError";
+    nameError(this, "NoAnswerError");
   }
 }
 

@@ -99,7 +99,7 @@ test("minified: logs and errors name the classes as they are exported", () => {
       lock: "Lock { name: 'orders', locked: true, waiting: 0 }",
       guard: "Guard { held: true }",
       semaphore: "Semaphore { value: 2, locked: false, waiting: 0 }",
-      error: "'TimeoutError'",
+      error: "TimeoutError: late",
     },
     thrown: [
       "TypeError: lock must be a Lock, got an object (Semaphore)",

@@ -7,7 +7,7 @@ const contents = `
   const messageOf = (fn) => { try { fn(); } catch (error) { return error.name + ": " + error.message; } };
   const lock = new Lock({ name: "orders" });
   const guard = lock.tryAcquire();
-  export const shown = { lock, guard, semaphore: new Semaphore(2), error: new TimeoutError("late").name };
+  export const shown = { lock, guard, semaphore: new Semaphore(2), error: new TimeoutError("late") };
   export const thrown = [
     messageOf(() => new Condition(new Semaphore(1))),
     messageOf(() => new Pool(1, { rate: lock })),
@@ -22,5 +22,7 @@ const { outputFiles } = await build({
 });
 const code = Buffer.from(outputFiles[0].contents).toString("base64");
 const { shown, thrown, isRenamed } = await import(`data:text/javascript;base64,${code}`);
-for (const [name, value] of Object.entries(shown)) shown[name] = inspect(value, { breakLength: Infinity });
+for (const [name, value] of Object.entries(shown)) {
+  shown[name] = inspect(value, { breakLength: Infinity }).split("\n")[0];
+}
 console.log(JSON.stringify({ shown, thrown, isRenamed }));
