@@ -254,6 +254,8 @@ eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backe
   assert.equal(await limiter.remaining(), 1);
   await limiter.reward();
   assert.equal(await limiter.remaining(), 2);
+  await limiter.penalty();
+  assert.equal(await limiter.remaining(), 1);
   await limiter.penalty(5);
   assert.deepEqual([await limiter.remaining(), await limiter.tryAcquire()], [0, false]);
   await limiter.reward(100);
