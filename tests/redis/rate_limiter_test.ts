@@ -357,6 +357,19 @@ redisTest(
   },
 );
 
+redisTest("RedisRateLimiter: a turn that was given back keeps no data", async ({ server, backend }) => {
+  const [head, starts] = ["interlock:rate:3:{crawl}", "interlock:rate:3:{crawl}:starts"];
+  const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
+  await limiter.acquire();
+  const controller = new AbortController();
+  const call = limiter.acquire({ signal: controller.signal });
+  await until(async () => await server.send("LLEN", starts) === 4);
+  controller.abort();
+  await assert.rejects(call);
+  await until(async () => await server.send("LLEN", starts) === 2);
+  for (const key of [head, starts]) assert.ok(Number(await server.send("PTTL", key)) <= 60_000);
+});
+
 redisTest("RedisRateLimiter: a call of 100,000 permits is one entry, and entries that are over go", async (setup) => {
   const limiter = new RedisRateLimiter(setup.backend, "crawl", 100_000, 5);
   for (let i = 0; i < 40; i++) {
