@@ -10,8 +10,11 @@ import { type ShutdownState, TURN } from "./shutdown_state.ts";
 
 /** The longest wait, in ms: an overloaded server never has a turn without connections. */
 const LONGEST = 250;
-/** A process short of CPU time has few turns in that time. It waits for at least this many turns, up to the limit. */
-const FEWEST_TURNS = { timer: 8, immediate: 64 };
+/**
+ * A process short of CPU time has few turns in that time. It waits for at least this many turns, up to the limit: on
+ * Node one for each connection of a full accept queue, whose default length is 511.
+ */
+const FEWEST_TURNS = { timer: 8, immediate: 512 };
 const LONGEST_STARVED = 2_000;
 /** Number of steps in which the minimum is waited. */
 const STEPS = 10;

@@ -33,6 +33,19 @@ test("shutdown: a turn that takes long is not calm, even if nothing arrives", as
   assert.ok(pauses > 2);
 });
 
+test("shutdown: a full accept queue is emptied one by one, even if the process gets little CPU time", async () => {
+  const BACKLOG = 511;
+  let looks = 0;
+  const arrived = () => {
+    if (++looks === 2) { for (const until = performance.now() + 300; performance.now() < until;); }
+    return Math.min(looks, 2 * BACKLOG); // two looks a turn
+  };
+  const forced = new AbortController().signal;
+  const state = { forced, pause: () => Promise.resolve(), hold() {} };
+  await calmTurn(state as unknown as ShutdownState, arrived, "immediate");
+  assert.ok(looks > 2 * BACKLOG, String(looks));
+});
+
 test(`shutdown: before the listener is closed, no answer sends its client away, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 500 });
   const server = createServer((request, response) => {
