@@ -74,11 +74,6 @@ export class Http1Connections {
     }
   }
 
-  /** Restarts the idle time of every connection, when the listener is closed. */
-  restartIdleTime(): void {
-    for (const connection of this.#open) connection.restartIdleTime();
-  }
-
   /** Called every few ms while draining. */
   endIdle(): void {
     for (const connection of this.#open) connection.endIfIdle();
@@ -275,10 +270,6 @@ export class Connection {
   closed(): void {
     this.open.delete(this);
     while (this.newest !== undefined) this.newest.end();
-  }
-
-  restartIdleTime(): void {
-    this.#looks = 0;
   }
 
   /**

@@ -45,6 +45,7 @@ export class NodeServer implements AttachedServer {
 
   begin(): void {
     this.#listener.takeOver();
+    if (this.#state.announces) this.#connections.announce();
   }
 
   settle(): Promise<void> {
@@ -54,15 +55,10 @@ export class NodeServer implements AttachedServer {
     return calmTurn(this.#state, arrived, "timer", arrived() === 0 ? 0 : this.#state.settings.idle);
   }
 
-  announce(): void {
-    this.#connections.announce();
-  }
-
   stopListening(): void {
     this.#stoppedAt = performance.now();
     this.#listener.close();
     this.#connections.announce();
-    this.#connections.restartIdleTime();
     // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
     this.#sessions.sayGoodbye();
   }
