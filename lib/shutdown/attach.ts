@@ -56,10 +56,8 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
   known.set(server, { state, attached }); // last, because attaching throws for a frozen server
   if (attached instanceof NodeServer) attachSiblings(state, label);
   if (state.phase !== "serving") attached.begin?.();
-  if (state.listeners === "open") {
-    state.servers.add(attached);
-    if (state.announces) attached.announce?.();
-  } else if (state.phase === "finished") state.add(close(state, attached));
+  if (state.listeners === "open") state.servers.add(attached);
+  else if (state.phase === "finished") state.add(close(state, attached));
   else {
     const entry = new Task("a server that stops listening");
     state.inFlight.add(entry);

@@ -27,9 +27,6 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
   const hasListeners = state.hasDelay || state.servers.size > 0;
-  if (state.hasDelay) {
-    for (const server of state.servers) state.attempt(() => server.announce?.());
-  }
   if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));

@@ -33,15 +33,16 @@ const PHASES = {
 
 /** An attached server. */
 export interface AttachedServer {
-  /** Called at the signal. From here on `server.close()` leaves the connections alone, even if a framework calls it. */
+  /**
+   * Called at the signal. From here on `server.close()` leaves the connections alone, even if a framework calls it. With
+   * a delay, the last response of each connection announces the close.
+   */
   begin?(): void;
   /**
    * Resolves when the listening socket can be closed: all connections accepted by the system have arrived, or 250 ms
    * are over.
    */
   settle(): Promise<void>;
-  /** Called at the start of a delay. From here on, the last response of each connection announces the close. */
-  announce?(): void;
   /** Closes the listening socket, and announces the close. */
   stopListening(): void;
   /** Closes idle connections. Called every few ms while draining. */
