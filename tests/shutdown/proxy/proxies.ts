@@ -17,11 +17,12 @@ export interface Proxy {
 }
 
 /**
- * "nginx keepalive" is nginx with kept-alive connections to its upstreams, as its documentation recommends; "haproxy
- * retry-on" is HAProxy as docs/shutdown.md recommends.
+ * "nginx max_fails" and "haproxy retry-on" are set up as docs/shutdown.md recommends; "nginx keepalive" also keeps
+ * connections to its upstreams alive, as its own documentation recommends.
  */
 export type ProxyName =
   | "nginx"
+  | "nginx max_fails"
   | "nginx keepalive"
   | "haproxy"
   | "haproxy retry-on"
@@ -32,7 +33,7 @@ export type ProxyName =
   | "squid";
 
 /** Debian's default configuration, apart from the paths: balancing, retries and time-outs are nginx's own. */
-const nginxConfig = (port: number, upstreams: readonly number[], pool = "", headers = "") => `
+const nginxConfig = (port: number, upstreams: readonly number[], server = "", pool = "", headers = "") => `
 ${process.getuid?.() === 0 ? "user root;" : ""}
 daemon off;
 worker_processes auto;
@@ -42,7 +43,7 @@ events { worker_connections 768; }
 http {
   access_log off;
   ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${name};`).join(" ")}
-  upstream app { ${upstreams.map((upstream) => `server 127.0.0.1:${upstream};`).join(" ")} ${pool} }
+  upstream app { ${upstreams.map((upstream) => `server 127.0.0.1:${upstream} ${server};`).join(" ")} ${pool} }
   server {
     listen 127.0.0.1:${port};
     location / { proxy_pass http://app; ${headers} }
@@ -66,8 +67,16 @@ backend app
 ${upstreams.map((upstream, i) => `  server s${i} 127.0.0.1:${upstream} check inter 500\n`).join("")}
 `;
 
+const maxFailsConfig = (port: number, upstreams: readonly number[]) => nginxConfig(port, upstreams, "max_fails=0");
+
 const keepAliveConfig = (port: number, upstreams: readonly number[]) =>
-  nginxConfig(port, upstreams, "keepalive 32;", 'proxy_http_version 1.1; proxy_set_header Connection "";');
+  nginxConfig(
+    port,
+    upstreams,
+    "max_fails=0",
+    "keepalive 32;",
+    'proxy_http_version 1.1; proxy_set_header Connection "";',
+  );
 
 const retryConfig = (port: number, upstreams: readonly number[]) =>
   haproxyConfig(
@@ -168,7 +177,8 @@ const HAPROXY = { program: "haproxy", args: ["-db", "-f"], recovers: 2_000 };
 
 const KINDS = {
   "nginx": { ...NGINX, config: nginxConfig },
-  "nginx keepalive": { ...NGINX, config: keepAliveConfig },
+  "nginx max_fails": { ...NGINX, recovers: 0, config: maxFailsConfig },
+  "nginx keepalive": { ...NGINX, recovers: 0, config: keepAliveConfig },
   "haproxy": { ...HAPROXY, config: haproxyConfig },
   "haproxy retry-on": { ...HAPROXY, config: retryConfig },
   "caddy": {

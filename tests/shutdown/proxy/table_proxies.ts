@@ -1,27 +1,37 @@
-/** Rolling restarts behind real proxies in their default configuration. */
+/** Rolling restarts behind real proxies. */
 import { startServer } from "../round.ts";
-import type { ProgramName } from "../runtimes.ts";
 import { failuresOf, type Part, sum, Table } from "../table_row.ts";
+import { SERVERS } from "../table_runtimes.ts";
 import { isInstalled, type ProxyName } from "./proxies.ts";
 import { rolling } from "./rolling.ts";
 
-const ROWS: [name: string, proxy: ProxyName, runtime: ProgramName, kind: "fetch" | "node"][] = [
-  ["nginx, node:http on the newest Node", "nginx", "node", "node"],
-  ["nginx, node:http on Node 20", "nginx", "node20", "node"],
-  ["nginx, Deno.serve", "nginx", "deno", "fetch"],
-  ["nginx, Bun.serve", "nginx", "bun", "fetch"],
-  ["nginx with keepalive, node:http", "nginx keepalive", "node", "node"],
-  ["HAProxy, node:http", "haproxy", "node", "node"],
-  ["HAProxy with retry-on, node:http", "haproxy retry-on", "node", "node"],
-  ["Caddy with lb_try_duration, node:http", "caddy", "node", "node"],
-  ["Apache, node:http", "apache2", "node", "node"],
-  ["Varnish with retry, node:http", "varnish", "node", "node"],
-  ["lighttpd, node:http", "lighttpd", "node", "node"],
-  ["Squid, node:http", "squid", "node", "node"],
+/** Loaded with every kind of server. */
+const RECOMMENDED: [name: string, proxy: ProxyName][] = [
+  ["nginx with max_fails=0", "nginx max_fails"],
+  ["nginx with keepalive", "nginx keepalive"],
+  ["HAProxy with retry-on", "haproxy retry-on"],
 ];
 
+/** Loaded with node:http on the newest Node. */
+const FURTHER: [name: string, proxy: ProxyName][] = [
+  ["nginx", "nginx"],
+  ["HAProxy", "haproxy"],
+  ["Caddy with lb_try_duration", "caddy"],
+  ["Apache", "apache2"],
+  ["Varnish with retry", "varnish"],
+  ["lighttpd", "lighttpd"],
+  ["Squid", "squid"],
+];
+
+const rows = (proxies: [name: string, proxy: ProxyName][], servers: typeof SERVERS) =>
+  proxies.flatMap(([name, proxy]) =>
+    servers.map(([server, runtime, kind]) => ({ name: `${name}, ${server}`, proxy, runtime, kind }))
+  );
+
+const ROWS = [...rows(RECOMMENDED, SERVERS), ...rows(FURTHER, SERVERS.filter(([, runtime]) => runtime === "node"))];
+
 /** The others are loaded if they are installed, and promise nothing: what each cannot hide is in docs/shutdown.md. */
-const PROMISING: readonly ProxyName[] = ["nginx", "nginx keepalive", "haproxy", "haproxy retry-on"];
+const PROMISING: readonly ProxyName[] = [...RECOMMENDED.map(([, proxy]) => proxy), "nginx", "haproxy"];
 
 /**
  * Promise: no GET fails, and no POST is answered 503. HAProxy without retry-on passes a connection that was closed unread on
@@ -29,7 +39,7 @@ const PROMISING: readonly ProxyName[] = ["nginx", "nginx keepalive", "haproxy", 
  */
 export const proxies: Part = async (options) => {
   const table = new Table();
-  for (const [name, proxy, runtime, kind] of ROWS.filter(([name]) => options.wanted(name))) {
+  for (const { name, proxy, runtime, kind } of ROWS.filter(({ name }) => options.wanted(name))) {
     const promises = PROMISING.includes(proxy);
     if (!promises && !isInstalled(proxy)) continue;
     const startOn = (port: number) => startServer(runtime, kind, ["--port", String(port)]);
