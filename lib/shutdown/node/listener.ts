@@ -5,7 +5,7 @@
  * @module
  */
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
-import { currentProcess } from "../../internal/platform.ts";
+import { builtin, currentProcess } from "../../internal/platform.ts";
 import { innerServer } from "../fetch/bun.ts";
 import type { HttpServer } from "./shapes.ts";
 
@@ -22,7 +22,8 @@ export class Listener {
   constructor(server: HttpServer, hasConnections: () => boolean) {
     this.#server = server;
     // Newer versions of node:http2 close their sessions in close(); the inherited close() of node:net does not.
-    this.#close = isHttp2(server) ? mostBasicClose(server) : server.close;
+    const net = isHttp2(server) ? builtin<{ Server: { prototype: HttpServer } }>("net")?.Server.prototype : undefined;
+    this.#close = (net ?? server).close;
     this.#hasConnections = hasConnections;
   }
 
@@ -85,15 +86,6 @@ export function override<T extends object, K extends keyof T>(target: T, name: K
 /** Whether `server` is a node:http2 server. */
 export function isHttp2(server: object): boolean {
   return "updateSettings" in server;
-}
-
-/** Returns the `close` of the prototype that is nearest to Object: that of node:net. */
-function mostBasicClose(server: HttpServer): HttpServer["close"] {
-  let { close } = server;
-  for (let proto = Object.getPrototypeOf(server); proto !== null; proto = Object.getPrototypeOf(proto)) {
-    if (Object.hasOwn(proto, "close")) close = proto.close;
-  }
-  return close;
 }
 
 /**
