@@ -113,7 +113,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     if (this.#puller.phase !== "unread") return;
     this.#pool.failures.observe(this);
     this.#puller.phase = "pulling";
-    this.#pool.beginMap(this);
+    this.#pool.maps.add(this);
     const signal = this.#signal;
     try {
       this.#pool.admit(this.#pool.mapping, { signal });

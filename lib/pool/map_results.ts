@@ -22,7 +22,7 @@ const READING = describe("", "read results");
 /** Private state for {@linkcode assertSoundResults}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   results: Results<unknown>,
-) => readonly [nodes: number, isReady: boolean, isOrdered: boolean, readers: number, isWhole: boolean];
+) => readonly [first: ResultNode<unknown> | undefined, isOrdered: boolean, readers: number, isWhole: boolean];
 
 export class Results<R> {
   // #readers.size > 0 implies that the first result is not ready
@@ -39,10 +39,8 @@ export class Results<R> {
 
   static {
     stateOf = (results) => {
-      let nodes = 0;
-      for (let node = results.#first; node !== undefined; node = node.next) nodes++;
       const isWhole = results.#collected === undefined && !results.#isDiscarded;
-      return [nodes, results.#first?.isReady === true, results.#isOrdered, results.#readers.size, isWhole];
+      return [results.#first, results.#isOrdered, results.#readers.size, isWhole];
     };
   }
 
@@ -136,8 +134,12 @@ export class Results<R> {
 
 /** Throws unless the invariants hold, while `running` functions make results; for tests. */
 export function assertSoundResults(results: Results<unknown>, running: number): void {
-  const [nodes, isReady, isOrdered, readers, isWhole] = stateOf(results);
+  const [first, isOrdered, readers, isWhole] = stateOf(results);
+  let nodes = 0;
+  for (let node = first; node !== undefined; node = node.next) nodes++;
   const isSound = !isWhole || nodes + (isOrdered ? 0 : running) === results.ahead;
   if (!isSound || nodes > results.ahead) throw new Error(`unsound results: ${nodes} kept, ${results.ahead} ahead`);
-  if (readers > 0 && isReady) throw new Error(`unsound results: ${readers} readers wait for a result that is ready`);
+  if (readers > 0 && first?.isReady) {
+    throw new Error(`unsound results: ${readers} readers wait for a result that is ready`);
+  }
 }

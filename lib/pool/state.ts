@@ -180,10 +180,6 @@ export class PoolState {
     if (this.#joiners.size > 0) this.#checkIdle();
   }
 
-  beginMap(map: MapInProgress): void {
-    this.maps.add(map);
-  }
-
   endMap(map: MapInProgress): void {
     this.maps.delete(map);
     this.#checkIdle();
