@@ -17,7 +17,7 @@
 import { TimeoutError } from "../errors.ts";
 import type { WaitLimits } from "./check.ts";
 import { step } from "./hook.ts";
-import { startTimer } from "./timers.ts";
+import { now, sharingSetTimeout, startTimer } from "./timers.ts";
 
 export { reasonOf } from "./check.ts";
 
@@ -40,33 +40,28 @@ export interface Served {
 export abstract class Cancellation {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
-  /** Once set, no listener has this wait as a member, and its timer is not set. */
-  isOver = false;
-  readonly #listener: Listener | undefined;
-  readonly #clearTimer: (() => void) | undefined;
+  #bySignal: Member | undefined;
+  #byTime: Member | undefined;
 
   /** Starts to listen. Registers nothing if `signal.addEventListener` throws, and rethrows its error. */
-  constructor({ signal, timeout = Infinity, keepsAlive }: CancelLimits) {
+  constructor({ signal, timeout = Infinity, keepsAlive = true }: CancelLimits) {
     this.signal = signal;
     this.timeout = timeout;
-    this.#listener = signal && (listeners.get(signal) ?? new Listener(signal)).add(this);
-    this.#clearTimer = timeout < Infinity
-      ? startTimer(timeout, () => cancel([this], "timeout"), keepsAlive)
-      : undefined;
+    this.#bySignal = signal && new Member(this, aborts.get(signal) ?? new Abort(signal));
+    this.#byTime = timeout < Infinity ? memberByTime(this, timeout, keepsAlive) : undefined;
   }
 
   /** Stops listening and clears the time-out. Idempotent. */
   end(): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.#clearTimer?.();
-    this.#listener?.leave(this);
+    this.#bySignal?.leave();
+    this.#byTime?.leave();
+    this.#bySignal = this.#byTime = undefined;
   }
 
   /** Whether its signal is aborted, even if it has not notified its listeners yet. */
-  get isAborted(): boolean {
+  get isAborted(): boolean | undefined {
     try {
-      return this.signal?.aborted === true;
+      return this.signal?.aborted;
     } catch {
       return false; // a signal of another request on Workers
     }
@@ -79,50 +74,131 @@ export abstract class Cancellation {
     this.settle("aborted");
   }
 
-  /** Phase one: leaves, without settling or granting. Returns the object to serve in phase three. */
-  abstract leave(): Served | undefined;
+  /** Phase one: leaves, without settling or granting. */
+  abstract leave(): void;
 
   /** Phase two: settles, and returns the reason. Must not throw. */
   abstract settle(outcome: CancelOutcome): unknown;
+
+  /** Served in phase three. */
+  abstract get served(): Served | undefined;
 }
 
 /** All leave first, then all are settled, then grants are made. */
-function cancel(cancelled: Iterable<Cancellation>, outcome: CancelOutcome): void {
-  const all = [...cancelled].filter(({ isOver }) => !isOver); // a timer of a removed clock may not have been cleared
+function cancel(all: readonly Cancellation[], outcome: CancelOutcome): void {
   step(() => {
-    for (const one of all) one.end();
-    const served = all.map((one) => one.leave());
-    const reasons = new Map(all.map((one, i) => [served[i], one.settle(outcome)]));
-    for (const [one, reason] of reasons) one?.afterLeave(reason);
+    for (const one of all) {
+      one.end();
+      one.leave();
+    }
+    const reasons = new Map(all.map((one) => [one.served, one.settle(outcome)]));
+    for (const [served, reason] of reasons) served?.afterLeave(reason);
   });
 }
 
-/** The listeners of signals with waits. */
-const listeners = /* @__PURE__ */ new WeakMap<AbortSignal, Listener>();
+/** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
+abstract class Cause {
+  /** The first wait; the cause itself if there is none. */
+  next: Member | this = this;
+  /** The last wait; the cause itself if there is none. */
+  previous: Member | this = this;
 
-/** The waits with one signal. They share a listener, because adding one for each wait would cost O(n). */
-class Listener extends Set<Cancellation> {
+  /** Called when no wait is left. */
+  abstract stop(): void;
+}
+
+/**
+ * One wait in the ring of its cause, behind the waits that began before. It leaves in O(1).
+ *
+ * A Set of waits takes 300 ns more for each timed wait (Deno 2.9.6).
+ */
+class Member {
+  readonly wait: Cancellation;
+  /** When it ends, if it shares a timer. */
+  readonly due: number;
+  next: Member | Cause;
+  previous: Member | Cause;
+
+  constructor(wait: Cancellation, cause: Cause, due = 0) {
+    this.wait = wait;
+    this.due = due;
+    this.next = cause;
+    this.previous = cause.previous;
+    this.previous.next = this;
+    cause.previous = this;
+  }
+
+  leave(): void {
+    const { next, previous } = this;
+    next.previous = previous;
+    previous.next = next;
+    if (next === previous) (next as Cause).stop();
+  }
+}
+
+/** The signals with waits. */
+const aborts = /* @__PURE__ */ new WeakMap<AbortSignal, Abort>();
+
+/** The abort of a signal. Its waits share a listener, because adding one for each wait would cost O(n). */
+class Abort extends Cause {
   readonly #signal: AbortSignal;
-  /** Ignores an abort event that was dispatched by hand. */
   readonly #onAbort = (): void => {
-    if (this.#signal.aborted) cancel(this, "aborted");
+    if (!this.#signal.aborted) return; // the event was dispatched by hand
+    const all: Cancellation[] = [];
+    for (let one: Member | Cause = this.next; one instanceof Member; one = one.next) all.push(one.wait);
+    cancel(all, "aborted");
   };
 
   constructor(signal: AbortSignal) {
     super();
     this.#signal = signal;
     signal.addEventListener("abort", this.#onAbort);
-    listeners.set(signal, this);
+    aborts.set(signal, this);
   }
 
-  leave(wait: Cancellation): void {
-    this.delete(wait);
-    if (this.size > 0) return;
-    listeners.delete(this.#signal);
+  override stop(): void {
+    aborts.delete(this.#signal);
     try {
       this.#signal.removeEventListener("abort", this.#onAbort);
     } catch { /* on Workers a signal belongs to the request that made it, which has perhaps ended */ }
   }
+}
+
+/** The times whose waits share a timer, by duration. One that is missing here costs another timer, no more. */
+const times = /* @__PURE__ */ new Map<number, Time>();
+
+/** The end of a time. Its timer is set for the first of its waits. */
+class Time extends Cause {
+  readonly #timeout: number;
+  readonly #clear: () => void;
+
+  constructor(timeout: number, keepsAlive: boolean) {
+    super();
+    this.#timeout = timeout;
+    this.#clear = startTimer(timeout, () => this.#end(), keepsAlive);
+  }
+
+  /** Ends the waits that are due. Returns the rest of the time of the next one. */
+  #end(): number | undefined {
+    const present = now();
+    for (let first = this.next; first instanceof Member; first = this.next) {
+      if (first.due > present) return first.due - present;
+      cancel([first.wait], "timeout");
+    }
+    return undefined;
+  }
+
+  override stop(): void {
+    this.#clear();
+    times.delete(this.#timeout);
+  }
+}
+
+function memberByTime(wait: Cancellation, timeout: number, keepsAlive: boolean): Member {
+  const shares = keepsAlive && setTimeout === sharingSetTimeout;
+  const time = shares && times.get(timeout) || new Time(timeout, keepsAlive);
+  if (shares) times.set(timeout, time);
+  return new Member(wait, time, shares ? now() + timeout : 0);
 }
 
 /** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */
@@ -133,23 +209,24 @@ export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => v
 /** Calls its function after all waits that left with it are settled. */
 class Callback extends Cancellation implements Served {
   readonly #fn: (outcome: CancelOutcome) => void;
-  #outcome: CancelOutcome = "timeout";
 
   constructor(limits: CancelLimits, fn: (outcome: CancelOutcome) => void) {
     super(limits);
     this.#fn = fn;
   }
 
-  override leave(): Served {
+  override leave(): void {}
+
+  override settle(outcome: CancelOutcome): CancelOutcome {
+    return outcome;
+  }
+
+  override get served(): Served {
     return this;
   }
 
-  override settle(outcome: CancelOutcome): void {
-    this.#outcome = outcome;
-  }
-
-  afterLeave(): void {
-    this.#fn(this.#outcome);
+  afterLeave(outcome: CancelOutcome): void {
+    this.#fn(outcome);
   }
 }
 
@@ -165,7 +242,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
  * Keeps a timer until the promise settles: Cloudflare cancels a request that waits only for another request.
  */
 export function keepRequest<T>(promise: Promise<T>): Promise<T> {
-  const end = startTimer(Infinity, () => {});
+  const end = startTimer(Infinity, () => {}, true);
   promise.then(end, end);
   return promise;
 }

@@ -6,6 +6,9 @@
  */
 import { clockInForce, startTimer } from "./timers.ts";
 
+/** Exceeds the error of a sum of times in ms, so that 100 ms from now does not round up to 101. */
+const ROUNDING = 1e-6;
+
 export class Timer {
   // #at < Infinity implies that a timer is set for it, which #clear clears, on the clock #set
   #at = Infinity;
@@ -34,7 +37,7 @@ export class Timer {
     if (at === Infinity) return;
     this.#at = at;
     this.#clock = clockInForce();
-    this.#clear = startTimer(at - now, () => {
+    this.#clear = startTimer(Math.max(0, at - now - ROUNDING), () => {
       this.clear();
       this.#onTime(at);
     }, this.#keepsAlive);

@@ -220,16 +220,19 @@ export class WaitCancellation extends Cancellation {
     this.end();
   }
 
-  override leave(): Served | undefined {
+  override leave(): void {
     this.#hasLeft = this.#waiter.waits; // false for a call between two waits
     if (this.#hasLeft) this.#queue.unlink(this.#waiter);
-    return this.#queue.owner;
   }
 
   override settle(outcome: CancelOutcome): unknown {
     const reason = outcome === "timeout" ? timedOutError(this.#waiter.target, this.timeout) : reasonOf(this.signal!);
     if (this.#hasLeft) reject(this.#waiter, reason, outcome);
     return reason;
+  }
+
+  override get served(): Served | undefined {
+    return this.#queue.owner;
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import { fakes, sinon, under } from "./_fake_clocks.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, states, watch, type Watched } from "../_tools.ts";
+import { CountingController, flushMicrotasks, states, until, watch, type Watched } from "../_tools.ts";
 
 for (const [name, make] of Object.entries(fakes)) {
   test(`fake clock (${name}): each call ends at its own time`, () =>
@@ -149,6 +149,17 @@ test("fake clock: a call of the real clock that ends under a fake one leaves no 
     (await next).release();
   });
   await assert.rejects(new Event().wait({ timeout: 1 }), TimeoutError);
+});
+
+test("fake clock: waits of one time that began before it end by the real clock", async () => {
+  const event = new Event();
+  const first = watch(event.wait({ timeout: 20 }));
+  await assert.rejects(event.wait({ timeout: 2 }), TimeoutError);
+  const second = watch(event.wait({ timeout: 20 }));
+  await under(() => sinon(), async () => {
+    await assert.rejects(first.promise, TimeoutError);
+  });
+  await until(() => second.state === "rejected");
 });
 
 for (const name of ["hand-made, with performance", "sinon"]) {
