@@ -24,7 +24,7 @@ import {
   cancelQueues,
   cannot,
   describe,
-  rejected,
+  Rejection,
   remove,
   type Resolve,
   timedOutError,
@@ -306,8 +306,8 @@ class LentWait extends Waiter<void> implements Borrower {
   readonly #hold: Hold;
   /** Settles the call. */
   #settle!: Resolve<void>;
-  /** Undefined for a notification; otherwise a rejected promise with the reason why the wait ends. */
-  #outcome: void | PromiseLike<void> = undefined;
+  /** Undefined for a notification; otherwise the reason why the wait ends. */
+  #outcome: Rejection | void = undefined;
   /** The waiter in the lock's queue, once this one has left the condition's queue. */
   #back: Waiter<Hold> | undefined;
 
@@ -334,9 +334,9 @@ class LentWait extends Waiter<void> implements Borrower {
   }
 
   /** Joins the end of the lock's queue. This wait cannot be cancelled, and `maxWaiting` never refuses it. */
-  #takeBack(outcome: void | PromiseLike<void>): void {
+  #takeBack(outcome: Rejection | void): void {
     const { end } = this.#mutex.queue;
-    if (end !== undefined) return this.#end(rejected(end.reason)); // the lock was cancelled
+    if (end !== undefined) return this.#end(new Rejection(end.reason)); // the lock was cancelled
     this.#outcome = outcome;
     if (this.#mutex.holder === undefined) {
       this.#onBack();
@@ -346,8 +346,8 @@ class LentWait extends Waiter<void> implements Borrower {
     const back = this.#back = new Waiter<Hold>(this.#mutex);
     hook?.begin(back, this.#hold);
     this.#mutex.queue.join(back, (granted) => {
-      if (!isThenable(granted)) this.#onBack();
-      else this.#end(granted as PromiseLike<never>); // the lock was cancelled
+      if (granted instanceof Rejection) this.#end(granted); // the lock was cancelled
+      else this.#onBack();
     });
   }
 
@@ -360,7 +360,7 @@ class LentWait extends Waiter<void> implements Borrower {
   }
 
   /** Ends the wait without the lock. */
-  #end(outcome: PromiseLike<never>): void {
+  #end(outcome: Rejection): void {
     this.#back = undefined;
     setOwner(this.#hold, undefined);
     this.#settle(outcome);
@@ -373,9 +373,8 @@ class LentWait extends Waiter<void> implements Borrower {
     if (back !== undefined) remove(this.#mutex.queue, back);
     else remove(this.#queue, this);
     if (isNotified) wakeFirst(this.#queue, 1, undefined);
-    const cause = back === undefined ? undefined : this.#outcome;
-    if (cause === undefined) this.#end(rejected(releasedMeanwhile(this.target)));
-    else this.#end(cause.then(undefined, (reason) => Promise.reject(releasedMeanwhile(this.target, reason))));
+    const cause = back === undefined ? undefined : this.#outcome?.reason;
+    this.#end(new Rejection(releasedMeanwhile(this.target, cause)));
   }
 }
 

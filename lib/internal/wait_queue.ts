@@ -54,7 +54,7 @@ export function closedError(target: WaitedFor): ClosedError {
 }
 
 /** Settles the promise of a wait. */
-export type Resolve<T> = (value: T | PromiseLike<T>) => void;
+export type Resolve<T> = (value: T | Rejection) => void;
 
 /** A call that waits for a `T`. */
 export class Waiter<T> {
@@ -121,7 +121,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return timersEndWithRequest ? keepRequest(granted) : granted;
   }
 
-  /** Joins the queue even if it is full. To reject the wait, `resolve` is called with a rejected promise. */
+  /** Joins the queue even if it is full. To reject the wait, `resolve` is called with a {@linkcode Rejection}. */
   join(waiter: W, resolve: Resolve<T>, limits?: CancelLimits): void {
     if (limits !== undefined) waiter.cancellation = new WaitCancellation(limits, waiter, this); // first: it may throw
     waiter.resolve = resolve;
@@ -258,19 +258,24 @@ export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W
 
 /** Rejects a dequeued waiter. */
 export function reject(waiter: Waiter<never>, error: unknown, outcome: GiveUpOutcome = "error"): void {
-  waiter.resolve(rejected(error));
+  waiter.resolve(new Rejection(error));
   reportGiveUp(waiter, outcome);
 }
 
 /**
- * A rejected promise to resolve waiters with: a direct rejection would come before other results of the same step.
+ * Resolving a promise with this object rejects it in a later microtask. It is cheaper than a rejected promise: Deno 2.9.6
+ * keeps a list of these while they have no handler.
  */
-export function rejected(error: unknown): Promise<never> {
-  const promise = Promise.reject(error);
-  // A waiter's promise adds its handler a turn later. Until then Deno 2.9.6 keeps this promise in a list, and searches
-  // the list for each such handler: n rejections at once would take O(n²).
-  promise.catch(() => {});
-  return promise;
+export class Rejection implements PromiseLike<never> {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+
+  then(_: unknown, reject: (reason: unknown) => never): never {
+    return reject(this.reason);
+  }
 }
 
 /** Grants the same value to dequeued waiters. */
