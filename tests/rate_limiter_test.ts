@@ -331,6 +331,19 @@ test("RateLimiter: times with fractions are neither early nor late", () =>
     })
   ));
 
+test("RateLimiter: a timer that fires a part of a millisecond early, as in Node, starts nothing early", () =>
+  withFakeTime(async (time) => {
+    time.whole = true;
+    time.advance(0.75);
+    const limiter = new RateLimiter(1, 100);
+    assert.equal(limiter.tryAcquire(), true);
+    const waits = watch(limiter.acquire());
+    time.advance(99.25);
+    assert.equal(await states([waits]), "pending");
+    time.advance(1);
+    assert.equal(await states([waits]), "fulfilled");
+  }));
+
 test("RateLimiter: a start of this turn that is given back leaves the time of the one before", async () => {
   const limiter = new RateLimiter(2, 60_000);
   assert.equal(limiter.tryAcquire(), true);
