@@ -252,6 +252,13 @@ test("RateLimiter: a turn longer than the interval starts no more at its end", a
   assert.ok(await second - await first >= 20);
 });
 
+test("RateLimiter: a start by tryAcquire counts from its call, even in a turn that goes on", () => {
+  const limiter = new RateLimiter(1, 10);
+  assert.equal(limiter.tryAcquire(), true);
+  for (const end = performance.now() + 10; performance.now() <= end;);
+  assert.equal(limiter.tryAcquire(), true);
+});
+
 test("RateLimiter: waiters of a clock that is gone do not hold up later calls", async () => {
   const limiter = new RateLimiter(1, 20);
   const time = new FakeTime();
