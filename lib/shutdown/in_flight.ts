@@ -69,9 +69,9 @@ export class WorkInFlight implements Iterable<InFlight> {
     this.#size++;
   }
 
-  /** Returns whether it was in flight. */
-  delete(entry: InFlight): boolean {
-    if (!entry.isListed) return false;
+  /** Has no effect on an entry that is not in flight. */
+  delete(entry: InFlight): void {
+    if (!entry.isListed) return;
     const { previous, next } = entry;
     if (previous === undefined) this.#oldest = next;
     else previous.next = next;
@@ -80,7 +80,6 @@ export class WorkInFlight implements Iterable<InFlight> {
     entry.isListed = false;
     entry.previous = entry.next = undefined;
     if (--this.#size === 0) this.#notify();
-    return true;
   }
 
   *[Symbol.iterator](): Iterator<InFlight> {

@@ -23,7 +23,7 @@ export function checkWork(work: unknown): void {
 export function countWork({ inFlight, signal }: ShutdownState, work: Work, label?: string): PromiseLike<unknown> {
   const isFunction = typeof work === "function";
   const entry = new Task(label ?? ((isFunction && work.name) || "task"));
-  const drop = () => void inFlight.delete(entry);
+  const drop = () => inFlight.delete(entry);
   if (!isFunction) follow(work, drop, drop); // before counting it, because this may throw
   inFlight.add(entry);
   return isFunction ? called(work, signal, drop) : work;
@@ -68,7 +68,7 @@ export function countWebSocket(state: ShutdownState, socket: WebSocketLike, labe
   };
   const cut = () => void (socket.terminate === undefined ? close() : socket.terminate());
   const entry = new Task(label, cut, close);
-  const closed = () => void state.inFlight.delete(entry);
+  const closed = () => state.inFlight.delete(entry);
   if (socket.readyState === 3) return closed; // its close event is over
   socket.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.add(entry);

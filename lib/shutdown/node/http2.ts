@@ -83,7 +83,7 @@ export class Http2Sessions {
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
     const entry = new Task(requestLabel(request, this.#label), () => void stream.close(CANCEL));
     this.#state.inFlight.add(entry);
-    const end = () => void this.#state.inFlight.delete(entry);
+    const end = () => this.#state.inFlight.delete(entry);
     stream.once("close", end);
     if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
     return true;
