@@ -115,7 +115,6 @@ export class Http1Connections {
 
   #count(connection: Connection, request: Incoming, response: Outgoing | undefined): Exchange {
     const exchange = new Exchange(connection, request, response);
-    this.#state.inFlight.add(exchange);
     if (this.#label !== undefined) exchange.label = requestLabel(request, this.#label);
     return exchange;
   }
@@ -173,7 +172,7 @@ function finish(exchange: Exchange): void {
   if (exchange.announced && exchange.connection.newest === undefined) exchange.connection.socket.end();
 }
 
-/** One request. isListed implies that it is in its connection's chain, behind no request that has announced the close. */
+/** One request. It is in its connection's chain while it is listed, behind no request that has announced the close. */
 export class Exchange extends InFlight {
   readonly request: Incoming;
   /** Undefined for an upgrade request. */
@@ -198,6 +197,7 @@ export class Exchange extends InFlight {
     this.#method = request.method;
     this.#url = request.url;
     connection.add(this);
+    connection.state.inFlight.add(this);
   }
 
   get label(): string {
@@ -219,7 +219,9 @@ export class Exchange extends InFlight {
 
   /** Ends it: it is no longer in flight. Idempotent. */
   end(): void {
-    if (this.connection.remove(this)) this.connection.state.inFlight.delete(this);
+    if (!this.isListed) return;
+    this.connection.remove(this);
+    this.connection.state.inFlight.delete(this);
   }
 }
 
@@ -255,16 +257,14 @@ export class Connection {
     this.#looks = 0;
   }
 
-  /** Returns whether it was in flight. */
-  remove(exchange: Exchange): boolean {
+  /** Removes a request that is in flight on it. */
+  remove(exchange: Exchange): void {
     if (this.newest === exchange) this.newest = exchange.older;
     else {
-      let newer = this.newest;
-      while (newer !== undefined && newer.older !== exchange) newer = newer.older;
-      if (newer === undefined) return false;
+      let newer = this.newest!;
+      while (newer.older !== exchange) newer = newer.older!;
       newer.older = exchange.older;
     }
-    return true;
   }
 
   closed(): void {
