@@ -168,6 +168,22 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
   assert.deepEqual([all, few].map((answer) => answer.kind === "later" && answer.remaining), [22, 42]);
 });
 
+test("a start counts although all those before it have been dropped", async () => {
+  const rate = { keys: KEYS, what: "a", limit: 2, interval: 100 };
+  for (let offset = 0; offset < 8; offset++) { // one call in eight drops what is over
+    const redis = new MemoryRedis();
+    redis.now += offset;
+    const rates = new RedisRates(runnerOf(redis, () => {}));
+    const start = (within: number) => rates.start({ rate, permits: 1, within, settled: false }, 1);
+    for (let i = 0; i < 8; i++) await start(Infinity); // until 300
+    redis.now += 350_000;
+    await start(Infinity); // at 400
+    redis.now += 70_000;
+    const answers = [await start(0), await start(0)]; // at 420, when the first eight are over
+    assert.deepEqual(answers.map(({ kind }) => kind), ["turn", "later"]);
+  }
+});
+
 test("a start that is given back twice takes none of another call with the same turn", async () => {
   const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
   const rate = { keys: KEYS, what: "a", limit: 3, interval: 10 };
