@@ -252,6 +252,7 @@ test("GracefulShutdown: bad arguments", async () => {
     [{ delay: -1 }, RangeError, /delay/],
     [{ delay: 2, grace: 1 }, RangeError, /delay must not be more than grace \(1\), got 2/],
     [{ idle: "x" }, TypeError, /idle/],
+    [{ ready: "yes" }, TypeError, /ready must be a boolean, got "yes"/],
     [{ retryAfter: 0.5 }, RangeError, /retryAfter/],
     [{ debounce: -1 }, RangeError, /debounce must be 0 or more milliseconds, got -1/],
     [{ signals: "SIGTERM" }, TypeError, /signals must be an array, got "SIGTERM"/],
