@@ -32,7 +32,7 @@ export interface CancelLimits extends Partial<WaitLimits> {
 
 /** Served after waits have left. */
 export interface Served {
-  /** Called once after all waits that left together are settled, with the last reason. Must not throw. */
+  /** Called for each wait, with its reason, after all that left together are settled. Idempotent. Must not throw. */
   afterLeave(reason: unknown): void;
 }
 
@@ -91,8 +91,8 @@ function cancel(all: readonly Cancellation[], outcome: CancelOutcome): void {
       one.end();
       one.leave();
     }
-    const reasons = new Map(all.map((one) => [one.served, one.settle(outcome)]));
-    for (const [served, reason] of reasons) served?.afterLeave(reason);
+    const reasons = all.map((one) => one.settle(outcome));
+    all.forEach(({ served }, i) => served?.afterLeave(reasons[i]));
   });
 }
 
