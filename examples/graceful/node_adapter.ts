@@ -1,9 +1,9 @@
-/** Runs a fetch-style handler on node:http. Frameworks bring their own; this is the least that streams both ways. */
+/** Runs a fetch-style handler on node:http or node:http2. Frameworks bring their own; this is the least that streams both ways. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** Makes a listener for `http.createServer`. */
+/** Makes a listener for `http.createServer`, and with a cast for `http2.createServer`. */
 export function nodeListener(
   handler: (request: Request) => Promise<Response>,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
@@ -23,10 +23,13 @@ export function nodeListener(
 
 function toRequest(incoming: IncomingMessage): Request {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (!name.startsWith(":")) headers.set(name, String(value)); // those of HTTP/2 are no headers of a Request
+  }
   const hasBody = incoming.method !== "GET" && incoming.method !== "HEAD";
   const init = { method: incoming.method ?? "GET", headers, duplex: "half" };
-  return new Request(`http://${incoming.headers.host ?? "localhost"}${incoming.url}`, {
+  const host = incoming.headers[":authority"] ?? incoming.headers.host ?? "localhost";
+  return new Request(`http://${host}${incoming.url}`, {
     ...init,
     ...(hasBody ? { body: Readable.toWeb(incoming) as unknown as BodyInit } : {}),
   });

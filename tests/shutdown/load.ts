@@ -3,12 +3,13 @@
  * for byte, until the server is gone, or with `--keep-up` until stdin is closed. Prints "begun" once it is under way,
  * and a Tally.
  *
- *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait|restart] [--keep-up]
+ *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait|restart] [--keep-up] [--http2]
  */
 import http from "node:http";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { type Job, jobOf, type Routes } from "./jobs.ts";
+import { Http2Client } from "./load_http2.ts";
 import { seeded } from "./seeded.ts";
 
 /** The outcome of all requests. */
@@ -49,6 +50,7 @@ const { values } = parseArgs({
     "connections": { type: "string", default: "50" },
     "routes": { type: "string", default: "service" },
     "keep-up": { type: "boolean", default: false },
+    "http2": { type: "boolean", default: false },
   },
 });
 const [port, seed, connections] = [values.port, values.seed, values.connections].map(Number) as [
@@ -104,11 +106,29 @@ function send(agent: http.Agent, id: string, job: Job): Promise<Result> {
   });
 }
 
+/** The same on HTTP/2. */
+async function sendHttp2(client: Http2Client, id: string, job: Job): Promise<Result> {
+  const begun = performance.now();
+  const method = job.body === undefined ? "GET" : "POST";
+  const { headers, text, error, reused } = await client.send(job.path, job.body);
+  if (headers === undefined) {
+    const { code = "ECONNRESET" } = error!;
+    count(method, code);
+    const known = code === "ECONNREFUSED" ? code : "ECONNRESET"; // a stream has codes of its own
+    return unanswered(id, Object.assign(error!, { code: known }), reused, performance.now() - begun);
+  }
+  if (error === undefined) {
+    return judge(id, method, job, { statusCode: headers[":status"], headers }, text, performance.now() - begun);
+  }
+  count(method, "cut off");
+  return wrong(id, `cut off after ${text.length} of ${job.expected.length}`);
+}
+
 function judge(
   id: string,
   method: string,
   job: Job,
-  { statusCode, headers }: http.IncomingMessage,
+  { statusCode, headers }: Pick<http.IncomingMessage, "statusCode" | "headers">,
   text: string,
   took: number,
 ): Result {
@@ -154,9 +174,11 @@ function count(method: string, what: string): void {
 
 async function client(name: number): Promise<void> {
   const agent = new http.Agent({ keepAlive: routes !== "quick", maxSockets: 1 });
+  const http2 = values.http2 ? new Http2Client(port) : undefined;
   for (let i = 0; !stopped; i++) {
     const id = `${name}-${i}`;
-    const result = await send(agent, id, jobOf(routes, id, random));
+    const job = jobOf(routes, id, random);
+    const result = await (http2 === undefined ? send(agent, id, job) : sendHttp2(http2, id, job));
     if (!begun && tally.whole.length >= connections / 2) {
       begun = true;
       console.log("begun");
@@ -165,6 +187,7 @@ async function client(name: number): Promise<void> {
     if (result !== "answered") await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
   }
   agent.destroy();
+  http2?.close();
 }
 
 await Promise.all(Array.from({ length: connections }, (_, name) => client(name)));

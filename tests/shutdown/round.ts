@@ -108,10 +108,12 @@ export interface Load extends Started {
 
 /** Starts the load generator, and waits until every connection has been used. */
 export async function startLoad(
-  { port, seed = 1, connections = 50, routes = "service" as Routes, keepUp = false }: LoadOptions,
+  { port, seed = 1, connections = 50, routes = "service" as Routes, keepUp = false, http2 = false }: LoadOptions,
 ): Promise<Load> {
   const args = ["--port", port, "--seed", seed, "--connections", connections, "--routes", routes].map(String);
-  const load = await start("node", "tests/shutdown/load.ts", keepUp ? [...args, "--keep-up"] : args);
+  if (keepUp) args.push("--keep-up");
+  if (http2) args.push("--http2");
+  const load = await start("node", "tests/shutdown/load.ts", args);
   await said(load, /begun/);
   const tally = async () => {
     load.child.stdin.end();
@@ -128,6 +130,7 @@ export interface LoadOptions {
   connections?: number;
   routes?: Routes;
   keepUp?: boolean;
+  http2?: boolean;
 }
 
 /** The outcome of a round. */

@@ -1,11 +1,12 @@
 /**
  * A server process of the tests: the example's service on any of the three run-times, either on their own server or on
- * node:http. It writes down the id of every request that reached the service, for comparing with what clients saw.
+ * node:http or node:http2. It writes down the id of every request that reached the service, for comparing with what clients saw.
  *
- *     server.ts (fetch|node) REPORT_FILE [--port N] [--grace MS] [--delay MS] [--reuse-port]
+ *     server.ts (fetch|node|http2) REPORT_FILE [--port N] [--grace MS] [--delay MS] [--reuse-port]
  */
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { serverArguments } from "../../examples/graceful/arguments.ts";
@@ -35,8 +36,9 @@ function say(port: number): void {
 }
 
 const { Deno, Bun } = globalThis as Globals;
-if (kind === "node") {
-  const server = shutdown.attach(createServer(nodeListener(handler)));
+if (kind === "node" || kind === "http2") {
+  const create = kind === "node" ? createServer : createHttp2Server as unknown as typeof createServer;
+  const server: Server = shutdown.attach(create(nodeListener(handler)));
   server.listen({ port, host: hostname, backlog: 511 }, () => say((server.address() as AddressInfo).port));
 } else if (Deno !== undefined) {
   const onListen = ({ port }: { port: number }) => say(port);

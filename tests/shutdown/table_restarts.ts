@@ -8,8 +8,11 @@ import { seeded } from "./seeded.ts";
 import { type Part, Table, type TableOptions } from "./table_row.ts";
 import { SERVERS } from "./table_runtimes.ts";
 
-/** Reset reused connections in a restart that are Deno.serve's and Bun.serve's own doing: they close idle ones at once. */
-const REUSED = 5;
+/**
+ * Requests on reused connections that are not answered, in a restart. Deno.serve and Bun.serve close idle connections at
+ * once. A server of node:http2 ignores streams that cross its GOAWAY; that frame tells the client to send them again.
+ */
+const reusedBy = (connections: number) => ({ fetch: 5, node: 0, http2: connections });
 
 interface RestartOutcome {
   answered: number;
@@ -24,7 +27,7 @@ interface RestartOutcome {
 
 async function restart(
   runtime: ProgramName,
-  kind: "fetch" | "node",
+  kind: "fetch" | "node" | "http2",
   routes: Routes,
   options: TableOptions,
 ): Promise<RestartOutcome> {
@@ -35,7 +38,7 @@ async function restart(
   const accepted: string[] = [];
   const exits: number[] = [];
   let server = await startAgain();
-  const load = await startLoad({ port, seed, connections, routes, keepUp: true });
+  const load = await startLoad({ port, seed, connections, routes, keepUp: true, http2: kind === "http2" });
   for (let i = 0; i < rounds; i++) {
     await new Promise((resolve) => setTimeout(resolve, 200 + random() * 300));
     exits.push(await end(server));
@@ -56,18 +59,29 @@ async function restart(
   };
 }
 
+const HTTP2: [name: string, runtime: ProgramName][] = [
+  ["node:http2 on Node 20", "node20"],
+  ["node:http2 on the newest Node", "node"],
+  ["node:http2 on Deno", "deno"],
+  ["node:http2 on Bun", "bun"],
+];
+
 const LOADS: [suffix: string, routes: Routes][] = [["", "restart"], [", a connection for each request", "quick"]];
 
-const ROWS = LOADS.flatMap(([suffix, routes]) =>
-  SERVERS.map(([name, runtime, kind]) => ({ name: name + suffix, runtime, kind, routes }))
-);
+const ROWS = [
+  ...LOADS.flatMap(([suffix, routes]) =>
+    SERVERS.map(([name, runtime, kind]) => ({ name: name + suffix, runtime, kind, routes }))
+  ),
+  ...HTTP2.map(([name, runtime]) => ({ name, runtime, kind: "http2" as const, routes: "restart" as const })),
+];
 
 /** Promise: no fresh connection is reset, and no accepted request lost. */
 export const restarts: Part = async (options) => {
   const table = new Table();
   for (const { name, runtime, kind, routes } of ROWS.filter(({ name }) => options.wanted(name))) {
     const { answered, lost, fresh, reused, refused, exits } = await restart(runtime, kind, routes, options);
-    const isKept = lost.length === 0 && fresh === 0 && reused <= (kind === "fetch" ? REUSED * options.rounds : 0);
+    const most = reusedBy(options.connections)[kind] * options.rounds;
+    const isKept = lost.length === 0 && fresh === 0 && reused <= most;
     table.add({
       "server": name,
       "restarts": options.rounds,
