@@ -33,6 +33,30 @@ test(`attach: a request that a listener of checkContinue passes on is one reques
   assert.equal((await shutdown.finished).drained, true);
 });
 
+if (runtime === "node") {
+  test("attach: Node's listening socket is closed right after the last look at its queue, before anything else", async () => {
+    const shutdown = quiet();
+    const server = createServer();
+    const order: string[] = [];
+    const { close } = server;
+    server.close = function (callback) {
+      order.push("server");
+      return close.call(server, callback);
+    };
+    shutdown.attach(server);
+    await listen(server);
+    const { _handle: handle } = server as unknown as { _handle: { close(): void } };
+    const closeHandle = handle.close;
+    handle.close = function () {
+      order.push("socket");
+      closeHandle.call(handle);
+    };
+    await stop(shutdown);
+    assert.deepEqual(order.slice(0, 2), ["socket", "server"]);
+    assert.equal((await shutdown.finished).ok, true);
+  });
+}
+
 test(`attach: a process with a parent returns connections for 100 ms after it has stopped listening, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 0 });
   shutdown.attach(createServer());

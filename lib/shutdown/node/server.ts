@@ -48,11 +48,15 @@ export class NodeServer implements AttachedServer {
     if (this.#state.announces) this.#connections.announce();
   }
 
-  settle(): Promise<void> {
+  async settle(): Promise<void> {
     const arrived = () => this.#accepted;
-    if (runtime() === "node") return calmTurn(this.#state, arrived, "immediate");
-    // Deno and Bun report a connection some time after the system has accepted it.
-    return calmTurn(this.#state, arrived, "timer", arrived() === 0 ? 0 : this.#state.settings.idle);
+    if (runtime() === "node") {
+      await calmTurn(this.#state, arrived, "immediate");
+      this.#listener.stopAccepting();
+    } else {
+      // Deno and Bun report a connection some time after the system has accepted it.
+      await calmTurn(this.#state, arrived, "timer", arrived() === 0 ? 0 : this.#state.settings.idle);
+    }
   }
 
   stopListening(): void {

@@ -20,6 +20,8 @@ export interface NodeServerLike {
 /** Further members, for internal use. */
 export interface HttpServer extends NodeServerLike {
   listening?: boolean;
+  /** Node's listening socket. */
+  _handle?: { close(): void } | null;
   listenerCount?(event: string): number;
   listeners?(event: string): unknown[];
   on?(event: string, listener: (...args: never[]) => void): unknown;
