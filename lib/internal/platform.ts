@@ -14,6 +14,8 @@ interface PlatformProcess {
   off(event: string, listener: () => void): unknown;
   emitWarning(message: string, options: { code: string }): void;
   nextTick(fn: () => void): void;
+  /** The CPU time of the process so far, in microseconds. */
+  cpuUsage(): { readonly user: number; readonly system: number };
   getActiveResourcesInfo(): string[];
   getBuiltinModule(id: string): unknown;
 }

@@ -10,8 +10,8 @@ import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
 import type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
-import { Task } from "./in_flight.ts";
 import { readLabel } from "./options.ts";
+import { startCallback } from "./sequence.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
 /** A server for {@linkcode GracefulShutdown.attach}: of node:http(s), node:http2, Deno.serve or Bun.serve. */
@@ -54,30 +54,26 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
     ? new NodeServer(state, server as NodeServerLike, label)
     : new FetchServer(state, abilities);
   known.set(server, { state, attached }); // last, because attaching throws for a frozen server
-  if (attached instanceof NodeServer) attachSiblings(state, label);
   if (state.phase !== "serving") attached.begin?.();
-  if (state.listeners === "open") state.servers.add(attached);
-  else if (state.phase === "finished") state.add(close(state, attached));
-  else {
-    const entry = new Task("a server that stops listening");
-    state.inFlight.add(entry);
-    void state.attemptLater(() => stop(state, attached)).then(() => state.inFlight.delete(entry));
-  }
+  if (state.listeners === "open") {
+    state.servers.add(attached);
+    if (attached instanceof NodeServer) attachSiblings(state, attached, label);
+  } else if (state.phase === "finished") state.add(stop(state, attached));
+  else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, attached) });
 }
 
 /**
- * Attaches any node:http server that shares its listener with an attached server, at its first connection: an app may
+ * Attaches any node:http server that shares its listener with this attached one, at its first connection: an app may
  * create several servers, as Fastify does for each address of localhost. Not on Bun (1.4), which does not report
  * connections.
  */
-function attachSiblings(state: ShutdownState, label: AttachOptions["label"]): void {
+function attachSiblings(state: ShutdownState, attached: NodeServer, label: AttachOptions["label"]): void {
   type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
   const channels = builtin<Channels>("diagnostics_channel");
-  if (state.watchesConnections || channels === undefined) return;
-  state.watchesConnections = true;
+  if (channels === undefined) return;
   const connected = ({ socket: { server } }: { socket: { server?: NodeServerLike | null } }) => {
     if (server == null || known.has(server) || !isServer(server)) return;
-    if (Array.from(state.servers).some((each) => each.isSibling?.(server))) attachTo(state, server, label);
+    if (state.servers.has(attached) && attached.isSibling(server)) attachTo(state, server, label);
   };
   channels.subscribe("net.server.socket", connected);
   state.atEnd.push(() => channels.unsubscribe("net.server.socket", connected));
@@ -98,13 +94,7 @@ async function stop(state: ShutdownState, server: AttachedServer): Promise<void>
   state.servers.add(server);
   server.stopListening();
   await state.releaseNextTurn();
-}
-
-/** Closes the server and all its connections, because they can no longer be counted. */
-async function close(state: ShutdownState, server: AttachedServer): Promise<void> {
-  await stop(state, server);
-  state.servers.delete(server);
-  await server.close();
+  if (!state.counts) server.cut(); // after the drain, nothing awaits its connections
 }
 
 function isServer(value: unknown): value is ServerLike {

@@ -6,17 +6,14 @@
  *
  * @module
  */
+import { currentProcess, runtime } from "../internal/platform.ts";
 import { type ShutdownState, TURN } from "./shutdown_state.ts";
 
 /** The longest wait, in ms: an overloaded server never has a turn without connections. */
 const LONGEST = 250;
-/**
- * A process short of CPU time has few turns in that time. It waits for at least this many turns, up to the limit: on
- * Node one for each connection of a full accept queue, whose default length is 511.
- */
-const FEWEST_TURNS = { timer: 8, immediate: 512 };
+/** The longest wait on Node until the process has used 250 ms of CPU time: if it gets little, it has few turns. */
 const LONGEST_STARVED = 2_000;
-/** Number of steps in which the minimum is waited. */
+/** Number of steps in which the idle time is waited. */
 const STEPS = 10;
 /** Maximum duration of a brief turn in ms, with and without a timer. */
 const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
@@ -24,35 +21,47 @@ const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
 const SHARE = 1 / 25;
 
 /**
- * Resolves after a brief turn of the event loop without arrivals, after 250 ms (up to 2 s for a process short of CPU
- * time), or when the shutdown is forced. Holds back requests until release().
+ * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced. On Node
+ * it takes up to 2 s while the process has used less than 250 ms of CPU time: a busy server closes its listener in time,
+ * and one that waits for a processor empties its accept queue first. Holds back requests until release().
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
  * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too
  * few if each turn takes only one connection.
- * @param atLeast Minimum wait in ms.
  */
 export async function calmTurn(
   state: ShutdownState,
   arrived: () => number,
-  kind: keyof typeof BRIEF,
-  atLeast = 0,
+  kind: keyof typeof BRIEF = runtime() === "node" ? "immediate" : "timer",
 ): Promise<void> {
   state.hold();
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(TURN); // this turn accepts no more connections
-  // In steps: on a busy machine each takes longer, and so do clients.
-  const step = Math.min(atLeast, LONGEST) / STEPS;
-  for (let i = 0; step > 0 && i < STEPS; i++) await state.pause(step);
-  const began = performance.now();
-  let [now, calm, turns] = [began, false, 0];
-  const limit = () => began + (turns++ < FEWEST_TURNS[kind] ? LONGEST_STARVED : LONGEST);
-  while (!calm && now < limit() && !state.forced.aborted) {
+  if (kind === "timer" && arrived() !== 0) await passIdleTime(state);
+  const [began, used] = [performance.now(), cpuTime()];
+  let [now, calm] = [began, false];
+  const isStarved = () => kind === "immediate" && cpuTime() - used < LONGEST;
+  while (!calm && now < began + (isStarved() ? LONGEST_STARVED : LONGEST) && !state.forced.aborted) {
     const [before, turnBegan] = [arrived(), now];
     await turn();
     now = performance.now();
     calm = arrived() === before && now - turnBegan <= Math.max(BRIEF[kind], (now - began) * SHARE);
   }
+}
+
+/**
+ * Deno and Bun report a connection some time after the system has accepted it. In steps: on a busy machine each takes
+ * longer, and so do clients.
+ */
+async function passIdleTime(state: ShutdownState): Promise<void> {
+  const step = Math.min(state.settings.idle, LONGEST) / STEPS;
+  for (let i = 0; i < STEPS; i++) await state.pause(step);
+}
+
+/** The CPU time in ms that the process has used. */
+function cpuTime(): number {
+  const { user, system } = currentProcess()?.cpuUsage?.() ?? { user: Infinity, system: 0 };
+  return (user + system) / 1000;
 }
 
 function immediate(): Promise<void> {

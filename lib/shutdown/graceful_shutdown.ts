@@ -8,10 +8,10 @@ import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOpti
 import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
 import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./options.ts";
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
-import { runSequence, startCallback } from "./sequence.ts";
+import { force, runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { assertSound, ShutdownState, type Step } from "./shutdown_state.ts";
-import { countShutdown, warnForced, warnInWorker } from "./warnings.ts";
+import { countShutdown, warnInWorker } from "./warnings.ts";
 import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
 import { ClosedError } from "../errors.ts";
 import { setDisposal } from "../internal/dispose.ts";
@@ -136,13 +136,13 @@ export class GracefulShutdown implements AsyncDisposable {
 
   /** The number of requests, tasks and WebSockets in flight. */
   get active(): number {
-    this.#state.calls.sweep();
+    this.#state.inFlight.sweep();
     return this.#state.inFlight.size;
   }
 
   /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
-    this.#state.calls.sweep();
+    this.#state.inFlight.sweep();
     return this.#state.labels();
   }
 
@@ -331,9 +331,8 @@ export class GracefulShutdown implements AsyncDisposable {
     const since = performance.now() - first.at;
     if (since < this.#state.settings.debounce) return;
     this.#ignoreSignals();
-    const labels = this.#state.pending();
-    this.#state.force(new DOMException(`Shutdown forced: ${name}`, "AbortError"));
-    warnForced(`${name}, ${Math.round(since)} ms after ${first.name}`, labels);
+    const reason = new DOMException(`Shutdown forced: ${name}`, "AbortError");
+    force(this.#state, reason, `${name}, ${Math.round(since)} ms after ${first.name}`);
   }
 }
 

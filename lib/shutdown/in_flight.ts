@@ -1,20 +1,23 @@
 /**
- * The work in flight, for which the drain waits. It is a linked list: a Set would cost a small request 4 % of its time
+ * The work in flight, for which the drain waits. It is a linked ring: a Set would cost a small request 4 % of its time
  * (`bench/shutdown.ts`).
  *
  * @module
  */
-import { Event } from "../event.ts";
-
 /** A piece of work. */
 export abstract class InFlight {
   /** Its name in the report if it has to be cut. */
   abstract label: string;
-  // Written only by WorkInFlight. isListed === false implies previous === next === undefined.
-  isListed = false;
+  // Written only by WorkInFlight. Both are set while it is in flight.
   previous: InFlight | undefined = undefined;
   next: InFlight | undefined = undefined;
 
+  get isListed(): boolean {
+    return this.next !== undefined;
+  }
+
+  /** Whether it is over, if nothing reports its end. */
+  isOver?(): boolean;
   /** Called when shutdown is requested. */
   onShutdown?(): void;
   /** Ends the work because the shutdown is forced. */
@@ -48,59 +51,59 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
 
 /** All work in flight, oldest first. */
 export class WorkInFlight implements Iterable<InFlight> {
-  // The list from #oldest to #newest by `next` has #size entries: exactly the entries with isListed.
-  #oldest: InFlight | undefined = undefined;
-  #newest: InFlight | undefined = undefined;
+  // The ring from #head by `next` has #size entries besides: exactly the entries with isListed.
+  readonly #head: InFlight = new Task("the head of the ring");
   #size = 0;
-  /** Set and dropped when the last entry is deleted. */
-  #emptied: Event | undefined = undefined;
+  // Bounds the entries that are over to half of the list.
+  #sweepAt = 64;
+  /** Called when the last entry is deleted. */
+  #emptied = (): void => {};
+
+  constructor() {
+    this.#head.previous = this.#head.next = this.#head;
+  }
 
   get size(): number {
     return this.#size;
   }
 
   add(entry: InFlight): void {
-    const previous = this.#newest;
-    entry.isListed = true;
-    entry.previous = previous;
-    if (previous === undefined) this.#oldest = entry;
-    else previous.next = entry;
-    this.#newest = entry;
-    this.#size++;
+    const head = this.#head;
+    const last = head.previous!;
+    entry.previous = last;
+    entry.next = head;
+    last.next = head.previous = entry;
+    if (++this.#size >= this.#sweepAt) this.sweep();
   }
 
   /** Has no effect on an entry that is not in flight. */
   delete(entry: InFlight): void {
-    if (!entry.isListed) return;
     const { previous, next } = entry;
-    if (previous === undefined) this.#oldest = next;
-    else previous.next = next;
-    if (next === undefined) this.#newest = previous;
-    else next.previous = previous;
-    entry.isListed = false;
+    if (next === undefined) return;
+    previous!.next = next;
+    next.previous = previous;
     entry.previous = entry.next = undefined;
-    if (--this.#size === 0) this.#notify();
+    if (--this.#size === 0) this.#emptied();
+  }
+
+  /** Deletes the entries that are over. To be called before every look at the work in flight. */
+  sweep(): void {
+    for (const entry of [...this]) if (entry.isOver?.()) this.delete(entry);
+    this.#sweepAt = 2 * this.#size + 64;
   }
 
   *[Symbol.iterator](): Iterator<InFlight> {
-    for (let entry = this.#oldest; entry !== undefined; entry = entry.next) yield entry;
+    for (let entry = this.#head.next!; entry !== this.#head; entry = entry.next!) yield entry;
   }
 
-  /** Resolves when no work is left, and rejects when `signal` aborts. */
-  async empty(signal: AbortSignal): Promise<void> {
-    while (this.#size > 0) await (this.#emptied ??= new Event()).wait({ signal });
-  }
-
-  #notify(): void {
-    this.#emptied?.set();
-    this.#emptied = undefined;
+  /** Resolves when no work is left. For one caller, the drain. */
+  async empty(): Promise<void> {
+    while (this.#size > 0) await new Promise<void>((resolve) => this.#emptied = resolve);
   }
 }
 
-/** Whether the list has #size entries, linked in both directions; for tests. */
+/** Whether the ring has #size entries, linked in both directions; for tests. */
 export function isSound(work: WorkInFlight): boolean {
   const entries = [...work];
-  const isLinked = (entry: InFlight, i: number) =>
-    entry.isListed && entry.previous === entries[i - 1] && entry.next === entries[i + 1];
-  return entries.length === work.size && entries.every(isLinked);
+  return entries.length === work.size && entries.every((entry) => entry.previous?.next === entry);
 }

@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { Event } from "../event.ts";
+import { abortServers } from "./fetch/deno.ts";
 import { Task } from "./in_flight.ts";
-import { type Cancellation, onCancel, pause } from "../internal/cancellation.ts";
+import { type Cancellation, onCancel } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
+import { warningsPrinted } from "../internal/platform.ts";
+import { startTimer } from "../internal/timers.ts";
 import { report, type ShutdownReport } from "./report.ts";
 import { type AttachedServer, LOOK, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
-import { warnForced, warnIfItStays, warnIfNotTied, watchExit, whenPrinted } from "./warnings.ts";
+import { warnForced, warnIfItStays, warnIfNotTied, watchExit } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
 
 /** Runs the sequence; resolves to the report. Up to the first pause, it runs in the caller's own turn. */
@@ -17,13 +19,10 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   const { grace } = state.settings;
   const started = performance.now();
   const limit = onCancel({ timeout: grace }, () => {
-    const labels = state.pending();
-    state.force(new TimeoutError(`Cannot drain: not done after ${grace} ms`));
-    warnForced(`the end of grace, ${grace} ms after the signal`, labels);
+    const reason = new TimeoutError(`Cannot drain: not done after ${grace} ms`);
+    force(state, reason, `the end of grace, ${grace} ms after the signal`);
   });
   const stopWatching = watchExit(state);
-  state.calls.sweep(); // servers stop listening according to which responses are complete
-
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
   const hasListeners = state.hasDelay || state.servers.size > 0;
@@ -42,7 +41,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   const remaining = await drain(state);
   do {
     remaining.push(...await cleanUp(state));
-    await whenPrinted();
+    await warningsPrinted(); // the process may exit when its shutdown is finished
   } while (state.steps.length > 0);
   limit.end();
   stopWatching();
@@ -78,40 +77,35 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
  */
 async function drain(state: ShutdownState): Promise<string[]> {
   const { servers, inFlight, forced } = state;
-  const over = new AbortController();
-  void poll(state, over.signal);
-  const known = new Set<AttachedServer>();
-  const isNew = (server: AttachedServer) => !known.has(server);
-  try {
-    do {
-      await inFlight.empty(forced);
-      if (state.calls.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
-      // While servers close, more work may be tracked and more servers attached.
-      const more = [...servers].filter(isNew);
-      for (const server of more) known.add(server);
-      await closed(state, more);
-    } while (inFlight.size > 0 || [...servers].some(isNew));
-  } catch {
-    // The shutdown is forced: nothing else rejects.
-  }
-  over.abort();
+  const stopLooking = startTimer(LOOK, () => look(state), true);
+  let closing: AttachedServer[] = [];
+  do {
+    await state.until(inFlight.empty());
+    if (state.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
+    if (forced.aborted) break;
+    closing = [...servers];
+    await state.until(Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
+    // Meanwhile more work may have been tracked and more servers attached.
+  } while (inFlight.size > 0 || [...servers].some((each) => !closing.includes(each)));
+  stopLooking();
   state.phase = "closed"; // in the same step as the last look: later work would not be awaited, so it is refused
-  return forced.aborted ? cut(state) : state.labels(state.cut);
+  return forced.aborted ? cut(state) : [];
 }
 
-async function poll(state: ShutdownState, over: AbortSignal): Promise<void> {
-  for (; !over.aborted; await pause(LOOK, over)) {
-    state.calls.sweep();
-    for (const server of state.servers) state.attempt(() => server.sweep?.());
-  }
+/** Returns the time until the next look. */
+function look(state: ShutdownState): number {
+  state.inFlight.sweep();
+  for (const server of state.servers) state.attempt(() => server.sweep?.());
+  return LOOK;
 }
 
-/** Resolves when the connections of these servers are closed, and rejects when the shutdown is forced. */
-async function closed(state: ShutdownState, servers: readonly AttachedServer[]): Promise<void> {
-  const all = new Event();
-  const each = servers.map((server) => state.attemptLater(() => server.close()));
-  void Promise.all(each).then(() => all.set());
-  await all.wait({ signal: state.forced });
+/** Aborts `forced`. All work in flight counts as cut, even if it then ends at once. */
+export function force(state: ShutdownState, reason: Error, cause: string): void {
+  if (state.forced.aborted) return;
+  const labels = state.pending();
+  for (const entry of state.inFlight) state.cut.add(entry);
+  abortServers(state.forcing, reason);
+  warnForced(cause, labels);
 }
 
 function cut(state: ShutdownState): string[] {

@@ -6,8 +6,6 @@
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
-import { FetchCalls } from "./fetch/calls.ts";
-import { abortServers } from "./fetch/deno.ts";
 import { type InFlight, isSound, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
@@ -47,12 +45,10 @@ export interface AttachedServer {
   stopListening(): void;
   /** Closes idle connections. Called every few ms while draining. */
   sweep?(): void;
-  /** Resolves when the last connection is closed. Called while nothing is in flight. */
+  /** Resolves when the last connection is closed, or work is in flight again. Called while nothing is in flight. */
   close(): Promise<void>;
   /** Whether requests bypass `handler`, and so are not counted. Checked at the signal. */
   isUncounted?(): boolean;
-  /** Whether both servers have the same listener for requests. */
-  isSibling?(server: object): boolean;
   /** Whether its invariants hold; for tests. */
   isSound?(): boolean;
   /** Closes all open connections at once. Returns labels of cut connections that were not in flight. */
@@ -75,8 +71,11 @@ export class ShutdownState {
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
   readonly inFlight: WorkInFlight = new WorkInFlight();
-  /** The calls of fetch-style handlers, which are part of the work in flight. */
-  readonly calls: FetchCalls = new FetchCalls(this.inFlight);
+  /** Whether a fetch handler was wrapped, and the number of its calls so far. */
+  wrapped = false;
+  arrived = 0;
+  /** Whether the end of some response shows only when its server closes. */
+  untold = false;
   /** Servers that listen or drain; in the phase "draining", without servers that are about to stop listening. */
   readonly servers: Set<AttachedServer> = new Set();
   /**
@@ -95,8 +94,6 @@ export class ShutdownState {
   step: string | undefined;
   /** Called when everything is over. */
   readonly atEnd: (() => void)[] = [];
-  /** Whether it observes the connections of all servers in the process. */
-  watchesConnections = false;
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
   /** The work that was in flight when the shutdown was forced. */
@@ -175,7 +172,7 @@ export class ShutdownState {
 
   /** The labels of the work that would be cut now: the work in flight and the present clean-up step. */
   pending(): string[] {
-    this.calls.sweep();
+    this.inFlight.sweep();
     return this.labels().concat(this.step ?? []);
   }
 
@@ -184,9 +181,14 @@ export class ShutdownState {
     return (this.#ending ??= sharedController()).signal;
   }
 
+  /** Aborts {@linkcode forced}. */
+  get forcing(): AbortController {
+    return this.#forcing ??= sharedController();
+  }
+
   /** The signal that aborts when it is forced. */
   get forced(): AbortSignal {
-    return (this.#forcing ??= sharedController()).signal;
+    return this.forcing.signal;
   }
 
   /** Aborts {@linkcode signal}, then notifies the work in flight. Work that is added later sees the phase. */
@@ -194,14 +196,6 @@ export class ShutdownState {
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
     for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());
-  }
-
-  /** Aborts {@linkcode forced}. All work in flight counts as cut, even if it then ends at once. */
-  force(reason: unknown): void {
-    if (this.forced.aborted) return;
-    this.calls.sweep();
-    for (const entry of this.inFlight) this.cut.add(entry);
-    abortServers(this.#forcing!, reason);
   }
 
   /** Calls `fn`; its error goes into the report. */
@@ -230,8 +224,13 @@ export class ShutdownState {
     return late;
   }
 
+  /** Resolves when `work` settles, or as soon as shutdown is forced. */
+  until(work: Promise<unknown>): Promise<void> {
+    return this.pause(Infinity, work);
+  }
+
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */
-  pause(ms: number, unless?: Promise<void>): Promise<void> {
+  pause(ms: number, unless?: Promise<unknown>): Promise<void> {
     const signal = this.forced;
     return new Promise((resolve) => {
       if (ms <= 0 || signal.aborted) return resolve();

@@ -4,7 +4,7 @@
  * @module
  */
 import { printable } from "../internal/check.ts";
-import { builtin, currentProcess, ifStillAlive, runtime, warn, warningsPrinted } from "../internal/platform.ts";
+import { builtin, currentProcess, ifStillAlive, runtime, warn } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
 /** Time in ms for a process to end after its shutdown. */
@@ -12,37 +12,24 @@ const EXIT_WITHIN = 5_000;
 /** Maximum number of names in a message. */
 const LISTED = 10;
 
-/** The warnings of shutdowns. A process that exits when its shutdown is finished prints them first. */
-let printed: Promise<void> | undefined;
-
-/** Resolves when the warnings are printed. */
-export function whenPrinted(): Promise<void> | undefined {
-  return printed;
-}
-
-function emit(message: string, code: string): void {
-  warn(message, code);
-  printed = warningsPrinted();
-}
-
 /** Warns if a shutdown begins without attached work, or with too little of it. */
 export function warnIfNotTied(state: ShutdownState): void {
   if (!state.started) return; // the signal has interrupted the start-up
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
-  else if (runtime() === "node" && state.calls.arrived > 0 && state.servers.size === 0) {
+  else if (runtime() === "node" && state.arrived > 0 && state.servers.size === 0) {
     warnNotAttached("its handler answered requests and no server was attached");
   }
   if (![...state.servers].some((server) => server.isUncounted?.())) return;
-  emit("Cannot count requests; pass the server fetch: shutdown.handler(app.fetch)", "INTERLOCK_NOT_COUNTED");
+  warn("Cannot count requests; pass the server fetch: shutdown.handler(app.fetch)", "INTERLOCK_NOT_COUNTED");
 }
 
 function warnNotAttached(problem: string): void {
-  emit(`Cannot wait for requests: ${problem}; call shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
+  warn(`Cannot wait for requests: ${problem}; call shutdown.attach(server)`, "INTERLOCK_NOT_ATTACHED");
 }
 
 /** Warns of a forced shutdown, with its cause and the labels of the work that was cut. */
 export function warnForced(cause: string, labels: readonly string[]): void {
-  emit(`Shutdown forced by ${cause}; ${what("cut", labels)}`, "INTERLOCK_FORCED");
+  warn(`Shutdown forced by ${cause}; ${what("cut", labels)}`, "INTERLOCK_FORCED");
 }
 
 /** Warns in a worker thread of Node or Bun, where OS signals never arrive. */
@@ -50,7 +37,7 @@ export function warnInWorker(signals: readonly string[]): void {
   if (signals.length === 0 || runtime() === "deno") return;
   if (builtin<{ isMainThread: boolean }>("worker_threads")?.isMainThread !== false) return;
   const remedy = "pass signals: [], and call request() on a message of the main thread";
-  emit(`Cannot receive ${signals.join(", ")} in a worker thread; ${remedy}`, "INTERLOCK_WORKER");
+  warn(`Cannot receive ${signals.join(", ")} in a worker thread; ${remedy}`, "INTERLOCK_WORKER");
 }
 
 /** Prints a line if the process ends before the returned function is called, when warnings would come too late. */

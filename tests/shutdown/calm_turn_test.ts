@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { connect } from "node:net";
+import process from "node:process";
 import { setImmediate } from "node:timers";
 import { calmTurn } from "../../lib/shutdown/calm_turn.ts";
 import type { ShutdownState } from "../../lib/shutdown/shutdown_state.ts";
@@ -11,25 +12,42 @@ import { Client, host, listen, quiet } from "./client.ts";
 
 const CLIENTS = 12;
 
+/** What a calm turn needs of a shutdown. */
+function state(pause: () => void, forcing = new AbortController()): ShutdownState {
+  const part = { forced: forcing.signal, settings: { idle: 0 }, pause: () => Promise.resolve(pause()), hold() {} };
+  return part as unknown as ShutdownState;
+}
+
+/** Replaces the clocks: the time that has passed, and the CPU time that the process has used, both in ms. */
+function clocks(now: () => number, used: () => number): Disposable {
+  const { performance } = globalThis;
+  const { cpuUsage } = process;
+  Object.defineProperty(globalThis, "performance", { value: { now }, configurable: true });
+  process.cpuUsage = (() => ({ user: 1000 * used(), system: 0 })) as typeof cpuUsage;
+  return {
+    [Symbol.dispose]() {
+      Object.defineProperty(globalThis, "performance", { value: performance, configurable: true });
+      process.cpuUsage = cpuUsage;
+    },
+  };
+}
+
 test("shutdown: the wait for a calm turn ends when the shutdown is forced", async () => {
   const forcing = new AbortController();
   let pauses = 0;
   const pause = () => {
-    if (++pauses === 3) forcing.abort();
-    return Promise.resolve();
+    if (++pauses === 20) forcing.abort();
   };
-  await calmTurn({ forced: forcing.signal, pause, hold() {} } as unknown as ShutdownState, () => NaN, "timer");
-  assert.equal(pauses, 3);
+  await calmTurn(state(pause, forcing), () => NaN, "timer");
+  assert.equal(pauses, 20);
 });
 
 test("shutdown: a turn that takes long is not calm, even if nothing arrives", async () => {
   let pauses = 0;
   const pause = () => {
     if (++pauses === 2) { for (const until = performance.now() + 10; performance.now() < until;); }
-    return Promise.resolve();
   };
-  const forced = new AbortController().signal;
-  await calmTurn({ forced, pause, hold() {} } as unknown as ShutdownState, () => 0, "timer");
+  await calmTurn(state(pause), () => 0, "timer");
   assert.ok(pauses > 2);
 });
 
@@ -37,17 +55,27 @@ test("shutdown: a full accept queue is emptied one by one, even if the process g
   const BACKLOG = 511;
   let looks = 0;
   const arrived = () => Math.min(++looks, 2 * BACKLOG); // two looks a turn
-  const forced = new AbortController().signal;
-  const state = { forced, pause: () => Promise.resolve(), hold() {} };
-  const { performance } = globalThis;
-  const now = () => looks === 0 ? 0 : 300 + looks / 100; // the first turn takes longer than a server waits otherwise
-  Object.defineProperty(globalThis, "performance", { value: { now }, configurable: true });
-  try {
-    await calmTurn(state as unknown as ShutdownState, arrived, "immediate");
-  } finally {
-    Object.defineProperty(globalThis, "performance", { value: performance, configurable: true });
-  }
+  // The first turn takes longer than a server waits otherwise.
+  using _ = clocks(() => looks === 0 ? 0 : 300 + looks / 100, () => looks / 10);
+  await calmTurn(state(() => {}), arrived, "immediate");
   assert.ok(looks > 2 * BACKLOG, String(looks));
+});
+
+for (const kind of ["immediate", "timer"] as const) {
+  test(`shutdown: a server that is busy and not short of CPU time waits for 250 ms, ${kind}`, async () => {
+    let looks = 0;
+    const now = () => looks; // two looks a turn, so a turn takes 2 ms
+    using _ = clocks(now, kind === "immediate" ? now : () => 0);
+    await calmTurn(state(() => {}), () => ++looks, kind);
+    assert.ok(looks >= 250 && looks < 260, String(looks));
+  });
+}
+
+test("shutdown: a process that gets hardly any CPU time waits for at most 2 s", async () => {
+  let looks = 0;
+  using _ = clocks(() => 10 * looks, () => looks / 100);
+  await calmTurn(state(() => {}), () => ++looks, "immediate");
+  assert.ok(looks >= 200 && looks < 205, String(looks));
 });
 
 test(`shutdown: before the listener is closed, no answer sends its client away, ${runtime}`, async () => {

@@ -246,9 +246,7 @@ if (runtime === "deno") {
     const shutdown = quiet({ idle: 10_000 });
     const port = await serve(shutdown, async (request) => {
       if (request.method === "GET") return new Response("got");
-      const text = await request.text();
-      other.send("GET /second HTTP/1.1"); // closing the listener now would close this connection
-      return new Response(text);
+      return new Response(await request.text());
     });
     const other = new Wire(port, "GET /first HTTP/1.1");
     await other.until(/got/);
@@ -260,9 +258,13 @@ if (runtime === "deno") {
     await held.until(/got/); // its response was held back for as long as the listener was about to close
     upload.socket.write("def");
     await upload.until(/abcdef/);
+    // Each request of a client that goes on is answered, and the last answer sends it away.
+    for (let i = 2; !/connection: close/i.test(other.text); i++) {
+      other.send("GET /next HTTP/1.1");
+      while (other.text.match(/got/g)!.length < i) await nextTurn();
+    }
     await other.closed;
     await held.end();
-    assert.match(other.text, /got[^]*connection: close[^]*got/i);
     assert.equal((await shutdown.finished).ok, true);
     await upload.end();
   });

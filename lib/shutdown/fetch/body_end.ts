@@ -9,91 +9,63 @@
 import type { Call } from "./calls.ts";
 
 /**
- * Turns of the microtask queue within which a complete body can be read. Text and bytes need 1, Deno's Blob needs 4.
+ * Turns of the microtask queue within which a complete body can be read. Text and bytes need 2, Deno's FormData needs 11.
  * Node reads a Blob in the background, so its Blob counts as a stream.
  */
-const TURNS = 8;
-
-/** In bytes. For a body of one piece, the end is reported about when the system has the piece. */
-export const PIECE = 65_536;
+const TURNS = 12;
 
 /**
- * Returns a copy of `response` that calls `ended` once its body was read to the end, was cancelled or failed. Cutting
+ * Returns a copy of `response` that ends `call` once its body was read to the end, was cancelled or failed. Cutting
  * `call` breaks the body off.
  */
-export async function withBodyEnd(response: Response, call: Call, ended: () => void): Promise<Response> {
+export async function withBodyEnd(response: Response, call: Call): Promise<Response> {
   const { status, statusText } = response;
-  // Bun derives the content type from the body only while the body has not been read.
+  // Bun derives the content type from the body only while the body has not been touched.
   const headers = new Headers(response.headers);
-  const body = response.body;
+  const { body } = response;
   // The server reports an error for a body that was already read.
   if (body === null || response.bodyUsed || body.locked) {
-    ended();
+    call.end();
     return response;
   }
-  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-  const reads: Read[] = [];
-  const whole = await complete(reader, reads);
-  if (whole !== undefined) ended();
-  return new Response(whole ?? passedThrough(reader, reads, call, ended), { status, statusText, headers });
+  const reader: Reader = body.getReader();
+  const reads: Read[] = [reader.read(), reader.read()];
+  const whole = await complete(reads);
+  if (whole !== undefined) call.end();
+  const rest = whole ?? passedThrough(reader, reads, call, () => call.end());
+  return new Response(rest, { status, statusText, headers });
 }
 
 /**
- * Returns the response with a body that breaks off when `call` is cut. For Deno, whose server cannot close connections
- * by force once it has stopped listening.
+ * Returns the response with these headers and the body that `reader` reads, which breaks off when `call` is cut. For
+ * Deno, whose server cannot close connections by force once it has stopped listening.
  */
-export function withCut(response: Response, call: Call): Response {
-  const { status, statusText, headers } = response;
-  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body!.getReader();
+export function withCut({ status, statusText }: Response, headers: Headers, reader: Reader, call: Call): Response {
   return new Response(passedThrough(reader, [], call, () => {}), { status, statusText, headers });
-}
-
-/**
- * Returns the response with its complete body split into pieces, so that Deno does not report its end while most of it
- * is unsent. The body breaks off when `call` is cut.
- */
-export function inPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
-  const { status, statusText } = response;
-  const headers = new Headers(response.headers);
-  const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
-  headers.set("content-length", String(bytes.length));
-  let at = 0;
-  const read = (): Read =>
-    Promise.resolve(at < bytes.length ? { done: false, value: bytes.subarray(at, at += PIECE) } : { done: true });
-  const body = passedThrough({ read, cancel: () => Promise.resolve() }, [], call, () => {});
-  return new Response(body, { status, statusText, headers });
 }
 
 /** A read of a body. The platforms' own types for it differ. */
 type Read = Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
 
-/** Returns the body if it is known at once to consist of at most one piece. The results read so far are in `reads`. */
-async function complete(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  reads: Read[],
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const first = await early(reader, reads);
-  if (first === undefined || first.done) return first && new Uint8Array();
-  const second = await early(reader, reads);
-  return second?.done ? first.value as Uint8Array<ArrayBuffer> : undefined;
+/** The used part of a body's reader. */
+interface Reader {
+  read(): Read;
+  cancel(reason: unknown): Promise<void>;
 }
 
-/** Returns one read if it needs no wait. */
-async function early(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  reads: Read[],
-): Promise<Awaited<Read> | undefined> {
-  const read: Read = reader.read();
-  let result: Awaited<Read> | undefined;
-  read.then((value) => result = value, () => {});
-  reads.push(read);
-  for (let turn = 0; turn < TURNS && result === undefined; turn++) await null;
-  return result;
+/** Returns the body if its first two reads show at once that it has at most one piece. */
+async function complete(reads: readonly Read[]): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  let whole: Uint8Array | undefined;
+  Promise.all(reads).then(([first, second]) => {
+    if (second!.done) whole = first!.value ?? new Uint8Array();
+  }, () => {});
+  for (let turn = 0; turn < TURNS && whole === undefined; turn++) await null;
+  return whole as Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** Passes the body on, and reads ahead of the server only by `reads`. */
 function passedThrough(
-  reader: { read(): Read; cancel(reason: unknown): Promise<void> },
+  reader: Reader,
   reads: Read[],
   call: Call,
   ended: () => void,

@@ -27,17 +27,22 @@ export function bunAbilities(
 }
 
 /** The second argument of a Bun.serve handler. */
-export interface BunInfo {
-  readonly pendingRequests: number;
+interface BunInfo {
   /** undefined for a Unix socket. `port` shows this too, but takes half a microsecond to read. */
   readonly hostname: string | undefined;
   /** null once the request is over, and always for a Unix socket. */
   requestIP(request: Request): unknown;
 }
 
-/** Whether this is the second argument of a Bun.serve handler. */
-export function isBunInfo(info: unknown): info is BunInfo {
-  return typeof (info as Partial<BunInfo> | null | undefined)?.requestIP === "function";
+/** Whether this is the second argument of a Bun.serve handler that reports the end of a response, if only when asked. */
+export function reportsEnd(info: unknown): info is BunInfo {
+  const { requestIP, hostname } = Object(info) as Partial<BunInfo>;
+  return typeof requestIP === "function" && hostname !== undefined;
+}
+
+/** Whether Bun has sent the response to this request. */
+export function isSent(request: Request, info: unknown): boolean {
+  return reportsEnd(info) && info.requestIP(request) === null;
 }
 
 /** Whether this is a ServerWebSocket, which has a state, and a callback in place of events. */
@@ -50,39 +55,4 @@ export function isServerWebSocket(
 /** The server inside of a node:http server. */
 export function innerServer(server: object): Partial<HttpServer> | undefined {
   return (server as { [inner: symbol]: Partial<HttpServer> | undefined })[Symbol.for("::bunternal::")];
-}
-
-/** A request with a response. */
-interface Answered {
-  readonly request: Request;
-  /** Called when the response is sent. */
-  end(): void;
-}
-
-/** Calls with a response, until Bun reports the response as sent. */
-export class BunAnswers {
-  readonly #sending = new Map<Answered, BunInfo>();
-  // Bounds #sending to a constant plus twice the number of unsent responses at the last sweep.
-  #sweepAt = 64;
-
-  add(call: Answered, server: BunInfo): void {
-    // This call is pending itself. If no other is, all earlier responses are sent, without asking for each.
-    if (server.pendingRequests <= 1) this.sweep(server);
-    this.#sending.set(call, server);
-    if (this.#sending.size >= this.#sweepAt) this.sweep();
-  }
-
-  /**
-   * Ends the calls with sent responses: all calls of `quiet`, which has no other pending request; for others it asks
-   * Bun.
-   */
-  sweep(quiet?: BunInfo): void {
-    for (const [call, server] of this.#sending) {
-      const isSent = quiet === undefined ? server.requestIP(call.request) === null : server === quiet;
-      if (!isSent) continue;
-      this.#sending.delete(call);
-      call.end();
-    }
-    if (quiet === undefined) this.#sweepAt = 2 * this.#sending.size + 64;
-  }
 }

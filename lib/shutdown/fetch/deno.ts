@@ -4,16 +4,20 @@
  *
  * @module
  */
-import { inPieces, PIECE, withCut } from "./body_end.ts";
-import type { Abilities, Call, FetchCalls } from "./calls.ts";
+import { withCut } from "./body_end.ts";
+import type { Abilities, Call } from "./calls.ts";
 import { runtime } from "../../internal/platform.ts";
 import type { HttpServer, Outgoing } from "../node/shapes.ts";
+import type { ShutdownState } from "../shutdown_state.ts";
 
 /** The part of Deno.serve's server that is used. */
 export interface DenoServerLike {
   /** Stops listening; resolves when the last connection is closed. */
   shutdown(): Promise<void>;
 }
+
+/** In bytes. Deno reports the end of a response about when the system has the last piece of this size. */
+const PIECE = 65_536;
 
 /** In bytes. Larger responses are sent in pieces even by attached servers, which takes four times the CPU time. */
 const LARGE = 16 * PIECE;
@@ -22,7 +26,7 @@ const LARGE = 16 * PIECE;
 export function denoAbilities(server: DenoServerLike): Abilities {
   // It has no method to close connections by force, only its `signal` option.
   // https://github.com/denoland/deno/issues/36809
-  return { stop: () => server.shutdown(), breaksUploads: true };
+  return { stop: () => server.shutdown() };
 }
 
 /**
@@ -72,11 +76,11 @@ export function isDenoInfo(info: unknown): info is DenoInfo {
  * for the next turn.
  */
 export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Response {
-  const { calls } = call;
+  const { state } = call;
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
-  if (isWhole && body.length <= (calls.isAttached ? LARGE : PIECE)) {
-    calls.untold ||= body.length > PIECE;
+  if (isWhole && (body.length <= PIECE || (body.length <= LARGE && isAwaited(state)))) {
+    state.untold ||= body.length > PIECE;
     call.end();
     return answer;
   }
@@ -84,7 +88,23 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
   info.completed.then(ended, ended);
   if (!(answer instanceof Response) || call.request.method === "HEAD") return answer;
   if (isWhole) return inPieces(answer, body, call);
-  return body === undefined || body.locked ? answer : withCut(answer, call);
+  return body === undefined || body.locked ? answer : withCut(answer, answer.headers, answer.body!.getReader(), call);
+}
+
+/** Whether the drain waits until a server of this kind is closed. */
+function isAwaited({ servers }: ShutdownState): boolean {
+  return [...servers].some(({ isUncounted }) => isUncounted !== undefined);
+}
+
+/** Returns the response with its complete body split into pieces, so that its end is not reported while most is unsent. */
+function inPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
+  const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
+  const headers = new Headers(response.headers);
+  headers.set("content-length", String(bytes.length));
+  let at = 0;
+  const read = () =>
+    Promise.resolve(at < bytes.length ? { done: false, value: bytes.subarray(at, at += PIECE) } : { done: true });
+  return withCut(response, headers, { read, cancel: () => Promise.resolve() }, call);
 }
 
 /** Deno's internal fields are named by symbols that all responses share; found in the first response that has them. */
@@ -122,15 +142,14 @@ function isWholeBody(body: unknown): body is string | Uint8Array {
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
- * Adds `request` to the uploads if it has a body, until the body has been read or the response sent. The server breaks
- * uploads that are still arriving when it stops listening.
+ * Notes that the call uploads if its request has a body, until the body has been read. The server breaks uploads that
+ * are still arriving when it stops listening.
  */
-export function trackUpload(calls: FetchCalls, request: Request, info: DenoInfo): void {
+export function trackUpload(call: Call): void {
+  const { request } = call;
   if (request.method === "GET" || request.method === "HEAD" || request.headers.get("content-length") === "0") return;
-  const { uploads } = calls;
-  uploads.add(request);
-  const done = () => uploads.delete(request);
-  info.completed.then(done, done);
+  call.uploads = true;
+  const done = () => void (call.uploads = false);
   // The body's stream would report this too, but touching it makes Deno read more slowly.
   for (const name of READERS) {
     const read = request[name] as (() => Promise<unknown>) | undefined;

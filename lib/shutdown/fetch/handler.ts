@@ -7,7 +7,7 @@
 import { checkFunction, isThenable, must } from "../../internal/check.ts";
 import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
-import { isBunInfo } from "./bun.ts";
+import { reportsEnd } from "./bun.ts";
 import { Call } from "./calls.ts";
 import { isDenoInfo, sendByDeno, trackUpload } from "./deno.ts";
 import { requestLabel } from "../in_flight.ts";
@@ -42,8 +42,7 @@ export function countingHandler<A extends unknown[], R>(
   fn: FetchHandler<A, R>,
   label: ((request: Request) => string) | undefined,
 ): (request: Request, ...rest: A) => Promise<R | Response> {
-  const { calls } = state;
-  state.used = calls.wrapped = true;
+  state.used = state.wrapped = true;
   return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
     // Not a rest parameter, which would allocate an array
     const args = arguments as unknown as [Request, ...A];
@@ -54,8 +53,8 @@ export function countingHandler<A extends unknown[], R>(
         return Promise.resolve(Reflect.apply(fn, this, args));
       }
       if (state.refuses) return Promise.resolve(refusal(state));
-      call = new Call(calls, request, info, label);
-      if (isDenoInfo(info)) trackUpload(calls, request, info);
+      call = new Call(state, request, info, label);
+      if (isDenoInfo(info)) trackUpload(call);
       const answer = Reflect.apply(fn, this, args);
       if (!isThenable(answer)) return Promise.resolve(send(state, call, answer));
       return sendLater(state, call, answer);
@@ -68,46 +67,36 @@ export function countingHandler<A extends unknown[], R>(
 
 /** Returns the response to send for the handler's result. */
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
-  const { calls, held } = state;
+  const { held, announces } = state;
   if (held !== undefined) return held.then(() => send(state, call, answer));
-  if (state.announces) return sent(call, closing(answer));
-  calls.keptAliveAt = call.keptAliveAt = Date.now();
-  return sent(call, answer);
+  return sent(call, announces ? closing(answer) : answer);
 }
 
 /** Returns the response to send for a pending result, or a refusal if the call is cut first. */
 function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
-    let isCut = false;
-    call.onCut = () => {
-      isCut = true;
-      resolve(send<R | Response>(state, call, refusal(state)));
-    };
-    const fail = (error: unknown) => {
-      call.onCut = undefined;
-      if (!isCut) sent(call, undefined);
-      reject(error);
-    };
+    call.onCut = () => resolve(sent<R | Response>(call, refusal(state)));
     follow(answer, (answer) => {
-      if (isCut) return discard(answer);
-      call.onCut = undefined;
-      try {
-        resolve(send(state, call, answer));
-      } catch (error) {
-        fail(error);
-      }
-    }, fail);
+      if (call.stage === "sending") return discard(answer); // it was cut
+      resolve(send(state, call, answer));
+    }, (error) => {
+      if (call.stage === "handling") sent(call, undefined);
+      reject(error);
+    });
   });
 }
 
 /** Ends the call when this response has been sent. Returns the response to send; undefined if there is none. */
 function sent<R>(call: Call, answer: R): R | Promise<R> {
   const { info } = call;
+  call.stage = "sending";
+  call.onCut = undefined;
   if (isDenoInfo(info)) return sendByDeno(call, info, answer) as R;
-  if (isBunInfo(info) && info.hostname !== undefined) call.calls.bun.add(call, info);
-  else if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
-    return withBodyEnd(answer, call, () => call.end()) as Promise<R>;
-  } else call.end();
+  if (reportsEnd(info)) return answer;
+  if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
+    return withBodyEnd(answer, call) as Promise<R>;
+  }
+  call.end();
   return answer;
 }
 
@@ -122,9 +111,9 @@ function discard(answer: unknown): void {
   if (answer instanceof Response) answer.body?.cancel().catch(() => {});
 }
 
-/** Adds `Connection: close` to a response. */
+/** Adds `Connection: close` to a response, unless the server will report an error for its body. */
 function closing<R>(answer: R): R | Response {
-  if (!(answer instanceof Response) || answer.status < 200) return answer;
+  if (!(answer instanceof Response) || answer.status < 200 || answer.bodyUsed || answer.body?.locked) return answer;
   try {
     answer.headers.set("connection", "close");
     return answer;

@@ -4,15 +4,15 @@
  *
  * @module
  */
-import type { Abilities } from "./calls.ts";
+import { type Abilities, someCall } from "./calls.ts";
 import { calmTurn } from "../calm_turn.ts";
-import { type AttachedServer, LINGER, type ShutdownState } from "../shutdown_state.ts";
+import { type AttachedServer, LINGER, LOOK, type ShutdownState } from "../shutdown_state.ts";
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
   readonly #state: ShutdownState;
   readonly #server: Abilities;
-  /** Set from stopListening() on. */
+  /** Settles when the last connection is closed. Set by stopListening(). */
   #closed: Promise<void> | undefined;
   /** Whether connections are open while nothing is in flight. */
   #lingers = false;
@@ -20,37 +20,30 @@ export class FetchServer implements AttachedServer {
   constructor(state: ShutdownState, server: Abilities) {
     this.#state = state;
     this.#server = server;
-    state.calls.isAttached = true;
   }
 
   isUncounted(): boolean {
-    const { wrapped, arrived } = this.#state.calls;
+    const { wrapped, arrived } = this.#state;
     return !wrapped || (arrived === 0 && this.#server.isQuiet?.() === false);
-  }
-
-  /** Waits for uploads that stopping would break as well; responses are not held back meanwhile. */
-  async settle(): Promise<void> {
-    const { calls: { uploads }, forced } = this.#state;
-    await this.#calmTurn();
-    while (this.#server.breaksUploads && uploads.size > 0 && !forced.aborted) {
-      this.#state.release();
-      await uploads.wait({ signal: forced }).catch(() => {});
-      await this.#calmTurn();
-    }
   }
 
   /**
    * Stopping closes every connection without a request in flight, even if the next request is on its way. Responses are
-   * held back meanwhile, so after the idle time clients have requests in flight.
+   * held back meanwhile, so after the idle time clients have requests in flight. It also closes the connections of
+   * responses that are being sent, after each response; short ones end before. Uploads would break, so it waits for
+   * them; no response is held back meanwhile.
    */
-  #calmTurn(): Promise<void> {
-    const { calls, settings: { idle } } = this.#state;
-    const now = Date.now();
-    const since = Math.max(0, now - calls.keptAliveAt); // below 0 if the wall clock was set back
-    // Stopping also closes the connections of responses that are being sent, after each response. Short responses end
-    // before.
-    const arrived = () => (calls.sweep(), calls.keepsAlive(now - LINGER) ? NaN : calls.arrived);
-    return calmTurn(this.#state, arrived, "timer", idle - since);
+  async settle(): Promise<void> {
+    const state = this.#state;
+    const uploads = () => !state.forced.aborted && someCall(state, (call) => call.uploads);
+    const arrived = () => {
+      state.inFlight.sweep();
+      return someCall(state, ({ stage }) => stage === "sending") ? NaN : state.arrived;
+    };
+    do {
+      for (; uploads(); await state.pause(LOOK)) state.release();
+      await calmTurn(state, arrived, "timer");
+    } while (uploads());
   }
 
   stopListening(): void {
@@ -65,7 +58,7 @@ export class FetchServer implements AttachedServer {
     // The remaining connections have sent no complete request.
     if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
     // Deno waits for all uploads to end, even after their responses; often nothing else can be open.
-    if (!this.#server.breaksUploads || this.#state.calls.untold || this.isUncounted()) await closed;
+    if (this.#server.isQuiet !== undefined || this.#state.untold || this.isUncounted()) await closed;
   }
 
   cut(): string[] {

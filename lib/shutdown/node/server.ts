@@ -5,7 +5,6 @@
  * @module
  */
 import { calmTurn } from "../calm_turn.ts";
-import { runtime } from "../../internal/platform.ts";
 import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
@@ -14,9 +13,6 @@ import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from
 
 /** Time in ms during which a node:cluster worker that stopped listening returns connections handed over to it. */
 const HANDOVER = 100;
-
-/** Interval in ms at which close() checks for open connections. */
-const STEP = 10;
 
 /** One attached server. */
 export class NodeServer implements AttachedServer {
@@ -28,9 +24,6 @@ export class NodeServer implements AttachedServer {
   readonly #carriers = new Set<SocketLike>();
   readonly #withdraw: () => void;
   readonly #listener: Listener;
-  #stoppedAt = -Infinity;
-  /** Whether its connections are closed. If the server listens later, it is closed again. */
-  #isOver = false;
   /** The number of connections so far. */
   #accepted = 0;
 
@@ -49,18 +42,11 @@ export class NodeServer implements AttachedServer {
   }
 
   async settle(): Promise<void> {
-    const arrived = () => this.#accepted;
-    if (runtime() === "node") {
-      await calmTurn(this.#state, arrived, "immediate");
-      this.#listener.stopAccepting();
-    } else {
-      // Deno and Bun report a connection some time after the system has accepted it.
-      await calmTurn(this.#state, arrived, "timer", arrived() === 0 ? 0 : this.#state.settings.idle);
-    }
+    await calmTurn(this.#state, () => this.#accepted);
+    this.#listener.stopAccepting();
   }
 
   stopListening(): void {
-    this.#stoppedAt = performance.now();
     this.#listener.close();
     this.#connections.announce();
     // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
@@ -73,20 +59,11 @@ export class NodeServer implements AttachedServer {
   }
 
   async close(): Promise<void> {
-    const { inFlight, forced, settings: { idle } } = this.#state;
-    do { // A request that arrives meanwhile may take long.
-      await inFlight.empty(forced);
-      const until = performance.now() + idle;
-      while (this.#hasOpen() && performance.now() < until) await this.#state.pause(STEP);
-      if (hasParent()) await this.#state.pause(this.#stoppedAt + HANDOVER - performance.now());
-      // The remaining connections are half closed or have not finished their handshake; they get a bounded time.
-      await this.#state.pause(LINGER, this.#listener.closed);
-    } while (inFlight.size > 0);
-    this.#end();
-  }
-
-  #hasOpen(): boolean {
-    return this.#connections.hasOpen() || this.#sessions.size > 0;
+    const { inFlight, settings: { idle } } = this.#state;
+    if (hasParent()) await this.#state.pause(HANDOVER);
+    // After the idle time, the remaining connections are half closed or have not finished their handshake.
+    await this.#state.pause(idle + LINGER, this.#listener.closed);
+    if (inFlight.size === 0) this.#end(); // a request that arrived meanwhile may take long
   }
 
   cut(): string[] {
@@ -100,10 +77,9 @@ export class NodeServer implements AttachedServer {
     for (const carrier of this.#carriers) carrier.destroy();
     // Closes silent connections from before the server was attached too.
     this.#server.closeAllConnections?.();
-    if (this.#listener.closed === undefined) this.#listener.close();
-    this.#isOver = true;
   }
 
+  /** Whether both servers have the same listener for requests. */
   isSibling(server: HttpServer): boolean {
     const own = this.#server.listeners?.("request") ?? [];
     return server.listeners?.("request").some((listener) => own.includes(listener)) ?? false;
@@ -119,7 +95,6 @@ export class NodeServer implements AttachedServer {
   }
 
   #intercept(event: string, first: unknown, second: unknown, pass: () => boolean): boolean {
-    if (this.#isOver && event !== "listening") return pass();
     switch (event) {
       case "listening":
         return this.#listening(pass);
