@@ -36,6 +36,8 @@ export type StreamHeaders = Record<string, string | string[] | undefined>;
 
 const NO_ERROR = 0;
 const CANCEL = 8;
+/** Earlier than any time. */
+const USED = -Infinity;
 /** The largest stream id, which excludes no stream. */
 const ANY_STREAM = 2 ** 31 - 1;
 
@@ -43,10 +45,9 @@ const ANY_STREAM = 2 ** 31 - 1;
 export class Http2Sessions {
   readonly #state: ShutdownState;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
-  /** Each with the time from which it is closed as idle. */
+  /** Each with the time at which it was opened, or USED from its first stream on. */
   readonly #sessions = new Map<SessionLike, number>();
-  /** Sessions without a stream so far. */
-  readonly #fresh = new Set<unknown>();
+  #saidGoodbyeAt = -Infinity;
 
   constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
@@ -60,20 +61,17 @@ export class Http2Sessions {
 
   /** Adds an opened session. */
   add(session: SessionLike): void {
-    this.#sessions.set(session, performance.now() + this.#state.settings.idle);
-    this.#fresh.add(session);
-    session.once("close", () => {
-      this.#sessions.delete(session);
-      this.#fresh.delete(session);
-    });
+    this.#sessions.set(session, performance.now());
+    session.once("close", () => this.#sessions.delete(session));
   }
 
   /** Counts a stream until it is closed, or refuses it. Returns whether to serve it. */
   count(stream: StreamLike, headers: StreamHeaders): boolean {
     const { session } = stream;
-    // A session from before the server was attached
-    if (session !== undefined && !this.#sessions.has(session)) this.add(session);
-    this.#fresh.delete(session);
+    if (session !== undefined) {
+      if (!this.#sessions.has(session)) this.add(session); // it is from before the server was attached
+      this.#sessions.set(session, USED);
+    }
     if (this.#state.refuses) {
       stream.on("error", () => {}); // the client may reset it meanwhile
       stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
@@ -94,18 +92,18 @@ export class Http2Sessions {
    * session closes once it has no stream.
    */
   sayGoodbye(): void {
-    const closeAt = performance.now() + this.#state.settings.idle;
-    for (const session of this.#sessions.keys()) {
-      this.#sessions.set(session, closeAt);
-      if (this.#fresh.has(session)) continue;
-      this.#state.attempt(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+    this.#saidGoodbyeAt = performance.now();
+    for (const [session, openedAt] of this.#sessions) {
+      if (openedAt === USED) this.#state.attempt(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
     }
   }
 
   /** Called every few ms while draining. */
   endIdle(): void {
-    const now = performance.now();
-    for (const [session, closeAt] of this.#sessions) if (now >= closeAt && !session.closed) session.close();
+    const last = performance.now() - this.#state.settings.idle;
+    for (const [session, openedAt] of this.#sessions) {
+      if (Math.max(openedAt, this.#saidGoodbyeAt) <= last && !session.closed) session.close();
+    }
   }
 
   destroy(): void {

@@ -33,9 +33,7 @@ export class Listener {
    */
   takeOver(): void {
     const server = this.#server;
-    const inner = innerServer(server);
-    if (inner?.closeIdleConnections !== undefined) this.#override(inner, "closeIdleConnections", () => {});
-    this.#override(server, "closeIdleConnections", () => {});
+    this.#override(innerServer(server) ?? server, "closeIdleConnections", () => {});
     const { close } = server;
     this.#override(server, "close", (callback) => {
       if (this.closed === undefined || server.listening) {

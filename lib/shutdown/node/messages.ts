@@ -31,24 +31,23 @@ export function announceClose(exchange: Answering, server: HttpServer): void {
     exchange.announced = true;
     closeAfterUpload(exchange.request);
     insistOnClose(this);
-    return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? settable(one) : one));
+    return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? asObject(one) : one));
   };
   if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its alias up to Node 24
 }
 
 /**
  * Converts a list of headers for writeHead(). Once a header is set, writeHead() takes no pairs, and on Node 20 and 22
- * it keeps only the last header of each name.
+ * it keeps only the last header of each name. Names become lower-case, because they may be written in two ways.
  */
-function settable(list: readonly unknown[]): unknown[] {
+function asObject(list: readonly unknown[]): Record<string, unknown> {
   const flat = Array.isArray(list[0]) ? list.flat() : list;
-  const headers = new Map<string, unknown[]>();
+  const headers: Record<string, unknown> = {};
   for (let i = 0; i < flat.length; i += 2) {
     const name = String(flat[i]).toLowerCase();
-    const known = headers.get(name);
-    headers.set(name, known === undefined ? flat.slice(i, i + 2) : [known[0], [known[1], flat[i + 1]].flat()]);
+    headers[name] = name in headers ? [headers[name], flat[i + 1]].flat() : flat[i + 1];
   }
-  return [...headers.values()].flat();
+  return headers;
 }
 
 /**
@@ -72,7 +71,7 @@ function insistOnClose(response: Outgoing): void {
  */
 function closeAfterUpload(request: Incoming): void {
   const { socket } = request;
-  if (!uploads(request) || socket.destroySoon === undefined) return;
+  if (socket.destroySoon === undefined) return;
   const { destroySoon } = socket;
   socket.destroySoon = function (this: SocketLike) {
     afterUpload(request, () => void destroySoon.call(this));
@@ -98,11 +97,6 @@ export function refuseUpgrade(socket: SocketLike, retryAfter: string): void {
   if (socket.writableEnded) return; // it arrived after the server had closed its side
   const head = `HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: ${retryAfter}\r\n`;
   socket.end(`${head}Content-Type: text/plain\r\nContent-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`);
-}
-
-/** Whether the body of a request is still arriving. */
-function uploads({ complete, headers }: Incoming): boolean {
-  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
 /** Calls `done` when the body of a request with a response has arrived, or after a second. */

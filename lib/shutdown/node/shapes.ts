@@ -22,7 +22,6 @@ export interface HttpServer extends NodeServerLike {
   listening?: boolean;
   /** Node's listening socket. */
   _handle?: { close(): void } | null;
-  listenerCount?(event: string): number;
   listeners?(event: string): unknown[];
   on?(event: string, listener: (...args: never[]) => void): unknown;
   once?(event: string, listener: (...args: never[]) => void): unknown;
