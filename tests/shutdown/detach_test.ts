@@ -37,6 +37,25 @@ test(`detach: a server goes on, and its requests in flight stay counted, ${runti
   await new Promise((closed) => server.close(closed));
 });
 
+test(`detach: a request in flight is cut with its connection when the shutdown is forced, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 50 });
+  const server = createServer((request, response) => {
+    if (request.url === "/other") response.end("done");
+  });
+  const port = await listen(shutdown.attach(server));
+  const [cut, other] = [new Client(connect({ port, host })), new Client(connect({ port, host }))];
+  cut.send("/never");
+  await until(() => shutdown.active === 1);
+  shutdown.detach(server);
+  shutdown.request();
+  assert.deepEqual((await shutdown.finished).remaining, ["GET /never"]);
+  await cut.end();
+  other.send("/other");
+  await other.gets(/done/);
+  other.destroy();
+  await new Promise((closed) => server.close(closed));
+});
+
 test(`detach: a method that was replaced after attach stays, ${runtime}`, () => {
   const shutdown = quiet();
   const server = shutdown.attach(createServer());

@@ -293,3 +293,12 @@ test("GracefulShutdown: bad arguments", async () => {
   assert.throws(() => shutdown.webSocket(wrong({})), /socket must be a WebSocket, got an object \(Object\)/);
   assert.equal(shutdown.active, 0);
 });
+
+test("GracefulShutdown: forcing leaves the global dispatchEvent as it was", async () => {
+  const { dispatchEvent } = globalThis;
+  const shutdown = quiet({ grace: 20 });
+  shutdown.track(new Promise(() => {}));
+  shutdown.request();
+  assert.equal((await shutdown.finished).drained, false);
+  assert.equal(globalThis.dispatchEvent, dispatchEvent);
+});
