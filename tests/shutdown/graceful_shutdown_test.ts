@@ -206,14 +206,16 @@ test("GracefulShutdown: a server that fails as it is asked is in the report", as
   assert.ok(drained && errors.includes(boom) && errors.some((error) => error instanceof TypeError), String(errors));
 });
 
-test("GracefulShutdown: a server that cannot be closed by force is in the report", async () => {
-  const shutdown = quiet({ grace: 10 });
-  const boom = new Error("boom");
-  shutdown.attach({ stop: (force) => force ? Promise.reject(boom) : new Promise(() => {}) });
-  shutdown.request();
-  const { drained, errors } = await shutdown.finished;
-  assert.deepEqual([drained, errors], [false, [boom]]);
-});
+for (const [grace, when] of [[0, "before it has stopped"], [100, "after it has stopped"]] as const) {
+  test(`GracefulShutdown: a server that cannot be closed by force, ${when} listening, is in the report`, async () => {
+    const shutdown = quiet({ grace });
+    const boom = new Error("boom");
+    shutdown.attach({ stop: (force) => force ? Promise.reject(boom) : new Promise(() => {}) });
+    shutdown.request();
+    const { drained, errors } = await shutdown.finished;
+    assert.deepEqual([drained, errors], [false, [boom]]);
+  });
+}
 
 test("GracefulShutdown: a server that is still closing is forced only where it says that nothing is in flight", () =>
   withFakeTime(async (time) => {
