@@ -118,7 +118,7 @@ class Hub implements Omit<Hook, "step"> {
   }
 
   holderOf(resource: Resource): string {
-    const [holder] = this.#sites && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
+    const [holder] = this.#frames && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
     return holder === undefined ? "" : this.#inWords(holder);
   }
 

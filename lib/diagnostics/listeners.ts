@@ -20,11 +20,11 @@ export interface WrongRelease {
 export type Listener =
   & { readonly [N in EventName]?: ((event: EventOf[N], acquisition: Acquisition) => void) | undefined }
   & {
-    /** Records callers' files and lines, and adds the holder to the messages of time-outs. */
+    /** Records callers' files and lines. */
     readonly sites?: boolean;
     /** Rejects calls that wait for a hold of their own `run`. */
     readonly rejects?: boolean;
-    /** Records the `run` around each wait. */
+    /** Records the `run` around each wait, and adds the holder to the messages of time-outs. */
     readonly frames?: boolean;
     wrongRelease?(release: WrongRelease): void;
   };

@@ -435,7 +435,7 @@ test("watchdog: without sites it takes no stack traces, and finds the same", () 
     const lock = new Lock();
     const guard = await lock.acquire();
     const error = await Promise.all([lock.acquire({ timeout: 60 }).catch((error: Error) => error), time.pass(60, 10)]);
-    assert.match((error[0] as Error).message, /^Cannot acquire lock: timed out after 60 ms$/);
+    assert.match((error[0] as Error).message, /^Cannot acquire lock: timed out after 60 ms; held for 60 ms$/);
     assert.deepEqual(dog.findings().map(({ kind, calls }) => [kind, calls[0]!.site]), [["held", undefined]]);
     guard.release();
   }));
