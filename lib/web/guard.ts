@@ -49,25 +49,25 @@ export class WebHold implements WebGuard {
   }
 
   release(): Promise<void> {
-    this.#spend();
+    this.#spend(false);
     return this.#ended;
   }
 
   /** Called when the platform has released the lock. An error without a release means that the lock was stolen. */
   onEnd(error?: unknown): void {
-    if (this.#spend()) {
+    if (this.#spend(true)) {
       const what = named("lock", this.#spec.name);
       this.#lost.abort(new LeaseLostError(`Cannot keep ${what}: it was stolen`, { cause: error }));
     }
     this.#end();
   }
 
-  #spend(): boolean {
+  #spend(isLost: boolean): boolean {
     const endHold = this.#endHold;
     if (endHold === undefined) return false;
     this.#endHold = undefined;
     endHold();
-    if (hook !== undefined) hook.release(this.#spec, this);
+    if (hook !== undefined) hook.release(this.#spec, this, isLost);
     return true;
   }
 

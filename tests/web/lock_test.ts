@@ -75,6 +75,18 @@ check("a stolen guard is not held, its signal aborts, and its release takes noth
   await next.release();
 });
 
+check("observers see a stolen lock as lost, and a released one as released", async (locks) => {
+  const name = freshName();
+  const lock = new WebLock(name, { locks });
+  const outcomes: unknown[] = [];
+  using _observing = observe({ release: ({ outcome }) => void outcomes.push(outcome) });
+  await lock.run(() => {});
+  const guard = await lock.acquire();
+  await steal(locks, name);
+  await until(() => guard.signal.aborted);
+  assert.deepEqual(outcomes, [undefined, "lost"]);
+});
+
 check("a run whose lock was stolen ends as its function does", async (locks) => {
   const name = freshName();
   const lock = new WebLock(name, { locks });
