@@ -251,11 +251,17 @@ test(`http2: disposing of a server whose listener is closed is no error, ${runti
   assert.equal(server.listening, false);
 });
 
-for (const [name, { create, scheme }] of Object.entries(kinds)) {
-  test(`http2: ${name}: the first stream of a session is served behind the signal, ${runtime}`, async () => {
-    const shutdown = quiet({ idle: 2_000 });
+const firstStreams = Object.entries(kinds).flatMap(([name, kind]) => [
+  { ...kind, late: "serve" as const, title: `${name}: the first stream of a session is served behind the signal` },
+  { ...kind, late: "refuse" as const, title: `${name}: the first stream of a session is refused if asked to, unseen` },
+]);
+for (const { title, create, scheme, late } of firstStreams) {
+  test(`http2: ${title}, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 2_000, late });
     const server = shutdown.attach(create());
+    const seen: unknown[] = [];
     server.on("stream", (stream: ServerHttp2Stream, headers) => {
+      seen.push(headers[":path"]);
       stream.respond({ ":status": 200 });
       stream.end(`done ${headers[":path"]}`);
     });
@@ -264,10 +270,13 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     const { port } = server.address() as AddressInfo;
     const client = connect(`${scheme}://${host}:${port}`, { rejectUnauthorized: false });
     client.on("error", () => {});
-    const answer = get({ client, goaway: false, closed: false }, "/first");
+    const ask = () => get({ client, goaway: false, closed: false }, "/first");
+    const early = late === "serve" ? ask() : undefined;
     await accepted;
     await stop(shutdown);
-    assert.equal(await answer, "200 done /first");
+    const answer = early ?? ask(); // refused only once the listener is closed
+    assert.equal(await answer, late === "serve" ? "200 done /first" : "503 The server is shutting down.\n");
+    assert.deepEqual(seen, late === "serve" ? ["/first"] : []);
     assert.equal((await shutdown.finished).ok, true);
     client.destroy();
   });

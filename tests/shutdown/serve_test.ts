@@ -242,6 +242,26 @@ test(`serve: a large body that is no stream is in flight while it is sent, ${run
 });
 
 if (runtime === "deno") {
+  test("serve: once an upload has been read, the listener is closed while its handler works, deno", async () => {
+    const shutdown = quiet();
+    const work = gate();
+    const port = await serve(shutdown, async (request) => {
+      const text = await request.text();
+      await work.promise;
+      return new Response(text);
+    });
+    const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
+    upload.socket.write("abc");
+    await until(() => shutdown.active === 1);
+    const stopped = stop(shutdown);
+    upload.socket.write("def");
+    await stopped;
+    assert.deepEqual(shutdown.labels, ["POST /"]);
+    work.open();
+    await upload.until(/abcdef/);
+    assert.equal((await shutdown.finished).ok, true);
+  });
+
   test("serve: after an upload, the listener is closed only once the other clients have requests in flight, deno", async () => {
     const shutdown = quiet({ idle: 10_000 });
     const port = await serve(shutdown, async (request) => {
