@@ -11,12 +11,12 @@ import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
-import { explain, UnknownOutcomeError } from "./errors.ts";
+import { command } from "./call/command.ts";
+import { UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import { LeaseHandle } from "./lease/lease_handle.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { SINGLE_COMMAND } from "./times.ts";
 
 /** Takes over the hold with this id. */
 export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
@@ -27,16 +27,14 @@ export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | unde
 }
 
 export function inspect(spec: ResourceSpec): Promise<Inspection> {
-  return spec.namespace.store.inspect(spec, SINGLE_COMMAND);
+  const { namespace: { store }, what } = spec;
+  return command(`inspect ${what}`, store, store.inspect(spec));
 }
 
 /** Revokes all holds and hands off to the next waiters. */
-export async function forceRelease(spec: ResourceSpec): Promise<boolean> {
-  try {
-    return await spec.namespace.store.releaseAll(spec, SINGLE_COMMAND);
-  } catch (error) {
-    throw explain(`release ${spec.what} by force`, error);
-  }
+export function forceRelease(spec: ResourceSpec): Promise<boolean> {
+  const { namespace: { store }, what } = spec;
+  return command(`release ${what} by force`, store, store.releaseAll(spec));
 }
 
 type Callback<T> = (lease: Lease) => T | PromiseLike<T>;

@@ -10,7 +10,7 @@ import { reasonOf } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { warnDiffering } from "../differing.ts";
-import { mayHaveRun, UnansweredError } from "../errors.ts";
+import { UnansweredError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import { LeaseHandle } from "../lease/lease_handle.ts";
@@ -40,10 +40,8 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
-  /** Whether the server may know the id while no lease has it. */
-  #known = false;
-  /** Whether a command has no usable answer: it may have run, or may still run. */
-  #isUnsure = false;
+  /** Whether a lease has the id, and releases it. */
+  #isGranted = false;
   /** When the last command with an answer was sent. */
   #heard: Moment | undefined;
   /** The last token at the server's answer: a grant has a larger one. */
@@ -70,32 +68,28 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
 
   // Asking.
 
-  protected send(sent: Moment, limit: number): Promise<AcquireAnswer> {
+  protected send(): Promise<AcquireAnswer> {
     const { store, subscription } = this.spec.namespace;
     // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
-    this.#known = true;
-    return store.acquire(this, limit, (answer) => {
-      // The answer is late, but its lease may still be useful. A later command gets the same grant.
-      if (answer.kind === "granted" && !this.settled && this.#canTrust(sent)) this.#grant(answer, sent);
-    });
+    return store.acquire(this);
   }
 
   protected take(answer: AcquireAnswer, sent: Moment): void {
+    if (this.settled) return;
     if (answer.kind === "refused") throw new UnansweredError("the server has released this call already");
     this.#heard = sent;
-    if (this.settled) return;
     const { what, limit } = this.spec;
     if (answer.otherLimit) warnDiffering(what, `${limit} permits`, `${answer.otherLimit} permits`);
     if (answer.kind === "waiting") {
       if (this.waits && answer.position !== 0) this.#queued(answer, sent);
-      else if (!answer.unfinished) this.#refuse();
-      if (answer.unfinished) this.askNow();
+      else if (!answer.unfinished) this.refuse();
+      if (answer.unfinished) this.ask();
     } else if (this.#canTrust(sent)) {
       this.#granted(answer, sent);
     } else {
       if (!this.retry.refused()) throw new UnansweredError("the answer came too late");
-      return this.askNow();
+      return this.ask();
     }
     this.retry.answered();
   }
@@ -131,11 +125,6 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
     this.lead();
   }
 
-  protected override noteFailure(error: unknown): void {
-    if (mayHaveRun(error)) this.#isUnsure = true;
-    else if (!this.#isUnsure && this.position === 0) this.#known = false;
-  }
-
   protected override get retries(): boolean {
     return this.waits || this.adopts !== undefined;
   }
@@ -144,18 +133,18 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
 
   /** Sets the time of the next command: at the end of a life, only one waiter of each queue in a process asks. */
   lead(): void {
-    // Before the first answer, and while a command is in flight, the answer sets the next time.
-    if (this.position === 0 || this.settled) return;
+    // While a command is in flight, its answer sets the next time.
+    if (this.isAsking || this.settled) return;
     const leads = this.spec.namespace.subscription.isLeader(this);
-    this.askAt(leads ? Math.min(this.#heartbeatAt, this.#endsAt) : this.#heartbeatAt);
+    this.timer.set(leads ? Math.min(this.#heartbeatAt, this.#endsAt) : this.#heartbeatAt);
   }
 
   checkTurn(withinMs?: number): void {
     // Drawing again at the next gap would bring all the commands closer together.
     const isSoon = this.#spread;
     this.#spread = true;
-    if (withinMs === undefined) this.askNow();
-    else if (!isSoon) this.timer?.advance(now() + Math.random() * withinMs);
+    if (withinMs === undefined) this.ask();
+    else if (!isSoon) this.timer.advance(now() + Math.random() * withinMs);
   }
 
   granted(fence: number): void {
@@ -179,31 +168,16 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
     return super.isUnanswered && (this.position === 0 || this.retry.silence > SILENCE);
   }
 
-  /** Ends a call that does not wait, because the resource is taken. */
-  #refuse(): void {
-    this.#known = false;
-    this.refuse();
-  }
-
   #grant({ fence, weight = this.spec.weight, rest = 0 }: Omit<Granted, "kind">, heard: Moment): void {
-    this.#known = false; // from now on the lease releases the id
+    this.#isGranted = true;
     const lastsLonger = rest > this.spec.settings.ttl;
     this.grant(new LeaseHandle(this.spec, { id: this.id, fence, heard, lastsLonger, call: this }), weight);
   }
 
-  protected cleanUp(): void {
+  /** Releases its id if the server may know it. At once, so that no later command of this process finds a trace. */
+  protected leave(): void {
     this.spec.namespace.subscription.delete(this.id);
-    // At once, so that no later command of this process finds a trace.
-    if (this.pauses) this.#releaseById();
-  }
-
-  protected override ended(): void {
-    this.#releaseById();
-  }
-
-  #releaseById(): void {
-    if (!this.#known) return;
-    this.#known = false;
-    releaseInBackground(this.spec, this.id);
+    const mayBeKnown = this.position !== 0 || this.isAsking || this.isUnsure;
+    if (mayBeKnown && !this.#isGranted) void releaseInBackground(this.spec, this.id);
   }
 }

@@ -2,12 +2,13 @@
  * A call to the server, from its first command to its end. Leases and turns within a rate limit are acquired by the
  * same steps. The states:
  *
- * - asking: a command is in flight, and its answer decides.
+ * - asking: a command is in flight. Its answer decides, even if it comes after the next command.
  * - pausing: the call waits for the time of its next command, or of its turn.
  * - settled: it has its result, or has failed or been cancelled, in one synchronous step.
  *
  * Transitions: asking → settled or pausing; pausing → asking when its time has come; both → settled by the signal or
- * the time-out. Invariant: a settled call sends no further command to ask.
+ * the time-out. Invariants: a settled call sends no further command to ask; before, its timer is set, so that it asks
+ * again if no answer comes.
  *
  * Observers see it wait once its first command has failed, has not granted, or has taken {@linkcode SILENCE} ms; the
  * wait counts from that command. Every call that ends without a grant has waited, except for a try that found the
@@ -20,7 +21,7 @@ import { type Cancellation, onCancel, reasonOf, timedOut } from "../../internal/
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { LocalTimer } from "../clock.ts";
-import { explain } from "../errors.ts";
+import { explain, mayHaveRun } from "../errors.ts";
 import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
@@ -49,18 +50,18 @@ export abstract class ServerCall<A, T> {
   readonly waits: boolean;
   settled = false;
   protected readonly retry: RetryPolicy;
-  /** The timer for the end of the pause. */
-  protected timer: LocalTimer | undefined;
+  /** Whether the last command has no answer yet. */
+  protected isAsking = false;
+  /** Whether an earlier command has no answer: it may have run, or may still run. */
+  protected isUnsure = false;
   readonly #spec: CallSpec;
   readonly #timeout: number;
   readonly #isTry: boolean;
+  /** Set for the end of the command's time, of the pause, or of the sleep until its turn. */
+  protected readonly timer: LocalTimer = new LocalTimer(() => this.onTime(), true);
   #limits: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
-  /** Set while it pauses. */
-  #endPause: (() => void) | undefined;
-  /** Whether to skip the pause after the command in flight. */
-  #skip = false;
   /** Set while an observer is on and the wait is unreported, until the first command takes long. */
   #slow: LocalTimer | undefined;
   #isReported = false;
@@ -93,35 +94,34 @@ export abstract class ServerCall<A, T> {
       if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
       else this.#timeOut();
     });
-    void this.#run();
+    this.ask();
   }
 
   // Asking.
 
-  async #run(): Promise<void> {
-    while (!this.settled) {
-      this.#skip = false; // earlier requests to ask no longer count
-      try {
-        const sent = moment();
-        this.take(await this.send(sent, this.retry.begin()), sent);
-      } catch (error) {
-        this.noteFailure(error);
-        if (!this.settled) this.reportWait(); // an observer may cancel it
-        if (!this.settled) this.#failed(error);
-      }
-      if (!this.settled && !this.#skip) await this.#pause();
-    }
-    this.ended();
+  /** Sends a command, even while an earlier one is in flight. */
+  ask(): void {
+    if (this.settled) return;
+    const sent = moment();
+    const limit = this.retry.begin();
+    this.isAsking = true;
+    this.send(sent).then((answer) => this.#answered(answer, sent), (error) => this.#failed(error));
+    this.timer.set(sent.at + limit);
   }
 
-  /** @param limit Milliseconds that the command may take. */
-  protected abstract send(sent: Moment, limit: number): Promise<A>;
+  protected abstract send(sent: Moment): Promise<A>;
+
+  #answered(answer: A, sent: Moment): void {
+    this.isAsking = false;
+    try {
+      this.take(answer, sent);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
 
   /** Takes an answer, perhaps after the call has settled. */
   protected abstract take(answer: A, sent: Moment): void;
-
-  /** Called when a command has failed, perhaps after the call has settled. */
-  protected noteFailure(_error: unknown): void {}
 
   /** Whether it asks again after an error that may pass. */
   protected get retries(): boolean {
@@ -129,44 +129,23 @@ export abstract class ServerCall<A, T> {
   }
 
   #failed(error: unknown): void {
+    if (this.settled) return;
+    this.isAsking = false;
+    if (mayHaveRun(error)) this.isUnsure = true;
     const againAt = this.retry.failed(error);
+    this.reportWait();
+    if (this.settled) return; // an observer has cancelled it
     const mayPass = this.#spec.namespace.store.mayPass(error);
-    if (this.retries && mayPass && againAt !== undefined) this.askAt(againAt);
+    if (this.retries && mayPass && againAt !== undefined) this.timer.set(againAt);
     // The error may pass, but not within the only attempt.
     else if (this.#timeout === 0 && mayPass) this.#timeOut();
     else this.cancel(explain(`acquire ${this.#spec.what}`, this.retry.failure), "error");
   }
 
-  // Pausing.
-
-  protected get pauses(): boolean {
-    return this.#endPause !== undefined;
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#endPause = () => {
-        this.#endPause = undefined;
-        this.timer?.clear();
-        resolve();
-      };
-    });
-  }
-
-  protected askAt(at: number): void {
-    this.timer ??= new LocalTimer(() => this.onTime(), true);
-    this.timer.set(at);
-  }
-
-  /** Called at the end of the pause. */
+  /** Called when the timer fires. */
   protected onTime(): void {
-    this.#endPause?.();
-  }
-
-  /** Ends the pause, or skips the pause after the command in flight. */
-  protected askNow(): void {
-    this.#skip = true;
-    this.#endPause?.();
+    if (this.isAsking) this.#failed(this.#spec.namespace.store.silence(this.retry.silence));
+    else this.ask();
   }
 
   // Settled.
@@ -180,7 +159,7 @@ export abstract class ServerCall<A, T> {
 
   /** Whether it needs the answer to the command in flight. */
   protected get isUnanswered(): boolean {
-    return !this.pauses;
+    return this.isAsking;
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
@@ -218,24 +197,20 @@ export abstract class ServerCall<A, T> {
   #settle(settle: () => void): void {
     this.settled = true;
     this.#limits?.end();
-    this.timer?.clear();
+    this.timer.clear();
     this.#slow?.clear();
-    this.cleanUp(); // before the caller continues
+    this.leave(); // before the caller continues
     settle();
-    this.#endPause?.();
   }
 
-  /** Gives up its position or turn. */
-  protected abstract cleanUp(): void;
-
-  /** Called once the call has settled and no command of it is in flight. */
-  protected ended(): void {}
+  /** Called once it has settled: leaves nothing on the server. */
+  protected abstract leave(): void;
 
   /** Throws unless the invariants of a pending call hold; for tests. */
   assertSound(): void {
     assertRules(`call for ${this.#spec.what}`, {
       "it has settled": !this.settled,
-      "it pauses without end": !this.pauses || (this.timer?.at ?? Infinity) < Infinity,
+      "it waits without end": this.timer.at < Infinity,
     });
   }
 }

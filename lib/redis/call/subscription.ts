@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { onCancel } from "../../internal/cancellation.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import type { Push, PushListener, Store, Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
@@ -76,7 +77,7 @@ export class Subscription {
     this.#store = store;
     this.#prefix = prefix;
     this.#never = store.subscribe === undefined;
-    store.onClose({ index: -1, close: () => this.#close() });
+    onCancel({ signal: store.closing }, () => this.#close());
   }
 
   /** Whether there is a subscription. A connection that is down resumes, or the server does not know it. */

@@ -27,8 +27,9 @@ export class LeaseDeadline {
   /** The time that is asked for, and its number. */
   ttl: number;
   number = 0;
-  /** The last one that the server has confirmed. */
+  /** The last ones that the server has confirmed. */
   #confirmedTtl: number;
+  #confirmedNumber = 0;
   /** Local time from which the lease is no longer trusted. */
   at = 0;
   /** Local time of the next renewal. */
@@ -79,13 +80,14 @@ export class LeaseDeadline {
    * was.
    */
   refused(number: number): void {
-    if (number === this.number) this.request(now(), this.#confirmedTtl);
+    if (number === this.number) this.#confirmedNumber = this.request(now(), this.#confirmedTtl);
   }
 
   /** The server has set the end to one `ttl` after `sent`, or later. A late answer with a smaller number is ignored. */
   confirm(sent: Moment, number: number): void {
     if (number !== this.number) return;
     this.#confirmedTtl = this.ttl;
+    this.#confirmedNumber = number;
     this.#trustClocksOf(sent);
     this.#set(Math.max(this.at, sent.at + trusted(this.ttl)));
   }
@@ -97,14 +99,9 @@ export class LeaseDeadline {
     if (end < this.at) this.#set(end);
   }
 
-  /** Called when a renewal is sent: without an answer within `limit`, the next one follows. */
-  renewing(limit: number): void {
-    this.#renewAt(now() + limit + renewAgainAfter(this.ttl));
-  }
-
-  /** Schedules another renewal soon after a failed one. */
-  retry(): void {
-    this.#renewAt(now() + renewAgainAfter(this.ttl));
+  /** Schedules another command soon after a failed one, or after `ms` milliseconds without an answer. */
+  retry(ms = 0): void {
+    this.#renewAt(now() + ms + renewAgainAfter(this.ttl));
   }
 
   #trustClocksOf({ wallAhead }: Moment): void {
@@ -118,6 +115,7 @@ export class LeaseDeadline {
   }
 
   #renewAt(time: number, otherwise = Infinity): void {
-    this.renewAt = time <= this.#renewsUntil ? time : otherwise;
+    const isAsked = this.number > this.#confirmedNumber; // an extension is tried again, even if the lease is not renewed
+    this.renewAt = isAsked || time <= this.#renewsUntil ? time : otherwise;
   }
 }

@@ -65,14 +65,8 @@ export class LeaseHandle implements Lease {
     });
   }
 
-  async verify(): Promise<boolean> {
-    if (!this.#hold.isHeld()) return false;
-    try {
-      await this.#hold.verify();
-    } catch (error) {
-      throw explain(`verify ${this.#hold.spec.what}`, error);
-    }
-    return this.#hold.isHeld();
+  verify(): Promise<boolean> {
+    return this.#hold.verify();
   }
 
   release(): Promise<boolean> {

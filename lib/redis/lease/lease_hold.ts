@@ -5,13 +5,13 @@
  * @module
  */
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
-import { pause } from "../../internal/cancellation.ts";
 import { hook } from "../../internal/hook.ts";
 import { warn } from "../../internal/platform.ts";
+import { command } from "../call/command.ts";
 import { explain, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewed, Store } from "../store/store.ts";
-import { commandLimit, LEAST_LIMIT, now, renewAgainAfter } from "../times.ts";
+import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
 import { assertRules } from "../sound.ts";
 import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
@@ -29,11 +29,6 @@ export interface Grant {
   readonly call: object;
 }
 
-/** How long one command that sets the end may take. */
-function limitOf(ttl: number): number {
-  return commandLimit(ttl, LEAST_LIMIT.renew);
-}
-
 /** Clients that have lost a lease. */
 const warned = new WeakSet<Store>();
 
@@ -46,13 +41,23 @@ function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
   warn(`${words}; see "Redis in trouble" in docs/running-redis.md.`, "INTERLOCK_LEASE_LOST");
 }
 
+/** A caller of `extend()` that waits for the server's confirmation. */
+interface Extension {
+  readonly number: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 export class LeaseHold implements RenewableLease {
   readonly spec: ResourceSpec;
   readonly grant: Grant;
   readonly deadline: LeaseDeadline;
   index: number = -1;
+  #extensions: Extension[] = [];
   /** The failure of the last command that sets the end; undefined after a success. */
   #failure: unknown;
+  /** When the first command without an answer was sent that sets the end. */
+  #askedAt: number | undefined;
   /** Whether the client was closed while it was held. */
   wasCut = false;
   #released = false;
@@ -94,13 +99,12 @@ export class LeaseHold implements RenewableLease {
     return this.#controller.signal;
   }
 
-  /** Throws if it is not held, and so cannot be extended. */
-  #check(): void {
-    this.expire(now());
+  /** Why it cannot be extended; undefined while it is held. */
+  #refusal(): Error | undefined {
     const act = `Cannot extend ${this.spec.what}`;
     const why = this.wasCut ? ", because the client was closed" : "";
-    if (this.#lostError) throw new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#lostError });
-    if (this.#released) throw new NotHeldError(`${act}: it was released`);
+    if (this.#lostError) return new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#lostError });
+    return this.#released ? new NotHeldError(`${act}: it was released`) : undefined;
   }
 
   #isOver(): boolean {
@@ -129,64 +133,88 @@ export class LeaseHold implements RenewableLease {
 
   #ended(isLost: boolean): void {
     this.spec.namespace.renewer.delete(this);
+    if (this.#extensions.length > 0) this.#settleExtensions(Infinity, this.#refusal());
     if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
   }
 
   expire(time: number): boolean {
     if (this.#isOver() || time < this.deadline.at) return this.#lostError !== undefined;
-    const { renew } = this.spec.settings;
+    const { namespace: { store }, settings: { renew } } = this.spec;
+    const silence = this.#askedAt === undefined ? undefined : store.silence(time - this.#askedAt);
+    const failure = this.#failure ?? silence;
     const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
-    const hasFailed = renew === Infinity || this.#failure !== undefined;
-    this.#lose(hasFailed ? "it could not be renewed in time" : expired, this.#failure, !hasFailed && renew === 0);
+    const hasFailed = renew === Infinity || failure !== undefined;
+    this.#lose(hasFailed ? "it could not be renewed in time" : expired, failure, !hasFailed && renew === 0);
     // The server may keep it for longer than this process: it was renewed, extended, or taken over.
-    if (renew > 0 || this.number > 0 || this.grant.lastsLonger) releaseInBackground(this.spec, this.id);
+    if (renew > 0 || this.number > 0 || this.grant.lastsLonger) void releaseInBackground(this.spec, this.id);
     return true;
   }
 
   // Commands that set the end, or ask for it.
 
   /** Checks whether the server still keeps the hold, and loses it if not. */
-  async verify(): Promise<void> {
+  async verify(): Promise<boolean> {
+    if (!this.isHeld()) return false;
+    const { namespace: { store }, what } = this.spec;
     const sent = moment();
-    const rest = await this.spec.namespace.store.verify(this.spec, this.id, this.renewalLimit);
+    const rest = await command(`verify ${what}`, store, store.verify(this.spec, this.id), this.#limit());
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();
     this.reschedule();
+    return this.isHeld();
   }
 
-  /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more. */
+  /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more: an early renewal. */
   async extend(ttl: number): Promise<void> {
-    this.#check();
-    const { deadline, spec: { namespace: { store }, what } } = this;
+    this.expire(now());
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
+    const { namespace: { renewer, store } } = this.spec;
     const isShorter = ttl < this.ttl;
-    const number = deadline.request(now(), ttl);
+    const number = this.deadline.request(now(), ttl);
+    const confirmed = new Promise<void>((resolve, reject) => this.#extensions.push({ number, resolve, reject }));
+    this.#ask();
     this.reschedule();
-    for (;;) {
-      const sent = moment();
-      const limit = Math.min(limitOf(ttl), Math.max(1, deadline.at - sent.at));
-      deadline.renewing(limitOf(ttl)); // no renewal meanwhile, unless the next attempt fails to come
-      try {
-        const [renewed] = await store.renew([{ id: this.id, spec: this.spec, ttl, number }], limit);
-        this.renewed(sent, number, renewed!);
-        break;
-      } catch (error) {
-        this.#failure = error;
-        if (!store.mayPass(error)) {
-          deadline.refused(number);
-          throw explain(`extend ${what}`, error);
-        }
-      }
-      await pause(Math.min(renewAgainAfter(ttl), renewAgainAfter(deadline.ttl)));
-      this.#check();
-    }
-    this.#check();
-    if (isShorter) void store.wake(this.spec, limitOf(ttl));
+    void renewer.renew([this]);
+    await confirmed;
+    if (isShorter) void store.wake(this.spec);
+  }
+
+  /** Settles the extensions up to this number: they were confirmed or superseded, or failed with the error. */
+  #settleExtensions(number: number, error?: unknown): void {
+    const settled = this.#extensions.filter((one) => one.number <= number);
+    this.#extensions = this.#extensions.filter((one) => one.number > number);
+    for (const { resolve, reject } of settled) error === undefined ? resolve() : reject(error);
+  }
+
+  #limit(): number {
+    return commandLimit(this.ttl, LEAST_LIMIT.renew);
+  }
+
+  /** Called before a command is sent that sets the end: without an answer, the next one follows. */
+  #ask(): void {
+    this.#askedAt ??= now();
+    this.deadline.retry(this.#limit());
   }
 
   renewed(sent: Moment, number: number, renewed: Renewed): void {
+    this.#askedAt = undefined;
     if (renewed === "lost") return this.#loseUnknown();
     if (number === this.number) this.#failure = undefined;
     if (renewed === "set" && !this.#isOver()) this.deadline.confirm(sent, number);
+    if (!this.expire(now())) this.#settleExtensions(number);
+    this.reschedule();
+  }
+
+  failRenewal(number: number, error: unknown): void {
+    this.#askedAt = undefined;
+    this.#failure = error;
+    const { namespace: { store }, what } = this.spec;
+    if (!store.mayPass(error) && this.#extensions.some((one) => one.number <= number)) {
+      this.deadline.refused(number);
+      this.#settleExtensions(number, explain(`extend ${what}`, error));
+    }
+    this.deadline.retry();
     this.reschedule();
   }
 
@@ -205,18 +233,12 @@ export class LeaseHold implements RenewableLease {
     return Math.min(this.deadline.renewAt, this.deadline.at);
   }
 
-  get renewalLimit(): number {
-    return limitOf(this.ttl);
-  }
-
   /** True slightly early, so that one command renews leases of about the same age. */
   isDue(time: number): boolean {
     this.deadline.checkClocks();
-    return time >= this.deadline.renewAt - this.ttl / 12;
-  }
-
-  beginRenewal(limit: number): void {
-    this.deadline.renewing(limit);
+    if (time < this.deadline.renewAt - this.ttl / 12) return false;
+    this.#ask();
+    return true;
   }
 
   assertSound(): void {
@@ -225,11 +247,5 @@ export class LeaseHold implements RenewableLease {
       "its signal": this.#controller?.signal.aborted !== true,
       "it is trusted for longer than its ttl": this.deadline.at <= now() + this.ttl,
     });
-  }
-
-  failRenewal(error: unknown): void {
-    this.#failure = error;
-    this.deadline.retry();
-    this.reschedule();
   }
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { onCancel } from "../../internal/cancellation.ts";
 import { codeOf, DataError } from "../errors.ts";
 import { type Member, Members } from "../store/members.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
@@ -11,30 +12,20 @@ import { LocalTimer } from "../clock.ts";
 import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
-/**
- * Leases in one command: large enough that 10,000 leases take 100 commands per third of the ttl, small enough not to
- * block.
- */
+/** Leases in one command: few commands renew 10,000 leases, and none of them blocks the server. */
 const BATCH = 100;
-
-/** Batches in flight at a time, so that other commands get through between them. */
-const LANES = 4;
 
 /** A lease as seen by its renewer. */
 export interface RenewableLease extends Member, Renewal {
   /** Local time of its next check. */
   readonly nextLook: number;
-  /** Milliseconds that a renewal may take. */
-  readonly renewalLimit: number;
-  /** Whether to renew it now. */
+  /** Whether to renew it now. If so, its next check lies ahead, when the next renewal follows unless there is an answer. */
   isDue(time: number): boolean;
-  /** Called before a renewal is sent, which may take `limit` milliseconds. */
-  beginRenewal(limit: number): void;
   /** Ends the lease if its time is over, before its holder can act on it. Returns whether it is lost. */
   expire(time: number): boolean;
   /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */
   renewed(sent: Moment, number: number, renewed: Renewed): void;
-  failRenewal(error: unknown): void;
+  failRenewal(number: number, error: unknown): void;
   /** Called when the client is closed: a lease that can no longer be renewed or released is not trusted. */
   close(): void;
   /** Throws unless it is held; for tests. */
@@ -46,11 +37,14 @@ export class LeaseRenewer {
   readonly #leases = new Members<RenewableLease>();
   readonly #timer = new LocalTimer((time) => this.#look(time));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
-  #single = false;
+  #single: boolean;
 
   constructor(store: Store) {
     this.#store = store;
-    store.onClose({ index: -1, close: () => this.#close() });
+    this.#single = store.cluster;
+    onCancel({ signal: store.closing }, () => {
+      for (const lease of this.#leases.all()) lease.close();
+    });
   }
 
   add(lease: RenewableLease): void {
@@ -60,10 +54,6 @@ export class LeaseRenewer {
 
   delete(lease: RenewableLease): void {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.clear();
-  }
-
-  #close(): void {
-    for (const lease of this.#leases.all()) lease.close();
   }
 
   /** Throws unless the invariants hold; for tests. */
@@ -82,41 +72,26 @@ export class LeaseRenewer {
     let next = Infinity;
     for (const lease of this.#leases.all()) {
       if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed meanwhile
-      if (lease.isDue(time)) {
-        lease.beginRenewal(lease.renewalLimit); // at once, so that its next check lies ahead
-        due.push(lease);
-      }
+      if (lease.isDue(time)) due.push(lease);
       next = Math.min(next, lease.nextLook);
     }
     if (this.#leases.size > 0) this.#timer.advance(next);
-    if (due.length > 0) void this.#renewAll(due);
+    const size = this.#single ? 1 : BATCH;
+    for (let from = 0; from < due.length; from += size) void this.renew(due.slice(from, from + size));
   }
 
-  async #renewAll(due: RenewableLease[]): Promise<void> {
-    const size = this.#single || this.#store.cluster ? 1 : BATCH;
-    let taken = 0;
-    const lane = async () => {
-      while (taken < due.length) await this.#renew(due.slice(taken, taken += size));
-    };
-    // Single renewals may go to different nodes, and a silent node must not delay the rest.
-    await Promise.all(Array.from({ length: size === 1 ? due.length : LANES }, lane));
-  }
-
-  async #renew(batch: RenewableLease[]): Promise<void> {
-    // The shortest limit, because that lease needs time for another attempt.
-    const limit = Math.min(...batch.map((lease) => lease.renewalLimit));
+  /** Sends one command. */
+  async renew(batch: readonly RenewableLease[]): Promise<void> {
     const sent = moment();
     const holds = batch.map(({ id, spec, ttl, number }) => ({ id, spec, ttl, number })); // as they are now
-    const take = (renewed: Renewed[]) => renewed.forEach((one, i) => batch[i]!.renewed(sent, holds[i]!.number, one));
     try {
-      take(await this.#store.renew(holds, limit, take));
+      const renewed = await this.#store.renew(holds);
+      batch.forEach((lease, i) => lease.renewed(sent, holds[i]!.number, renewed[i]!));
     } catch (error) {
       // Bad data of one lease must not end the other leases.
-      if (error instanceof DataError && batch.length > 1) {
-        return void await Promise.all(batch.map((lease) => this.#renew([lease])));
-      }
+      if (error instanceof DataError && batch.length > 1) return batch.forEach((lease) => void this.renew([lease]));
       if (codeOf(error) === "CROSSSLOT") this.#single = true;
-      for (const lease of batch) lease.failRenewal(error);
+      batch.forEach((lease, i) => lease.failRenewal(holds[i]!.number, error));
     }
   }
 }

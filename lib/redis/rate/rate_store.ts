@@ -54,9 +54,9 @@ export interface RateChange {
 /** The rate limits of a store. A request may run twice, or later than its caller waits. */
 export interface RateStore {
   /** Gives a call its turn; see {@linkcode StartRequest}. */
-  start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer>;
+  start(request: StartRequest): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
-  giveBack(rate: StoredRate, permits: number, turn: Turn, limit: number): Promise<void>;
+  giveBack(rate: StoredRate, permits: number, turn: Turn): Promise<void>;
   /** Gives back or counts starts, or blocks. */
-  change(rate: StoredRate, change: RateChange, limit: number): Promise<void>;
+  change(rate: StoredRate, change: RateChange): Promise<void>;
 }

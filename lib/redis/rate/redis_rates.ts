@@ -16,19 +16,19 @@ export class RedisRates implements RateStore {
     this.#runner = runner;
   }
 
-  start(request: StartRequest, limit: number, late?: (answer: StartAnswer) => void): Promise<StartAnswer> {
+  start(request: StartRequest): Promise<StartAnswer> {
     const { rate, permits, within } = request;
     const longest = within === Infinity ? "" : within < 0 ? "-1" : String(Math.floor(within * 1000));
     const args = argumentsOf(rate, permits, longest);
-    return this.#runner.run(start, rate.keys, args, limit, startAnswer, late, request);
+    return this.#runner.run(start, rate.keys, args, startAnswer, request);
   }
 
-  async giveBack(rate: StoredRate, permits: number, { number, moment }: Turn, limit: number): Promise<void> {
-    await this.#runner.run(giveBack, rate.keys, argumentsOf(rate, permits, number, moment), limit);
+  async giveBack(rate: StoredRate, permits: number, { number, moment }: Turn): Promise<void> {
+    await this.#runner.run(giveBack, rate.keys, argumentsOf(rate, permits, number, moment));
   }
 
-  async change(rate: StoredRate, { reward = 0, penalty = 0, block = 0 }: RateChange, limit: number): Promise<void> {
-    await this.#runner.run(change, rate.keys, argumentsOf(rate, reward, penalty, Math.ceil(block * 1000)), limit);
+  async change(rate: StoredRate, { reward = 0, penalty = 0, block = 0 }: RateChange): Promise<void> {
+    await this.#runner.run(change, rate.keys, argumentsOf(rate, reward, penalty, Math.ceil(block * 1000)));
   }
 }
 

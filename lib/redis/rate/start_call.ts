@@ -7,13 +7,13 @@
 import { quote } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import type { WaitOptions } from "../../types.ts";
+import { command } from "../call/command.ts";
 import { ServerCall } from "../call/server_call.ts";
 import { warnDiffering } from "../differing.ts";
-import { explain } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { assertRules } from "../sound.ts";
-import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
+import { now, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {}
@@ -33,26 +33,19 @@ export async function tryStart(spec: RateSpec, permits: number): Promise<boolean
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
 export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
+  const { namespace: { store }, what } = spec;
   const request = { rate: spec, permits, within: -1, settled: false };
-  try {
-    const answer = await spec.namespace.store.rates.start(request, SINGLE_COMMAND);
-    return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
-  } catch (error) {
-    throw explain(`look at ${spec.what}`, error);
-  }
+  const answer = await command(`look at ${what}`, store, store.rates.start(request));
+  return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
 }
 
 /**
  * Gives back or counts starts, or blocks. After a block, the sleeping calls of this process ask again, in their order.
  */
 export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
-  const { rates } = spec.namespace.store;
-  try {
-    await rates.change(spec, change, SINGLE_COMMAND);
-  } catch (error) {
-    throw explain(`${act} ${spec.what}`, error);
-  }
-  if (change.block !== undefined) StartCall.askAgain([...sleepersOf(rates).get(spec.keys[0]) ?? []]);
+  const { namespace: { store }, what } = spec;
+  await command(`${act} ${what}`, store, store.rates.change(spec, change));
+  if (change.block !== undefined) StartCall.askAgain([...sleepersOf(store.rates).get(spec.keys[0]) ?? []]);
 }
 
 /** Throws unless the invariants of the sleeping calls of a store hold; for tests. */
@@ -77,20 +70,19 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
 
   // Asking.
 
-  protected send(sent: Moment, limit: number): Promise<StartAnswer> {
+  protected send(sent: Moment): Promise<StartAnswer> {
     this.within = this.waits ? this.retry.endsAt - sent.at : 0;
-    return this.rate.namespace.store.rates.start(this, limit, (answer) => {
-      if (answer.kind === "turn") this.#giveBack(answer.turn); // another command may have brought one since
-    });
+    return this.rate.namespace.store.rates.start(this);
   }
 
   protected take(answer: StartAnswer): void {
     const { other } = answer;
     if (other !== undefined) warnOther(this.rate, other);
+    const needsTurn = !this.settled && this.#turn === undefined; // the answer to another command may have been first
     if (answer.kind === "later") {
-      if (!this.settled) this.refuse(`; its turn would come after ${Math.ceil(answer.wait)} ms`);
-    } else if (this.settled) this.#giveBack(answer.turn);
-    else this.#take(answer.turn);
+      if (needsTurn) this.refuse(`; its turn would come after ${Math.ceil(answer.wait)} ms`);
+    } else if (needsTurn) this.#take(answer.turn);
+    else this.#giveBack(answer.turn);
   }
 
   // Sleeping until its turn.
@@ -101,7 +93,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
     const { keys: [key], namespace: { store: { rates } } } = this.rate;
     sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
-    if (!this.settled) this.askAt(now() + turn.wait); // an observer may have cancelled it
+    if (!this.settled) this.timer.set(now() + turn.wait); // an observer may have cancelled it
   }
 
   protected override onTime(): void {
@@ -143,7 +135,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
   /** After a block, all give their turns back before the first one asks again. */
   static askAgain(sleepers: readonly StartCall[]): void {
     for (const call of sleepers) call.#returnTurn();
-    for (const call of sleepers) call.askNow();
+    for (const call of sleepers) call.ask();
   }
 
   // Settled.
@@ -153,7 +145,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
     this.grant(true);
   }
 
-  protected cleanUp(): void {
+  protected override leave(): void {
     this.#returnTurn();
   }
 
@@ -164,7 +156,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
-    this.rate.namespace.store.rates.giveBack(this.rate, this.permits, turn, SINGLE_COMMAND).catch(() => {});
+    this.rate.namespace.store.rates.giveBack(this.rate, this.permits, turn).catch(() => {});
   }
 }
 

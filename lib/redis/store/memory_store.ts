@@ -27,6 +27,7 @@ const LATEST_DATE = 2 ** 52;
 
 export class MemoryStore implements Store, MemoryServer {
   readonly closed = false;
+  readonly closing: AbortSignal = new AbortController().signal;
   readonly failure: undefined;
   readonly losses: undefined;
   readonly cluster = false;
@@ -90,10 +91,6 @@ export class MemoryStore implements Store, MemoryServer {
   warnSlow(): void {}
 
   warnDeaf(): void {}
-
-  onClose(): void {}
-
-  offClose(): void {}
 
   assertSound(): void {
     for (const name of this.#names.values()) name.assertSound();

@@ -7,7 +7,7 @@
 import { promised } from "../../internal/check.ts";
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
-import { explain, messageOf, SlotMovingError, UnansweredError } from "../errors.ts";
+import { messageOf, SlotMovingError } from "../errors.ts";
 import type { Inspection } from "../inspect.ts";
 import { adopt, renew, verify } from "../scripts/holds.ts";
 import { inspect, PAGE } from "../scripts/inspect.ts";
@@ -15,7 +15,7 @@ import { channelsOf } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { IDLE_KEPT } from "../times.ts";
 import { RedisRates } from "../rate/redis_rates.ts";
-import { acquireAnswer, InspectedPages, numbersOf, pushOf, releaseAnswer, renewedOf } from "./replies.ts";
+import { acquireAnswer, InspectedPages, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import type {
   AcquireAnswer,
@@ -77,14 +77,14 @@ export class RedisStore extends ScriptRunner implements Store {
     warn(message, code);
   }
 
-  acquire(request: AcquireRequest, limit: number, late: (answer: AcquireAnswer) => void): Promise<AcquireAnswer> {
+  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
     const { adopts, spec } = request;
     const { holders, keys } = spec;
     const parse = (reply: unknown) => acquireAnswer(request, reply);
     if (adopts !== undefined) {
-      return this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), limit, parse, late, request);
+      return this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), parse, request);
     }
-    const answer = this.run(acquire[holders], keys, acquireArguments(request), limit, parse, late, request);
+    const answer = this.run(acquire[holders], keys, acquireArguments(request), parse, request);
     this.#loadRelease(holders);
     return answer;
   }
@@ -96,32 +96,31 @@ export class RedisStore extends ScriptRunner implements Store {
     promised(() => this.backend.eval(release[holders].source, [], [])).catch(() => this.#loaded.delete(holders));
   }
 
-  async release(spec: StoredName, id: string, limit: number, late: boolean, again = false): Promise<Was> {
+  async release(spec: StoredName, id: string, late: boolean, again = false): Promise<Was> {
     const purpose = late ? "late" : "";
-    if (this.cluster && again) return await this.#release(spec, id, limit, purpose, holdKeys(spec));
+    if (this.cluster && again) return await this.#release(spec, id, purpose, holdKeys(spec));
     try {
-      return await this.#release(spec, id, limit, purpose);
+      return await this.#release(spec, id, purpose);
     } catch (error) {
       if (!(error instanceof SlotMovingError)) throw error;
-      const was = await this.#release(spec, id, limit, purpose, holdKeys(spec));
+      const was = await this.#release(spec, id, purpose, holdKeys(spec));
       if (was === "unknown") throw error; // it may be in the queue
       return was;
     }
   }
 
-  async releaseAll(spec: StoredName, limit: number): Promise<boolean> {
-    return await this.#release(spec, "", limit, "force") === "held";
+  async releaseAll(spec: StoredName): Promise<boolean> {
+    return await this.#release(spec, "", "force") === "held";
   }
 
-  async wake(spec: StoredName, limit: number): Promise<void> {
-    await this.#release(spec, "", limit, "wake").catch(() => {}); // they ask at their next heartbeat
+  async wake(spec: StoredName): Promise<void> {
+    await this.#release(spec, "", "wake").catch(() => {}); // they ask at their next heartbeat
   }
 
   /** @param keys All keys, or only the keys of a hold: then the queue is served as soon as the server allows it. */
   async #release(
     spec: StoredName,
     id: string,
-    limit: number,
     purpose: ReleasePurpose,
     keys: readonly string[] = spec.keys,
   ): Promise<Was> {
@@ -129,35 +128,29 @@ export class RedisStore extends ScriptRunner implements Store {
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
     if (purpose !== "") args.push(purpose);
-    const { was, left, isMute } = await this.run(release[holders], keys, args, limit, releaseAnswer);
+    const { was, left, isMute } = await this.run(release[holders], keys, args, releaseAnswer);
     if (isMute) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
-    if (left === "the same") await this.#release(spec, "", limit, purpose);
+    if (left === "the same") await this.#release(spec, "", purpose);
     // If this fails, the next waiter that asks serves the queue.
-    if (left === "serve") void this.#release(spec, "", limit, "serve").catch(() => {});
+    if (left === "serve") void this.#release(spec, "", "serve").catch(() => {});
     return was;
   }
 
-  renew(holds: readonly Renewal[], limit: number, late?: (renewed: Renewed[]) => void): Promise<Renewed[]> {
+  renew(holds: readonly Renewal[]): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
     const args = holds.flatMap(({ id, ttl, number, spec }) => [CODES[spec.holders], id, String(ttl), String(number)]);
-    return this.run(renew, keys, args, limit, (reply) => renewedOf(reply, holds.length), late);
+    return this.run(renew, keys, args, (reply) => renewedOf(reply, holds.length));
   }
 
-  async verify(spec: StoredName, id: string, limit: number): Promise<number> {
-    const [rest = NaN] = numbersOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id], limit));
-    if (Number.isNaN(rest)) throw new UnansweredError("the answer shows no time");
-    return rest / 1000;
+  verify(spec: StoredName, id: string): Promise<number> {
+    return this.run(verify, holdKeys(spec), [CODES[spec.holders], id], restOf);
   }
 
-  async inspect({ holders, keys, what }: StoredName, limit: number): Promise<Inspection> {
+  async inspect({ holders, keys }: StoredName): Promise<Inspection> {
     const pages = new InspectedPages();
-    try {
-      for (let from = 0;; from += PAGE) {
-        const inspection = pages.add(await this.run(inspect[holders], keys, [String(from), pages.cursor], limit));
-        if (inspection !== undefined) return inspection;
-      }
-    } catch (error) {
-      throw explain(`inspect ${what}`, error);
+    for (let from = 0;; from += PAGE) {
+      const inspection = pages.add(await this.run(inspect[holders], keys, [String(from), pages.cursor]));
+      if (inspection !== undefined) return inspection;
     }
   }
 

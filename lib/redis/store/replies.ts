@@ -63,6 +63,13 @@ export function renewedOf(reply: unknown, holds: number): Renewed[] {
   return codes.map((code) => named(code, ["lost", "set", "late"]));
 }
 
+/** µs */
+export function restOf(reply: unknown): number {
+  const [rest = NaN] = numbersOf(reply);
+  if (Number.isNaN(rest)) throw new UnansweredError("the answer shows no time");
+  return rest / 1000;
+}
+
 /** code, or code unfinished mute. `left`: what has to follow, because one run is bounded. */
 export function releaseAnswer(reply: unknown): { was: Was; left: "nothing" | "the same" | "serve"; isMute: boolean } {
   const [code = NaN, unfinished = 0, mute] = numbersOf(reply);

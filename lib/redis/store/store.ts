@@ -3,13 +3,12 @@
  * holds (lease/) use a store only by this interface; `redis_store.ts` runs scripts, `memory_store.ts` works in this
  * process. Invariant: it is harmless if a request runs twice, or later than its caller waits.
  *
- * A store returns durations in milliseconds, because callers do not know its clock.
+ * A request settles when its answer comes, however late, and perhaps never: callers have limits of their own. A store returns durations in milliseconds, because callers do not know its clock.
  *
  * @module
  */
 import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
-import type { Member } from "./members.ts";
 import type { RateStore } from "../rate/rate_store.ts";
 
 /**
@@ -104,16 +103,11 @@ export interface PushListener {
 /** Ends a subscription. */
 export type Unsubscribe = () => void | Promise<void>;
 
-/** Ends with the client. */
-export interface Closable extends Member {
-  close(): void;
-  /** Throws unless it is pending; for tests. */
-  assertSound?(): void;
-}
-
 export interface Store {
   /** Whether the client was closed for good. */
   readonly closed: boolean;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
   /** The connection's error while it is down, if the client knows it. */
   readonly failure: unknown;
   /** The number of lost connections so far, for a client that sends commands in flight again over the next one. */
@@ -124,13 +118,8 @@ export interface Store {
   readonly cluster: boolean;
   /** Returns a fresh id, unique across processes. */
   newId(): string;
-  /**
-   * Grants the call, queues it, or keeps its position in the queue.
-   *
-   * @param limit Milliseconds after which it rejects, as in the other requests; it may still run.
-   * @param late Called with an answer after the limit.
-   */
-  acquire(request: AcquireRequest, limit: number, late: (answer: AcquireAnswer) => void): Promise<AcquireAnswer>;
+  /** Grants the call, queues it, or keeps its position in the queue. */
+  acquire(request: AcquireRequest): Promise<AcquireAnswer>;
   /**
    * Ends the hold or the position of an id, and serves the queue.
    *
@@ -138,17 +127,17 @@ export interface Store {
    *   since.
    * @param again Whether an earlier request for a hold has no answer: in a cluster, the queue may be moving.
    */
-  release(spec: StoredName, id: string, limit: number, late: boolean, again?: boolean): Promise<Was>;
+  release(spec: StoredName, id: string, late: boolean, again?: boolean): Promise<Was>;
   /** Ends all holds of a name, and serves the queue. Resolves to whether there was one. */
-  releaseAll(spec: StoredName, limit: number): Promise<boolean>;
+  releaseAll(spec: StoredName): Promise<boolean>;
   /** Sets the ends of holds: of one server and, in a cluster, of one name. */
-  renew(holds: readonly Renewal[], limit: number, late?: (renewed: Renewed[]) => void): Promise<Renewed[]>;
+  renew(holds: readonly Renewal[]): Promise<Renewed[]>;
   /** Makes the first waiters ask, because a lease ends earlier than they expect. Never rejects. */
-  wake(spec: StoredName, limit: number): Promise<void>;
+  wake(spec: StoredName): Promise<void>;
   /** Resolves to the milliseconds left of a hold; 0 or less if it is over. */
-  verify(spec: StoredName, id: string, limit: number): Promise<number>;
+  verify(spec: StoredName, id: string): Promise<number>;
   /** Resolves to the holders and the waiters of a name. */
-  inspect(spec: StoredName, limit: number): Promise<Inspection>;
+  inspect(spec: StoredName): Promise<Inspection>;
   /** Its rate limits. */
   readonly rates: RateStore;
   /** Whether subscribing is free: it then begins with the first listener and ends with the last. */
@@ -166,9 +155,6 @@ export interface Store {
   mayPass(error: unknown): boolean;
   /** The reason why a request has no answer after `ms`. */
   silence(ms: number): unknown;
-  /** Closes `closable` when the client is closed, unless it is removed before. */
-  onClose(closable: Closable): void;
-  offClose(closable: Closable): void;
   /** Throws unless the invariants of its data hold; for tests. */
   assertSound?(): void;
 }

@@ -28,13 +28,7 @@ interface Taken {
 /** Runs scripts on `redis`, after `before`. */
 function runnerOf(redis: MemoryRedis, before: () => void): ConstructorParameters<typeof RedisRates>[0] {
   return {
-    run: <T>(
-      script: Script,
-      keys: readonly string[],
-      args: readonly string[],
-      _: number,
-      parse?: (_: unknown) => T,
-    ) => {
+    run: <T>(script: Script, keys: readonly string[], args: readonly string[], parse?: (_: unknown) => T) => {
       before();
       const answer = reply(redis, script, keys, args);
       return Promise.resolve(parse === undefined ? answer as T : parse(answer));
@@ -84,13 +78,13 @@ class Walk {
       const amount = 1 + random.below(12);
       const change = random.pick([{ reward: amount }, { penalty: amount }, { block: amount }]);
       this.#isSettled ||= change.reward !== undefined;
-      for (const store of this.#stores) await store.change(rate, change, 1);
+      for (const store of this.#stores) await store.change(rate, change);
     }
   }
 
   async #start(rate: StoredRate, permits: number, within: number): Promise<void> {
     const request = { rate, permits, within, settled: false };
-    const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request, 1))) as [
+    const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request))) as [
       StartAnswer,
       StartAnswer,
     ];
@@ -112,7 +106,7 @@ class Walk {
     taken.back = true;
     for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
       for (const [i, store] of this.#stores.entries()) {
-        await store.giveBack(taken.rate, taken.permits, taken.turns[i]!, 1);
+        await store.giveBack(taken.rate, taken.permits, taken.turns[i]!);
       }
     }
   }
@@ -143,14 +137,14 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
     const redis = new MemoryRedis();
     const rates = new RedisRates(runnerOf(redis, () => {}));
     const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
-    const start = async (within: number) => await rates.start({ rate, permits: 1, within, settled: false }, 1);
+    const start = async (within: number) => await rates.start({ rate, permits: 1, within, settled: false });
     const turns: Turn[] = [];
     for (let i = 0; i < 500; i++) {
       const answer = await start(Infinity);
       if (answer.kind === "turn") turns.push(answer.turn);
     }
     const [first, ...sleepers] = turns;
-    for (const turn of sleepers) await rates.giveBack(rate, 1, turn, 1);
+    for (const turn of sleepers) await rates.giveBack(rate, 1, turn);
     assert.deepEqual([first!.wait, (await start(-1)).kind], [0, "later"]);
     assert.equal((await start(0) as { wait: number }).wait, 10);
     assert.equal(redis.call("LLEN", KEYS[1]), 2);
@@ -160,7 +154,7 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const [long, brief] = [1000, 10].map((interval) => ({ keys: KEYS, what: "a", limit: 50, interval }));
-  const start = (rate: StoredRate, within: number) => rates.start({ rate, permits: 1, within, settled: false }, 1);
+  const start = (rate: StoredRate, within: number) => rates.start({ rate, permits: 1, within, settled: false });
   for (let i = 0; i < 20; i++) await start(long!, 0);
   redis.now += 20_000;
   for (let i = 0; i < 8; i++) await start(brief!, 0);
@@ -174,7 +168,7 @@ test("a start counts although all those before it have been dropped", async () =
     const redis = new MemoryRedis();
     redis.now += offset;
     const rates = new RedisRates(runnerOf(redis, () => {}));
-    const start = (within: number) => rates.start({ rate, permits: 1, within, settled: false }, 1);
+    const start = (within: number) => rates.start({ rate, permits: 1, within, settled: false });
     for (let i = 0; i < 8; i++) await start(Infinity); // until 300
     redis.now += 350_000;
     await start(Infinity); // at 400
@@ -188,12 +182,12 @@ test("a start that is given back twice takes none of another call with the same 
   const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
   const rate = { keys: KEYS, what: "a", limit: 3, interval: 10 };
   const start = async () => {
-    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1);
+    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false });
     return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
   };
   const turns: Turn[] = [];
   for (let i = 0; i < 6; i++) turns.push(await start());
-  for (let times = 0; times < 2; times++) await rates.giveBack(rate, 1, turns[4]!, 1);
+  for (let times = 0; times < 2; times++) await rates.giveBack(rate, 1, turns[4]!);
   assert.deepEqual([(await start()).wait, (await start()).wait], [10, 20]);
 });
 
@@ -206,7 +200,7 @@ test("starts that are over keep no later start waiting once they are dropped", a
     if (i === 8) redis.now += 5000;
     if (i === 9) redis.now += 6000; // the first eight are over
     const { wait } =
-      (await rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1) as { turn: Turn }).turn;
+      (await rates.start({ rate, permits: 1, within: Infinity, settled: false }) as { turn: Turn }).turn;
     waits.push(wait);
   }
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
@@ -220,9 +214,9 @@ test("only calls that start count as callers with other numbers", async () => {
     StoredRate,
     StoredRate,
   ];
-  const start = (rate: StoredRate) => rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1);
+  const start = (rate: StoredRate) => rates.start({ rate, permits: 1, within: Infinity, settled: false });
   await start(mine);
-  await rates.change(theirs, { penalty: 1 }, 1);
+  await rates.change(theirs, { penalty: 1 });
   assert.equal((await start(mine)).other, undefined);
   assert.deepEqual((await start(theirs)).other, { limit: 5, interval: 10 });
 });
@@ -232,7 +226,7 @@ test("the time of a rate limit goes on after the server's clock was set back", a
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
   const wait = async () => {
-    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false }, 1);
+    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false });
     return answer.kind === "turn" && answer.turn.wait;
   };
   assert.equal(await wait(), 0);
