@@ -145,9 +145,7 @@ export class Subscription {
   #endIfUnused(): void {
     if (this.#listeners.size > 0) return;
     this.#again.clear();
-    if (!this.live) return;
-    if (this.#store.subscribesFreely) this.#retire();
-    else this.#linger.set(now() + LINGER);
+    if (this.live) this.#linger.set(now() + LINGER);
   }
 
   // Waiters that are to ask, as a message may have been missed.

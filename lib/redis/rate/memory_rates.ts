@@ -41,8 +41,6 @@ interface Start {
 class MemoryRate {
   // Past and future starts in the order of their turns.
   #starts: Start[] = [];
-  /** All of their permits. */
-  #total = 0;
   #blockedUntil = -Infinity;
   /** The longest interval in use, for which starts are kept. */
   #longest = 0;
@@ -71,13 +69,12 @@ class MemoryRate {
     }
     this.#callers = { limit, interval };
     this.#starts.push({ at, number, permits });
-    this.#total += permits;
     this.#keep(time);
     return { kind: "turn", turn: { wait, number, moment: at }, other };
   }
 
   giveBack({ number }: Turn): void {
-    this.#set(this.#starts.filter((start) => start.number !== number));
+    this.#starts = this.#starts.filter((start) => start.number !== number);
     this.#keep(this.#clock.now());
   }
 
@@ -92,13 +89,8 @@ class MemoryRate {
       left -= taken;
     }
     if (penalty > 0) made.push({ at: time, number: 0, permits: penalty });
-    this.#set([...made.filter(({ permits }) => permits > 0), ...toCome]);
+    this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
     this.#keep(time);
-  }
-
-  #set(starts: Start[]): void {
-    this.#starts = starts;
-    this.#total = sum(starts);
   }
 
   #keep(time: number): void {
@@ -108,7 +100,7 @@ class MemoryRate {
 
   /** When the window of the caller has room for its starts. */
   #gate(permits: number, limit: number, interval: number): number {
-    let over = this.#total + permits - limit; // this number of the oldest starts must expire first
+    let over = sum(this.#starts) + permits - limit; // this number of the oldest starts must expire first
     for (const start of this.#starts) {
       if (over <= 0) break;
       over -= start.permits;
@@ -120,8 +112,7 @@ class MemoryRate {
   #advance(interval: number): number {
     const time = this.#clock.now();
     this.#longest = Math.max(this.#longest, interval);
-    const first = this.#starts.findIndex(({ at }) => at + this.#longest > time);
-    if (first !== 0 && this.#starts.length > 0) this.#set(first < 0 ? [] : this.#starts.slice(first));
+    this.#starts = this.#starts.filter(({ at }) => at + this.#longest > time);
     return time;
   }
 }

@@ -12,19 +12,11 @@ import { LocalTimer } from "../clock.ts";
 import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
 import { assertRules } from "../sound.ts";
 import { IDLE_KEPT, now } from "../times.ts";
-import type { AcquireAnswer, AcquireRequest, Push, Renewal, Renewed, StoredName, Was } from "./store.ts";
-
-/** The part of its store that a name uses. */
-export interface MemoryServer {
-  nextFence(): number;
-  push(push: Push): Promise<void>;
-}
+import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./store.ts";
 
 /** A waiter or a holder. */
 interface Member {
-  readonly id: string;
-  readonly spec: StoredName;
-  readonly weight: number;
+  readonly request: AcquireRequest;
   /** Epoch milliseconds. */
   readonly since: number;
   /** One ttl after its last request. */
@@ -36,13 +28,14 @@ interface Waiting extends Member {
 }
 
 interface Hold extends Member {
+  readonly weight: number;
   readonly fence: number;
   /** The number of the last request that has set the end. */
   number: number;
 }
 
 export class MemoryName {
-  readonly #server: MemoryServer;
+  readonly #nextFence: () => number;
   readonly #holders = new Map<string, Hold>();
   /** In the order of arrival. */
   readonly #queue = new Map<string, Waiting>();
@@ -56,8 +49,8 @@ export class MemoryName {
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
 
-  constructor(server: MemoryServer) {
-    this.#server = server;
+  constructor(nextFence: () => number) {
+    this.#nextFence = nextFence;
   }
 
   /** Whether it is unused and its time to be kept is over. Asked before each request, it ends what is over by then. */
@@ -66,8 +59,8 @@ export class MemoryName {
     return this.#used === 0 && this.#queue.size === 0 && now() >= this.#keptUntil;
   }
 
-  acquire({ id, spec, waits }: AcquireRequest): AcquireAnswer {
-    const { settings: { ttl }, weight, limit } = spec;
+  acquire(request: AcquireRequest): AcquireAnswer {
+    const { id, spec: { settings: { ttl }, limit }, waits } = request;
     const ends = now() + ttl;
     const held = this.#holders.get(id);
     if (held !== undefined) {
@@ -76,7 +69,7 @@ export class MemoryName {
     }
     const differs = this.#limit !== limit && this.#used > 0;
     const otherLimit = differs ? this.#limit : 0;
-    const waiting = this.#queue.get(id) ?? { id, spec, weight, position: ++this.#arrivals, since: Date.now(), ends };
+    const waiting = this.#queue.get(id) ?? { request, position: ++this.#arrivals, since: Date.now(), ends };
     waiting.ends = ends;
     this.#queue.set(id, waiting);
     this.#serve(id);
@@ -89,12 +82,13 @@ export class MemoryName {
   }
 
   /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
-  adopt({ id, adopts = "", spec }: AcquireRequest): AcquireAnswer {
+  adopt(request: AcquireRequest): AcquireAnswer {
+    const { id, adopts = "", spec } = request;
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
     if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(0, 0);
     const rest = Math.max(hold.ends - now(), spec.settings.ttl);
-    this.#holders.delete(hold.id);
-    this.#holders.set(id, { ...hold, id, spec, ends: now() + rest, number: 0 });
+    this.#holders.delete(hold.request.id);
+    this.#holders.set(id, { ...hold, request, ends: now() + rest, number: 0 });
     return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
   }
 
@@ -155,14 +149,15 @@ export class MemoryName {
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */
   #serve(asker?: string): void {
-    for (const { id, spec, weight, ends } of this.#queue.values()) {
-      if (this.#used + weight > spec.limit) break; // granting smaller requests first would starve this one
+    for (const { request, ends } of this.#queue.values()) {
+      const { id, spec: { weight, limit } } = request;
+      if (this.#used + weight > limit) break; // granting smaller requests first would starve this one
       this.#queue.delete(id);
-      const fence = this.#fence = this.#server.nextFence();
-      this.#holders.set(id, { id, spec, weight, fence, ends, number: 0, since: Date.now() });
+      const fence = this.#fence = this.#nextFence();
+      this.#holders.set(id, { request, weight, fence, ends, number: 0, since: Date.now() });
       this.#used += weight;
-      this.#limit = spec.limit;
-      if (id !== asker) void this.#server.push({ kind: "granted", id, fence });
+      this.#limit = limit;
+      if (id !== asker) void notify(request, fence);
     }
     const at = this.#firstEnd();
     if (at !== this.#timer.at) this.#timer.set(at);
@@ -175,7 +170,7 @@ export class MemoryName {
   }
 
   #expire(time = now()): void {
-    for (const { id, ends } of this.#holders.values()) {
+    for (const [id, { ends }] of this.#holders) {
       if (ends <= time) this.#drop(id);
     }
     this.#serve();
@@ -186,7 +181,7 @@ export class MemoryName {
     const [head] = this.#queue.values();
     assertRules("name in memory", {
       "the permits in use": this.#used === holds.reduce((sum, { weight }) => sum + weight, 0),
-      "the head fits": head === undefined || this.#used + head.weight > head.spec.limit,
+      "the head fits": head === undefined || this.#used + head.request.spec.weight > head.request.spec.limit,
       "its timer": head === undefined ? this.#timer.at === Infinity : this.#timer.at <= this.#firstEnd(),
     });
   }
@@ -201,6 +196,11 @@ export class MemoryName {
   }
 }
 
-function shown({ id, spec: { settings: { owner = "" } }, since, ends }: Member): Waiter {
+async function notify(request: AcquireRequest, fence: number): Promise<void> {
+  await undefined; // not by queueMicrotask, which fake clocks replace
+  request.granted(fence);
+}
+
+function shown({ request: { id, spec: { settings: { owner = "" } } }, since, ends }: Member): Waiter {
   return callerOf(id, owner, since, ends - now());
 }

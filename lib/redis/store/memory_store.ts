@@ -6,36 +6,32 @@
  */
 import type { Inspection } from "../inspect.ts";
 import { MemoryData } from "./memory_data.ts";
-import { MemoryName, type MemoryServer } from "./memory_name.ts";
+import { MemoryName } from "./memory_name.ts";
 import { Ids } from "./ids.ts";
 import { MemoryRates } from "../rate/memory_rates.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
-  Push,
-  PushListener,
   Renewal,
   Renewed,
   Store,
   StoredName,
-  Unsubscribe,
   Was,
 } from "./store.ts";
 
 /** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
 const LATEST_DATE = 2 ** 52;
 
-export class MemoryStore implements Store, MemoryServer {
+export class MemoryStore implements Store {
   readonly closed = false;
   readonly closing: AbortSignal = new AbortController().signal;
   readonly failure: undefined;
   readonly losses: undefined;
   readonly cluster = false;
-  readonly subscribesFreely = true;
+  readonly subscribe: undefined; // a name notifies its waiters itself
   readonly #ids = new Ids();
   readonly #names = new MemoryData<MemoryName>();
   readonly rates = new MemoryRates();
-  readonly #listeners = new Set<PushListener>();
   #fence = 0;
 
   newId(): string {
@@ -76,11 +72,6 @@ export class MemoryStore implements Store, MemoryServer {
     return this.#nameOf(spec).inspect();
   }
 
-  readonly subscribe = (listener: PushListener): Promise<Unsubscribe> => {
-    this.#listeners.add(listener);
-    return Promise.resolve(() => void this.#listeners.delete(listener));
-  };
-
   /** Never: an error of a request is the caller's. */
   mayPass(): boolean {
     return false;
@@ -97,17 +88,10 @@ export class MemoryStore implements Store, MemoryServer {
   }
 
   #nameOf({ keys: [key] }: StoredName): MemoryName {
-    return this.#names.of(key, () => new MemoryName(this));
+    return this.#names.of(key, () => new MemoryName(() => this.#nextFence()));
   }
 
-  // For its names.
-
-  nextFence(): number {
+  #nextFence(): number {
     return this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
-  }
-
-  async push(push: Push): Promise<void> {
-    await undefined; // not by queueMicrotask, which fake clocks replace
-    for (const listener of this.#listeners) listener.receive(push);
   }
 }

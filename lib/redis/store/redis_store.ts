@@ -43,7 +43,6 @@ export class RedisStore extends ScriptRunner implements Store {
   readonly #warned = new Set<string>();
   readonly rates = new RedisRates(this);
   readonly #loaded = new Set<StoredName["holders"]>();
-  readonly subscribesFreely = false;
   readonly subscribe: Store["subscribe"];
 
   constructor(backend: Backend) {

@@ -37,6 +37,8 @@ export interface AcquireRequest {
   readonly adopts?: string | undefined;
   /** Whether the call has ended, so that the request is not sent again. */
   readonly settled: boolean;
+  /** Called by a store without messages when it grants the waiting call. */
+  granted(fence: number): void;
 }
 
 export type AcquireAnswer =
@@ -140,11 +142,9 @@ export interface Store {
   inspect(spec: StoredName): Promise<Inspection>;
   /** Its rate limits. */
   readonly rates: RateStore;
-  /** Whether subscribing is free: it then begins with the first listener and ends with the last. */
-  readonly subscribesFreely: boolean;
   /**
    * Listens for the messages to this process about names of a prefix. Missing if there are no messages: waiters then
-   * rely on heartbeats.
+   * rely on heartbeats, unless the store notifies them itself.
    */
   readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
