@@ -11,12 +11,12 @@ import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
-import { command } from "./call/command.ts";
-import { UnknownOutcomeError } from "./errors.ts";
+import { explained, UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import { LeaseHandle } from "./lease/lease_handle.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import { SINGLE_COMMAND } from "./times.ts";
 
 /** Takes over the hold with this id. */
 export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
@@ -28,13 +28,13 @@ export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | unde
 
 export function inspect(spec: ResourceSpec): Promise<Inspection> {
   const { namespace: { store }, what } = spec;
-  return command(`inspect ${what}`, store, store.inspect(spec));
+  return explained(`inspect ${what}`, store.within(SINGLE_COMMAND, store.inspect(spec)));
 }
 
 /** Revokes all holds and hands off to the next waiters. */
 export function forceRelease(spec: ResourceSpec): Promise<boolean> {
   const { namespace: { store }, what } = spec;
-  return command(`release ${what} by force`, store, store.releaseAll(spec));
+  return explained(`release ${what} by force`, store.within(SINGLE_COMMAND, store.releaseAll(spec)));
 }
 
 type Callback<T> = (lease: Lease) => T | PromiseLike<T>;

@@ -146,6 +146,15 @@ export function explain(act: string, error: unknown): RedisError {
   return new RedisError(`Cannot ${act}: ${state}`, { cause });
 }
 
+/** Resolves as `answer` does, or rejects with the failure described. */
+export async function explained<T>(act: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw explain(act, error);
+  }
+}
+
 function inWords(error: unknown): string {
   return codeOf(error) === "" ? `the connection failed (${messageOf(error)})` : messageOf(error);
 }

@@ -14,13 +14,9 @@ export function heartbeatOf(ttl: number): number {
   return ttl / 3;
 }
 
-/**
- * Maximum random delay of a heartbeat, which spreads heartbeats of many waiters; after a gap in messages, all ask at
- * about the same time. A waiter ends one ttl after its last command, so two more heartbeats, or one late heartbeat, fit
- * in.
- */
-export function jitterOf(ttl: number, spread: boolean): number {
-  return spread ? ttl / 6 : Math.min(ttl / 30, 100);
+/** Maximum random delay of a heartbeat, which spreads the heartbeats of many waiters. */
+export function jitterOf(ttl: number): number {
+  return Math.min(ttl / 30, 100);
 }
 
 /**
@@ -94,7 +90,7 @@ export const DEAF_AFTER = 1000;
  */
 export const LINGER = 1000;
 
-/** Minimum time between the beginnings of two subscriptions. */
+/** Minimum time from a subscription that failed to the next one. */
 export const SUBSCRIPTIONS_APART = 500;
 
 // Leases.

@@ -478,7 +478,7 @@ test("RedisRateLimiter in memory: timers of one moment that fire in another orde
     for (const i of [0, 1]) void limiter.acquire().then(() => order.push(i));
     await flushMicrotasks();
     time.advance(100);
-    for (const fire of held.reverse()) fire();
+    for (const fire of held.slice(-2).reverse()) fire(); // the others were for answers
     await flushMicrotasks();
-    assert.deepEqual([held.length, order], [2, [0, 1]]);
+    assert.deepEqual(order, [0, 1]);
   }));

@@ -104,6 +104,7 @@ test("waits: every call that ends without a grant has waited and given up", () =
     }
     assert.equal(recording.seen.length, 6);
     ledger.assertSettled();
+    await flushMicrotasks(); // their ids are released
     time.advance(60_000);
     await flushMicrotasks();
   }));

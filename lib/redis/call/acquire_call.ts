@@ -51,8 +51,8 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   /** Local times of the next heartbeat and of the first end of a life. */
   #heartbeatAt = 0;
   #endsAt = Infinity;
-  /** Whether it was asked to check for missed messages, together with many other waiters. */
-  #spread = false;
+  /** Those of the subscription when the last command was sent. */
+  #gaps = 0;
 
   constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
@@ -72,6 +72,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
     const { store, subscription } = this.spec.namespace;
     // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
+    this.#gaps = subscription.gaps;
     return store.acquire(this);
   }
 
@@ -107,21 +108,24 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
 
   #queued(answer: Waiting, sent: Moment): void {
     const { namespace: { subscription }, settings: { ttl }, resource, what } = this.spec;
-    if (this.position === 0 && hook !== undefined) {
+    const joins = this.position === 0;
+    this.position = answer.position;
+    this.#fence = answer.fence;
+    if (joins && hook !== undefined) {
       this.reportWait();
       const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
       if (deadlock !== undefined) this.cancel(deadlock, "error");
     }
-    this.position = answer.position;
-    this.#fence = answer.fence;
-    this.#heartbeatAt = sent.at + heartbeatOf(ttl) + Math.random() * jitterOf(ttl, this.#spread);
+    this.#heartbeatAt = sent.at + heartbeatOf(ttl) + Math.random() * jitterOf(ttl);
     this.#endsAt = Math.max(now() + answer.endsIn + AFTER_LIFE_END, sent.at + LIFE_ENDS_APART);
-    this.#spread = false;
     if (this.settled) return;
     subscription.add(this.id, this);
-    if (this.#takePushed(this.#pushed)) return;
-    if (answer.deaf) subscription.restart();
-    if (subscription.mayHaveMissed(this, sent.at)) return this.checkTurn();
+    const pushed = this.#pushed;
+    this.#pushed = 0;
+    if (pushed !== 0) return this.granted(pushed);
+    if (this.#gaps === subscription.gaps) {
+      if (answer.deaf) subscription.restart();
+    } else if (subscription.isFirst(this)) return this.ask(); // it may have been granted without a message
     this.lead();
   }
 
@@ -135,23 +139,20 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   lead(): void {
     // While a command is in flight, its answer sets the next time.
     if (this.isAsking || this.settled) return;
-    const leads = this.spec.namespace.subscription.isLeader(this);
+    const leads = this.spec.namespace.subscription.isFirst(this);
     this.timer.set(leads ? Math.min(this.#heartbeatAt, this.#endsAt) : this.#heartbeatAt);
   }
 
   checkTurn(withinMs?: number): void {
-    // Drawing again at the next gap would bring all the commands closer together.
-    const isSoon = this.#spread;
-    this.#spread = true;
     if (withinMs === undefined) this.ask();
-    else if (!isSoon) this.timer.advance(now() + Math.random() * withinMs);
+    else if (!this.isAsking) this.timer.advance(now() + Math.random() * withinMs);
   }
 
   granted(fence: number): void {
     if (this.settled) return;
     if (this.position === 0) this.#pushed = fence;
     // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
-    else if (!this.#takePushed(fence) && fence > this.#fence) this.checkTurn();
+    else if (!this.#takePushed(fence)) this.ask();
   }
 
   /** Takes a pushed grant if it can be trusted. */

@@ -3,14 +3,13 @@
  * notify. Invariants: one subscription at a time, and none counts before the server has confirmed it; it ends shortly
  * after the last waiter has gone.
  *
- * Only the first waiters of each queue, by position, can have been granted without a message. Answers may arrive in
- * another order, because a script that the server does not know is sent again.
+ * Only the first waiters of each queue can have been granted without a message: those that have waited longest here.
  *
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
 import { codeOf, messageOf } from "../errors.ts";
-import type { Push, PushListener, Store, Unsubscribe } from "../store/store.ts";
+import type { Push, Store, Unsubscribe } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { assertRules } from "../sound.ts";
 import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
@@ -19,8 +18,6 @@ import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APAR
 export interface Listener {
   /** The waiter's queue. */
   readonly queue: string;
-  /** Its position in the queue; 0 before the first answer. */
-  readonly position: number;
   /** Throws unless it waits; for tests. */
   assertSound(): void;
   granted(fence: number): void;
@@ -35,17 +32,11 @@ export interface Listener {
  */
 const FIRST = 3;
 
-/** Waiters without an answer rank last: their commands are in flight, and will show a grant. */
-function rank({ position }: Listener): number {
-  return position || Number.MAX_VALUE;
-}
-
 /** One subscription, from its request to its end. */
 interface Attempt {
-  /** Local time; undefined before. */
-  confirmedAt: number | undefined;
-  /** Until then the server's answers may overtake the confirmation. Afterwards the connection counts as half-open. */
+  /** Until then an unconfirmed attempt is given time. Afterwards its connection counts as half-open. */
   readonly until: number;
+  /** Set once it is confirmed. */
   stop: Unsubscribe | undefined;
 }
 
@@ -54,24 +45,24 @@ export class Subscription {
   readonly #prefix: string;
   /** The waiters by their ids. */
   readonly #listeners = new Map<string, Listener>();
-  /** The waiters by their queues. */
+  /** The waiters by their queues, in the order of their arrival. */
   readonly #queues = new Map<string, Set<Listener>>();
   /** Whether the server or the client does not allow subscriptions. */
   #never: boolean;
   #current: Attempt | undefined;
+  /** How often messages have begun or resumed: an answer to an earlier command may show none of those missed. */
+  gaps = 0;
   /**
    * The number of unconfirmed attempts in a row. Each may keep a connection, so each gets twice the time of the one
    * before.
    */
   #unconfirmed = 0;
-  /** The time since which the server answers but messages cannot arrive; undefined while they can. */
-  #deafSince: number | undefined;
-  /** Why the last attempt failed. */
+  /** The time since which messages are to arrive but cannot; Infinity while they can. */
+  #deafSince = Infinity;
+  /** Why the last attempt failed, and when the next one may begin. */
   #failure: unknown;
   #notBefore = -Infinity;
   readonly #linger = new LocalTimer(() => this.#retire());
-  /** Set while an attempt is delayed until `#notBefore`: the next heartbeat may be far away. */
-  readonly #again = new LocalTimer((time) => this.#begin(time));
 
   constructor(store: Store, prefix: string) {
     this.#store = store;
@@ -82,7 +73,7 @@ export class Subscription {
 
   /** Whether there is a subscription. A connection that is down resumes, or the server does not know it. */
   get live(): boolean {
-    return this.#current?.confirmedAt !== undefined;
+    return this.#current?.stop !== undefined;
   }
 
   /** Adds a waiter. Also called after each answer that it still waits, to restart an ended subscription. */
@@ -92,18 +83,8 @@ export class Subscription {
     const queue = this.#queues.get(listener.queue);
     if (queue === undefined) this.#queues.set(listener.queue, new Set([listener]));
     else queue.add(listener);
-    this.#noteIfDeaf();
-    if (this.#isOverdue()) {
-      this.#current = undefined;
-      this.#unconfirmed++;
-    }
     this.#begin();
-  }
-
-  /** Warns, after an answer of the server, if messages cannot arrive: nothing else shows why hand-offs are slow. */
-  #noteIfDeaf(): void {
-    if (this.live || this.#never) return void (this.#deafSince = undefined);
-    this.#deafSince ??= now();
+    // The server answers, so nothing else shows why hand-offs are slow.
     if (now() - this.#deafSince >= DEAF_AFTER) this.#store.warnDeaf(this.#failure);
   }
 
@@ -112,7 +93,7 @@ export class Subscription {
     const listener = this.#listeners.size === 0 ? undefined : this.#listeners.get(id);
     if (listener === undefined) return;
     this.#listeners.delete(id);
-    const led = this.isLeader(listener);
+    const led = this.isFirst(listener);
     const queue = this.#queues.get(listener.queue)!;
     queue.delete(listener);
     const [next] = queue;
@@ -121,111 +102,57 @@ export class Subscription {
     this.#endIfUnused();
   }
 
-  /** Whether this waiter asks for its whole queue at the end of a life. */
-  isLeader(listener: Listener): boolean {
-    const [first] = this.#queues.get(listener.queue) ?? [];
-    return first === listener;
+  /** Whether this waiter is the first of its queue, which asks for all at the end of a life. */
+  isFirst(listener: Listener): boolean {
+    return this.#firstOf(listener.queue) === listener;
   }
 
-  /**
-   * Whether the subscription was not confirmed in time. Called after an answer of the server, so the obstacle is the
-   * subscribing connection; in a cluster both may share a connection.
-   */
-  #isOverdue(): boolean {
-    const current = this.#current;
-    return current !== undefined && !this.live && now() > current.until && !this.#store.cluster;
-  }
-
-  #begin(time = now()): void {
-    if (this.#current !== undefined || this.#never) return;
-    if (time >= this.#notBefore) this.#start();
-    else this.#again.advance(this.#notBefore);
-  }
-
-  #endIfUnused(): void {
-    if (this.#listeners.size > 0) return;
-    this.#again.clear();
-    if (this.live) this.#linger.set(now() + LINGER);
-  }
-
-  // Waiters that are to ask, as a message may have been missed.
-
-  /**
-   * Whether this waiter may have been granted without a message since a command sent at `sentAt`. Only the first of its
-   * queue can be.
-   */
-  mayHaveMissed(listener: Listener, sentAt: number): boolean {
-    const current = this.#current;
-    if (current?.confirmedAt === undefined) return false; // the confirmation lets the first one ask
-    current.confirmedAt = Math.min(current.confirmedAt, now()); // else endless once a fake clock is removed
-    if (current.confirmedAt <= sentAt) return false;
-    // Seldom a long search: answers mostly come in order, so an earlier waiter is found soon.
-    for (const other of this.#queues.get(listener.queue) ?? []) if (rank(other) < rank(listener)) return false;
-    return true;
+  #firstOf(queue: string): Listener | undefined {
+    const [first] = this.#queues.get(queue) ?? [];
+    return first;
   }
 
   /** Lets the first waiter of a queue ask: a waiter ahead of it was granted, and the message was missed. */
   checkFirstOf(queue: string): void {
-    let first: Listener | undefined;
-    for (const one of this.#queues.get(queue) ?? []) {
-      if (first === undefined || rank(one) < rank(first)) first = one;
-    }
-    first?.checkTurn();
+    this.#firstOf(queue)?.checkTurn();
   }
 
   /** Lets the first `count` waiters of each queue ask at once, and the rest within `restWithin` ms if it is set. */
   #checkTurns(count: number, restWithin?: number): void {
-    const asked = new Map<string, number>();
-    for (const listener of [...this.#listeners.values()].sort((a, b) => rank(a) - rank(b))) {
-      const before = asked.get(listener.queue) ?? 0;
-      asked.set(listener.queue, before + 1);
-      if (before < count) listener.checkTurn();
-      else if (restWithin !== undefined) listener.checkTurn(restWithin);
+    for (const queue of this.#queues.values()) {
+      [...queue].forEach((listener, i) => {
+        if (i < count) listener.checkTurn();
+        else if (restWithin !== undefined) listener.checkTurn(restWithin);
+      });
     }
   }
 
   // From its start to its end.
 
-  /**
-   * Begins again if the server does not know this subscription, which is then on another server. Not in a cluster,
-   * where no node knows all subscribers.
-   */
-  restart(): void {
-    if (this.#store.cluster || !this.live || now() < this.#notBefore) return;
-    this.#end();
-    this.#start();
-  }
-
-  /** Ends the subscription with its client. The adapter closes the connections that it opened. */
-  #close(): void {
-    this.#linger.clear();
-    this.#again.clear();
-    this.#current = undefined;
-    this.#checkTurns(Infinity);
-  }
-
-  #start(): void {
-    this.#again.clear();
+  #begin(): void {
+    if (this.#current !== undefined || this.#never || now() < this.#notBefore) return;
     const mine: Attempt = this.#current = {
-      confirmedAt: undefined,
       until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed,
       stop: undefined,
     };
-    this.#notBefore = now() + SUBSCRIPTIONS_APART;
-    const listener: PushListener = {
-      receive: (push) => this.#receive(push),
+    this.#deafSince = Math.min(this.#deafSince, now());
+    const listener = {
+      receive: ({ id, fence }: Push) => this.#listeners.get(id)?.granted(fence),
       resumed: () => this.#resumed(mine),
       ended: () => this.#ended(mine),
     };
-    const subscribe = async () => await this.#store.subscribe?.(listener, this.#prefix);
-    subscribe().then((stop) => this.#started(mine, stop), (error) => this.#failed(mine, error));
+    this.#store.subscribe!(listener, this.#prefix).then(
+      (stop) => this.#started(mine, stop),
+      (error) => this.#failed(mine, error),
+    );
   }
 
-  #started(mine: Attempt, stop: Unsubscribe | undefined): void {
+  #started(mine: Attempt, stop: Unsubscribe): void {
     if (mine !== this.#current) return void ignoreErrors(stop);
     mine.stop = stop;
-    mine.confirmedAt = now();
     this.#unconfirmed = 0;
+    this.#deafSince = Infinity;
+    this.gaps++;
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     this.#checkTurns(1);
     this.#endIfUnused();
@@ -235,19 +162,18 @@ export class Subscription {
     if (mine !== this.#current) return;
     this.#current = undefined; // the next waiter tries again
     this.#failure = error;
+    this.#notBefore = now() + SUBSCRIPTIONS_APART;
     this.#never = codeOf(error) !== "" && !this.#store.mayPass(error);
-    if (this.#never && !this.#store.closed) this.#store.warnSlow(`SUBSCRIBE (${messageOf(error)})`);
-  }
-
-  #receive(push: Push): void {
-    const listener = this.#listeners.get(push.id);
-    if (push.kind === "granted") listener?.granted(push.fence);
-    else listener?.checkTurn();
+    if (!this.#never) return;
+    this.#deafSince = Infinity;
+    if (!this.#store.closed) this.#store.warnSlow(`SUBSCRIBE (${messageOf(error)})`);
   }
 
   /** Called when messages have resumed. */
   #resumed(mine: Attempt): void {
-    if (mine === this.#current) this.#checkTurns(FIRST, GAP_SPREAD);
+    if (mine !== this.#current) return;
+    this.gaps++;
+    this.#checkTurns(FIRST, GAP_SPREAD);
   }
 
   #ended(mine: Attempt): void {
@@ -256,16 +182,40 @@ export class Subscription {
     this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
   }
 
-  /** Ends a subscription that is no longer needed. It has not failed, so the next one may begin at once. */
+  /**
+   * Called when the server does not know this subscription: it is on another server, or half-open. It then begins
+   * again. Not in a cluster, where no node knows all subscribers.
+   */
+  restart(): void {
+    const current = this.#current;
+    if (current === undefined || this.#store.cluster || (!this.live && now() <= current.until)) return;
+    if (!this.live) this.#unconfirmed++;
+    this.#end();
+    this.#begin();
+  }
+
+  #endIfUnused(): void {
+    if (this.#listeners.size === 0 && this.live) this.#linger.set(now() + LINGER);
+  }
+
+  /** Ends a subscription that is no longer needed. */
   #retire(): void {
     this.#end();
-    this.#notBefore = -Infinity;
+    this.#deafSince = Infinity;
   }
 
   #end(): void {
     const stop = this.#current?.stop;
     this.#current = undefined;
     void ignoreErrors(stop);
+  }
+
+  /** Ends the subscription with its client. The adapter closes the connections that it opened. */
+  #close(): void {
+    this.#never = true;
+    this.#linger.clear();
+    this.#current = undefined;
+    this.#checkTurns(Infinity);
   }
 
   /** Throws unless the invariants hold; for tests. */
@@ -277,8 +227,6 @@ export class Subscription {
       "the queues": queues.reduce((sum, { size }) => sum + size, 0) === this.#listeners.size,
       "an empty queue": queues.every(({ size }) => size > 0),
       "it lingers with waiters": !isUsed || this.#linger.at === Infinity,
-      "it begins without waiters": isUsed || this.#again.at === Infinity,
-      "it is live without a subscription": !this.live || this.#current?.stop !== undefined,
     });
   }
 }

@@ -7,8 +7,7 @@
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { hook } from "../../internal/hook.ts";
 import { warn } from "../../internal/platform.ts";
-import { command } from "../call/command.ts";
-import { explain, messageOf } from "../errors.ts";
+import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewed, Store } from "../store/store.ts";
 import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
@@ -157,7 +156,8 @@ export class LeaseHold implements RenewableLease {
     if (!this.isHeld()) return false;
     const { namespace: { store }, what } = this.spec;
     const sent = moment();
-    const rest = await command(`verify ${what}`, store, store.verify(this.spec, this.id), this.#limit());
+    const answer = store.within(this.#limit(), store.verify(this.spec, this.id));
+    const rest = await explained(`verify ${what}`, answer);
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();
     this.reschedule();

@@ -5,10 +5,10 @@
  *
  * @module
  */
-import { pauseWith, within } from "../call/command.ts";
+import { onCancel } from "../../internal/cancellation.ts";
 import { explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Was } from "../store/store.ts";
+import type { Store, Was } from "../store/store.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
 /** Gives back a hold that is trusted until the given time otherwise. */
@@ -23,7 +23,7 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
     const answer = store.release(spec, id, false, attempt > 0);
     answer.then((was) => was === "held" && hasHeld(was), () => {});
     try {
-      const was = await within(store, limitOf(spec, endsAt), Promise.race([held, answer]));
+      const was = await store.within(limitOf(spec, endsAt), Promise.race([held, answer]));
       if (was === "held") return true;
       // The client may have sent it again, so that the first run has no answer.
       if (store.losses !== losses) lost = new NoAnswerError("the connection was lost while the command was in flight");
@@ -33,7 +33,7 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
       else if (!store.mayPass(error)) throw explain(`release ${what}`, error);
     }
     if (store.closed || now() >= endsAt) break;
-    await pauseWith(store, backoff(attempt));
+    await pause(store, attempt);
   }
   if (lost === undefined) return false;
   throw new UnknownOutcomeError(`release ${what}`, lost);
@@ -43,13 +43,21 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
 export async function releaseInBackground(spec: ResourceSpec, id: string): Promise<void> {
   const { namespace: { store }, settings: { ttl } } = spec;
   const endsAt = now() + ttl;
-  for (let failures = 0; !store.closed && now() < endsAt; failures++) {
+  for (let failures = 0; now() < endsAt; failures++) {
     try {
-      await within(store, limitOf(spec, endsAt), store.release(spec, id, true), false);
+      await store.within(limitOf(spec, endsAt), store.release(spec, id, true), false);
       return;
     } catch { /* Every refusal may pass, since rights, for example, may change. */ }
-    await pauseWith(store, backoff(failures), false);
+    if (store.closed) return;
+    await pause(store, failures, false);
   }
+}
+
+/** Resolves when to try again, or once the client is closed. */
+function pause({ closing }: Store, failures: number, keepsAlive = true): Promise<void> {
+  return new Promise((resolve) => {
+    onCancel({ signal: closing, timeout: backoff(failures), keepsAlive }, () => resolve());
+  });
 }
 
 /** The time for one attempt. */

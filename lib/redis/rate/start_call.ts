@@ -7,13 +7,13 @@
 import { quote } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import type { WaitOptions } from "../../types.ts";
-import { command } from "../call/command.ts";
 import { ServerCall } from "../call/server_call.ts";
 import { warnDiffering } from "../differing.ts";
+import { explained } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { assertRules } from "../sound.ts";
-import { now, TRYING } from "../times.ts";
+import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {}
@@ -35,7 +35,7 @@ export async function tryStart(spec: RateSpec, permits: number): Promise<boolean
 export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
   const { namespace: { store }, what } = spec;
   const request = { rate: spec, permits, within: -1, settled: false };
-  const answer = await command(`look at ${what}`, store, store.rates.start(request));
+  const answer = await explained(`look at ${what}`, store.within(SINGLE_COMMAND, store.rates.start(request)));
   return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
 }
 
@@ -44,7 +44,7 @@ export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: n
  */
 export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
   const { namespace: { store }, what } = spec;
-  await command(`${act} ${what}`, store, store.rates.change(spec, change));
+  await explained(`${act} ${what}`, store.within(SINGLE_COMMAND, store.rates.change(spec, change)));
   if (change.block !== undefined) StartCall.askAgain([...sleepersOf(store.rates).get(spec.keys[0]) ?? []]);
 }
 

@@ -174,12 +174,10 @@ if not KEYS[3] or purpose == 'force' and unfinished == 1 then
 end
 ${serve(layout)}
 if dirty then${save}end
-${notify}
 if purpose == 'wake' then
-  for _, m in ipairs(call('ZRANGE', KEYS[3], '0', '2')) do
-    redis.pcall('PUBLISH', channels .. ${processOf("m")}, sub(m, 1, 21) .. ' ?')
-  end
+  for _, m in ipairs(call('ZRANGE', KEYS[3], '0', '2')) do granted[#granted + 1] = { m, fence } end -- no new token
 end
+${notify}
 if unfinished + mute == 0 then return code end
 return { code, unfinished == 1 and 2 or 0, mute }
 `);

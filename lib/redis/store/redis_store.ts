@@ -153,7 +153,7 @@ export class RedisStore extends ScriptRunner implements Store {
     }
   }
 
-  async #listen(listener: PushListener, prefix: string): Promise<Unsubscribe | undefined> {
+  async #listen(listener: PushListener, prefix: string): Promise<Unsubscribe> {
     return await this.backend.subscribe!(
       channelsOf(prefix) + this.ids.process,
       (message) => {

@@ -86,10 +86,9 @@ function named<const T extends string>(code: number, names: readonly T[]): T {
 
 /** Parses a message on the channel of this process; undefined for an unexpected shape. */
 export function pushOf(message: string): Push | undefined {
-  const [id = "", text = "", extra] = message.split(" ");
-  if (text === "?") return { kind: "ask", id };
+  const [id = "", text, extra] = message.split(" ");
   const fence = Number(text);
-  return extra === undefined && Number.isSafeInteger(fence) ? { kind: "granted", id, fence } : undefined;
+  return extra === undefined && Number.isSafeInteger(fence) ? { id, fence } : undefined;
 }
 
 /** Items of one holder, and of one waiter, in the reply of an inspection. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onCancel } from "../../internal/cancellation.ts";
 import { ClientClosedError, codeOf, isPassing, NoAnswerError, StateError, withoutArguments } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
 import type { Script } from "../scripts/script.ts";
@@ -82,6 +83,20 @@ export class ScriptRunner {
   /** The reason why a command has no answer after `ms`. */
   silence(ms: number): unknown {
     return this.#causeOf(new NoAnswerError(`Redis has not answered for ${Math.round(ms)} ms`));
+  }
+
+  /** No client bounds the wait for an answer itself. A command without an answer may have run, or may still run. */
+  within<T>(ms: number, answer: Promise<T>, keepsAlive = true): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const limit = onCancel({ signal: this.closing, timeout: ms, keepsAlive }, () => reject(this.silence(ms)));
+      answer.then((value) => {
+        limit.end();
+        resolve(value);
+      }, (error) => {
+        limit.end();
+        reject(error);
+      });
+    });
   }
 
   #evalsha(script: Script, keys: string[], args: string[]): Promise<unknown> {

@@ -87,11 +87,14 @@ export interface Renewal {
 /** Whether the end was set; "late" if a later request has set it since. */
 export type Renewed = "set" | "lost" | "late";
 
-/** A message from the server to the call with this id. */
-export type Push =
-  | { readonly kind: "granted"; readonly id: string; readonly fence: number }
-  /** A lease ahead of the call ends earlier than expected. */
-  | { readonly kind: "ask"; readonly id: string };
+/**
+ * A message from the server to the waiting call with this id: it was granted with this token, or, if the token is not
+ * new, a lease ahead of it ends earlier than expected.
+ */
+export interface Push {
+  readonly id: string;
+  readonly fence: number;
+}
 
 /** The listener of a subscription. */
 export interface PushListener {
@@ -146,7 +149,7 @@ export interface Store {
    * Listens for the messages to this process about names of a prefix. Missing if there are no messages: waiters then
    * rely on heartbeats, unless the store notifies them itself.
    */
-  readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe | undefined>) | undefined;
+  readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
   warnSlow(refused: string): void;
   /** Warns, once for each client, that its subscription cannot be opened, with the reason if it is known. */
@@ -155,6 +158,8 @@ export interface Store {
   mayPass(error: unknown): boolean;
   /** The reason why a request has no answer after `ms`. */
   silence(ms: number): unknown;
+  /** Resolves to the answer. Rejects after `ms` milliseconds without one, or once the client is closed. */
+  within<T>(ms: number, answer: Promise<T>, keepsAlive?: boolean): Promise<T>;
   /** Throws unless the invariants of its data hold; for tests. */
   assertSound?(): void;
 }

@@ -15,7 +15,7 @@ function noting(): { backend: Backend; asked: number[]; lose: () => void } {
   const asked: number[] = [];
   const listeners = new Set<PushListener>();
   const store = new MemoryStore();
-  const { subscribe, acquire } = store;
+  const { acquire } = store;
   Object.assign(store, {
     acquire: (request: AcquireRequest) => {
       asked.push(performance.now());
@@ -23,7 +23,7 @@ function noting(): { backend: Backend; asked: number[]; lose: () => void } {
     },
     subscribe: (listener: PushListener) => {
       listeners.add(listener);
-      return subscribe(listener);
+      return Promise.resolve(() => void listeners.delete(listener));
     },
   });
   const lose = () => {
@@ -69,6 +69,7 @@ test("1,000 waiters whose subscription is lost three times ask seldom, and far a
     controller.abort();
     await Promise.all(calls);
     await holder.release();
+    await time.pass(1000, 50); // the subscription lingers
   }));
 
 test("waiters that have asked after a gap ask after the next one, too, long before their heartbeats", () =>
@@ -88,4 +89,5 @@ test("waiters that have asked after a gap ask after the next one, too, long befo
     controller.abort();
     await Promise.all(calls);
     await holder.release();
+    await time.pass(1000, 50); // the subscription lingers
   }));

@@ -199,8 +199,7 @@ test("starts that are over keep no later start waiting once they are dropped", a
   for (let i = 0; i < 18; i++) {
     if (i === 8) redis.now += 5000;
     if (i === 9) redis.now += 6000; // the first eight are over
-    const { wait } =
-      (await rates.start({ rate, permits: 1, within: Infinity, settled: false }) as { turn: Turn }).turn;
+    const { wait } = (await rates.start({ rate, permits: 1, within: Infinity, settled: false }) as { turn: Turn }).turn;
     waits.push(wait);
   }
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
