@@ -51,7 +51,6 @@ export class LeaseHold implements RenewableLease {
   readonly spec: ResourceSpec;
   readonly grant: Grant;
   readonly deadline: LeaseDeadline;
-  index: number = -1;
   #extensions: Extension[] = [];
   /** The failure of the last command that sets the end; undefined after a success. */
   #failure: unknown;

@@ -6,7 +6,6 @@
  */
 import { onCancel } from "../../internal/cancellation.ts";
 import { codeOf, DataError } from "../errors.ts";
-import { type Member, Members } from "../store/members.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { LocalTimer } from "../clock.ts";
 import { assertRules } from "../sound.ts";
@@ -16,7 +15,7 @@ import { type Moment, moment } from "./lease_deadline.ts";
 const BATCH = 100;
 
 /** A lease as seen by its renewer. */
-export interface RenewableLease extends Member, Renewal {
+export interface RenewableLease extends Renewal {
   /** Local time of its next check. */
   readonly nextLook: number;
   /** Whether to renew it now. If so, its next check lies ahead, when the next renewal follows unless there is an answer. */
@@ -34,7 +33,7 @@ export interface RenewableLease extends Member, Renewal {
 
 export class LeaseRenewer {
   readonly #store: Store;
-  readonly #leases = new Members<RenewableLease>();
+  readonly #leases = new Set<RenewableLease>();
   readonly #timer = new LocalTimer((time) => this.#look(time));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
   #single: boolean;
@@ -43,7 +42,7 @@ export class LeaseRenewer {
     this.#store = store;
     this.#single = store.cluster;
     onCancel({ signal: store.closing }, () => {
-      for (const lease of this.#leases.all()) lease.close();
+      for (const lease of [...this.#leases]) lease.close();
     });
   }
 
@@ -58,7 +57,7 @@ export class LeaseRenewer {
 
   /** Throws unless the invariants hold; for tests. */
   assertSound(): void {
-    const leases = this.#leases.all();
+    const leases = [...this.#leases];
     for (const lease of leases) lease.assertSound();
     const next = Math.min(...leases.map(({ nextLook }) => nextLook));
     assertRules("renewer", {
@@ -70,7 +69,7 @@ export class LeaseRenewer {
   #look(time: number): void {
     const due: RenewableLease[] = [];
     let next = Infinity;
-    for (const lease of this.#leases.all()) {
+    for (const lease of [...this.#leases]) {
       if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed meanwhile
       if (lease.isDue(time)) due.push(lease);
       next = Math.min(next, lease.nextLook);
