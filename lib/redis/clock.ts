@@ -13,18 +13,6 @@ export function now(): number {
   return performance.now();
 }
 
-/** A clock that never goes back, unlike `now` after a fake clock that was ahead is removed. */
-export class SteadyClock {
-  #latest = -Infinity;
-  #offset = 0;
-
-  now(): number {
-    const time = now() + this.#offset;
-    if (time < this.#latest) this.#offset += this.#latest - time;
-    return this.#latest = Math.max(time, this.#latest);
-  }
-}
-
 /** A timer on this clock that can be moved. */
 export class LocalTimer extends Timer {
   /**

@@ -159,7 +159,7 @@ redisTest(
     holds = true;
     const sleeper = call("sleeper");
     holds = false;
-    await until(async () => await server.send("EXISTS", "interlock:rate:3:{crawl}") === 0);
+    await until(async () => await server.send("EXISTS", "interlock:rate:4:{crawl}") === 0);
     late.resolve();
     await flushMicrotasks();
     await Promise.all([sleeper, call("newcomer")]);
@@ -337,7 +337,7 @@ redisTest("RedisRateLimiter: one command for each acquire, none while sleeping",
 redisTest(
   "RedisRateLimiter: at most 16 bytes a call, gone one interval after the last",
   async ({ server, backend }) => {
-    const [head, starts] = ["interlock:rate:3:{crawl}", "interlock:rate:3:{crawl}:starts"];
+    const [head, starts] = ["interlock:rate:4:{crawl}", "interlock:rate:4:{crawl}:starts"];
     const bytes = async () =>
       Number(await server.send("MEMORY", "USAGE", head, "SAMPLES", 0)) +
       Number(await server.send("MEMORY", "USAGE", starts, "SAMPLES", 0));
@@ -358,7 +358,7 @@ redisTest(
 );
 
 redisTest("RedisRateLimiter: a turn that was given back keeps no data", async ({ server, backend }) => {
-  const [head, starts] = ["interlock:rate:3:{crawl}", "interlock:rate:3:{crawl}:starts"];
+  const [head, starts] = ["interlock:rate:4:{crawl}", "interlock:rate:4:{crawl}:starts"];
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
   await limiter.acquire();
   const controller = new AbortController();
@@ -374,7 +374,7 @@ redisTest("RedisRateLimiter: a call of 100,000 permits is one entry, and entries
   const limiter = new RedisRateLimiter(setup.backend, "crawl", 100_000, 5);
   for (let i = 0; i < 40; i++) {
     await limiter.acquire({ permits: 100_000 });
-    const length = Number(await setup.server.send("LLEN", "interlock:rate:3:{crawl}:starts"));
+    const length = Number(await setup.server.send("LLEN", "interlock:rate:4:{crawl}:starts"));
     assert.ok(length <= 2 * 16, `${length / 2} entries`);
   }
 });
@@ -396,24 +396,24 @@ redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once"
   await limiter.acquire();
   const controller = new AbortController();
   const calls = [0, 1, 2].map(() => limiter.acquire({ signal: controller.signal }));
-  await until(async () => await server.send("LLEN", "interlock:rate:3:{crawl}:starts") === 8);
+  await until(async () => await server.send("LLEN", "interlock:rate:4:{crawl}:starts") === 8);
   const rest = new AbortController();
   const kept = limiter.acquire({ signal: rest.signal });
-  await until(async () => await server.send("LLEN", "interlock:rate:3:{crawl}:starts") === 10);
+  await until(async () => await server.send("LLEN", "interlock:rate:4:{crawl}:starts") === 10);
   controller.abort();
   await Promise.allSettled(calls);
-  await until(async () => await server.send("LLEN", "interlock:rate:3:{crawl}:starts") as number === 4);
+  await until(async () => await server.send("LLEN", "interlock:rate:4:{crawl}:starts") as number === 4);
   rest.abort();
   await assert.rejects(kept);
 });
 
 redisTest("RedisRateLimiter: data of another shape is an error that names the key", async ({ server, backend }) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 1000);
-  for (const [command, key] of [["SET", "interlock:rate:3:{crawl}"], ["SET", "interlock:rate:3:{crawl}:starts"]]) {
+  for (const [command, key] of [["SET", "interlock:rate:4:{crawl}"], ["SET", "interlock:rate:4:{crawl}:starts"]]) {
     await server.send("FLUSHALL");
     await server.send(command!, key!, "garbage");
     await assert.rejects(limiter.acquire(), (error) => {
-      return error instanceof RedisError && error.message.includes("interlock:rate:3:{crawl}");
+      return error instanceof RedisError && error.message.includes("interlock:rate:4:{crawl}");
     });
   }
 });

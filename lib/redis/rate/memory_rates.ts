@@ -3,21 +3,20 @@
  *
  * @module
  */
-import { SteadyClock } from "../clock.ts";
+import { now } from "../clock.ts";
 import { MemoryData } from "../store/memory_data.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export class MemoryRates implements RateStore {
   readonly #rates = new MemoryData<MemoryRate>();
-  #numbers = 0;
 
   // deno-lint-ignore require-await
   async start(request: StartRequest): Promise<StartAnswer> {
-    return this.#rateOf(request.rate).start(request, ++this.#numbers);
+    return this.#rateOf(request.rate).start(request);
   }
 
   // deno-lint-ignore require-await
-  async giveBack(rate: StoredRate, _permits: number, turn: Turn): Promise<void> {
+  async giveBack(rate: StoredRate, turn: Turn): Promise<void> {
     this.#rateOf(rate).giveBack(turn);
   }
 
@@ -31,13 +30,13 @@ export class MemoryRates implements RateStore {
   }
 }
 
-/** The starts of one call; a penalty has no number. */
+/** The starts of one call, or of a penalty. */
 interface Start {
   readonly at: number;
-  readonly number: number;
   permits: number;
 }
 
+/** Times are µs. */
 class MemoryRate {
   // Past and future starts in the order of their turns.
   #starts: Start[] = [];
@@ -45,55 +44,60 @@ class MemoryRate {
   /** The longest interval in use, for which starts are kept. */
   #longest = 0;
   #callers: { readonly limit: number; readonly interval: number } | undefined;
-  readonly #clock = new SteadyClock();
-
+  /** The latest moment, and the correction of the clock. */
+  #seen = -Infinity;
+  #shift = 0;
   /** When the last start no longer counts. */
   #until = -Infinity;
 
   get isOver(): boolean {
-    return this.#until <= this.#clock.now();
+    return this.#until <= this.#moment();
   }
 
-  start({ rate: { limit, interval }, permits, within }: StartRequest, number: number): StartAnswer {
+  start({ rate: { limit, interval }, permits, within }: StartRequest): StartAnswer {
     const time = this.#advance(interval);
     const last = this.#starts.at(-1)?.at ?? -Infinity;
-    const at = Math.max(time, this.#blockedUntil, last, this.#gate(permits, limit, interval));
-    const wait = at - time;
+    const at = Math.max(time, this.#blockedUntil, last + 1, this.#gate(permits, limit, interval));
+    const wait = (at - time) / 1000;
     const isOther = this.#callers !== undefined &&
       (this.#callers.limit !== limit || this.#callers.interval !== interval);
     const other = isOther ? this.#callers : undefined;
     if (wait > within) {
-      const used = sum(this.#starts.filter((start) => start.at + interval > time));
+      const used = sum(this.#starts.filter((start) => start.at + micros(interval) > time));
       const remaining = time < this.#blockedUntil || last > time ? 0 : Math.max(0, limit - used);
       return { kind: "later", wait, remaining, other };
     }
     this.#callers = { limit, interval };
-    this.#starts.push({ at, number, permits });
+    this.#starts.push({ at, permits });
     this.#keep(time);
-    return { kind: "turn", turn: { wait, number, moment: at }, other };
+    return { kind: "turn", turn: { wait, number: at }, other };
   }
 
   giveBack({ number }: Turn): void {
-    this.#starts = this.#starts.filter((start) => start.number !== number);
-    this.#keep(this.#clock.now());
+    const left = this.#starts.filter(({ at }) => at !== number);
+    if (left.length === this.#starts.length) return;
+    this.#starts = left;
+    this.#keep(this.#moment());
   }
 
   change(interval: number, { reward = 0, penalty = 0, block = 0 }: RateChange): void {
     const time = this.#advance(interval);
-    if (block > 0) this.#blockedUntil = Math.max(this.#blockedUntil, time + block);
+    if (block > 0) this.#blockedUntil = Math.max(this.#blockedUntil, time + micros(block));
     const made = this.#starts.filter(({ at }) => at <= time);
     const toCome = this.#starts.slice(made.length);
-    for (let left = reward, i = made.length - 1; left > 0 && i >= 0 && made[i]!.at + interval > time; i--) {
+    for (let left = reward, i = made.length - 1; left > 0 && i >= 0 && made[i]!.at + micros(interval) > time; i--) {
       const taken = Math.min(left, made[i]!.permits);
       made[i]!.permits -= taken;
       left -= taken;
     }
-    if (penalty > 0) made.push({ at: time, number: 0, permits: penalty });
+    if (penalty > 0) made.push({ at: time, permits: penalty });
     this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
     this.#keep(time);
   }
 
   #keep(time: number): void {
+    this.#seen = time;
+    this.#shift = Math.max(this.#shift, time - clock());
     const last = Math.max(this.#starts.at(-1)?.at ?? time, time);
     this.#until = Math.max(last + this.#longest, this.#blockedUntil);
   }
@@ -104,17 +108,33 @@ class MemoryRate {
     for (const start of this.#starts) {
       if (over <= 0) break;
       over -= start.permits;
-      if (over <= 0) return start.at + interval;
+      if (over <= 0) return start.at + micros(interval);
     }
     return -Infinity;
   }
 
   #advance(interval: number): number {
-    const time = this.#clock.now();
-    this.#longest = Math.max(this.#longest, interval);
+    const time = this.#moment();
+    if (micros(interval) > this.#longest) {
+      this.#longest = micros(interval);
+      if (this.#seen > -Infinity) this.#keep(time); // starts are kept for it from now on
+    }
     this.#starts = this.#starts.filter(({ at }) => at + this.#longest > time);
     return time;
   }
+
+  /** A moment after the latest one, even if the clock stands still or was set back, as when a fake clock is removed. */
+  #moment(): number {
+    return Math.max(clock() + this.#shift, this.#seen + 1);
+  }
+}
+
+function clock(): number {
+  return Math.floor(now() * 1000);
+}
+
+function micros(ms: number): number {
+  return Math.ceil(ms * 1000);
 }
 
 function sum(starts: readonly Start[]): number {

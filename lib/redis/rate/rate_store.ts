@@ -24,13 +24,11 @@ export interface StartRequest {
   readonly settled: boolean;
 }
 
-/** The turn of one call. It is given back by its number and its moment. */
+/** The turn of one call. */
 export interface Turn {
   readonly wait: number;
-  /** Larger than that of every turn ahead of it, even if the data has expired since. */
+  /** Identifies it. Larger than that of every turn ahead of it, even if the data has expired since. */
   readonly number: number;
-  /** On the store's clock. */
-  readonly moment: number;
 }
 
 /** The limit and interval of the last caller, if they differ; undefined if they agree. */
@@ -56,7 +54,7 @@ export interface RateStore {
   /** Gives a call its turn; see {@linkcode StartRequest}. */
   start(request: StartRequest): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
-  giveBack(rate: StoredRate, permits: number, turn: Turn): Promise<void>;
+  giveBack(rate: StoredRate, turn: Turn): Promise<void>;
   /** Gives back or counts starts, or blocks. */
   change(rate: StoredRate, change: RateChange): Promise<void>;
 }

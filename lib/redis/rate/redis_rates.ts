@@ -23,8 +23,8 @@ export class RedisRates implements RateStore {
     return this.#runner.run(start, rate.keys, args, startAnswer, request);
   }
 
-  async giveBack(rate: StoredRate, permits: number, { number, moment }: Turn): Promise<void> {
-    await this.#runner.run(giveBack, rate.keys, argumentsOf(rate, permits, number, moment));
+  async giveBack(rate: StoredRate, { number }: Turn): Promise<void> {
+    await this.#runner.run(giveBack, rate.keys, argumentsOf(rate, number));
   }
 
   async change(rate: StoredRate, { reward = 0, penalty = 0, block = 0 }: RateChange): Promise<void> {
@@ -36,17 +36,15 @@ function argumentsOf({ limit, interval }: StoredRate, ...numbers: readonly (numb
   return [limit, Math.ceil(interval * 1000), ...numbers].map(String);
 }
 
-/** 1 wait number moment | 0 wait remaining, and then other numbers if there are any */
+/** 1 wait turn | 0 wait remaining, and then other numbers if there are any */
 function startAnswer(reply: unknown): StartAnswer {
   const numbers = numbersOf(reply);
-  const [code, wait = NaN, number = NaN, moment = NaN] = numbers;
-  const length = code === 1 ? 4 : 3;
-  const [limit, interval = NaN] = numbers.slice(length);
-  const isKnown = (code === 0 || code === 1) && wait >= 0 && [length, length + 2].includes(numbers.length);
+  const [code, wait = NaN, number = NaN, limit, interval = NaN] = numbers;
+  const isKnown = (code === 0 || code === 1) && wait >= 0 && [3, 5].includes(numbers.length);
   if (!isKnown || !numbers.every(Number.isSafeInteger)) {
     throw new UnansweredError(`the answer has another shape: ${String(reply)}`);
   }
   const other = limit === undefined ? undefined : { limit, interval: interval / 1000 };
   if (code === 0) return { kind: "later", wait: wait / 1000, remaining: number, other };
-  return { kind: "turn", turn: { wait: wait / 1000, number, moment }, other };
+  return { kind: "turn", turn: { wait: wait / 1000, number }, other };
 }

@@ -1,13 +1,12 @@
 /**
  * The scripts of a rate limit. Only this file knows how its starts are stored:
  *
- * - KEYS[1], the head, is a string: the latest moment seen, the correction of the server's clock, the number of the
- *   last call, the end of a block, the count of dropped starts, the longest interval in use, limit and interval of the
- *   last caller, and the numbers of calls that lately gave their starts back.
- * - KEYS[2] is a list with two elements for each call, in the order of turns: its turn, and the count of all starts up
- *   to and including its own.
+ * - KEYS[1], the head, is a string: the latest moment, the correction of the server's clock, the end of a block, the
+ *   count of dropped starts, the longest interval in use, and limit and interval of the last caller.
+ * - KEYS[2] is a list with two elements for each call, in the order of turns: its turn, which no other call has, and the
+ *   count of all starts up to and including its own.
  *
- * Moments are µs since the head was made, intervals are µs. The scripts:
+ * Moments and intervals are µs. The scripts:
  *
  * - start: gives a call its turn, now or as soon as the calls ahead of it and its own window allow. A turn that comes
  *   too late for its caller is not taken.
@@ -16,16 +15,13 @@
  *
  * Each call is judged by its own limit and interval, on which the stored data does not depend. Invariants: turns and
  * counts grow along the list. The window that ends with a turn has at most as many starts as its caller allows. Time
- * never goes back, even if the server's clock does.
+ * goes on with each command, even if the server's clock does not.
  *
  * @module
  */
 import { type Script, script } from "../scripts/script.ts";
 
-/** The number of call numbers to remember, so that a command that runs twice gives back once. */
-const REMEMBERED = 32;
-
-/** One call in LOOK checks for expired starts to drop, in steps that begin with LOOK entries. */
+/** One start in LOOK checks for expired starts to drop, in steps that begin with LOOK entries. */
 const LOOK = 8;
 
 /**
@@ -47,21 +43,17 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local floor, min, max = math.floor, math.min, math.max
 local limit, interval = ARGV[1] + 0, ARGV[2] + 0
--- Numbers begin with the time, so that calls after the data has expired have larger ones than those that still sleep.
-local seen, shift, number, blocked, dropped, longest, callers, returned = 0, -now, now, 0, 0, 0, nil, ' '
+local seen, shift, blocked, dropped, longest, callers = 0, 0, 0, 0, 0, nil
 local head = call('GET', KEYS[1])
 if head then
-  seen, shift, number, blocked, dropped, longest, callers, returned =
-    string.match(head, '^(%d+) (-?%d+) (%d+) (%d+) (%d+) (%d+) (%d+ %d+)( .*)$')
-  if not returned then error('the head of a rate limit has another shape') end
-  seen, shift, number, blocked, dropped, longest = seen + 0, shift + 0, number + 0, blocked + 0, dropped + 0, longest + 0
+  seen, shift, blocked, dropped, longest, callers = string.match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+ %d+)$')
+  if not callers then error('the head of a rate limit has another shape') end
+  seen, shift, blocked, dropped, longest = seen + 0, shift + 0, blocked + 0, dropped + 0, longest + 0
 else
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
+shift = max(shift, seen + 1 - now) -- the server's clock stands still, or was set back
 local moment = now + shift
-if moment < seen then -- the server's clock was set back
-  shift, moment = shift + seen - moment, seen
-end
 local isLonger = head and interval > longest
 longest = max(longest, interval)
 local other, otherInterval -- a reply ends before what is nil
@@ -87,7 +79,7 @@ end
 local function save()
   local life = format('%.0f', math.ceil((max(max(last or 0, moment) + longest, blocked) - moment) / 1000))
   callers = callers or ARGV[1] .. ' ' .. ARGV[2]
-  local state = format('%.0f %.0f %.0f %.0f %.0f %.0f ', moment, shift, number, blocked, dropped, longest) .. callers .. returned
+  local state = format('%.0f %.0f %.0f %.0f %.0f ', moment, shift, blocked, dropped, longest) .. callers
   call('SET', KEYS[1], state, 'PX', life)
   call('PEXPIRE', KEYS[2], life)
 end
@@ -124,12 +116,11 @@ end
 `;
 
 /**
- * ARGV[3]: permits, the longest wait in µs ("" for any; -1 to take nothing). Returns 1 wait number turn | 0 wait (nothing
- * taken) remaining (if it was to take nothing), and then limit and interval of a caller with other numbers, if there is
- * one.
+ * ARGV[3]: permits, the longest wait in µs ("" for any; -1 to take nothing). Returns 1 wait turn | 0 wait (nothing taken)
+ * remaining (if it was to take nothing), and then limit and interval of a caller with other numbers, if there is one.
  */
 export const start: Script = script(`${begin}
-local permits, turn = ARGV[3] + 0, max(moment, blocked, last or 0) -- nothing overtakes those that sleep until their turn
+local permits, turn = ARGV[3] + 0, max(moment, blocked, (last or 0) + 1) -- nothing overtakes those that sleep until their turn
 local expiring = total + permits - limit -- this number of all starts has to be over first
 if expiring > dropped then
   local k = floor(limit / permits) -- if all calls have as many starts as this one
@@ -154,10 +145,9 @@ if ARGV[4] == '-1' then
   return { 0, wait, waits and 0 or max(0, limit - (total - over)), other, otherInterval }
 end
 if ARGV[4] ~= '' and wait > ARGV[4] + 0 then return { 0, wait, 0, other, otherInterval } end
-number = number + 1
 call('RPUSH', KEYS[2], format('%.0f', turn), format('%.0f', total + permits))
 last, callers = turn, ARGV[1] .. ' ' .. ARGV[2]
-if number % ${LOOK} == 0 then
+if (total + permits) % ${LOOK} < permits then
   local past, step, factor = 0, ${LOOK}, 2 -- steps that grow as long as they find no other start, and then shrink
   while step >= ${LOOK} do
     local old = call('LINDEX', KEYS[2], format('%.0f', 2 * (past + step) - 2))
@@ -170,29 +160,18 @@ if number % ${LOOK} == 0 then
   end
 end
 save()
-return { 1, wait, number, turn, other, otherInterval }
+return { 1, wait, turn, other, otherInterval }
 `);
 
-/** ARGV[3]: permits, number and turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
+/** ARGV[3]: turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
 export const giveBack: Script = script(`${begin}${edit}
-local permits, mine, turn = ARGV[3] + 0, ' ' .. ARGV[4], ARGV[5] + 0
-if not head or string.find(returned, mine .. ' ', 1, true) then return 0 end
-local k, found = after(turn), nil
-repeat -- calls of one turn are alike, if they have as many starts
-  k = k + 1
-  local at, count, isVoid = entry(k)
-  if at ~= turn then return 0 end
-  local _, before = entry(k + 1)
-  found = not isVoid and count - before == permits
-until found
-if k <= ${REWRITTEN} then put(k, shifted(k - 1, -permits)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. ARGV[5]) end
+local mine = ARGV[3] + 0
+local k = after(mine) + 1
+local turn, count, isVoid = entry(k)
+if turn ~= mine or isVoid then return 0 end
+local _, before = entry(k + 1)
+if k <= ${REWRITTEN} then put(k, shifted(k - 1, before - count)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. ARGV[3]) end
 last = entry(1)
-returned = mine .. returned -- a second run finds its number here
-local kept = {}
-for one in string.gmatch(returned, '%d+') do
-  if #kept < ${REMEMBERED} then kept[#kept + 1] = one end
-end
-returned = ' ' .. table.concat(kept, ' ') .. ' '
 save()
 return 1
 `);

@@ -156,7 +156,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
-    this.rate.namespace.store.rates.giveBack(this.rate, this.permits, turn).catch(() => {});
+    this.rate.namespace.store.rates.giveBack(this.rate, turn).catch(() => {});
   }
 }
 

@@ -5,11 +5,11 @@
 import type { Backend } from "../../../lib/redis/mod.ts";
 import { CLOCK } from "./_clock.ts";
 
-const ANSWER = "return { 1, wait, number, turn, other, otherInterval }";
+const ANSWER = "return { 1, wait, turn, other, otherInterval }";
 const WITH_TIMES = ANSWER.replace("other,", `now, call('GET', '${CLOCK}') or 0, other,`);
 
 export class Turns {
-  /** By number. */
+  /** By their turns in the time of the limit. */
   readonly #turns = new Map<string, number>();
 
   /** The same backend, whose answers are noted. */
@@ -24,10 +24,10 @@ export class Turns {
         if (!keys[0]?.includes(":rate:")) return await backend.eval(source, keys, args);
         const starts = args.length === 4;
         if (starts && !source.includes(ANSWER)) throw new Error("a script that answers in another way");
-        if (!starts) this.#turns.delete(args[3]!); // it gives back
+        if (!starts) this.#turns.delete(args[2]!); // it gives back
         const answer = await backend.eval(source.replace(ANSWER, WITH_TIMES), keys, args) as number[];
         if (starts && answer[0] === 1) {
-          const [now, ahead] = answer.splice(4, 2);
+          const [now, ahead] = answer.splice(3, 2);
           this.#turns.set(String(answer[2]), now! - Number(ahead) * 1e6 + answer[1]!);
         }
         return answer;

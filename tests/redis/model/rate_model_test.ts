@@ -106,7 +106,7 @@ class Walk {
     taken.back = true;
     for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
       for (const [i, store] of this.#stores.entries()) {
-        await store.giveBack(taken.rate, taken.permits, taken.turns[i]!);
+        await store.giveBack(taken.rate, taken.turns[i]!);
       }
     }
   }
@@ -144,9 +144,9 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
       if (answer.kind === "turn") turns.push(answer.turn);
     }
     const [first, ...sleepers] = turns;
-    for (const turn of sleepers) await rates.giveBack(rate, 1, turn);
+    for (const turn of sleepers) await rates.giveBack(rate, turn);
     assert.deepEqual([first!.wait, (await start(-1)).kind], [0, "later"]);
-    assert.equal((await start(0) as { wait: number }).wait, 10);
+    assert.ok((await start(0) as { wait: number }).wait > 8); // each command has taken 1 µs of the 10 ms
     assert.equal(redis.call("LLEN", KEYS[1]), 2);
   }));
 
@@ -187,8 +187,8 @@ test("a start that is given back twice takes none of another call with the same 
   };
   const turns: Turn[] = [];
   for (let i = 0; i < 6; i++) turns.push(await start());
-  for (let times = 0; times < 2; times++) await rates.giveBack(rate, 1, turns[4]!);
-  assert.deepEqual([(await start()).wait, (await start()).wait], [10, 20]);
+  for (let times = 0; times < 2; times++) await rates.giveBack(rate, turns[4]!);
+  assert.deepEqual([(await start()).wait, (await start()).wait].map(Math.round), [10, 20]);
 });
 
 test("starts that are over keep no later start waiting once they are dropped", async () => {
@@ -226,7 +226,7 @@ test("the time of a rate limit goes on after the server's clock was set back", a
   const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
   const wait = async () => {
     const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false });
-    return answer.kind === "turn" && answer.turn.wait;
+    return answer.kind === "turn" && Math.round(answer.turn.wait);
   };
   assert.equal(await wait(), 0);
   redis.now -= 5000;
