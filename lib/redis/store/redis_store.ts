@@ -8,14 +8,14 @@ import { promised } from "../../internal/check.ts";
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
 import { messageOf, SlotMovingError } from "../errors.ts";
-import type { Inspection } from "../inspect.ts";
+import type { Holder, Inspection } from "../inspect.ts";
 import { adopt, renew, verify } from "../scripts/holds.ts";
-import { inspect, PAGE } from "../scripts/inspect.ts";
+import { inspect } from "../scripts/inspect.ts";
 import { channelsOf } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { IDLE_KEPT } from "../times.ts";
 import { RedisRates } from "../rate/redis_rates.ts";
-import { acquireAnswer, InspectedPages, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
+import { acquireAnswer, inspectedPage, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import type {
   AcquireAnswer,
@@ -146,11 +146,15 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   async inspect({ holders, keys }: StoredName): Promise<Inspection> {
-    const pages = new InspectedPages();
-    for (let from = 0;; from += PAGE) {
-      const inspection = pages.add(await this.run(inspect[holders], keys, [String(from), pages.cursor]));
-      if (inspection !== undefined) return inspection;
+    const found = new Map<string, Holder>(); // a page may show a holder again
+    let first: Inspection | undefined;
+    for (let next = "0"; next !== "";) {
+      const [page, cursor] = inspectedPage(await this.run(inspect[holders], keys, [next]));
+      for (const holder of page.holders) found.set(holder.id, holder);
+      first ??= page;
+      next = cursor;
     }
+    return { ...first!, holders: [...found.values()] };
   }
 
   async #listen(listener: PushListener, prefix: string): Promise<Unsubscribe> {

@@ -6,7 +6,7 @@
  */
 import { quote } from "../../internal/check.ts";
 import { UnansweredError } from "../errors.ts";
-import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
+import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, Was } from "./store.ts";
 
 /** A reply that is a list of numbers, or one number. */
@@ -91,37 +91,17 @@ export function pushOf(message: string): Push | undefined {
   return extra === undefined && Number.isSafeInteger(fence) ? { id, fence } : undefined;
 }
 
-/** Items of one holder, and of one waiter, in the reply of an inspection. */
-const [HOLDER, WAITER] = [5, 4];
-
-/** Combines the pages of one inspection. By id, because a waiter may move up between two pages and appear twice. */
-export class InspectedPages {
-  readonly #holders = new Map<string, Holder>();
-  readonly #waiters = new Map<string, Waiter>();
-  #dead = 0;
-  /** Where the next page begins. */
-  cursor = "0";
-
-  /** Returns the inspection after its last page. */
-  add(reply: unknown): Inspection | undefined {
-    const answer = reply as unknown[];
-    const [time = 0, ttl = 0, fence = 0, , , queued = 0, dead = 0, , unfinished] = numbersOf(reply);
-    for (const [id, rest, token, permits, owner] of recordsOf(answer[3], HOLDER)) {
-      // A token is the time of its grant, unless the server's clock was set back.
-      const caller = readCaller(id, Math.min(Number(token), time), owner, rest);
-      this.#holders.set(caller.id, { ...caller, fencingToken: Number(token), permits: Number(permits) });
-    }
-    for (const [id, since, rest, owner] of recordsOf(answer[4], WAITER)) {
-      const caller = readCaller(id, since, owner, rest);
-      this.#waiters.set(caller.id, caller);
-    }
-    this.#dead += dead;
-    this.cursor = String(answer[7]);
-    if (unfinished === 1) return undefined;
-    const waiting = Math.max(this.#waiters.size, queued - this.#dead);
-    const [holders, waiters] = [[...this.#holders.values()], [...this.#waiters.values()]];
-    return { holders, waiters, waiting, fence, ttl: Math.max(0, ttl) };
-  }
+/** A page of an inspection, with the cursor of the next one. Each page has other holders; the first has the rest. */
+export function inspectedPage(reply: unknown): readonly [page: Inspection, cursor: string] {
+  const answer = reply as unknown[];
+  const [time = 0, ttl = 0, fence = 0, , , waiting = 0] = numbersOf(reply);
+  const holders = recordsOf(answer[3], 5).map(([id, rest, token, permits, owner]) => {
+    // A token is the time of its grant, unless the server's clock was set back.
+    const caller = readCaller(id, Math.min(Number(token), time), owner, rest);
+    return { ...caller, fencingToken: Number(token), permits: Number(permits) };
+  });
+  const waiters = recordsOf(answer[4], 4).map(([id, since, rest, owner]) => readCaller(id, since, owner, rest));
+  return [{ holders, waiters, waiting, fence, ttl: Math.max(0, ttl) }, String(answer[6])];
 }
 
 /** @param since In microseconds. */
