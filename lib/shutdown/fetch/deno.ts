@@ -46,8 +46,8 @@ export function abortServers(controller: AbortController, reason: unknown): void
  * node:http destroys the connection after a response without `Connection: close` if the server is not listening. It
  * checks this in a listener of "finish", so the server appears to listen during that event.
  */
-export function outliveListener(response: Outgoing, server: HttpServer): void {
-  if (runtime() !== "deno") return;
+export function outliveListener(response: Outgoing, server: HttpServer | null | undefined): void {
+  if (runtime() !== "deno" || server == null) return;
   response.prependListener?.(
     "finish",
     () => Object.defineProperty(server, "listening", { value: true, configurable: true }),

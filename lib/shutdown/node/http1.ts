@@ -18,7 +18,7 @@ import { throwUncaught } from "../../internal/platform.ts";
 import { InFlight, requestLabel } from "../in_flight.ts";
 import { LOOK, type ShutdownState } from "../shutdown_state.ts";
 import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
-import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
+import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
 
@@ -33,26 +33,19 @@ const FEWEST_LOOKS = 3;
 /** The connections of one server, and the requests on them. */
 export class Http1Connections {
   readonly #state: ShutdownState;
-  readonly #server: HttpServer;
   readonly #label: ((request: NodeRequestLike) => string) | undefined;
   readonly #open = new Map<SocketLike, Connection>();
   /** One listener for all connections: a closure for each would be most of an idle connection's cost. */
   readonly #closed: (this: SocketLike) => void;
 
-  constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
+  constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
-    this.#server = server;
     this.#label = label;
     const open = this.#open;
     this.#closed = function (this: SocketLike) {
       open.get(this)?.endAll();
       open.delete(this);
     };
-  }
-
-  /** Number of open and half-closed connections. */
-  get size(): number {
-    return this.#open.size;
   }
 
   /** Returns the connection of this socket, and adds a new one. */
@@ -68,7 +61,7 @@ export class Http1Connections {
   /** From now on, responses announce that their connections close. */
   announce(): void {
     for (const { newest } of this.#open.values()) {
-      for (let each = newest; each !== undefined; each = each.older) announceClose(each, this.#server);
+      for (let each = newest; each !== undefined; each = each.older) announceClose(each);
     }
   }
 
@@ -96,7 +89,7 @@ export class Http1Connections {
     response.on("close", answered);
     const { phase, announces, refuses, retryAfter } = this.#state;
     if (phase === "serving") return this.#pass(exchange, pass);
-    if (announces) announceClose(exchange, this.#server);
+    if (announces) announceClose(exchange);
     this.#passLater(exchange, refuses ? () => refuse(request, response, retryAfter) : pass);
     return true;
   }

@@ -54,11 +54,6 @@ export class Http2Sessions {
     this.#label = label;
   }
 
-  /** Number of open sessions. */
-  get size(): number {
-    return this.#sessions.size;
-  }
-
   /** Adds an opened session. */
   add(session: SessionLike): void {
     this.#sessions.set(session, performance.now());

@@ -13,33 +13,27 @@ import type { HttpServer } from "./shapes.ts";
 export class Listener {
   readonly #server: HttpServer;
   readonly #close: HttpServer["close"];
-  /** Whether connections are open. The server is not closed until then, even if its close() has called back. */
-  readonly #hasConnections: () => boolean;
   readonly #undo: (() => void)[] = [];
   /** Set once the listener is closed; resolves when the last connection is closed. */
   closed: Promise<void> | undefined = undefined;
 
-  constructor(server: HttpServer, hasConnections: () => boolean) {
+  constructor(server: HttpServer) {
     this.#server = server;
     // Newer versions of node:http2 close their sessions in close(); the inherited close() of node:net does not.
     const net = isHttp2(server) ? builtin<{ Server: { prototype: HttpServer } }>("net")?.Server.prototype : undefined;
     this.#close = (net ?? server).close;
-    this.#hasConnections = hasConnections;
   }
 
   /**
-   * Makes every `server.close()` leave the connections alone, even a framework's call. A call after close() calls back
-   * without an error, once the last connection is closed.
+   * Makes every `server.close()` a close() of this listener, even a framework's call: it leaves the connections alone,
+   * and calls back without an error once the last connection is closed.
    */
   takeOver(): void {
     const server = this.#server;
     this.#override(innerServer(server) ?? server, "closeIdleConnections", () => {});
-    const { close } = server;
     this.#override(server, "close", (callback) => {
-      if (this.closed === undefined || server.listening) {
-        return (isHttp2(server) ? this.#close : close).call(server, callback);
-      }
-      if (typeof callback === "function") void this.closed.then(() => callback());
+      const closed = this.close();
+      if (typeof callback === "function") void closed.then(() => callback());
       return server;
     });
     // Disposal of node:http2 bypasses this close().
@@ -63,18 +57,11 @@ export class Listener {
     if (runtime() === "node") this.#server._handle?.close();
   }
 
-  /** Stops listening. */
-  close(): void {
+  /** Stops listening, again if it listens again. Resolves when the last connection is closed. */
+  close(): Promise<void> {
     const server = this.#server;
-    this.closed = new Promise((resolve) => {
-      server.once?.("close", resolve);
-      this.#close.call(server, (error) => {
-        // The service has closed it already: Bun (1.4) calls back at once, Node and Deno after the last connection.
-        if (error !== undefined && this.#hasConnections()) return;
-        server.off?.("close", resolve);
-        resolve();
-      });
-    });
+    if (this.closed !== undefined && !server.listening) return this.closed;
+    return this.closed = new Promise((resolve) => this.#close.call(server, () => resolve()));
   }
 }
 

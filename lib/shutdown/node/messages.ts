@@ -5,7 +5,7 @@
  */
 import { onCancel } from "../../internal/cancellation.ts";
 import { outliveListener } from "../fetch/deno.ts";
-import type { Emitter, HttpServer, Incoming, Outgoing, SocketLike } from "./shapes.ts";
+import type { Emitter, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
 /** The used part of an Exchange. */
@@ -21,15 +21,15 @@ interface Answering {
  * head goes through writeHead(), including heads written by flushHeaders(), write() and end(). Only when the head is
  * written is it known which response is the last. Calling it again has no further effect.
  */
-export function announceClose(exchange: Answering, server: HttpServer): void {
-  const { response } = exchange;
+export function announceClose(exchange: Answering): void {
+  const { request, response } = exchange;
   if (response === undefined) return;
-  if (response.headersSent) return outliveListener(response, server);
+  if (response.headersSent) return outliveListener(response, request.socket.server);
   const { writeHead } = response;
   response.writeHead = function (this: Outgoing, status, ...rest) {
     if (status === 101 || this.headersSent || !exchange.isLast) return writeHead.call(this, status, ...rest);
     exchange.announced = true;
-    closeAfterUpload(exchange.request);
+    closeAfterUpload(request);
     insistOnClose(this);
     return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? asObject(one) : one));
   };

@@ -30,9 +30,9 @@ export class NodeServer implements AttachedServer {
   constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
     this.#server = server;
-    this.#connections = new Http1Connections(state, server, label);
+    this.#connections = new Http1Connections(state, label);
     this.#sessions = new Http2Sessions(state, label);
-    this.#listener = new Listener(server, () => this.#connections.size + this.#carriers.size + this.#sessions.size > 0);
+    this.#listener = new Listener(server);
     this.#withdraw = interpose(server, (event, first, second, pass) => this.#intercept(event, first, second, pass));
   }
 
@@ -47,7 +47,7 @@ export class NodeServer implements AttachedServer {
   }
 
   stopListening(): void {
-    this.#listener.close();
+    void this.#listener.close();
     this.#connections.announce();
     // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
     this.#sessions.sayGoodbye();

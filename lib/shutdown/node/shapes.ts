@@ -23,9 +23,6 @@ export interface HttpServer extends NodeServerLike {
   /** Node's listening socket. */
   _handle?: { close(): void } | null;
   listeners?(event: string): unknown[];
-  on?(event: string, listener: (...args: never[]) => void): unknown;
-  once?(event: string, listener: (...args: never[]) => void): unknown;
-  off?(event: string, listener: (...args: never[]) => void): unknown;
   [ASYNC_DISPOSE]?(): Promise<void>;
 }
 
@@ -40,6 +37,7 @@ export interface SocketLike extends Emitter {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly bytesRead?: number;
+  readonly server?: HttpServer | null;
   /** The negotiated protocol, for TLS. */
   readonly alpnProtocol?: string | false | null;
   on(event: string, listener: (this: SocketLike) => void): unknown;
