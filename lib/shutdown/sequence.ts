@@ -82,11 +82,11 @@ async function drain(state: ShutdownState): Promise<string[]> {
   do {
     await state.until(inFlight.empty());
     if (state.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
-    if (forced.aborted && inFlight.size > 0) break;
+    if (forced.aborted) break;
     closing = [...servers];
     await state.until(Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
     // Meanwhile more work may have been tracked and more servers attached.
-  } while (!forced.aborted && (inFlight.size > 0 || [...servers].some((each) => !closing.includes(each))));
+  } while (inFlight.size > 0 || [...servers].some((each) => !closing.includes(each)));
   stopLooking();
   state.phase = "closed"; // in the same step as the last look: later work would not be awaited, so it is refused
   return forced.aborted ? cut(state) : [];

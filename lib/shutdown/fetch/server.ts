@@ -14,8 +14,7 @@ export class FetchServer implements AttachedServer {
   readonly #server: Abilities;
   /** Settles when the last connection is closed. Set by stopListening(). */
   #closed: Promise<void> | undefined;
-  /** Whether connections are open while nothing is in flight. */
-  #lingers = false;
+  #isClosed = false;
 
   constructor(state: ShutdownState, server: Abilities) {
     this.#state = state;
@@ -47,23 +46,22 @@ export class FetchServer implements AttachedServer {
   }
 
   stopListening(): void {
+    const closed = () => void (this.#isClosed = true);
     this.#closed = (async () => await this.#server.stop(false))();
-    this.#closed.catch(() => {}); // close() throws the error
+    this.#closed.then(closed, closed); // close() throws the error
   }
 
   async close(): Promise<void> {
-    this.#lingers = true;
-    const closed = this.#closed?.finally(() => this.#lingers = false);
-    await this.#state.pause(LINGER, closed?.catch(() => {}));
+    await this.#state.pause(LINGER, this.#closed);
     // The remaining connections have sent no complete request.
-    if (this.#lingers && this.#server.isQuiet?.()) await this.#server.stop(true);
+    if (!this.#isClosed && this.#server.isQuiet?.()) await this.#server.stop(true);
     // Deno waits for all uploads to end, even after their responses; often nothing else can be open.
-    if (this.#server.isQuiet !== undefined || this.#state.untold || this.isUncounted()) await closed;
+    if (this.#server.isQuiet !== undefined || this.#state.untold || this.isUncounted()) await this.#closed;
   }
 
   cut(): string[] {
     void this.#state.attemptLater(() => this.#server.stop(true));
-    // Connections of routes that bypass the handler.
-    return this.#lingers ? ["connections that were not counted"] : [];
+    // Those of routes that bypass the handler.
+    return this.#isClosed || this.#state.cut.size > 0 ? [] : ["connections that were not counted"];
   }
 }
