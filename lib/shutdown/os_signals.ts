@@ -33,20 +33,12 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
   const source = currentProcess();
   const { on, off } = source ?? {};
   if (typeof on !== "function" || typeof off !== "function") return () => {};
-  const stops: (() => void)[] = [];
-  const stop = () => stops.splice(0).forEach((each) => each());
-  try {
-    for (const name of new Set(names)) {
-      const heard = () => listener(name);
-      on.call(source, name, heard);
-      stops.push(() => off.call(source, name, heard));
-    }
-  } catch (error) {
-    // This system does not know one of the names: remove all listeners.
-    stop();
-    throw error;
-  }
-  return stop;
+  const stops = [...new Set(names)].map((name) => {
+    const heard = () => listener(name);
+    on.call(source, name, heard);
+    return () => void off.call(source, name, heard);
+  });
+  return () => stops.forEach((stop) => stop());
 }
 
 /** Signals that are ignored while the process exits. */

@@ -82,11 +82,8 @@ function closeAfterUpload(request: Incoming): void {
  * Sends 503. By announceClose(), the connection ends after the request's body, which the client may still be sending.
  */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
-  response.writeHead(503, {
-    "retry-after": retryAfter,
-    "content-type": "text/plain",
-    "content-length": REFUSAL.length,
-  });
+  const headers = { "retry-after": retryAfter, "content-type": "text/plain", "content-length": REFUSAL.length };
+  response.writeHead(503, headers);
   response.end(request.method === "HEAD" ? "" : REFUSAL);
 }
 
