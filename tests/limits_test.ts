@@ -83,15 +83,15 @@ test("RateLimiter: a waiter that wants more than a lowered limit waits on", () =
   withFakeTime(async (time) => {
     const api = new RateLimiter(3, 100);
     api.tryAcquire(3);
-    const watched = [watch(api.acquire({ permits: 3 })), watch(api.acquire())];
+    const watched = [3, 1, 1].map((permits) => watch(api.acquire({ permits })));
     api.limit = 2;
     await time.pass(500);
-    assert.equal(await states(watched), "pending pending");
+    assert.equal(await states(watched), "pending pending pending");
     assert.equal(api.retryAfter(), Infinity);
     api.limit = 3;
-    assert.equal(await states(watched), "fulfilled pending");
+    assert.equal(await states(watched), "fulfilled pending pending");
     await time.pass(100);
-    assert.equal(await states(watched), "fulfilled fulfilled");
+    assert.equal(await states(watched), "fulfilled fulfilled fulfilled");
   }));
 
 test("RateLimiter.retryAfter: when a call made now would start, behind those that wait", () =>

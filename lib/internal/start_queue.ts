@@ -185,6 +185,7 @@ export class StartQueue {
     const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
     for (const { starts } of waitersOf(this.waits)) {
       ready = Math.max(ready, readyAt(logs, starts));
+      if (ready === Infinity) return ready;
       for (const log of logs) log.advance(ready, Infinity);
       addTo(logs, starts, ready);
     }
