@@ -11,10 +11,10 @@ import { onceFor } from "../internal/once.ts";
 import { RedisStore } from "./store/redis_store.ts";
 import type { Store } from "./store/store.ts";
 
-let namespaces = 0;
+let count = 0;
 
 export class Namespace {
-  readonly #number = ++namespaces;
+  readonly #number = ++count;
   readonly store: Store;
   readonly subscription: Subscription;
   readonly renewer: LeaseRenewer;
@@ -38,18 +38,14 @@ export class Namespace {
   }
 }
 
-/** The namespaces of a backend by their prefixes. */
-const namespacesOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => {
-  const store = backend[STORE] ?? new RedisStore(backend);
-  const byPrefix = new Map<string, Namespace>();
-  return (prefix: string) => {
-    const namespace = byPrefix.get(prefix) ?? new Namespace(store, prefix);
-    byPrefix.set(prefix, namespace);
-    return namespace;
-  };
-});
+const storeOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => backend[STORE] ?? new RedisStore(backend));
+/** By their prefixes. */
+const namespacesOf = onceFor((_: Backend) => new Map<string, Namespace>());
 
 /** Returns the namespace of a backend and a prefix. */
 export function namespaceOf(backend: Backend, prefix: string): Namespace {
-  return namespacesOf(backend)(prefix);
+  const namespaces = namespacesOf(backend);
+  const namespace = namespaces.get(prefix) ?? new Namespace(storeOf(backend), prefix);
+  namespaces.set(prefix, namespace);
+  return namespace;
 }
