@@ -17,7 +17,7 @@ import { LeaseHandle } from "../lease/lease_handle.ts";
 import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Waiting } from "../store/store.ts";
-import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, now, SILENCE, trusted } from "../times.ts";
+import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, now, trusted } from "../times.ts";
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
@@ -59,6 +59,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
     this.id = spec.namespace.store.newId();
     this.spec = spec;
     this.adopts = adopts;
+    this.retries ||= adopts !== undefined;
     this.begin(limits?.signal);
   }
 
@@ -129,10 +130,6 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
     this.lead();
   }
 
-  protected override get retries(): boolean {
-    return this.waits || this.adopts !== undefined;
-  }
-
   // Pausing.
 
   /** Sets the time of the next command: at the end of a life, only one waiter of each queue in a process asks. */
@@ -163,11 +160,6 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   }
 
   // Settled.
-
-  /** A waiter whose last command was answered does not depend on a heartbeat that was just sent. */
-  protected override get isUnanswered(): boolean {
-    return super.isUnanswered && (this.position === 0 || this.retry.silence > SILENCE);
-  }
 
   #grant({ fence, weight = this.spec.weight, rest = 0 }: Omit<Granted, "kind">, heard: Moment): void {
     this.#isGranted = true;

@@ -48,6 +48,8 @@ export abstract class ServerCall<A, T> {
   readonly permits: number;
   /** Whether it asks again until it has its result. */
   readonly waits: boolean;
+  /** Whether it asks again after an error that may pass. */
+  protected retries: boolean;
   settled = false;
   protected readonly retry: RetryPolicy;
   /** Whether the last command has no answer yet. */
@@ -75,7 +77,7 @@ export abstract class ServerCall<A, T> {
     this.permits = permits;
     this.#isTry = limits === undefined;
     this.#timeout = limits?.timeout ?? Infinity;
-    this.waits = !this.#isTry && this.#timeout > 0;
+    this.waits = this.retries = !this.#isTry && this.#timeout > 0;
     this.retry = new RetryPolicy(tries, limits ?? {});
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -123,11 +125,6 @@ export abstract class ServerCall<A, T> {
   /** Takes an answer, perhaps after the call has settled. */
   protected abstract take(answer: A, sent: Moment): void;
 
-  /** Whether it asks again after an error that may pass. */
-  protected get retries(): boolean {
-    return this.waits;
-  }
-
   #failed(error: unknown): void {
     if (this.settled) return;
     this.isAsking = false;
@@ -153,13 +150,9 @@ export abstract class ServerCall<A, T> {
   #timeOut(): void {
     const { failure, silence } = this.retry;
     const { store } = this.#spec.namespace;
-    const cause = failure ?? (this.isUnanswered ? store.silence(silence) : store.failure);
+    const isSilent = this.isAsking && silence > SILENCE;
+    const cause = failure ?? (isSilent ? store.silence(silence) : store.failure);
     this.cancel(timedOutError(this.#spec, this.#timeout, cause), "timeout");
-  }
-
-  /** Whether it needs the answer to the command in flight. */
-  protected get isUnanswered(): boolean {
-    return this.isAsking;
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
