@@ -7,8 +7,9 @@ import { STORE } from "../../lib/redis/clients/backend.ts";
 import { giveBack } from "../../lib/redis/rate/scripts.ts";
 import { MemoryStore } from "../../lib/redis/store/memory_store.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, rejectsWith, withFakeTime, withRunningTime } from "../_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith, watch, withFakeTime, withRunningTime } from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
+import { computeDigests } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
 /** Turns are exact by the server's clock, and no answer is early: after each `limit` starts, an interval has passed. */
@@ -481,4 +482,22 @@ test("RedisRateLimiter in memory: timers of one moment that fire in another orde
     for (const fire of held.slice(-2).reverse()) fire(); // the others were for answers
     await flushMicrotasks();
     assert.deepEqual(order, [0, 1]);
+  }));
+
+test("RedisRateLimiter: a second command that fails does not end the sleep until the turn that the first one has brought", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const replies = [deferred<unknown>(), deferred<unknown>()];
+    let sent = 0;
+    const run = () => replies[sent++]!.promise;
+    const call = watch(new RedisRateLimiter({ evalsha: run, eval: run }, "crawl", 1, 20_000).acquire());
+    await time.pass(5100, 50); // the first command has had its time
+    assert.equal(sent, 2);
+    replies[0]!.resolve([1, 10_000_000, 1]);
+    await flushMicrotasks();
+    replies[1]!.reject(new Error("Socket closed unexpectedly"));
+    await time.pass(9900, 50);
+    assert.equal(call.state, "pending");
+    await time.pass(200, 50);
+    assert.deepEqual([call.state, sent], ["fulfilled", 2]);
   }));

@@ -107,7 +107,9 @@ export abstract class ServerCall<A, T> {
     const sent = moment();
     const limit = this.retry.begin();
     this.isAsking = true;
-    this.send(sent).then((answer) => this.#answered(answer, sent), (error) => this.#failed(error));
+    this.send(sent).then((answer) => this.#answered(answer, sent), (error) => {
+      if (this.isAsking) this.#failed(error); // else an earlier command has its answer
+    });
     this.timer.set(sent.at + limit);
   }
 
