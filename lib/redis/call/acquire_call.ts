@@ -51,7 +51,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   /** Local times of the next heartbeat and of the first end of a life. */
   #heartbeatAt = 0;
   #endsAt = Infinity;
-  /** Those of the subscription when the last command was sent. */
+  /** The number of gaps in messages when the last command was sent. */
   #gaps = 0;
 
   constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
