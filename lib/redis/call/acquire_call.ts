@@ -56,7 +56,7 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
 
   constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
-    this.id = spec.namespace.store.newId();
+    this.id = spec.namespace.store.ids.next();
     this.spec = spec;
     this.adopts = adopts;
     this.retries ||= adopts !== undefined;

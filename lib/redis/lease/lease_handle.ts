@@ -32,7 +32,7 @@ export class LeaseHandle implements Lease {
   }
 
   get id(): string {
-    return this.#hold.id;
+    return this.#hold.grant.id;
   }
 
   get fencingToken(): number {
@@ -55,7 +55,7 @@ export class LeaseHandle implements Lease {
   }
 
   get ttl(): number {
-    return this.#hold.ttl;
+    return this.#hold.deadline.ttl;
   }
 
   extend(ttl: number = this.ttl): Promise<void> {
@@ -78,7 +78,7 @@ export class LeaseHandle implements Lease {
   }
 
   async #giveBack(): Promise<boolean> {
-    const { spec, id, deadline } = this.#hold;
+    const { spec, grant: { id }, deadline } = this.#hold;
     if (!this.#hold.isHeld()) {
       // Redis may still keep it.
       if (this.#hold.wasCut) throw explain(`release ${spec.what}`, new ClientClosedError());

@@ -9,7 +9,7 @@ import { hook } from "../../internal/hook.ts";
 import { warn } from "../../internal/platform.ts";
 import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Renewed, Store } from "../store/store.ts";
+import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
 import { assertRules } from "../sound.ts";
 import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
@@ -67,18 +67,6 @@ export class LeaseHold implements RenewableLease {
     this.grant = grant;
     this.deadline = new LeaseDeadline(spec.settings, grant.heard);
     spec.namespace.renewer.add(this);
-  }
-
-  get id(): string {
-    return this.grant.id;
-  }
-
-  get ttl(): number {
-    return this.deadline.ttl;
-  }
-
-  get number(): number {
-    return this.deadline.number;
   }
 
   // Held, lost, released.
@@ -140,11 +128,13 @@ export class LeaseHold implements RenewableLease {
     const { namespace: { store }, settings: { renew } } = this.spec;
     const silence = this.#askedAt === undefined ? undefined : store.silence(time - this.#askedAt);
     const failure = this.#failure ?? silence;
-    const expired = `its ttl of ${this.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
+    const expired = `its ttl of ${this.deadline.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const hasFailed = renew === Infinity || failure !== undefined;
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, failure, !hasFailed && renew === 0);
     // The server may keep it for longer than this process: it was renewed, extended, or taken over.
-    if (renew > 0 || this.number > 0 || this.grant.lastsLonger) void releaseInBackground(this.spec, this.id);
+    if (renew > 0 || this.deadline.number > 0 || this.grant.lastsLonger) {
+      void releaseInBackground(this.spec, this.grant.id);
+    }
     return true;
   }
 
@@ -155,7 +145,7 @@ export class LeaseHold implements RenewableLease {
     if (!this.isHeld()) return false;
     const { namespace: { store }, what } = this.spec;
     const sent = moment();
-    const answer = store.within(this.#limit(), store.verify(this.spec, this.id));
+    const answer = store.within(this.#limit(), store.verify(this.spec, this.grant.id));
     const rest = await explained(`verify ${what}`, answer);
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();
@@ -169,7 +159,7 @@ export class LeaseHold implements RenewableLease {
     const refusal = this.#refusal();
     if (refusal !== undefined) throw refusal;
     const { namespace: { renewer, store } } = this.spec;
-    const isShorter = ttl < this.ttl;
+    const isShorter = ttl < this.deadline.ttl;
     const number = this.deadline.request(now(), ttl);
     const confirmed = new Promise<void>((resolve, reject) => this.#extensions.push({ number, resolve, reject }));
     this.#ask();
@@ -187,7 +177,7 @@ export class LeaseHold implements RenewableLease {
   }
 
   #limit(): number {
-    return commandLimit(this.ttl, LEAST_LIMIT.renew);
+    return commandLimit(this.deadline.ttl, LEAST_LIMIT.renew);
   }
 
   /** Called before a command is sent that sets the end: without an answer, the next one follows. */
@@ -199,7 +189,7 @@ export class LeaseHold implements RenewableLease {
   renewed(sent: Moment, number: number, renewed: Renewed): void {
     this.#askedAt = undefined;
     if (renewed === "lost") return this.#loseUnknown();
-    if (number === this.number) this.#failure = undefined;
+    if (number === this.deadline.number) this.#failure = undefined;
     if (renewed === "set" && !this.#isOver()) this.deadline.confirm(sent, number);
     if (!this.expire(now())) this.#settleExtensions(number);
     this.reschedule();
@@ -228,6 +218,11 @@ export class LeaseHold implements RenewableLease {
 
   // For the renewer.
 
+  get renewal(): Renewal {
+    const { spec, grant: { id }, deadline: { ttl, number } } = this;
+    return { id, spec, ttl, number };
+  }
+
   get nextLook(): number {
     return Math.min(this.deadline.renewAt, this.deadline.at);
   }
@@ -235,7 +230,7 @@ export class LeaseHold implements RenewableLease {
   /** True slightly early, so that one command renews leases of about the same age. */
   isDue(time: number): boolean {
     this.deadline.checkClocks();
-    if (time < this.deadline.renewAt - this.ttl / 12) return false;
+    if (time < this.deadline.renewAt - this.deadline.ttl / 12) return false;
     this.#ask();
     return true;
   }
@@ -244,7 +239,7 @@ export class LeaseHold implements RenewableLease {
     assertRules(`lease of ${this.spec.what}`, {
       "it is renewed although it has ended": !this.#isOver(),
       "its signal": this.#controller?.signal.aborted !== true,
-      "it is trusted for longer than its ttl": this.deadline.at <= now() + this.ttl,
+      "it is trusted for longer than its ttl": this.deadline.at <= now() + this.deadline.ttl,
     });
   }
 }

@@ -15,7 +15,9 @@ import { type Moment, moment } from "./lease_deadline.ts";
 const BATCH = 100;
 
 /** A lease as seen by its renewer. */
-export interface RenewableLease extends Renewal {
+export interface RenewableLease {
+  /** The present request to renew it. */
+  readonly renewal: Renewal;
   /** Local time of its next check. */
   readonly nextLook: number;
   /** Whether to renew it now. If so, its next check lies ahead, when the next renewal follows unless there is an answer. */
@@ -82,7 +84,7 @@ export class LeaseRenewer {
   /** Sends one command. */
   async renew(batch: readonly RenewableLease[]): Promise<void> {
     const sent = moment();
-    const holds = batch.map(({ id, spec, ttl, number }) => ({ id, spec, ttl, number })); // as they are now
+    const holds = batch.map(({ renewal }) => renewal);
     try {
       const renewed = await this.#store.renew(holds);
       batch.forEach((lease, i) => lease.renewed(sent, holds[i]!.number, renewed[i]!));

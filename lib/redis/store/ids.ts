@@ -20,6 +20,7 @@ export class Ids {
   #secret = randomName(SECRET_LENGTH);
   #count = 0;
 
+  /** Returns a fresh id of {@linkcode ID_LENGTH} characters without separators. */
   next(): string {
     if (this.#count === MOST) {
       this.#secret = randomName(SECRET_LENGTH);

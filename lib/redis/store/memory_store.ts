@@ -21,14 +21,10 @@ export class MemoryStore implements Store {
   readonly losses: undefined;
   readonly cluster = false;
   readonly subscribe: undefined; // a name notifies its waiters itself
-  readonly #ids = new Ids();
+  readonly ids: Ids = new Ids();
   readonly #names = new MemoryData<MemoryName>();
   readonly rates = new MemoryRates();
   #fence = 0;
-
-  newId(): string {
-    return this.#ids.next();
-  }
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {

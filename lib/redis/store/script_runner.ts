@@ -13,7 +13,7 @@ import { scriptFailure } from "./script_failure.ts";
 export class ScriptRunner {
   readonly backend: Backend;
   /** Identifies this client in Redis: the beginning of its ids is the end of its channels' names. */
-  protected readonly ids = new Ids();
+  readonly ids: Ids = new Ids();
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
 
@@ -30,11 +30,6 @@ export class ScriptRunner {
 
   get failure(): unknown {
     return withoutArguments(this.backend.failure);
-  }
-
-  /** Returns a fresh id of 21 characters without separators. */
-  newId(): string {
-    return this.ids.next();
   }
 
   /**

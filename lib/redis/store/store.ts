@@ -10,6 +10,7 @@
 import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { RateStore } from "../rate/rate_store.ts";
+import type { Ids } from "./ids.ts";
 
 /**
  * One name in a store, as one class uses it. Immutable, so that a lease carries everything for its renewal and release.
@@ -121,8 +122,8 @@ export interface Store {
    * Whether names live on several servers. If so, each request concerns one name, and no server knows all subscribers.
    */
   readonly cluster: boolean;
-  /** Returns a fresh id, unique across processes. */
-  newId(): string;
+  /** Ids for its calls, unique across processes. */
+  readonly ids: Ids;
   /** Grants the call, queues it, or keeps its position in the queue. */
   acquire(request: AcquireRequest): Promise<AcquireAnswer>;
   /**
