@@ -22,8 +22,8 @@ const SHARE = 1 / 25;
 
 /**
  * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced. On Node
- * it takes up to 2 s while the process has used less than 250 ms of CPU time: a busy server closes its listener in time,
- * and one that waits for a processor empties its accept queue first. Holds back requests until release().
+ * it takes up to 2 s while the process has used less than 250 ms of CPU time. So a busy server closes its listener in
+ * time, and a server that waits for a processor empties its accept queue first. Holds back requests until release().
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
  * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too

@@ -23,7 +23,7 @@ export class Call extends InFlight {
   stage: "handling" | "sending" = "handling";
   /** Whether the body of its request is still arriving, on Deno, whose servers break uploads by stopping. */
   uploads = false;
-  /** What {@linkcode cut} does in the present stage. */
+  /** Breaks off the present stage. */
   onCut: (() => void) | undefined = undefined;
   #label: string | undefined = undefined;
 

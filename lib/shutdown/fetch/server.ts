@@ -61,7 +61,7 @@ export class FetchServer implements AttachedServer {
 
   cut(): string[] {
     void this.#state.attemptLater(() => this.#server.stop(true));
-    // Those of routes that bypass the handler.
+    // Connections of routes that bypass the handler.
     return this.#isClosed || this.#state.cut.size > 0 ? [] : ["connections that were not counted"];
   }
 }

@@ -8,9 +8,9 @@
  * | answered | `answered`: its response is sent, or the client gone | yes       | no                |
  * | ended    | `end`: its body has arrived, or did not for a second | no        | no                |
  *
- * From the signal on, requests wait until they are no longer held back and earlier ones
- * are answered; the last response of each connection announces the close, and a request behind that announcement counts
- * as not received. On the path of every request: no weak references, and only one allocation per request.
+ * From the signal on, requests wait until they are no longer held back and earlier ones are answered. The last response
+ * of each connection announces the close, and a request behind that announcement counts as not received. On the path of
+ * every request: no weak references, and only one allocation per request.
  *
  * @module
  */
