@@ -8,15 +8,7 @@ import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLim
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
-import {
-  grantAll,
-  rejectAll,
-  type Resolve,
-  timedOutError,
-  type WaitedFor,
-  Waiter,
-  WaitQueue,
-} from "./internal/wait_queue.ts";
+import { grantAll, rejectAll, timedOutError, type WaitedFor, Waiter, WaitQueue } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
@@ -151,9 +143,6 @@ class Flight implements WaitedFor, Served {
   readonly #callers = new WaitQueue<unknown>(this);
   /** The promise of the last caller if nothing can cancel that call; calls right behind it share the promise. */
   #shared: Promise<unknown> | undefined;
-  /** Settles the first caller, which is outside the queue. */
-  #resolve: Resolve<unknown> | undefined;
-  #reject: ((reason: unknown) => void) | undefined;
   #controller: AbortController | undefined;
   #hasEnded = false;
   hasBegun = false;
@@ -169,7 +158,7 @@ class Flight implements WaitedFor, Served {
   }
 
   get isSound(): boolean {
-    return this.hasBegun && !this.#hasEnded && (this.#callers.size > 0 || this.#resolve !== undefined);
+    return this.hasBegun && !this.#hasEnded && this.#callers.size > 0;
   }
 
   begin(fn: (signal: AbortSignal) => unknown): void {
@@ -179,26 +168,16 @@ class Flight implements WaitedFor, Served {
   }
 
   join(limits: WaitLimits | undefined): Promise<unknown> {
-    if (limits === undefined) {
-      if (!isPlain) return this.#shared = this.#callers.wait(new Waiter(this));
-      return this.#shared ??= this.#share();
-    }
-    this.#shared = undefined; // calls behind this one resume behind it
-    return this.#callers.wait(new Waiter(this), limits);
-  }
-
-  /** Returns a promise outside the queue, which is quicker, unless other callers come first. */
-  #share(): Promise<unknown> {
-    if (this.#callers.size > 0 || this.#resolve !== undefined) return this.#callers.wait(new Waiter(this));
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    const isShared = limits === undefined && isPlain;
+    if (isShared && this.#shared !== undefined) return this.#shared;
+    const joined = this.#callers.wait(new Waiter(this), limits);
+    this.#shared = isShared ? joined : undefined; // calls behind this one resume behind it
+    return joined;
   }
 
   /** Abandons the run when all callers have cancelled. */
   afterLeave(reason: unknown): void {
-    if (this.#callers.size > 0 || this.#resolve !== undefined || this.#hasEnded) return;
+    if (this.#callers.size > 0 || this.#hasEnded) return;
     this.#end();
     this.#controller?.abort(reason);
   }
@@ -210,20 +189,12 @@ class Flight implements WaitedFor, Served {
     this.#controller = new AbortController();
     try {
       const value = await fn(this.#controller.signal);
-      const queued = this.#land();
-      this.#resolve?.(value);
-      grantAll(queued, value);
+      this.#end();
+      grantAll(this.#callers.takeAll(), value);
     } catch (error) {
-      const queued = this.#land();
-      this.#reject?.(error);
-      rejectAll(queued, error);
+      this.#end();
+      rejectAll(this.#callers.takeAll(), error);
     }
-  }
-
-  /** Ends the run and returns the callers in the queue. All of them leave the queue before the first is settled. */
-  #land(): Waiter<unknown>[] {
-    this.#end();
-    return this.#callers.size === 0 ? [] : this.#callers.takeAll();
   }
 
   #end(): void {
