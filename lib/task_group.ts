@@ -345,14 +345,9 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   #noteUnobserved(error: unknown): void {
-    const joiners = this.#joiners;
-    const group = {
-      title: named("task group", this.name),
-      get isJoined() {
-        return joiners.size > 0;
-      },
-    };
-    this.#unobserved = new UnobservedFailures(group, "use TaskGroup.scope(), or await the group's join()", false);
+    const remedy = "use TaskGroup.scope(), or await the group's join()";
+    const isJoined = () => this.#joiners.size > 0;
+    this.#unobserved = new UnobservedFailures(named("task group", this.name), isJoined, remedy, false);
     this.#unobserved.add(this, error, !this.#isScope);
   }
 

@@ -15,14 +15,6 @@ const MOST = 1000;
 /** Milliseconds after which an unobserved failure is overdue. */
 const OVERDUE = 10_000;
 
-/** A pool or a task group. */
-export interface Failing {
-  /** Its noun with its name. */
-  readonly title: string;
-  /** Whether a call of `join` waits, and so will throw the failures. */
-  readonly isJoined: boolean;
-}
-
 interface Failure {
   readonly error: unknown;
   /** Reports the failure when it is overdue. */
@@ -43,17 +35,21 @@ export class UnobservedFailures {
   #others = new WeakSet<object>();
   #more = 0;
   #isReported = false;
-  readonly #of: Failing;
+  readonly #owner: string;
+  readonly #isJoined: () => boolean;
   readonly #remedy: string;
   readonly #areThrown: boolean;
 
   /**
+   * @param owner The pool or task group in messages.
+   * @param isJoined Whether a call of `join` waits, and so will throw the failures.
    * @param remedy How to observe a failure, for the warning.
    * @param areThrown Whether they become uncaught errors when the process runs out of work. If not, there is one
    *   warning in all.
    */
-  constructor(of: Failing, remedy: string, areThrown: boolean) {
-    this.#of = of;
+  constructor(owner: string, isJoined: () => boolean, remedy: string, areThrown: boolean) {
+    this.#owner = owner;
+    this.#isJoined = isJoined;
     this.#remedy = remedy;
     this.#areThrown = areThrown;
   }
@@ -110,12 +106,12 @@ export class UnobservedFailures {
     for (const error of errors) throwUncaught(error);
     if (more === 0) return;
     const rest = `failures beyond the first ${MOST} were not observed: ${more}`;
-    throwUncaught(new SyncError(`Cannot end ${this.#of.title}: ${rest}`));
+    throwUncaught(new SyncError(`Cannot end ${this.#owner}: ${rest}`));
   }
 
   #watch(failure: Failure): void {
     failure.timer = onCancel({ timeout: OVERDUE, keepsAlive: false }, () => {
-      if (this.#of.isJoined) this.#watch(failure); // `join` may still be cancelled
+      if (this.#isJoined()) this.#watch(failure); // `join` may still be cancelled
       else if (!this.#isReported) this.#warn(`for ${OVERDUE / 1000} s`, failure.error);
     });
   }
@@ -123,7 +119,7 @@ export class UnobservedFailures {
   #warn(when: string, error: unknown): void {
     this.#isReported = true;
     if (!this.#areThrown) forgetAtExit(this);
-    const text = `Failure in ${this.#of.title} not observed ${when}: ${describe(error)}; ${this.#remedy}`;
+    const text = `Failure in ${this.#owner} not observed ${when}: ${describe(error)}; ${this.#remedy}`;
     warn(text, "INTERLOCK_UNOBSERVED");
   }
 }

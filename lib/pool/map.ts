@@ -1,17 +1,25 @@
 /**
- * The life of one map, from the first read to the end, as its reader sees it. The map waits for its first read, then
- * pulls until the source ends or something stops it. It is over once no function runs and the source is closed.
+ * One map, from the first read to the end. While there is room before the reader, it asks the source for an item, takes
+ * a slot for it, and calls the function. It ends with its source, or early by a failure, a cancellation or its reader.
+ * It is over once no function runs and the source is closed.
+ *
+ * The source and the function run in the asynchronous context of map's caller, never in that of the reader or of another
+ * slot's holder: `#drive` is called there, and everything else follows an `await` or `then` of its own.
  *
  * @module
  */
 import { type Cancellation, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
+import { isThenable } from "../internal/check.ts";
+import { follow } from "../internal/follow.ts";
+import { hook } from "../internal/hook.ts";
 import { sharedController } from "../internal/platform.ts";
 import { show } from "../internal/show.ts";
 import { SyncError } from "../errors.ts";
-import { Puller } from "./map_puller.ts";
+import { type Call, callOf } from "./call.ts";
 import { assertSoundResults, type Read, Results } from "./map_results.ts";
-import type { MapJob, MapResults } from "./types.ts";
+import { Source } from "./map_source.ts";
 import type { MapInProgress, PoolState } from "./state.ts";
+import type { MapJob, MapResults } from "./types.ts";
 
 /** Milliseconds that the end of a map waits for its source to close while the source still owes an item. */
 const CLOSING_TIME = 100;
@@ -23,36 +31,53 @@ interface EarlyEnd {
   readonly isFailure: boolean;
 }
 
+/**
+ * The phase of a map. "unread": nothing has happened yet. "pulling": from the first read on. "ending": no more items
+ * are asked for. "over": no function runs, and the source has ended or is being closed.
+ */
+type MapPhase = "unread" | "pulling" | "ending" | "over";
+
 /** Private state for {@linkcode assertSoundMap}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (map: PoolMap<unknown, unknown>) => readonly [puller: Puller<unknown, unknown>, results: Results<unknown>];
+let stateOf: (
+  map: PoolMap<unknown, unknown>,
+) => readonly [phase: MapPhase, running: number, started: number, results: Results<unknown>];
 
 export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
-  // The signal of #controller is aborted exactly if the map was stopped before its source ended.
+  // The phase only moves on. #running > 0 implies "pulling" or "ending". The signal of #controller is aborted exactly if
+  // the map ended early.
+  #phase: MapPhase = "unread";
+  #running = 0;
+  #started = 0;
+  /** Whether it waits for an item or a slot: one wait at a time. */
+  #isWaiting = false;
+  #buffer: number;
   /** Kept until the reader gets it. */
   #earlyEnd: EarlyEnd | undefined;
-  /** Whether `return` or `toArray` waits for the end, and so throws the failure. */
-  #isEndAwaited = false;
   readonly #pool: PoolState;
-  readonly #signal: AbortSignal | undefined;
+  readonly #job: MapJob<T, R>;
   readonly #results: Results<R>;
   readonly #controller: AbortController = sharedController();
-  readonly #puller: Puller<T, R>;
+  readonly #signal: AbortSignal = this.#controller.signal;
+  readonly #call: Call;
+  /** Opened by the first pull. */
+  #source: Source<T> | undefined;
   #link: Cancellation | undefined;
   /** Resumes `#drive`. */
   #wake: (() => void) | undefined;
-  readonly #driving: Promise<void>;
 
   static {
-    stateOf = (one) => [one.#puller, one.#results];
+    stateOf = (one) => [one.#phase, one.#running, one.#started, one.#results];
     show(PoolMap, "MapResults", []);
   }
 
   constructor(pool: PoolState, job: MapJob<T, R>) {
     this.#pool = pool;
-    this.#signal = job.signal;
+    this.#job = job;
+    this.#buffer = job.buffer;
     this.#results = new Results(job.ordered);
-    this.#puller = new Puller(pool, this, job, this.#results, this.#controller.signal);
-    this.#driving = this.#drive();
+    void this.#drive();
+    this.#call = this.#newCall();
+    hook?.begin(this.#call); // observers see all items come from here
     const unread = new SyncError(`Cannot join ${pool.title}: a map was never read: use for await or toArray()`);
     pool.failures.keep(this, unread);
   }
@@ -63,58 +88,51 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   next(): Promise<Read<R>> {
     this.#begin();
-    const read = this.#results.tryRead();
-    if (read !== undefined) {
-      if (this.#puller.hasRoomAgain()) this.poke(); // one wake-up for several items, not one at every read
-      return Promise.resolve(read);
+    const ready = this.#results.tryRead();
+    if (ready !== undefined) {
+      if (this.#hasRoomAgain()) this.poke(); // one wake-up for several items, not one at every read
+      return Promise.resolve(ready);
     }
-    if (this.#puller.phase !== "over") {
-      this.poke();
-      return this.#results.read();
-    }
-    const end = this.#takeEarlyEnd();
-    return end === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(end.error);
+    const read = this.#results.read();
+    if (this.#phase === "over") this.#endReads();
+    else this.poke();
+    return read;
   }
 
   /**
    * Leaves the loop: aborts the running functions, waits for them to end and closes the source. Throws an earlier
    * failure that was not read.
    */
-  async return(): Promise<Read<R>> {
+  return(): Promise<Read<R>> {
     this.#results.discard();
+    this.#begin();
     this.#stop();
-    const end = await this.#end();
-    if (end?.isFailure) throw end.error;
-    return { value: undefined, done: true };
+    if (this.#earlyEnd?.isFailure === false) this.#earlyEnd = undefined;
+    return this.next();
   }
 
   async toArray(): Promise<R[]> {
-    this.#puller.buffer = Infinity;
-    this.#results.collect();
-    this.#begin();
-    this.poke();
-    const end = await this.#end();
-    if (end === undefined) return this.#results.takeAll();
-    this.#results.discard();
-    throw end.error;
+    this.#buffer = Infinity;
+    this.#results.hold();
+    await this.next(); // resolves at the end
+    return this.#results.takeAll();
   }
 
   cancel(reason: unknown): void {
-    if (!this.#isStopped()) this.#results.discard();
     this.#stop({ error: reason, isFailure: false });
   }
 
   poke(): void {
-    if (this.#puller.canPull()) this.#wake?.();
+    if (this.#canPull()) this.#wake?.();
   }
 
   /** Starts the map at the first read. */
   #begin(): void {
-    if (this.#puller.phase !== "unread") return;
+    if (this.#phase !== "unread") return;
     this.#pool.failures.observe(this);
-    this.#puller.phase = "pulling";
+    this.#phase = "pulling";
     this.#pool.maps.add(this);
-    const signal = this.#signal;
+    const { signal } = this.#job;
     try {
       this.#pool.admit(this.#pool.mapping, { signal });
       if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
@@ -128,30 +146,145 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   async #drive(): Promise<void> {
     do {
       await new Promise<void>((resolve) => this.#wake = resolve);
-      this.#puller.pull();
-    } while (!this.#puller.isIdle());
+      this.#pull();
+    } while (!this.#isIdle());
     await this.#close();
-    this.#finish();
+    this.#phase = "over";
+    this.#link?.end();
+    this.#endReads();
+    this.#pool.endMap(this);
+  }
+
+  /** No more items are asked for, and no function runs. */
+  #isIdle(): boolean {
+    return this.#phase !== "pulling" && this.#running === 0;
+  }
+
+  /** The maximum number of functions at a time. At least 1, so that the map of a paused pool waits in the queue. */
+  #most(): number {
+    return Math.max(this.#pool.slots.limit, 1);
+  }
+
+  /** The maximum number of results ahead of the reader. */
+  #room(): number {
+    return Math.max(this.#buffer, this.#most());
+  }
+
+  /** Whether enough results were read, since pulling stopped for lack of room, to be worth a wake-up. */
+  #hasRoomAgain(): boolean {
+    const room = this.#room();
+    return this.#results.ahead === room - Math.max(room >> 2, 1);
+  }
+
+  /** While all functions run, an asynchronous source is asked for one item ahead, so that it works meanwhile. */
+  #canPull(): boolean {
+    if (this.#phase !== "pulling" || this.#isWaiting) return false;
+    return this.#running < this.#most() ? this.#results.ahead < this.#room() : this.#source?.canAskAhead === true;
   }
 
   /**
-   * Ends the map at its first failure. Later failures are dropped: they come from functions that were already aborted.
+   * Calls the function for items until it has to wait. The item comes before its slot: holding a slot while waiting for
+   * an item could deadlock, as other calls may need the slot for what the source waits for; and the end of the source
+   * uses no start of a rate.
    */
-  fail(error: unknown): void {
+  #pull(): void {
+    try {
+      while (this.#canPull()) {
+        const source = this.#source ??= new Source(this.#job.source);
+        if (source.hasItem) {
+          const call = this.#nextCall();
+          if (!this.#pool.slots.tryTake(call)) return void this.#wait(this.#pool.slots.wait(call), call);
+          this.#start(call, source.take());
+        } else {
+          const asked = source.ask();
+          if (asked !== undefined) return void this.#wait(asked);
+          this.#noticeEnd();
+        }
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Waits for an item, or for the slot of `call` for the item that has arrived. */
+  async #wait(ready: Promise<void>, call?: Call): Promise<void> {
+    this.#isWaiting = true;
+    try {
+      await ready;
+    } catch (error) {
+      this.#fail(error); // if the map was stopped, its own signal has ended the wait
+      call = undefined;
+    }
+    this.#isWaiting = false;
+    this.#noticeEnd();
+    if (call !== undefined && this.#phase === "pulling") this.#start(call, this.#source!.take());
+    else if (call !== undefined) this.#pool.free(call);
+    this.#goOn();
+  }
+
+  #noticeEnd(): void {
+    if (!this.#source!.isOpen && this.#phase === "pulling") this.#phase = "ending";
+  }
+
+  /** Returns the use of a slot for the next item. All items share one while no observer distinguishes them. */
+  #nextCall(): Call {
+    if (hook === undefined) return this.#call;
+    const call = this.#newCall();
+    hook.begin(call, this.#call);
+    return call;
+  }
+
+  #newCall(): Call {
+    return callOf(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, starts: 1 }, this.#job.priority);
+  }
+
+  #start(call: Call, item: T): void {
+    const index = this.#started++;
+    const node = this.#results.add(index);
+    const { fn } = this.#job;
+    const signal = this.#signal;
+    this.#running++;
+    try {
+      const result = hook === undefined ? fn(item, index, signal) : hook.run(call, () => fn(item, index, signal));
+      if (isThenable(result)) {
+        return follow(result, (value) => {
+          this.#results.fill(node, index, value);
+          this.#free(call);
+          this.#goOn();
+        }, (error) => {
+          this.#fail(error);
+          this.#free(call);
+          this.#goOn();
+        });
+      }
+      this.#results.fill(node, index, result);
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#free(call);
+  }
+
+  #free(call: Call): void {
+    this.#running--;
+    // Queue for the next slot before freeing this one: calls of greater priority come first.
+    if (this.#pool.slots.waiting > 0) this.#pull();
+    this.#pool.free(call);
+  }
+
+  #goOn(): void {
+    this.#pull();
+    if (this.#isIdle()) this.#wake?.();
+  }
+
+  /** Ends the map at its first failure. Later failures are dropped: they come from functions that were aborted. */
+  #fail(error: unknown): void {
     this.#stop({ error, isFailure: true });
   }
 
-  onIdle(): void {
-    this.#wake?.();
-  }
-
-  #isStopped(): boolean {
-    return this.#puller.phase === "over" || this.#controller.signal.aborted;
-  }
-
   #stop(end?: EarlyEnd): void {
-    if (this.#isStopped()) return;
-    this.#puller.phase = "ending";
+    if (this.#phase === "over" || this.#controller.signal.aborted) return;
+    this.#phase = "ending";
+    if (!end?.isFailure) this.#results.discard();
     this.#endEarly(end);
     this.#controller.abort(end?.error);
     this.#wake?.();
@@ -160,21 +293,14 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   /** A failure counts as unobserved from when it happens until the reader gets it. */
   #endEarly(end: EarlyEnd | undefined): void {
     this.#earlyEnd = end;
-    if (end?.isFailure) this.#pool.failures.add(this, end.error);
+    if (end?.isFailure) this.#pool.failures.add(this, end.error, !this.#results.isAwaited);
   }
 
-  async #end(): Promise<EarlyEnd | undefined> {
-    this.#isEndAwaited = true;
-    this.#pool.failures.observe(this); // a `join` in between throws nothing of this map
-    await this.#driving;
-    return this.#takeEarlyEnd();
-  }
-
-  #takeEarlyEnd(): EarlyEnd | undefined {
-    const end = this.#earlyEnd;
+  /** Ends the waiting reads once the map is over. The first read gets the error. */
+  #endReads(): void {
+    if (!this.#results.end(this.#earlyEnd)) return;
     this.#earlyEnd = undefined;
     this.#pool.failures.observe(this);
-    return end;
   }
 
   /**
@@ -182,31 +308,22 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
    * limited.
    */
   async #close(): Promise<void> {
-    const source = this.#puller.source;
+    const source = this.#source;
     if (source === undefined) return;
-    const isOwed = source.pending;
+    const { isOwing } = source;
     const closed = source.close().catch((error) => {
-      if (this.#earlyEnd === undefined && this.#puller.phase !== "over") this.#endEarly({ error, isFailure: true });
+      if (this.#earlyEnd === undefined && this.#phase !== "over") this.#endEarly({ error, isFailure: true });
     });
-    if (!isOwed) return await closed;
+    if (!isOwing) return await closed;
     const isClosed = new AbortController();
     void closed.then(() => isClosed.abort());
     await pause(CLOSING_TIME, isClosed.signal);
-  }
-
-  #finish(): void {
-    this.#puller.phase = "over";
-    this.#link?.end();
-    const isReported = this.#results.end(this.#earlyEnd);
-    if (isReported) this.#earlyEnd = undefined;
-    if (isReported || this.#isEndAwaited) this.#pool.failures.observe(this);
-    this.#pool.endMap(this);
   }
 }
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundMap(map: MapInProgress): void {
-  const [{ phase, running, started }, results] = stateOf(map as PoolMap<unknown, unknown>);
+  const [phase, running, started, results] = stateOf(map as PoolMap<unknown, unknown>);
   const isWorking = phase === "pulling" || phase === "ending";
   const isSound = running >= 0 && running <= started && (running === 0 || isWorking);
   if (!isSound) throw new Error(`unsound map: ${phase}, ${running} of ${started} run`);

@@ -22,42 +22,47 @@ const READING = describe("", "read results");
 /** Private state for {@linkcode assertSoundResults}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   results: Results<unknown>,
-) => readonly [first: ResultNode<unknown> | undefined, isOrdered: boolean, readers: number, isWhole: boolean];
+) => readonly [first: ResultNode<unknown> | undefined, isOrdered: boolean, isHeld: boolean];
 
 export class Results<R> {
-  // #readers.size > 0 implies that the first result is not ready
+  // Reads wait only while the first result is not ready, or results are held. While results are held, there is no #first.
   /** The number of results ahead of the reader, ready or pending. */
   ahead = 0;
   #first: ResultNode<R> | undefined;
   #last: ResultNode<R> | undefined;
-  /** Collected results, from the index #end on. */
-  #collected: R[] | undefined;
-  #end = 0;
-  #isDiscarded = false;
+  /** The results by index, if reads get none but only the end. */
+  #held: R[] | undefined;
   readonly #isOrdered: boolean;
   readonly #readers = new WaitQueue<Read<R>>();
 
   static {
-    stateOf = (results) => {
-      const isWhole = results.#collected === undefined && !results.#isDiscarded;
-      return [results.#first, results.#isOrdered, results.#readers.size, isWhole];
-    };
+    stateOf = (results) => [results.#first, results.#isOrdered, results.#held !== undefined];
   }
 
   constructor(isOrdered: boolean) {
     this.#isOrdered = isOrdered;
   }
 
-  /** Collects all further results in an array instead of passing them to a reader. */
-  collect(): void {
-    this.#collected ??= [];
+  /** Whether a read waits. */
+  get isAwaited(): boolean {
+    return this.#readers.size > 0;
   }
 
-  /** Adds a pending result. Returns its place, or undefined if results are collected. */
+  /** Holds all results for `takeAll`. */
+  hold(): void {
+    if (this.#held !== undefined) return;
+    const ready: R[] = [];
+    for (let node = this.#first; node !== undefined; node = node.next) {
+      if (node.isReady) ready[node.index] = node.value as R;
+    }
+    this.discard();
+    this.#held = ready;
+  }
+
+  /** Adds a pending result. Returns its place, or undefined if results are held. */
   add(index: number): ResultNode<R> | undefined {
     this.ahead++;
-    if (this.#collected !== undefined) return undefined;
-    this.#end = index + 1;
+    if (this.#held !== undefined) return undefined;
     const node: ResultNode<R> = { index, value: undefined, isReady: false, next: undefined };
     if (this.#isOrdered) this.#append(node);
     return node;
@@ -65,15 +70,14 @@ export class Results<R> {
 
   /** Stores a result that is ready. */
   fill(node: ResultNode<R> | undefined, index: number, value: R): void {
-    if (this.#isDiscarded) return;
-    if (node === undefined) {
-      this.#collected![index - this.#end] = value;
+    if (node === undefined || this.#held !== undefined) {
+      this.#held![index] = value;
       return;
     }
     node.value = value;
     node.isReady = true;
     if (!this.#isOrdered) this.#append(node);
-    while (this.#readers.size > 0 && this.#first?.isReady) wakeFirst(this.#readers, 1, this.#shift(this.#first));
+    for (let read; this.isAwaited && (read = this.tryRead()) !== undefined;) wakeFirst(this.#readers, 1, read);
   }
 
   /** Returns the first result if it is ready. */
@@ -86,14 +90,11 @@ export class Results<R> {
     return this.#readers.wait(new Waiter(READING));
   }
 
-  /** Takes all results in the order of the items, once all are ready. */
+  /** Takes all held results in the order of the items, once all are ready. */
   takeAll(): R[] {
-    const nodes: ResultNode<R>[] = [];
-    for (let node = this.#first; node !== undefined; node = node.next) nodes.push(node);
-    if (!this.#isOrdered) nodes.sort((a, b) => a.index - b.index);
-    const collected = this.#collected ?? [];
+    const held = this.#held!;
     this.discard();
-    return nodes.length === 0 ? collected : [...nodes.map((node) => node.value as R), ...collected];
+    return held.length === this.ahead ? held : held.flat(0) as R[]; // without the holes of earlier reads
   }
 
   /**
@@ -101,20 +102,18 @@ export class Results<R> {
    * whether a read got the error.
    */
   end(end: { readonly error: unknown } | undefined): boolean {
-    let pending = end;
-    for (const reader of this.#readers.takeAll()) {
-      if (pending === undefined) grant(reader, { value: undefined, done: true });
-      else reject(reader, pending.error);
-      pending = undefined;
-    }
-    return pending !== end;
+    const [first, ...others] = this.#readers.takeAll();
+    if (first === undefined) return false;
+    if (end === undefined) grant(first, { value: undefined, done: true });
+    else reject(first, end.error);
+    for (const reader of others) grant(reader, { value: undefined, done: true });
+    return end !== undefined;
   }
 
   /** Drops all results: none will be read. */
   discard(): void {
-    this.#isDiscarded = true;
     this.#first = this.#last = undefined;
-    this.#collected = this.#collected && [];
+    this.#held = [];
   }
 
   #append(node: ResultNode<R>): void {
@@ -134,12 +133,12 @@ export class Results<R> {
 
 /** Throws unless the invariants hold, while `running` functions make results; for tests. */
 export function assertSoundResults(results: Results<unknown>, running: number): void {
-  const [first, isOrdered, readers, isWhole] = stateOf(results);
+  const [first, isOrdered, isHeld] = stateOf(results);
   let nodes = 0;
   for (let node = first; node !== undefined; node = node.next) nodes++;
-  const isSound = !isWhole || nodes + (isOrdered ? 0 : running) === results.ahead;
+  const isSound = isHeld || nodes + (isOrdered ? 0 : running) === results.ahead;
   if (!isSound || nodes > results.ahead) throw new Error(`unsound results: ${nodes} kept, ${results.ahead} ahead`);
-  if (readers > 0 && first?.isReady) {
-    throw new Error(`unsound results: ${readers} readers wait for a result that is ready`);
+  if (results.isAwaited && first?.isReady && !isHeld) {
+    throw new Error("unsound results: a read waits for a ready result");
   }
 }

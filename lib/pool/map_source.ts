@@ -18,35 +18,34 @@ export function checkSource(value: unknown): void {
 }
 
 export class Source<T> {
-  // At most one of `done`, `pending` and `hasItem` is true.
-  /** The source has ended or failed, so there is nothing to close. */
-  done = false;
+  // At most one of `isOpen` and `isOwing` is true. hasItem implies isOpen.
+  /** Whether it has to be closed: it has neither ended nor failed. */
+  isOpen = true;
   /** An item was requested and has not arrived. */
-  pending = false;
+  isOwing = false;
   /** An item has arrived and was not taken. */
   hasItem = false;
-  readonly isAsync: boolean;
+  readonly #isAsync: boolean;
   #item: T | PromiseLike<T> | undefined = undefined;
   readonly #iterator: Iterator<T | PromiseLike<T>> | AsyncIterator<T>;
 
   constructor(given: MapSource<T>) {
     const source = given as Partial<AsyncIterable<T>> & Iterable<T | PromiseLike<T>>;
     const iterator = source[Symbol.asyncIterator]?.();
-    this.isAsync = iterator !== undefined;
+    this.#isAsync = iterator !== undefined;
     this.#iterator = iterator ?? source[Symbol.iterator]();
+  }
+
+  /** Whether it can work on an item while no function can take it. */
+  get canAskAhead(): boolean {
+    return this.#isAsync && !this.hasItem;
   }
 
   /** Moves on to the next item or the end. Returns a promise if the caller has to wait for it. */
   ask(): Promise<void> | undefined {
-    this.done = true; // unless an item comes
+    this.isOpen = false; // unless an item comes
     const step = this.#iterator.next();
-    if (isThenable(step)) return this.#later(step);
-    const item = this.#read(step);
-    if (this.done) return undefined;
-    if (isThenable(item)) return this.#awaited(item);
-    this.#item = item;
-    this.hasItem = true;
-    return undefined;
+    return isThenable(step) ? this.#later(step) : this.#accept(step);
   }
 
   /** Takes the item that has arrived. */
@@ -58,28 +57,24 @@ export class Source<T> {
   }
 
   async #later(step: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
-    this.done = false;
-    this.pending = true;
+    this.isOwing = true;
     try {
-      this.#item = this.#read(await step);
-      this.hasItem = !this.done;
-    } catch (error) {
-      this.done = true;
-      throw error;
+      return this.#accept(await step);
     } finally {
-      this.pending = false;
+      this.isOwing = false;
     }
   }
 
   /** Reads each member once, because members may be getters. */
-  #read(step: IteratorResult<T | PromiseLike<T>, unknown>): T | PromiseLike<T> | undefined {
+  #accept(step: IteratorResult<T | PromiseLike<T>, unknown>): Promise<void> | undefined {
     must(Object(step) === step, "the next of source", "return an object", step);
-    this.done = Boolean(step.done);
-    if (this.done) return undefined;
-    this.done = true; // its value may be a getter that throws
+    if (step.done) return undefined;
     const item = step.value as T | PromiseLike<T>;
-    this.done = false;
-    return item;
+    this.isOpen = true;
+    if (!this.#isAsync && isThenable(item)) return this.#awaited(item);
+    this.#item = item;
+    this.hasItem = true;
+    return undefined;
   }
 
   /** A synchronous source stays open when a promise in it is rejected. */
@@ -90,6 +85,6 @@ export class Source<T> {
 
   /** Closes it, unless it has ended. Called once. */
   async close(): Promise<void> {
-    if (!this.done) await this.#iterator.return?.();
+    if (this.isOpen || this.isOwing) await this.#iterator.return?.();
   }
 }

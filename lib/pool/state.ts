@@ -5,25 +5,15 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { onCancel, reasonOf } from "../internal/cancellation.ts";
-import {
-  checkNumber,
-  must,
-  named,
-  type QueueOptions,
-  readWaitOptions,
-  throwIfAborted,
-  type WaitLimits,
-} from "../internal/check.ts";
-import { hook, isPlain } from "../internal/hook.ts";
+import { named, type QueueOptions, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
-import { closedError, describe, grant, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
-import type { Permits, StartQueue } from "../internal/start_queue.ts";
+import { closedError, describe, grant, refused, type WaitedFor, Waiter, WaitQueue } from "../internal/wait_queue.ts";
+import type { StartQueue } from "../internal/start_queue.ts";
 import { type TakenFailures, UnobservedFailures } from "../internal/unobserved.ts";
-import { assertSoundSlots, type Call, SlotCall, Slots, type SlotUse } from "./slots.ts";
+import { Call, readCall } from "./call.ts";
+import { assertSoundSlots, Slots } from "./slots.ts";
 import type { TaskOptions } from "./types.ts";
 import type { WaitOptions } from "../types.ts";
-
-const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
 /** A map as its pool sees it. */
 export interface MapInProgress {
@@ -41,22 +31,19 @@ export class PoolState {
   closed = false;
   readonly name: string | undefined;
   readonly slots: Slots;
-  readonly failures: UnobservedFailures = new UnobservedFailures(
-    this,
-    "await the pool's join(), or the result of each task",
-    true,
-  );
+  readonly failures: UnobservedFailures;
   /** The ways to use a slot. */
-  readonly creating: SlotUse;
-  readonly running: SlotUse;
-  readonly mapping: SlotUse;
+  readonly creating: WaitedFor;
+  readonly running: WaitedFor;
+  readonly mapping: WaitedFor;
+  readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
+  readonly #maxWaiting: number;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<TakenFailures>();
   /** Created on first use: Cloudflare Workers forbids it at module scope. */
   #cancelled: AbortController | undefined;
   /** One for each running function with a signal of its own. */
   readonly #controllers = new Set<AbortController>();
-  readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
 
   static {
     stateOf = (state) => [state.#controllers.size, state.#joiners.size];
@@ -64,23 +51,26 @@ export class PoolState {
 
   constructor(limit: number, rate: StartQueue | undefined, { name, maxWaiting }: QueueOptions) {
     this.name = name;
-    this.slots = new Slots(limit, rate, maxWaiting, () => this.#checkIdle());
-    const use = (action: string, isMap = false): SlotUse => ({
+    const remedy = "await the pool's join(), or the result of each task";
+    this.failures = new UnobservedFailures(this.title, () => this.#joiners.size > 0, remedy, true);
+    this.#maxWaiting = maxWaiting;
+    this.slots = new Slots(limit, rate, () => this.#checkIdle());
+    const use = (action: string): WaitedFor => ({
       kind: "pool",
       name,
       action,
       group: this,
       waitsForRelease: () => this.slots.isFull,
-      isMap,
     });
     this.creating = { ...use(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = use("run in pool");
-    this.mapping = use("map in pool", true);
+    this.mapping = use("map in pool");
     this.#joining = describe("", "join pool", name);
   }
 
   setLimit(limit: number): void {
     this.slots.limit = limit;
+    this.#checkIdle(); // a queued call may have been aborted
     for (const map of this.maps) map.poke();
   }
 
@@ -94,88 +84,74 @@ export class PoolState {
     return named("pool", this.name);
   }
 
-  /**
-   * Checks a call and takes its slot if one is free. Returns undefined for a call that has its slot and needs no
-   * object: no observer sees it, and its function shares the pool's signal.
-   */
-  call(use: SlotUse, options: TaskOptions | undefined, needsOwn: boolean): Call | undefined {
-    const { slots } = this;
-    if (options !== undefined || needsOwn || slots.rate !== undefined) {
-      const limits = readWaitOptions(options);
-      const priority = options === undefined ? 0 : readPriority(options);
-      const starts = readStarts(slots.rate, options);
-      slots.rate?.waits.checkOpen(slots.rate.self);
-      this.admit(use, limits);
-      return new SlotCall(use, limits, priority, starts, needsOwn);
-    }
-    this.admit(use);
-    if (!isPlain || !slots.isFree) return new Waiter(use);
-    slots.active++;
-    return undefined;
+  /** Checks a call of `run` or `createTask`. */
+  call(use: WaitedFor, options: TaskOptions | undefined): Call {
+    const { rate } = this.slots;
+    const call = options === undefined ? new Call(use, undefined) : readCall(use, options, rate);
+    rate?.waits.checkOpen(rate.self);
+    this.admit(use, call.terms);
+    return call;
   }
 
-  /**
-   * Waits for the slot of a call. Undefined if the call has its slot; the caller must still wait a turn before calling
-   * the function.
-   */
-  slot(call: Call | undefined): Promise<void> | undefined {
-    return call === undefined || this.slots.tryTake(call) ? undefined : this.slots.wait(call);
+  /** Takes the slot of a call, or waits for it. Undefined if it need not wait. */
+  slot(call: Call): Promise<void> | undefined {
+    const { slots } = this;
+    if (slots.tryTake(call)) return undefined;
+    const { waiting } = slots;
+    if (waiting >= this.#maxWaiting && call.terms?.timeout !== 0) throw refused(call, waiting);
+    return slots.wait(call);
   }
 
   /**
    * Returns the signal for the function of a call that has its slot: the pool's, unless the function needs its own or
    * the caller's signal has to reach it. Throws if the call was cancelled after the grant.
+   *
+   * @param needsOwn Whether the function may listen. It gets a signal of its own, so that it leaves no listener on the
+   *   shared signal.
    */
-  begin(call: Call | undefined): AbortSignal {
-    const own = call instanceof SlotCall ? call : undefined;
-    const signal = own?.limits?.signal;
-    throwIfAborted({ signal });
-    if (this.closed) throwIfAborted({ signal: this.#signal() });
-    if (own === undefined || (!own.needsOwn && signal === undefined)) return this.#signal();
-    const controller = own.controller = new AbortController();
+  begin(call: Call, needsOwn: boolean): AbortSignal {
+    const signal = call.terms?.signal;
+    throwIfAborted(call.terms);
+    throwIfAborted(this.#cancelled);
+    if (!needsOwn && signal === undefined) return this.#signal();
+    const controller = new AbortController();
     this.#controllers.add(controller);
-    if (signal !== undefined) own.link = onCancel({ signal }, () => controller.abort(reasonOf(signal)));
+    const link = signal && onCancel({ signal }, () => controller.abort(reasonOf(signal)));
+    call.own = { controller, link };
     return controller.signal;
   }
 
-  /** Calls `fn` in the slot of a call. */
-  start<T>(call: Call | undefined, fn: (signal: AbortSignal) => T): T {
-    const signal = this.begin(call);
-    return call === undefined ? fn(signal) : callIn(call, fn, signal);
+  /**
+   * Calls `fn` in the slot of a call. A method of its own, with few variables and expressions, as a queued call keeps
+   * memory for each.
+   */
+  async run<T>(call: Call, fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
+    await this.slot(call);
+    let result;
+    try {
+      result = await this.#start(call, fn); // awaited, not just returned, so that an error's stack shows the caller
+    } catch (error) {
+      this.end(call);
+      throw error;
+    }
+    this.end(call);
+    return result;
   }
 
-  /**
-   * The fast path, for a function without a signal. It uses `then`, which keeps 530 bytes per queued call where `await`
-   * keeps 790 (Node 26); copying them takes most of the time of many calls.
-   */
-  apply<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R, self: This, args: A): Promise<Awaited<R>> {
-    try {
-      const call = this.call(this.running, undefined, false);
-      return (this.slot(call) ?? NEXT_TURN).then(async (): Promise<Awaited<R>> => {
-        try {
-          this.begin(call);
-          return await (hook === undefined || call === undefined
-            ? Reflect.apply(fn, self, args)
-            : hook.run(call, () => Reflect.apply(fn, self, args)));
-        } finally {
-          this.end(call);
-        }
-      });
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  #start<T>(call: Call, fn: (signal: AbortSignal) => T): T {
+    return callIn(call, fn, this.begin(call, fn.length > 0));
   }
 
   /** Frees the slot after the function of a call has ended or {@linkcode PoolState.begin} threw. */
-  end(call: Call | undefined): void {
-    if (call instanceof SlotCall && call.controller !== undefined) {
-      this.#controllers.delete(call.controller);
-      call.link?.end();
+  end(call: Call): void {
+    if (call.own !== undefined) {
+      this.#controllers.delete(call.own.controller);
+      call.own.link?.end();
     }
     this.free(call);
   }
 
-  free(call: Call | undefined): void {
+  free(call: Call): void {
     this.slots.free(call);
     if (this.#joiners.size > 0) this.#checkIdle();
   }
@@ -209,11 +185,6 @@ export class PoolState {
     return this.#isIdle() ? this.failures.take() : await this.#joiners.wait(new Waiter(this.#joining), limits);
   }
 
-  /** Whether a call of `join` waits. */
-  get isJoined(): boolean {
-    return this.#joiners.size > 0;
-  }
-
   #signal(): AbortSignal {
     return (this.#cancelled ??= new AbortController()).signal;
   }
@@ -238,19 +209,4 @@ export function assertSoundPoolState(state: PoolState): void {
   const isSound = controllers <= slots.active && (joiners === 0 || !isIdle);
   if (!isSound) throw new Error(`unsound pool: ${controllers} signals for ${slots.active} calls, ${joiners} joiners`);
   assertSoundSlots(slots);
-}
-
-/** Reads the option of a call. */
-export function readPriority({ priority = 0 }: Pick<TaskOptions, "priority">): number {
-  checkNumber(priority, "priority");
-  must(Number.isFinite(priority), "priority", "be a finite number", priority, RangeError);
-  return priority;
-}
-
-/** Returns the starts that a call takes; undefined without a rate. */
-function readStarts(rate: StartQueue | undefined, options: TaskOptions | undefined): Permits | undefined {
-  const permits = options?.permits;
-  if (rate !== undefined) return rate.readPermits(permits);
-  must(permits === undefined, "permits", "be left out in a pool without a rate", permits);
-  return undefined;
 }

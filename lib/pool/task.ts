@@ -6,7 +6,7 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { show } from "../internal/show.ts";
-import type { SlotCall } from "./slots.ts";
+import type { Call } from "./call.ts";
 import type { PoolState } from "./state.ts";
 
 /**
@@ -54,10 +54,10 @@ export class RunningTask<T> implements Task<T> {
   readonly #controller: AbortController;
   readonly #ended: Promise<void>;
 
-  /** Starts `fn` in the slot of `call`, which has a controller. */
-  constructor(pool: PoolState, call: SlotCall, fn: (signal: AbortSignal) => T | PromiseLike<T>) {
+  /** Starts `fn` in the slot of `call`, which has a signal of its own. */
+  constructor(pool: PoolState, call: Call, fn: (signal: AbortSignal) => T | PromiseLike<T>) {
     this.#pool = pool;
-    this.#controller = call.controller!;
+    this.#controller = call.own!.controller;
     this.#ended = this.#execute(call, fn);
   }
 
@@ -78,7 +78,7 @@ export class RunningTask<T> implements Task<T> {
     if (this.#status === "running") this.#controller.abort(reason);
   }
 
-  async #execute(call: SlotCall, fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<void> {
+  async #execute(call: Call, fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<void> {
     try {
       this.#outcome = await callIn(call, fn, this.signal);
       this.#status = "fulfilled";

@@ -104,6 +104,22 @@ test("Pool: a failure that is left by a cancelled join is reported", async () =>
   assert.equal(warnings.length, 1);
 });
 
+test("Pool.map: a failure whose reader waits for it is not reported, however long the other functions take", async () => {
+  for (const how of ["next", "toArray"] as const) {
+    const warnings = await warningsOf(async (time) => {
+      const pool = new Pool(2);
+      const gate = deferred();
+      const error = new Error("not found");
+      const read = rejectsWith(pool.map([1, 2], (n) => n === 1 ? Promise.reject(error) : gate.promise)[how](), error);
+      await time.pass(60_000, 1000);
+      gate.resolve();
+      await read;
+      await pool.join();
+    });
+    assert.deepEqual(warnings, [], how);
+  }
+});
+
 test("Pool: odd errors are reported as well", async () => {
   const warnings = await warningsOf(async (time) => {
     for (const error of [undefined, "text\u001b[2J", Object.create(null), { toString: () => assert.fail() }]) {

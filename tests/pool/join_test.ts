@@ -111,3 +111,15 @@ test("Pool: await using closes and joins", async () => {
   assert.equal(ended, true);
   await assert.rejects(outside!.run(() => 1), ClosedError);
 });
+
+test("Pool: join ends when the last queued call is found aborted before its signal notifies", async () => {
+  const pool = new Pool(1);
+  pool.limit = 0;
+  const controller = new AbortController();
+  controller.signal.addEventListener("abort", () => pool.limit = 1); // comes before the listener of the call
+  const queued = pool.run(() => assert.fail("called"), { signal: controller.signal });
+  const joined = watch(pool.join());
+  controller.abort("gone");
+  await rejectsWith(queued, "gone");
+  assert.equal(await states([joined]), "fulfilled");
+});

@@ -1,0 +1,75 @@
+/**
+ * One use of a slot: what a call asks for, and the signal of its function.
+ *
+ * @module
+ */
+import type { Cancellation } from "../internal/cancellation.ts";
+import { checkNumber, must, readWaitOptions, type WaitLimits } from "../internal/check.ts";
+import type { Permits, StartQueue } from "../internal/start_queue.ts";
+import { type WaitedFor, Waiter } from "../internal/wait_queue.ts";
+import type { TaskOptions } from "./types.ts";
+
+/** What a call asks for by its options. */
+export interface CallTerms extends WaitLimits {
+  /** The number of starts that it takes in a pool with a rate. */
+  readonly starts: Permits;
+}
+
+/** A signal for the function of one call. */
+export interface OwnSignal {
+  readonly controller: AbortController;
+  /** Links the caller's signal to it. */
+  readonly link: Cancellation | undefined;
+}
+
+/** One use of a slot, from its wait to its end. It has few fields, as many calls may be queued. */
+export class Call extends Waiter<void> {
+  /** Undefined for a call without options. */
+  readonly terms: CallTerms | undefined;
+  /** Set while its function runs, if that has a signal of its own. */
+  own: OwnSignal | undefined = undefined;
+
+  constructor(use: WaitedFor, terms: CallTerms | undefined) {
+    super(use);
+    this.terms = terms;
+  }
+}
+
+/** A call whose priority is not 0. */
+export class PriorityCall extends Call {
+  readonly priority: number;
+  /** Its number among the calls of its queue. */
+  turn = 0;
+  /** Its index in the heap. */
+  index = 0;
+
+  constructor(use: WaitedFor, terms: CallTerms | undefined, priority: number) {
+    super(use, terms);
+    this.priority = priority;
+  }
+}
+
+export function callOf(use: WaitedFor, terms: CallTerms | undefined, priority: number): Call {
+  return priority === 0 ? new Call(use, terms) : new PriorityCall(use, terms, priority);
+}
+
+/** Reads the options of a call of `run` or `createTask`. */
+export function readCall(use: WaitedFor, options: TaskOptions, rate: StartQueue | undefined): Call {
+  const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
+  const priority = readPriority(options);
+  return callOf(use, { signal, timeout, starts: readStarts(rate, options) }, priority);
+}
+
+/** Reads the option of a call or a map. */
+export function readPriority({ priority = 0 }: Pick<TaskOptions, "priority">): number {
+  checkNumber(priority, "priority");
+  must(Number.isFinite(priority), "priority", "be a finite number", priority, RangeError);
+  return priority;
+}
+
+/** Returns the starts that a call takes; 1 without a rate. */
+function readStarts(rate: StartQueue | undefined, { permits }: TaskOptions): Permits {
+  if (rate !== undefined) return rate.readPermits(permits);
+  must(permits === undefined, "permits", "be left out in a pool without a rate", permits);
+  return 1;
+}
