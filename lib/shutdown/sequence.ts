@@ -32,7 +32,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   if (hasListeners) {
     if (state.hasDelay) await pass(state);
     state.phase = "settling";
-    await Promise.all(Array.from(state.servers, (server) => server.settle()));
+    await Promise.all(Array.from(state.servers, (server) => state.attemptLater(() => server.settle())));
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);

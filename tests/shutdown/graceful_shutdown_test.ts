@@ -4,7 +4,7 @@ import process from "node:process";
 import { ClosedError, GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { gate, quiet } from "./client.ts";
-import { flushMicrotasks, nextTurn, rejectsWith, watch, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, nextTurn, rejectsWith, until, watch, withFakeTime } from "../_tools.ts";
 
 test("GracefulShutdown: asking takes readiness away and aborts the signal at once", async () => {
   const shutdown = quiet();
@@ -204,6 +204,26 @@ test("GracefulShutdown: a server that fails as it is asked is in the report", as
   shutdown.request();
   const { drained, errors } = await shutdown.finished;
   assert.ok(drained && errors.includes(boom) && errors.some((error) => error instanceof TypeError), String(errors));
+});
+
+test("GracefulShutdown: a server whose queue cannot be looked at is in the report", async () => {
+  const shutdown = quiet();
+  const boom = new Error("boom");
+  const info = {
+    hostname: "localhost",
+    requestIP: () => {
+      throw boom;
+    },
+  };
+  const handle = shutdown.handler((_request: Request, _info: typeof info) => new Response("x"));
+  let stopped = false;
+  shutdown.attach({ stop: () => void (stopped = true) });
+  await handle(new Request("http://localhost/"), info);
+  shutdown.request();
+  await until(() => stopped);
+  info.requestIP = () => null as never;
+  const { drained, errors } = await shutdown.finished;
+  assert.ok(drained && errors.includes(boom), String(errors));
 });
 
 for (const [grace, when] of [[0, "before it has stopped"], [100, "after it has stopped"]] as const) {
