@@ -27,7 +27,8 @@ export class RetryPolicy {
   #refusals = 0;
   #sentAt = 0;
   #failingSince: number | undefined;
-  #failure: unknown;
+  /** The reason why the last commands failed; undefined after an answer. */
+  failure: unknown;
 
   /**
    * @param ttl Milliseconds for which a call without other limits tries; a command gets a third of it, within bounds.
@@ -38,15 +39,9 @@ export class RetryPolicy {
     this.#endless = timeout === Infinity && signal === undefined;
   }
 
-  /** The reason why the last commands failed; undefined after an answer. */
-  get failure(): unknown {
-    if (Object(this.#failure).constructor !== NoAnswerError) return this.#failure; // other errors are more specific
-    return new NoAnswerError(`Redis has not answered for ${Math.round(now() - (this.#failingSince ?? 0))} ms`);
-  }
-
-  /** Milliseconds since the last command was sent. */
+  /** Milliseconds since the first command without an answer was sent. */
   get silence(): number {
-    return now() - this.#sentAt;
+    return now() - (this.#failingSince ?? this.#sentAt);
   }
 
   /** Called before a command is sent. Returns the milliseconds that it may take. */
@@ -63,13 +58,14 @@ export class RetryPolicy {
 
   answered(): void {
     this.#failures = this.#refusals = 0;
-    this.#failingSince = this.#failure = undefined;
+    this.#failingSince = this.failure = undefined;
   }
 
   /** Returns when to try again; undefined once the call has tried for long enough. */
   failed(error: unknown): number | undefined {
     // A last, short attempt without an answer is less specific than an earlier error of the server or the connection.
-    if (this.#failure === undefined || !(error instanceof UnansweredError)) this.#failure = error;
+    const isVague = error instanceof UnansweredError && !(this.failure instanceof NoAnswerError);
+    if (this.failure === undefined || !isVague) this.failure = error;
     this.#failingSince ??= this.#sentAt;
     const time = now();
     const end = this.#failsAt();
