@@ -161,10 +161,10 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
 
   // Settled.
 
-  #grant({ fence, weight = this.spec.weight, rest = 0 }: Omit<Granted, "kind">, heard: Moment): void {
+  #grant({ fence, weight = this.spec.weight }: Omit<Granted, "kind">, heard: Moment): void {
     this.#isGranted = true;
-    const lastsLonger = rest > this.spec.settings.ttl;
-    this.grant(new LeaseHandle(this.spec, { id: this.id, fence, heard, lastsLonger, call: this }), weight);
+    const isAdopted = this.adopts !== undefined;
+    this.grant(new LeaseHandle(this.spec, { id: this.id, fence, heard, isAdopted, call: this }), weight);
   }
 
   /** Releases its id if the server may know it. At once, so that no later command of this process finds a trace. */

@@ -22,8 +22,8 @@ export interface Grant {
   readonly fence: number;
   /** When the command that confirmed the hold was sent: it lasts for at least one ttl from then. */
   readonly heard: Moment;
-  /** Whether the server may keep it for longer, because it was taken over. */
-  readonly lastsLonger: boolean;
+  /** Whether it was taken over: the server may keep it for longer than one ttl. */
+  readonly isAdopted: boolean;
   /** The hook's `call` of the acquisition. */
   readonly call: object;
 }
@@ -132,7 +132,7 @@ export class LeaseHold implements RenewableLease {
     const hasFailed = renew === Infinity || failure !== undefined;
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, failure, !hasFailed && renew === 0);
     // The server may keep it for longer than this process: it was renewed, extended, or taken over.
-    if (renew > 0 || this.deadline.number > 0 || this.grant.lastsLonger) {
+    if (renew > 0 || this.deadline.number > 0 || this.grant.isAdopted) {
       void releaseInBackground(this.spec, this.grant.id);
     }
     return true;

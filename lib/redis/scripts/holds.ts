@@ -70,7 +70,7 @@ return out
  * holder trusts it until it learns of the change. A second run finds its own id and returns the same reply.
  *
  * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, required weight of the hold (0: any). Returns
- * 1 fence weight, ms until its end | 0 (not held) | -2 (the new id was released already).
+ * 1 fence weight | 0 (not held) | -2 (the new id was released already).
  */
 function adoptBy(isLock: boolean, last: string, fields: string, replace: string): Script {
   return script(`${clock}${digits}${lives}
@@ -86,7 +86,7 @@ local fence, weight = tonumber(sub(hold, 1, 16)), ${fields}
 if ARGV[5] ~= '0' and weight ~= ARGV[5] + 0 then return { 0 } end
 rest = math.ceil(math.max(rest, ARGV[3] + 0))
 ${replace}
-return { 1, fence, weight, rest }
+return { 1, fence, weight }
 `);
 }
 

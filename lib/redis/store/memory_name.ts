@@ -86,10 +86,10 @@ export class MemoryName {
     const { id, adopts = "", spec } = request;
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
     if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(0, 0);
-    const rest = Math.max(hold.ends - now(), spec.settings.ttl);
+    const ends = Math.max(hold.ends, now() + spec.settings.ttl);
     this.#holders.delete(hold.request.id);
-    this.#holders.set(id, { ...hold, request, ends: now() + rest, number: 0 });
-    return { kind: "granted", fence: hold.fence, weight: hold.weight, rest };
+    this.#holders.set(id, { ...hold, request, ends, number: 0 });
+    return { kind: "granted", fence: hold.fence, weight: hold.weight };
   }
 
   release(id: string): Was {

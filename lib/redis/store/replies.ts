@@ -7,7 +7,7 @@
 import { quote } from "../../internal/check.ts";
 import { UnansweredError } from "../errors.ts";
 import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
-import type { AcquireAnswer, AcquireRequest, Granted, Push, Renewed, Was } from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Push, Renewed, Was } from "./store.ts";
 
 /** A reply that is a list of numbers, or one number. */
 export function numbersOf(reply: unknown): number[] {
@@ -25,7 +25,7 @@ function numberOf(value: unknown): number {
   return isText || typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
 }
 
-/** 1 fence otherLimit, or of a hold that is taken over 1 fence weight rest | 0 position fence endsIn listeners unfinished otherLimit | -2 */
+/** 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners unfinished otherLimit | -2 */
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, other = 0] = numbersOf(reply);
   if (code === -2) return { kind: "refused" };
@@ -33,7 +33,9 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
     if (!(Number.isSafeInteger(first) && first > 0)) {
       throw new UnansweredError(`the answer has ${first} in place of a token`);
     }
-    return adopts === undefined ? { kind: "granted", fence: first, otherLimit: second } : adopted(first, second, third);
+    if (adopts === undefined) return { kind: "granted", fence: first, otherLimit: second };
+    if (!(second > 0)) throw new UnansweredError("the answer has no weight");
+    return { kind: "granted", fence: first, weight: second };
   }
   if (code !== 0) throw new UnansweredError(`the answer has an unknown code, ${code}`);
   if (waits && !(first > 0) && unfinished !== 1) {
@@ -48,12 +50,6 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
     unfinished: unfinished === 1,
     otherLimit: other,
   };
-}
-
-/** The answer for a hold that was taken over, with its weight and the time until its end. */
-function adopted(fence: number, weight: number, rest: number): Granted {
-  if (!(weight > 0 && rest > 0)) throw new UnansweredError("the answer has no weight or no end");
-  return { kind: "granted", fence, weight, rest };
 }
 
 /** 1 | 0 | 2 for each hold. */

@@ -51,9 +51,8 @@ export type AcquireAnswer =
 export interface Granted {
   readonly kind: "granted";
   readonly fence: number;
-  /** For a hold that was taken over: its weight, and the milliseconds until its end, which may exceed a ttl. */
+  /** For a hold that was taken over: its weight. */
   readonly weight?: number;
-  readonly rest?: number;
   /** Another limit used by callers of this name; 0 or missing if none is known. */
   readonly otherLimit?: number;
 }
