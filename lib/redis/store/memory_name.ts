@@ -14,6 +14,16 @@ import { assertRules } from "../sound.ts";
 import { IDLE_KEPT, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./store.ts";
 
+/** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
+const LATEST_DATE = 2 ** 52;
+
+/** Of all names, as a name that was dropped begins anew. */
+let lastFence = 0;
+
+function nextFence(): number {
+  return lastFence = Math.max(lastFence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
+}
+
 /** A waiter or a holder. */
 interface Member {
   readonly request: AcquireRequest;
@@ -35,7 +45,6 @@ interface Hold extends Member {
 }
 
 export class MemoryName {
-  readonly #nextFence: () => number;
   readonly #holders = new Map<string, Hold>();
   /** In the order of arrival. */
   readonly #queue = new Map<string, Waiting>();
@@ -48,10 +57,6 @@ export class MemoryName {
   #arrivals = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
-
-  constructor(nextFence: () => number) {
-    this.#nextFence = nextFence;
-  }
 
   /** Whether it is unused and its time to be kept is over. Asked before each request, it ends what is over by then. */
   get isOver(): boolean {
@@ -153,7 +158,7 @@ export class MemoryName {
       const { id, spec: { weight, limit } } = request;
       if (this.#used + weight > limit) break; // granting smaller requests first would starve this one
       this.#queue.delete(id);
-      const fence = this.#fence = this.#nextFence();
+      const fence = this.#fence = nextFence();
       this.#holders.set(id, { request, weight, fence, ends, number: 0, since: Date.now() });
       this.#used += weight;
       this.#limit = limit;

@@ -11,9 +11,6 @@ import { Ids } from "./ids.ts";
 import { MemoryRates } from "../rate/memory_rates.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredName, Was } from "./store.ts";
 
-/** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
-const LATEST_DATE = 2 ** 52;
-
 export class MemoryStore implements Store {
   readonly closed = false;
   readonly closing: AbortSignal = new AbortController().signal;
@@ -24,7 +21,6 @@ export class MemoryStore implements Store {
   readonly ids: Ids = new Ids();
   readonly #names = new MemoryData<MemoryName>();
   readonly rates = new MemoryRates();
-  #fence = 0;
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
@@ -81,10 +77,6 @@ export class MemoryStore implements Store {
   }
 
   #nameOf({ keys: [key] }: StoredName): MemoryName {
-    return this.#names.of(key, () => new MemoryName(() => this.#nextFence()));
-  }
-
-  #nextFence(): number {
-    return this.#fence = Math.max(this.#fence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
+    return this.#names.of(key, () => new MemoryName());
   }
 }
