@@ -11,7 +11,7 @@ import * as module from "../mod.ts";
 export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
   "{ RateLimiter }": 6000,
-  "{ Pool }": 9050,
+  "{ Pool }": 8800,
   "*": 31_700,
 };
 
