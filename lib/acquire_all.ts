@@ -15,6 +15,7 @@ import {
 import { onCancel, reasonOf } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { inLockOrder, type OrderedLock } from "./internal/lock_order.ts";
+import { sharedController } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
 import type { Acquirable, WaitOptions } from "./types.ts";
@@ -185,7 +186,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      const controller = this.#controller = new AbortController();
+      const controller = this.#controller = sharedController();
       for (const { signal } of this.#guards as readonly { readonly signal?: AbortSignal }[]) {
         if (signal?.aborted) controller.abort(reasonOf(signal));
         else if (signal !== undefined) onCancel({ signal }, () => controller.abort(reasonOf(signal)));

@@ -1,7 +1,9 @@
 /** A lease: `verify`, the result of `release`, and clocks that disagree. */
 import assert from "node:assert/strict";
+import { acquireAll } from "../../mod.ts";
 import {
   LeaseLostError,
+  memoryBackend,
   RedisError,
   RedisKeyedMutex,
   RedisLock,
@@ -11,6 +13,7 @@ import {
 import type { Acquirable, Backend, Lease } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
+import { leakWarnings } from "../_warnings.ts";
 import { clients, ending, redisTest, until } from "./_clients.ts";
 import { FaultProxy } from "./faults/_proxy.ts";
 import { nothing, scripted } from "./_scripted.ts";
@@ -321,3 +324,16 @@ test("a lease that is not renewed reports that its time is over", () =>
     await flushMicrotasks();
     assert.match(signal.reason.message, /^Cannot keep lock "a": its ttl of 600 ms is over/);
   }));
+
+test("any number of functions may listen to the signal of a lease, and of a group with one", async () => {
+  const warnings = await leakWarnings(async () => {
+    const lease = await new RedisLock(memoryBackend(), "a").acquire();
+    const group = await acquireAll([new RedisLock(memoryBackend(), "b")]);
+    for (const { signal } of [lease, group]) {
+      for (let i = 0; i < 20; i++) signal.addEventListener("abort", () => {});
+    }
+    await group.release();
+    await lease.release();
+  });
+  assert.deepEqual(warnings, []);
+});

@@ -6,7 +6,7 @@
  */
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { hook } from "../../internal/hook.ts";
-import { warn } from "../../internal/platform.ts";
+import { sharedController, warn } from "../../internal/platform.ts";
 import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
@@ -78,7 +78,7 @@ export class LeaseHold implements RenewableLease {
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
+      this.#controller = sharedController();
       if (this.#lostError) this.#controller.abort(this.#lostError);
     }
     this.expire(now());
