@@ -7,7 +7,7 @@ import { connect, type Socket } from "node:net";
 import process from "node:process";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
-import { nextTurn } from "../_tools.ts";
+import { nextTurn, until } from "../_tools.ts";
 import { Client, gate, host, listen, quiet, stop } from "./client.ts";
 
 test(`attach: a request that a listener of checkContinue passes on is one request, ${runtime}`, async () => {
@@ -227,6 +227,24 @@ test(`attach: answers to uploads that nobody reads leave no listener, and nothin
   }
   await stop(shutdown);
   assert.equal((await shutdown.finished).drained, true);
+});
+
+test(`attach: the rest of an upload that nobody reads is taken in behind its answer, ${runtime}`, async () => {
+  const shutdown = quiet();
+  let ended = false;
+  const server = shutdown.attach(createServer((request, response) => {
+    request.on("end", () => ended = true);
+    response.end("done;");
+  }));
+  const client = new Client(connect({ port: await listen(server), host }));
+  client.send("/upload", "content-length: 300000");
+  client.write("x".repeat(100_000));
+  await client.gets(/done;/);
+  client.write("x".repeat(200_000));
+  await until(() => ended);
+  await stop(shutdown);
+  assert.equal((await shutdown.finished).drained, true);
+  await client.end();
 });
 
 test(`attach: an answer to an upload that is still coming is not lost, ${runtime}`, async () => {
