@@ -40,6 +40,8 @@ interface Start {
 class MemoryRate {
   // Past and future starts in the order of their turns.
   #starts: Start[] = [];
+  /** All of their permits. */
+  #total = 0;
   #blockedUntil = -Infinity;
   /** The longest interval in use, for which starts are kept. */
   #longest = 0;
@@ -69,6 +71,7 @@ class MemoryRate {
     }
     this.#callers = { limit, interval };
     this.#starts.push({ at, permits });
+    this.#total += permits;
     this.#keep(time);
     return { kind: "turn", turn: { wait, number: at }, other };
   }
@@ -76,7 +79,7 @@ class MemoryRate {
   giveBack({ number }: Turn): void {
     const left = this.#starts.filter(({ at }) => at !== number);
     if (left.length === this.#starts.length) return;
-    this.#starts = left;
+    this.#set(left);
     this.#keep(this.#moment());
   }
 
@@ -91,8 +94,13 @@ class MemoryRate {
       left -= taken;
     }
     if (penalty > 0) made.push({ at: time, permits: penalty });
-    this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
+    this.#set([...made.filter(({ permits }) => permits > 0), ...toCome]);
     this.#keep(time);
+  }
+
+  #set(starts: Start[]): void {
+    this.#starts = starts;
+    this.#total = sum(starts);
   }
 
   #keep(time: number): void {
@@ -104,7 +112,7 @@ class MemoryRate {
 
   /** When the window of the caller has room for its starts. */
   #gate(permits: number, limit: number, interval: number): number {
-    let over = sum(this.#starts) + permits - limit; // this number of the oldest starts must expire first
+    let over = this.#total + permits - limit; // this number of the oldest starts must expire first
     for (const start of this.#starts) {
       if (over <= 0) break;
       over -= start.permits;
@@ -119,7 +127,8 @@ class MemoryRate {
       this.#longest = micros(interval);
       if (this.#seen > -Infinity) this.#keep(time); // starts are kept for it from now on
     }
-    this.#starts = this.#starts.filter(({ at }) => at + this.#longest > time);
+    const first = this.#starts.findIndex(({ at }) => at + this.#longest > time);
+    if (first !== 0 && this.#starts.length > 0) this.#set(first < 0 ? [] : this.#starts.slice(first));
     return time;
   }
 
