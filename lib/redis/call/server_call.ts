@@ -7,8 +7,8 @@
  * - settled: it has its result, or has failed or been cancelled, in one synchronous step.
  *
  * Transitions: asking → settled or pausing; pausing → asking when its time has come; both → settled by the signal or
- * the time-out. Invariants: a settled call sends no further command to ask; before, its timer is set, so that it asks
- * again if no answer comes.
+ * the time-out. Invariants: a settled call sends no further command to ask; before, its timer or the limit of its command
+ * is set, so that it asks again if no answer comes.
  *
  * Observers see it wait once its first command has failed, has not granted, or has taken {@linkcode SILENCE} ms; the
  * wait counts from that command. Every call that ends without a grant has waited, except for a try that found the
@@ -52,14 +52,14 @@ export abstract class ServerCall<A, T> {
   protected retries: boolean;
   settled = false;
   protected readonly retry: RetryPolicy;
-  /** Whether the last command has no answer yet. */
-  protected isAsking = false;
+  /** The limit of the last command, until it is answered. Calls share timers for it, unlike those that can be moved. */
+  #limit: Cancellation | undefined;
   /** Whether an earlier command has no answer: it may have run, or may still run. */
   protected isUnsure = false;
   readonly #spec: CallSpec;
   readonly #timeout: number;
   readonly #isTry: boolean;
-  /** Set for the end of the command's time, of the pause, or of the sleep until its turn. */
+  /** Set for the end of the pause, or of the sleep until its turn. */
   protected readonly timer: LocalTimer = new LocalTimer(() => this.onTime(), true);
   #limits: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
@@ -104,19 +104,30 @@ export abstract class ServerCall<A, T> {
   /** Sends a command, even while an earlier one is in flight. */
   ask(): void {
     if (this.settled) return;
+    this.timer.clear();
     const sent = moment();
-    const limit = this.retry.begin();
-    this.isAsking = true;
+    const timeout = this.retry.begin();
+    this.#limit?.end();
+    this.#limit = onCancel({ timeout }, () => this.#failed(this.#spec.namespace.store.silence(this.retry.silence)));
     this.send(sent).then((answer) => this.#answered(answer, sent), (error) => {
       if (this.isAsking) this.#failed(error); // else an earlier command has its answer
     });
-    this.timer.set(sent.at + limit);
+  }
+
+  /** Whether the last command has no answer yet. */
+  protected get isAsking(): boolean {
+    return this.#limit !== undefined;
+  }
+
+  #endLimit(): void {
+    this.#limit?.end();
+    this.#limit = undefined;
   }
 
   protected abstract send(sent: Moment): Promise<A>;
 
   #answered(answer: A, sent: Moment): void {
-    this.isAsking = false;
+    this.#endLimit();
     try {
       this.take(answer, sent);
     } catch (error) {
@@ -129,7 +140,7 @@ export abstract class ServerCall<A, T> {
 
   #failed(error: unknown): void {
     if (this.settled) return;
-    this.isAsking = false;
+    this.#endLimit();
     if (mayHaveRun(error)) this.isUnsure = true;
     const againAt = this.retry.failed(error);
     this.reportWait();
@@ -143,8 +154,7 @@ export abstract class ServerCall<A, T> {
 
   /** Called when the timer fires. */
   protected onTime(): void {
-    if (this.isAsking) this.#failed(this.#spec.namespace.store.silence(this.retry.silence));
-    else this.ask();
+    this.ask();
   }
 
   // Settled.
@@ -195,6 +205,7 @@ export abstract class ServerCall<A, T> {
     this.timer.clear();
     this.#slow?.clear();
     this.leave(); // before the caller continues
+    this.#endLimit();
     settle();
   }
 
@@ -205,7 +216,7 @@ export abstract class ServerCall<A, T> {
   assertSound(): void {
     assertRules(`call for ${this.#spec.what}`, {
       "it has settled": !this.settled,
-      "it waits without end": this.timer.at < Infinity,
+      "it waits without end": this.isAsking || this.timer.at < Infinity,
     });
   }
 }
