@@ -33,12 +33,19 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
   const source = currentProcess();
   const { on, off } = source ?? {};
   if (typeof on !== "function" || typeof off !== "function") return () => {};
-  const stops = [...new Set(names)].map((name) => {
-    const heard = () => listener(name);
-    on.call(source, name, heard);
-    return () => void off.call(source, name, heard);
-  });
-  return () => stops.forEach((stop) => stop());
+  const stops: (() => void)[] = [];
+  const stop = () => stops.splice(0).forEach((each) => each());
+  try {
+    for (const name of new Set(names)) {
+      const heard = () => listener(name);
+      on.call(source, name, heard);
+      stops.push(() => off.call(source, name, heard));
+    }
+  } catch (error) {
+    stop(); // this system does not know one of the names
+    throw error;
+  }
+  return stop;
 }
 
 /** Signals that are ignored while the process exits. */

@@ -126,3 +126,18 @@ test("GracefulShutdown: the delay is waited out, and cut short by force", async 
   assert.equal((await forced.finished).drained, true);
   assert.equal(process.listenerCount("SIGTERM"), before);
 });
+
+test("GracefulShutdown: a system that refuses a signal throws, and leaves the others alone", () => {
+  const { on } = process;
+  const before = process.listenerCount("SIGTERM");
+  process.on = function (this: typeof process, name: string, listener: () => void) {
+    if (name === "SIGBREAK") throw new TypeError("not on this system");
+    return on.call(this, name, listener);
+  } as typeof on;
+  try {
+    assert.throws(() => new GracefulShutdown({ signals: ["SIGTERM", "SIGBREAK"] }), /not on this system/);
+  } finally {
+    process.on = on;
+  }
+  assert.equal(process.listenerCount("SIGTERM"), before);
+});
