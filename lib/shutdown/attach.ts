@@ -29,7 +29,14 @@ export interface AttachOptions {
 const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve";
 
 /** The shutdown of each attached server. */
-const known = new WeakMap<object, { readonly state: ShutdownState; readonly attached: AttachedServer }>();
+const known = new WeakMap<object, Known>();
+
+interface Known {
+  readonly state: ShutdownState;
+  readonly attached: AttachedServer;
+  /** Stops looking for servers with the same listener. */
+  readonly stopLooking: (() => void) | undefined;
+}
 
 /** Checks the arguments of attach(); returns the label among them. */
 export function checkAttach(
@@ -48,17 +55,17 @@ export function checkAttach(
 export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
   const before = known.get(server);
   if (before?.state === state) return;
-  before?.attached.detach?.();
+  if (before !== undefined) detach(before);
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
   const attached: AttachedServer = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
     : new FetchServer(state, abilities);
-  known.set(server, { state, attached }); // last, because attaching throws for a frozen server
+  const isOpen = state.listeners === "open"; // attaching has thrown for a frozen server
+  const stopLooking = isOpen && attached instanceof NodeServer ? attachSiblings(state, attached, label) : undefined;
+  known.set(server, { state, attached, stopLooking });
   if (state.phase !== "serving") attached.begin?.();
-  if (state.listeners === "open") {
-    state.servers.add(attached);
-    if (attached instanceof NodeServer) attachSiblings(state, attached, label);
-  } else if (state.phase === "finished") state.add(stop(state, attached));
+  if (isOpen) state.servers.add(attached);
+  else if (state.phase === "finished") state.add(stop(state, attached));
   else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, attached) });
 }
 
@@ -67,25 +74,39 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
  * create several servers, as Fastify does for each address of localhost. Not on Bun (1.4), which does not report
  * connections.
  */
-function attachSiblings(state: ShutdownState, attached: NodeServer, label: AttachOptions["label"]): void {
+function attachSiblings(
+  state: ShutdownState,
+  attached: NodeServer,
+  label: AttachOptions["label"],
+): (() => void) | undefined {
   type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
   const channels = builtin<Channels>("diagnostics_channel");
-  if (channels === undefined) return;
+  if (channels === undefined) return undefined;
   const connected = ({ socket: { server } }: { socket: { server?: NodeServerLike | null } }) => {
     if (server == null || known.has(server) || !isServer(server)) return;
-    if (state.servers.has(attached) && attached.isSibling(server)) attachTo(state, server, label);
+    if (attached.isSibling(server)) attachTo(state, server, label);
   };
   channels.subscribe("net.server.socket", connected);
-  state.atEnd.push(() => channels.unsubscribe("net.server.socket", connected));
+  const stop = () => {
+    channels.unsubscribe("net.server.socket", connected);
+    state.atEnd.delete(stop);
+  };
+  state.atEnd.add(stop);
+  return stop;
 }
 
 /** Detaches the server. */
 export function detachFrom(state: ShutdownState, server: ServerLike): void {
-  const { state: owner, attached } = known.get(server) ?? {};
-  if (owner !== state) return;
+  const entry = known.get(server);
+  if (entry?.state !== state) return;
   known.delete(server);
-  state.servers.delete(attached!);
-  attached!.detach?.();
+  detach(entry);
+}
+
+function detach({ state, attached, stopLooking }: Known): void {
+  stopLooking?.();
+  state.servers.delete(attached);
+  attached.detach?.();
 }
 
 /** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */

@@ -100,7 +100,7 @@ export class GracefulShutdown implements AsyncDisposable {
     this.#state.finished = new Promise((resolve) => this.#resolve = resolve);
     warnInWorker(settings.signals);
     this.#ignoreSignals = listenToSignals(settings.signals, (name) => this.#receive(name));
-    this.#state.atEnd.push(() => this.#leaveSignals());
+    this.#state.atEnd.add(() => this.#leaveSignals());
   }
 
   /**

@@ -93,7 +93,7 @@ export class ShutdownState {
   /** The label of the present or last clean-up step. */
   step: string | undefined;
   /** Called when everything is over. */
-  readonly atEnd: (() => void)[] = [];
+  readonly atEnd: Set<() => void> = new Set();
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
   /** The work that was in flight when the shutdown was forced. */

@@ -1,5 +1,6 @@
 /** Servers that are detached, that could not listen, and that an app has made itself. */
 import assert from "node:assert/strict";
+import { hasSubscribers } from "node:diagnostics_channel";
 import { createServer, type RequestListener } from "node:http";
 import { connect } from "node:net";
 import { runtime, test } from "../_test.ts";
@@ -54,6 +55,17 @@ test(`detach: a request in flight is cut with its connection when the shutdown i
   await other.gets(/done/);
   other.destroy();
   await new Promise((closed) => server.close(closed));
+});
+
+test(`detach: it no longer looks for servers with the same listener, ${runtime}`, () => {
+  const shutdown = quiet();
+  const server = createServer();
+  for (let i = 0; i < 3; i++) {
+    shutdown.attach(server);
+    assert.equal(hasSubscribers("net.server.socket"), true);
+    shutdown.detach(server);
+    assert.equal(hasSubscribers("net.server.socket"), false);
+  }
 });
 
 test(`detach: a method that was replaced after attach stays, ${runtime}`, () => {
