@@ -1,4 +1,7 @@
-/** Runs a fetch-style handler on node:http or node:http2. Frameworks bring their own; this is the least that streams both ways. */
+/**
+ * Runs a fetch-style handler on node:http or node:http2. Frameworks bring their own; this is the least that streams both
+ * ways.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
