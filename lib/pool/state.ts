@@ -112,7 +112,7 @@ export class PoolState {
   begin(call: Call, needsOwn: boolean): AbortSignal {
     const signal = call.terms?.signal;
     throwIfAborted(call.terms);
-    throwIfAborted(this.#cancelled);
+    if (this.closed) throwIfAborted(this.#cancelled); // on Workers, a signal cannot be read in other requests
     if (!needsOwn && signal === undefined) return this.#signal();
     const controller = new AbortController();
     this.#controllers.add(controller);

@@ -337,3 +337,12 @@ test("Pool: the stack of an error shows who called run", async () => {
   const error = await theCaller().catch((error: Error) => error) as unknown as Error;
   assert.match(error.stack!, /theCaller/);
 });
+
+test("Pool: while it is open, nothing reads the signal that calls share: on Workers, other requests cannot", async () => {
+  const pool = new Pool(1);
+  const unreadable = { get: () => assert.fail("of another request") };
+  await pool.run((...signal: unknown[]) => void Object.defineProperty(signal[0], "aborted", unreadable));
+  assert.equal(await pool.run(() => 1), 1);
+  assert.equal(await (await pool.createTask(() => 2)).result, 2);
+  await pool.join();
+});
