@@ -16,7 +16,7 @@ import {
   type WebSocketLike,
 } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
-import { nextTurn, until } from "../_tools.ts";
+import { deferred, nextTurn, until } from "../_tools.ts";
 import { gate, isFree, stop } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
@@ -119,6 +119,21 @@ test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async 
   shutdown.request();
   assert.equal((await shutdown.finished).drained, true);
   await wire.closed;
+});
+
+test(`serve: a last answer keeps its length, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const answer = deferred<Response>();
+  const wire = new Wire(await serve(shutdown, () => answer.promise), "GET / HTTP/1.1");
+  await until(() => shutdown.active === 1);
+  shutdown.request();
+  answer.resolve(new Response("hello"));
+  await shutdown.finished;
+  await wire.closed;
+  assert.match(wire.text, /hello(\r\n0\r\n\r\n)?$/);
+  if (runtime === "node") return; // the adapter knows no lengths
+  assert.match(wire.text, /connection: close\r\n/i);
+  assert.match(wire.text, /content-length: 5\r\n/i);
 });
 
 test(`serve: a stream is in flight until its end, and the listener is closed meanwhile, ${runtime}`, async () => {

@@ -111,13 +111,14 @@ function discard(answer: unknown): void {
   if (answer instanceof Response) answer.body?.cancel().catch(() => {});
 }
 
-/** Adds `Connection: close` to a response, unless the server will report an error for its body. */
+/** Adds `Connection: close` to a response. */
 function closing<R>(answer: R): R | Response {
-  if (!(answer instanceof Response) || answer.status < 200 || answer.bodyUsed || answer.body?.locked) return answer;
+  if (!(answer instanceof Response) || answer.status < 200) return answer;
   try {
     answer.headers.set("connection", "close");
     return answer;
   } catch {
+    if (answer.bodyUsed || answer.body?.locked) return answer; // the server reports the error
     // The headers of a redirect or of a response from fetch() are immutable.
     const copy = new Response(answer.body, answer);
     copy.headers.set("connection", "close");
