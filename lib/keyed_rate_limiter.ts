@@ -4,12 +4,13 @@
  *
  * @module
  */
+import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
 import { checkKey, promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
-import { assertSoundStartQueue, cancelStarts, StartQueue } from "./internal/start_queue.ts";
+import { assertSoundStartQueue, cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
-import { BudgetNumbers, type RateBudget, type RateLimiterOptions, readBudgets } from "./rate_limiter.ts";
+import type { RateBudget, RateLimiterOptions } from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
 
 /** Up to this number of entries no timer is set for idle keys. */
@@ -288,13 +289,13 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     try {
       return fn(starts);
     } finally {
-      if (starts.isIdle) this.#entries.delete(key); // the call was refused, or only read a value
+      if (isIdle(starts)) this.#entries.delete(key); // the call was refused, or only read a value
       this.#setTimer();
     }
   }
 
   #sweep(): void {
-    for (const [key, starts] of this.#entries) if (starts.isIdle) this.#entries.delete(key);
+    for (const [key, starts] of this.#entries) if (isIdle(starts)) this.#entries.delete(key);
     this.#setTimer();
   }
 

@@ -4,23 +4,11 @@
  *
  * @module
  */
-import {
-  checkInteger,
-  checkNotPromise,
-  must,
-  promised,
-  type QueueOptions,
-  readQueueOptions,
-} from "./internal/check.ts";
+import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
+import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
-import {
-  assertSoundStartQueue,
-  cancelStarts,
-  setStartQueue,
-  StartQueue,
-  startQueueOf,
-} from "./internal/start_queue.ts";
+import { assertSoundStartQueue, cancelStarts, StartQueue, startQueues } from "./internal/start_queue.ts";
 import { describe } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -119,7 +107,7 @@ export class RateLimiter {
     const { windows, name, maxWaiting } = readBudgets(args);
     const self = describe("rate-limiter", "acquire rate limiter", name);
     const starts = this.#starts = new StartQueue(windows, self, maxWaiting);
-    setStartQueue(this, starts);
+    startQueues.set(this, starts);
     this.#budgets = windows.map((window, i) =>
       new LimiterBudget(window, () => starts.serve(), () => starts.remaining(i))
     );
@@ -300,37 +288,6 @@ export class RateLimiter {
   }
 }
 
-/** The settable numbers of a budget. */
-export class BudgetNumbers {
-  readonly #window: RateWindow;
-  readonly #onChange: () => void;
-
-  constructor(window: RateWindow, onChange: () => void) {
-    this.#window = window;
-    this.#onChange = onChange;
-  }
-
-  get limit(): number {
-    return this.#window.limit;
-  }
-
-  set limit(limit: number) {
-    checkInteger(limit, "limit", 1);
-    this.#window.limit = limit;
-    this.#onChange();
-  }
-
-  get interval(): number {
-    return this.#window.interval;
-  }
-
-  set interval(interval: number) {
-    checkInterval(interval, "interval");
-    this.#window.interval = interval;
-    this.#onChange();
-  }
-}
-
 class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
   readonly #remaining: () => number;
 
@@ -348,37 +305,7 @@ class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
   }
 }
 
-/** Reads and checks the arguments of a limiter's constructor. */
-export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly windows: RateWindow[] } {
-  const [first, second, third] = args;
-  const isList = typeof first === "object";
-  const options = (isList ? second : third) as MaxWaitingOptions | undefined;
-  const windows = isList ? readList(first) : [readWindow(first, second, "")];
-  return { windows, ...readQueueOptions(options) };
-}
-
-function readList(list: unknown): RateWindow[] {
-  checkNotPromise(list, "budgets");
-  must(Array.isArray(list), "budgets", "be a list of objects with a limit and an interval", list);
-  checkInteger(list.length, "budgets.length", 1);
-  return Array.from(list as readonly (RateBudget | undefined)[], (budget, i) => {
-    must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
-    return readWindow(budget.limit, budget.interval, `budgets[${i}].`);
-  });
-}
-
-function readWindow(limit: unknown, interval: unknown, where: string): RateWindow {
-  checkInteger(limit, `${where}limit`, 1);
-  checkInterval(interval, `${where}interval`);
-  return { limit, interval };
-}
-
-function checkInterval(interval: unknown, name: string): asserts interval is number {
-  must(typeof interval === "number", name, "be a number of milliseconds", interval);
-  must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
-}
-
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundRateLimiter(rateLimiter: RateLimiter): void {
-  assertSoundStartQueue(startQueueOf(rateLimiter)!);
+  assertSoundStartQueue(startQueues.get(rateLimiter)!);
 }

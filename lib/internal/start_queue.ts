@@ -46,16 +46,7 @@ const LOOK_AGAIN = 1000;
 const platformNow = performance.now;
 
 /** The queue of each limiter, so that a pool finds that of its `rate` without containing the class. */
-const queues = /* @__PURE__ */ new WeakMap<object, StartQueue>();
-
-/** Returns the queue of a limiter; undefined for any other value. */
-export function startQueueOf(limiter: unknown): StartQueue | undefined {
-  return queues.get(limiter as object);
-}
-
-export function setStartQueue(limiter: object, queue: StartQueue): void {
-  queues.set(limiter, queue);
-}
+export const startQueues: WeakMap<object, StartQueue> = /* @__PURE__ */ new WeakMap();
 
 /** A waiting call. */
 class StartWaiter extends Waiter<void> {
@@ -219,11 +210,6 @@ export class StartQueue {
     addTo(this.logs, this.readPermits(permits, false), this.advance());
   }
 
-  /** Whether no start lies within a window, no block lasts, and no call waits. */
-  get isIdle(): boolean {
-    return this.waits.size === 0 && this.blockedUntil <= this.advance() && this.logs.every(({ used }) => used === 0);
-  }
-
   /** Grants all starts that are allowed by now, and sets the timer for the next. */
   serve(): void {
     step(() => {
@@ -280,7 +266,7 @@ export class StartQueue {
     this.serve();
   }
 
-  private advance(): number {
+  advance(): number {
     const now = this.now();
     for (const log of this.logs) log.advance(now, this.turn);
     return now;
@@ -293,6 +279,11 @@ export class StartQueue {
     this.offset += this.latest - now;
     return this.latest;
   }
+}
+
+/** Whether no start lies within a window, no block lasts, and no call waits. */
+export function isIdle(queue: StartQueue): boolean {
+  return queue.waits.size === 0 && queue.blockedUntil <= queue.advance() && queue.logs.every(({ used }) => used === 0);
 }
 
 /** Closes limiters for good and rejects all waiters in one step. Cancelling again has no effect. */

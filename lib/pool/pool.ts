@@ -18,7 +18,7 @@ import {
 import { isNamed } from "../internal/class_name.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
-import { startQueueOf } from "../internal/start_queue.ts";
+import { startQueues } from "../internal/start_queue.ts";
 import { alike } from "../internal/wrap.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { assertSoundMap, PoolMap } from "./map.ts";
@@ -106,7 +106,7 @@ export class Pool implements AsyncDisposable {
     const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const rate = option(options, "rate");
-    const starts = startQueueOf(rate);
+    const starts = startQueues.get(rate!);
     if (rate !== undefined) checkInstance(starts !== undefined, rate, "rate", "RateLimiter");
     this.#state = new PoolState(maxConcurrency, starts, queueOptions);
   }
