@@ -156,7 +156,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     checkKey(key);
     this.#check(permits);
     const entry = this.#entries.of(key);
-    return entry.fit(permits) ? entry.take(entry, permits) : undefined;
+    return entry.tryAcquire(entry, permits);
   }
 
   /**

@@ -96,7 +96,8 @@ export class Lock implements Acquirable<Guard> {
    */
   acquire(options?: WaitOptions): Promise<Guard> {
     try { // quicker than `promised`, which takes a closure
-      return this.#mutex.acquire(options === undefined ? undefined : admit(options, this.#mutex));
+      const own = this.#mutex;
+      return own.acquire(options === undefined ? undefined : admit(options, own.queue, own));
     } catch (error) {
       return Promise.reject(error);
     }

@@ -212,7 +212,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
 
   acquire(options?: WaitOptions): Promise<G> {
     try { // quicker than `promised`, which takes a closure
-      const limits = options === undefined ? undefined : admit(options, this);
+      const limits = options === undefined ? undefined : admit(options, this.#permits.queue, this);
       return this.#permits.acquire(this, this.unit, limits) as Promise<G>;
     } catch (error) {
       return Promise.reject(error);
@@ -220,12 +220,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   }
 
   tryAcquire(): G | undefined {
-    this.checkOpen();
-    return this.#permits.fit(this.unit) ? this.#permits.take(this, this.unit) as G : undefined;
-  }
-
-  checkOpen(): void {
-    this.#permits.queue.checkOpen(this);
+    return this.#permits.tryAcquire(this, this.unit) as G | undefined;
   }
 
   hold(): G {

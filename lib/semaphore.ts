@@ -111,7 +111,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
       if (options === undefined) return own.acquire(own, 1);
       const permits = option(options, "permits", 1);
       checkInteger(permits, "permits", 1, own.largest);
-      return own.acquire(own, permits, admit(options, own));
+      return own.acquire(own, permits, admit(options, own.queue, own));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -128,8 +128,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   tryAcquire(permits: number = 1): Guard | undefined {
     const own = this.#permits;
     checkInteger(permits, "permits", 1, own.largest);
-    own.checkOpen();
-    return own.fit(permits) ? own.take(own, permits) : undefined;
+    return own.tryAcquire(own, permits);
   }
 
   /**

@@ -25,10 +25,6 @@ export class Mutex implements Owner {
     return "lock";
   }
 
-  checkOpen(): void {
-    this.queue.checkOpen(this);
-  }
-
   /** Throws if closed. */
   acquire(limits?: CancelLimits): Promise<Guard> {
     const guard = this.tryAcquire();
@@ -36,7 +32,7 @@ export class Mutex implements Owner {
   }
 
   tryAcquire(): Guard | undefined {
-    this.checkOpen();
+    this.queue.checkOpen(this);
     return this.holder === undefined ? this.take(new Hold(this)) : undefined;
   }
 

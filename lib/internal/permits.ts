@@ -34,10 +34,6 @@ export class Permits implements PermitsOwner, Served {
     return "semaphore";
   }
 
-  checkOpen(): void {
-    this.queue.checkOpen(this);
-  }
-
   hold(permits: number): Hold {
     return new Hold(this, permits);
   }
@@ -52,8 +48,10 @@ export class Permits implements PermitsOwner, Served {
     return permits <= this.value && this.queue.size === 0;
   }
 
-  /** Takes permits that fit. */
-  take(owner: PermitsOwner, permits: number): Hold {
+  /** Takes permits that fit. Throws if closed. */
+  tryAcquire(owner: PermitsOwner, permits: number): Hold | undefined {
+    this.queue.checkOpen(owner);
+    if (!this.fit(permits)) return undefined;
     this.value -= permits;
     const hold = owner.hold(permits);
     if (hook !== undefined) hook.grant(owner, hold, permits);
@@ -74,10 +72,8 @@ export class Permits implements PermitsOwner, Served {
 
   /** Takes permits or waits for them. Throws if closed. */
   acquire(owner: PermitsOwner, permits: number, limits?: CancelLimits): Promise<Hold> {
-    this.queue.checkOpen(owner);
-    return this.fit(permits)
-      ? Promise.resolve(this.take(owner, permits))
-      : this.queue.wait(new Waiter(owner, permits), limits);
+    const hold = this.tryAcquire(owner, permits);
+    return hold === undefined ? this.queue.wait(new Waiter(owner, permits), limits) : Promise.resolve(hold);
   }
 
   onRelease(permits: number): void {
