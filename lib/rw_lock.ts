@@ -111,7 +111,7 @@ export class RwLock {
     const permits = this.#permits = new Permits(ALL, readQueueOptions(options), SidesQueue);
     const reader = new Side(permits);
     this.reader = reader;
-    this.writer = new Writer(permits, reader);
+    this.writer = new Side<WriterHold>(permits, reader);
   }
 
   /** The name shown in error messages and diagnostics. */
@@ -158,24 +158,24 @@ class SidesQueue extends WaitQueue<Hold> {
   }
 }
 
-function writersIn({ queue }: Permits): number {
-  return (queue as SidesQueue).writers;
-}
-
+/** One side. Its holds take one permit of a reader, and all of a writer. */
 class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsOwner {
   readonly #permits: Permits;
+  /** Of the writer: the reader side. */
+  readonly #reader: Side | undefined;
 
   static {
     setPlace(Side, (side) => ({ owner: side.#permits }));
     show(Side, "RwLockSide", ["name", "locked", "waiting"]);
   }
 
-  constructor(permits: Permits) {
+  constructor(permits: Permits, reader?: Side) {
     this.#permits = permits;
+    this.#reader = reader;
   }
 
   get kind(): string {
-    return "reader";
+    return this.#reader === undefined ? "reader" : "writer";
   }
 
   get name(): string | undefined {
@@ -184,7 +184,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
 
   /** The permits of one hold. */
   get unit(): number {
-    return 1;
+    return this.#reader === undefined ? 1 : ALL;
   }
 
   get action(): string {
@@ -198,7 +198,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   get locked(): boolean {
     // A writer leaves no permit free; without holders all permits are free.
     const { value } = this.#permits;
-    return value > 0 && value < ALL;
+    return this.#reader === undefined ? value > 0 && value < ALL : value === 0;
   }
 
   /** Read by acquireAll. */
@@ -207,7 +207,8 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   }
 
   get waiting(): number {
-    return this.#permits.queue.size - writersIn(this.#permits);
+    const { size, writers } = this.#permits.queue as SidesQueue;
+    return this.#reader === undefined ? size - writers : writers;
   }
 
   acquire(options?: WaitOptions): Promise<G> {
@@ -224,7 +225,7 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   }
 
   hold(): G {
-    return new Hold(this) as G;
+    return (this.#reader === undefined ? new Hold(this) : new WriterHold(this)) as G;
   }
 
   run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
@@ -238,50 +239,16 @@ class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsO
   onRelease(permits: number): void {
     this.#permits.onRelease(permits);
   }
-}
 
-class Writer extends Side<WriterHold> {
-  readonly #permits: Permits;
-  readonly #reader: Side;
-
-  static {
-    nameClass(Writer, "RwLockSide");
-  }
-
-  constructor(permits: Permits, reader: Side) {
-    super(permits);
-    this.#permits = permits;
-    this.#reader = reader;
-  }
-
-  override get kind(): string {
-    return "writer";
-  }
-
-  override get unit(): number {
-    return ALL;
-  }
-
-  override get locked(): boolean {
-    return this.#permits.value === 0;
-  }
-
-  override get waiting(): number {
-    return writersIn(this.#permits);
-  }
-
-  override hold(): WriterHold {
-    return new WriterHold(this, ALL);
-  }
-
-  /** Turns the hold of `spent` into a reader's hold. */
+  /** Turns the hold of `spent`, a writer's, into a reader's hold. */
   downgrade(spent: WriterHold): Guard {
+    const reader = this.#reader!;
+    const guard = reader.hold();
     setOwner(spent, undefined);
-    const guard = this.#reader.hold();
     this.#permits.value = ALL - 1;
     step(() => {
       hook?.release(this, spent);
-      hook?.grant(this.#reader, guard, 1);
+      hook?.grant(reader, guard, 1);
       this.#permits.afterLeave();
     });
     return guard;
@@ -289,14 +256,14 @@ class Writer extends Side<WriterHold> {
 }
 
 class WriterHold extends Hold implements WriterGuard {
-  readonly #side: Writer;
+  readonly #side: Side;
 
   static {
     nameClass(WriterHold, "Guard");
   }
 
-  constructor(side: Writer, permits: number) {
-    super(side, permits);
+  constructor(side: Side) {
+    super(side, ALL);
     this.#side = side;
   }
 
