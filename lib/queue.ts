@@ -13,7 +13,7 @@ import {
   type WaitLimits,
 } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
-import { Ring } from "./internal/ring.ts";
+import { assertSoundRing, Ring } from "./internal/ring.ts";
 import { show } from "./internal/show.ts";
 import {
   cancelQueues,
@@ -64,10 +64,10 @@ let stateOf: (
  * ```
  */
 export class Queue<T> implements AsyncIterable<T> {
-  // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity. #closed implies
-  // that nothing waits, except during `close` itself. #getters.closed means that the queue was cancelled, and implies
-  // #closed and #items.size === 0. #joiners.size > 0 implies #unfinished > 0.
-  readonly #items = new Ring<T>();
+  // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity. #putters.closed
+  // means that the queue is closed, and implies that nothing waits, except during `close` itself. #getters.closed means
+  // that it was cancelled, and implies #putters.closed and #items.size === 0. #joiners.size > 0 implies #unfinished > 0.
+  #items = new Ring<T>();
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
   readonly #getters = new WaitQueue<unknown>();
@@ -78,7 +78,6 @@ export class Queue<T> implements AsyncIterable<T> {
   readonly #joiners = new WaitQueue<void>();
   /** The number of items that were put in and not yet marked by `taskDone`. */
   #unfinished = 0;
-  #closed = false;
 
   static {
     stateOf = (queue) => [queue.#items, queue.#getters.closed, queue.#unfinished, queue.#joiners.size];
@@ -129,7 +128,7 @@ export class Queue<T> implements AsyncIterable<T> {
 
   /** Whether the queue rejects new items. */
   get closed(): boolean {
-    return this.#closed;
+    return this.#putters.closed;
   }
 
   /**
@@ -207,8 +206,8 @@ export class Queue<T> implements AsyncIterable<T> {
    * still be got. Once it is empty, gets reject with a ClosedError too, and iteration ends.
    */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.closed) return;
+    this.#putters.end = { reason: undefined }; // each putter gets an error of its own
     step(() => {
       for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
       for (const getter of this.#getters.takeAll()) {
@@ -225,9 +224,8 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param reason The reason. Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    this.#closed = true;
     const dropped = this.#items.size;
-    this.#items.clear();
+    this.#items = new Ring();
     cancelQueues([this.#putters, this.#getters], reason);
     this.#finish(Math.min(dropped, this.#unfinished));
   }
@@ -326,20 +324,20 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   #refuse(operation: WaitedFor): void {
-    if (operation === this.#getting ? this.#isOver() : this.#closed) throw closedError(operation);
+    if (operation === this.#getting ? this.#isOver() : this.closed) throw closedError(operation);
   }
 
   /** Whether there is nothing left to get. */
   #isOver(): boolean {
-    return this.#closed && this.#items.size === 0;
+    return this.closed && this.#items.size === 0;
   }
 
   /** Puts an item in if there is room for a new call. */
   #offer(item: T): boolean {
     // First, because skipping cancelled getters notifies observers, which may use the queue.
-    const getter = this.#closed ? undefined : this.#getters.take();
+    const getter = this.closed ? undefined : this.#getters.take();
     if (getter === undefined) {
-      if (this.#closed) throw closedError(this.#putting);
+      this.#putters.checkOpen(this.#putting);
       if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
     }
     this.#accept(item, getter);
@@ -374,7 +372,7 @@ export function assertSoundQueue(queue: Queue<unknown>): void {
   const isSound = size <= capacity && (getting === 0 || size === 0) && (putting === 0 || size === capacity) &&
     (!closed || getting + putting === 0) && (!isCancelled || closed && size === 0) && (joiners === 0 || unfinished > 0);
   if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
-  if (!items.isLean) throw new Error(`unsound queue: it keeps more than its ${size} items`);
+  assertSoundRing(items);
 }
 
 /** A call of `next` that waits for an item. It resolves to the result of an iterator. */
