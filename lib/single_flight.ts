@@ -8,7 +8,15 @@ import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLim
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
-import { grantAll, rejectAll, timedOutError, type WaitedFor, Waiter, WaitQueue } from "./internal/wait_queue.ts";
+import {
+  describe,
+  grantAll,
+  rejectAll,
+  timedOutError,
+  type WaitedFor,
+  Waiter,
+  WaitQueue,
+} from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
@@ -118,11 +126,15 @@ export class SingleFlight<K = string | number | bigint | symbol> {
       checkKey(key);
       checkFunction(fn, "fn");
       const limits = admit(options);
-      const flight = this.#flights.get(key) ?? new Flight(this.#flights as Map<unknown, Flight>, key, this.#name);
-      if (limits?.timeout === 0) throw timedOutError(flight, 0);
-      if (!flight.hasBegun) flight.begin(fn);
+      const flight = this.#flights.get(key) ?? this.#begin(key, fn, limits);
       return flight.join(limits) as Promise<T>;
     });
+  }
+
+  #begin(key: K, fn: (signal: AbortSignal) => unknown, limits: WaitLimits | undefined): Flight {
+    const target = { ...describe("single-flight", "run single flight", this.#name), key };
+    if (limits?.timeout === 0) throw timedOutError(target, 0);
+    return new Flight(target, fn, this.#flights as Map<unknown, Flight>);
   }
 }
 
@@ -134,43 +146,30 @@ export function assertSoundSingleFlight(singleFlight: SingleFlight<unknown>): vo
 }
 
 /** One run and its callers. It is in the map until it has ended, or was abandoned or forgotten. */
-class Flight implements WaitedFor, Served {
-  readonly kind = "single-flight";
-  readonly isHeld = false;
-  readonly name: string | undefined;
-  readonly key: unknown;
+class Flight implements Served {
+  readonly #target: WaitedFor;
   readonly #flights: Map<unknown, Flight>;
   readonly #callers = new WaitQueue<unknown>(this);
   /** The promise of the last caller if nothing can cancel that call; calls right behind it share the promise. */
   #shared: Promise<unknown> | undefined;
   #controller: AbortController | undefined;
   #hasEnded = false;
-  hasBegun = false;
 
-  constructor(flights: Map<unknown, Flight>, key: unknown, name: string | undefined) {
+  constructor(target: WaitedFor, fn: (signal: AbortSignal) => unknown, flights: Map<unknown, Flight>) {
+    this.#target = target;
     this.#flights = flights;
-    this.key = key;
-    this.name = name;
-  }
-
-  get action(): string {
-    return "run single flight";
+    flights.set(target.key, this);
+    this.#fly(fn);
   }
 
   get isSound(): boolean {
-    return this.hasBegun && !this.#hasEnded && this.#callers.size > 0;
-  }
-
-  begin(fn: (signal: AbortSignal) => unknown): void {
-    this.hasBegun = true;
-    this.#flights.set(this.key, this);
-    this.#fly(fn);
+    return !this.#hasEnded && this.#callers.size > 0;
   }
 
   join(limits: WaitLimits | undefined): Promise<unknown> {
     const isShared = limits === undefined && isPlain;
     if (isShared && this.#shared !== undefined) return this.#shared;
-    const joined = this.#callers.wait(new Waiter(this), limits);
+    const joined = this.#callers.wait(new Waiter(this.#target), limits);
     this.#shared = isShared ? joined : undefined; // calls behind this one resume behind it
     return joined;
   }
@@ -199,6 +198,7 @@ class Flight implements WaitedFor, Served {
 
   #end(): void {
     this.#hasEnded = true;
-    if (this.#flights.get(this.key) === this) this.#flights.delete(this.key);
+    const { key } = this.#target;
+    if (this.#flights.get(key) === this) this.#flights.delete(key);
   }
 }
