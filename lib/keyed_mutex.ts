@@ -75,7 +75,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
 
   /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#entries.name;
+    return this.#entries.options.name;
   }
 
   /** The number of keys that are held. */
@@ -195,13 +195,13 @@ class KeyMutex<K> extends Mutex {
   readonly key: K;
 
   constructor(entries: Entries<K, KeyMutex<K>>, key: K) {
-    super(entries);
+    super(entries.options);
     this.#entries = entries;
     this.key = key;
   }
 
   get noun(): string {
-    return this.#entries.noun;
+    return "lock";
   }
 
   override get kind(): string {

@@ -82,7 +82,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
 
   /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#entries.name;
+    return this.#entries.options.name;
   }
 
   /** The number of keys with permits taken. */
@@ -232,14 +232,14 @@ class KeyPermits<K> extends Permits {
   readonly key: K;
 
   constructor(entries: Entries<K, KeyPermits<K>>, key: K, permits: number) {
-    super(permits, entries);
+    super(permits, entries.options);
     this.most = permits;
     this.#entries = entries;
     this.key = key;
   }
 
   get noun(): string {
-    return this.#entries.noun;
+    return "semaphore";
   }
 
   override get kind(): string {

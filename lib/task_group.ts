@@ -12,7 +12,6 @@ import {
   checkOptions,
   checkSignal,
   named,
-  option,
   promised,
   readName,
   throwIfAborted,
@@ -168,8 +167,7 @@ export class TaskGroup implements AsyncDisposable {
    */
   constructor(options?: TaskGroupOptions) {
     checkOptions(options);
-    const limit = option(options, "limit", Infinity);
-    const signal = option(options, "signal");
+    const { limit = Infinity, signal } = options ?? {};
     checkCount(limit, "limit", 1);
     if (signal !== undefined) checkSignal(signal);
     const name = readName(options);

@@ -11,7 +11,6 @@ import {
   checkOptions,
   checkTimeout,
   must,
-  option,
   promised,
   quote,
 } from "../internal/check.ts";
@@ -56,8 +55,7 @@ export function checkOnArguments(select: unknown, options: OnArgumentsOptions): 
     checkFunction(select, "select"); // not a generator function
   }
   checkOptions(options);
-  const name = option(options, "name");
-  const timeout = option(options, "timeout");
+  const { name, timeout } = options;
   if (name !== undefined) checkName(name);
   if (timeout !== undefined) checkTimeout(timeout);
   return { name, timeout };

@@ -17,11 +17,10 @@ interface Entry {
   readonly queue: WaitQueue<Hold>;
 }
 
-export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptions {
+export class Entries<K, E extends Entry> extends Map<K, E> {
   /** What an entry is: a lock or a semaphore. */
   readonly noun: string;
-  readonly name: string | undefined;
-  readonly maxWaiting: number;
+  readonly options: QueueOptions;
   closed = false;
   /** Its parameter is `never`, so that a keyed class of strings is one of unknown keys, too. */
   readonly #make: (key: never) => E;
@@ -30,9 +29,7 @@ export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptio
     super();
     this.noun = noun;
     this.#make = make;
-    const { name, maxWaiting } = readQueueOptions(options);
-    this.name = name;
-    this.maxWaiting = maxWaiting;
+    this.options = readQueueOptions(options);
   }
 
   /**
@@ -53,7 +50,7 @@ export class Entries<K, E extends Entry> extends Map<K, E> implements QueueOptio
 
   /** Throws if closed. */
   checkOpen(key: K): void {
-    if (this.closed) throw closedError({ kind: "key", noun: this.noun, name: this.name, key });
+    if (this.closed) throw closedError({ kind: "key", noun: this.noun, name: this.options.name, key });
   }
 
   /** Closes all entries for good, and rejects their waiters, in order for each key. */

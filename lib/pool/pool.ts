@@ -12,7 +12,6 @@ import {
   checkOptions,
   checkSignal,
   must,
-  option,
   readQueueOptions,
 } from "../internal/check.ts";
 import { isNamed } from "../internal/class_name.ts";
@@ -105,7 +104,7 @@ export class Pool implements AsyncDisposable {
     const queueOptions = readQueueOptions(options);
     const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
-    const rate = option(options, "rate");
+    const { rate } = options ?? {};
     const starts = startQueues.get(rate!);
     if (rate !== undefined) checkInstance(starts !== undefined, rate, "rate", "RateLimiter");
     this.#state = new PoolState(maxConcurrency, starts, queueOptions);
@@ -363,9 +362,7 @@ function checkMap<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options: Ma
   checkSource(source);
   checkFunction(fn, "fn");
   checkOptions(options);
-  const ordered = option(options, "ordered", true);
-  const buffer = option(options, "buffer", 1);
-  const signal = option(options, "signal");
+  const { ordered = true, buffer = 1, signal } = options ?? {};
   checkBoolean(ordered, "ordered");
   checkCount(buffer, "buffer", 1);
   if (signal !== undefined) checkSignal(signal);
