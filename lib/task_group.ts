@@ -142,20 +142,18 @@ export class TaskGroup implements AsyncDisposable {
     const group = new TaskGroup(options);
     group.#isScope = true;
     group.#begin();
-    let outcome: { readonly value: T } | { readonly error: unknown };
     try {
       throwIfAborted(group);
       await undefined;
-      outcome = { value: await fn(group) };
+      return await fn(group);
     } catch (error) {
-      outcome = { error };
       group.#fail(error, true);
+      throw error;
+    } finally {
+      group.#closing = true;
+      group.#end();
+      await group.join(); // throws the failures in place of the error, unless that is the cancellation itself
     }
-    group.#closing = true;
-    group.#end();
-    await group.join();
-    if ("error" in outcome) throw outcome.error; // the cancellation itself: there is no result
-    return outcome.value;
   }
 
   /**
