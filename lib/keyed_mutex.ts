@@ -208,7 +208,8 @@ class KeyMutex<K> extends Mutex {
     return "key";
   }
 
-  protected override onIdle(): void {
-    this.#entries.delete(this.key);
+  override onRelease(): void {
+    super.onRelease();
+    if (this.holder === undefined) this.#entries.delete(this.key);
   }
 }

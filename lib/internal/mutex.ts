@@ -46,17 +46,12 @@ export class Mutex implements Owner {
   /** Hands off to the next waiter, or unlocks. Called even if the hold is only lent. */
   onRelease(): void {
     const next = this.queue.take();
-    if (next === undefined) {
-      this.holder = undefined;
-      this.onIdle();
-    } else {
+    if (next === undefined) this.holder = undefined;
+    else {
       next.resolve(this.holder = new Hold(this));
       if (hook !== undefined) hook.grant(this, next, 1, this.holder); // a Condition sets its own hold
     }
   }
-
-  /** Called when it is unlocked and the queue is empty. */
-  protected onIdle(): void {}
 }
 
 /** Throws unless the invariants hold; for tests. */
