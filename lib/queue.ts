@@ -3,15 +3,7 @@
  *
  * @module
  */
-import {
-  admit,
-  checkCount,
-  named,
-  readName,
-  readWaitOptions,
-  throwIfAborted,
-  type WaitLimits,
-} from "./internal/check.ts";
+import { admit, checkCount, named, readName } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
 import { assertSoundRing, Ring } from "./internal/ring.ts";
 import { show } from "./internal/show.ts";
@@ -34,11 +26,13 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Returned by every put that need not wait, to allocate no promise for each. */
 const DONE = Promise.resolve();
+/** The end of the getters of a queue that is closed and empty. */
+const OVER = { reason: undefined };
 
 /** Private state for {@linkcode assertSoundQueue}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   queue: Queue<unknown>,
-) => readonly [items: Ring<unknown>, isCancelled: boolean, unfinished: number, joiners: number];
+) => readonly [items: Ring<unknown>, isOver: boolean, unfinished: number, joiners: number];
 
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
@@ -66,7 +60,7 @@ let stateOf: (
 export class Queue<T> implements AsyncIterable<T> {
   // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity. #putters.closed
   // means that the queue is closed, and implies that nothing waits, except during `close` itself. #getters.closed means
-  // that it was cancelled, and implies #putters.closed and #items.size === 0. #joiners.size > 0 implies #unfinished > 0.
+  // that it is empty as well. #joiners.size > 0 implies #unfinished > 0.
   #items = new Ring<T>();
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
@@ -148,7 +142,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   put(item: T, options?: WaitOptions): Promise<void> {
     try { // quicker than `promised`, which takes a closure
-      const limits = options === undefined ? undefined : this.#admit(this.#putting, options);
+      const limits = options === undefined ? undefined : admit(options, this.#putters, this.#putting);
       if (this.#offer(item)) return DONE;
       return this.#putters.wait(new Putter(this.#putting, item), limits) as Promise<void>;
     } catch (error) {
@@ -182,7 +176,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   get(options?: WaitOptions): Promise<T> {
     try {
-      const limits = this.#admit(this.#getting, options);
+      const limits = admit(options, this.#getters, this.#getting);
       if (this.#items.size > 0) return Promise.resolve(this.#take());
       return this.#getters.wait(new Waiter<unknown>(this.#getting), limits) as Promise<T>;
     } catch (error) {
@@ -197,7 +191,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @throws {ClosedError} when the queue is closed and empty.
    */
   tryGet(): { value: T } | undefined {
-    this.#refuse(this.#getting);
+    this.#getters.checkOpen(this.#getting);
     return this.#items.size > 0 ? { value: this.#take() } : undefined;
   }
 
@@ -214,6 +208,7 @@ export class Queue<T> implements AsyncIterable<T> {
         if (getter instanceof LoopGetter) giveUp(getter, done());
         else reject(getter, closedError(this.#getting));
       }
+      this.#checkEnd();
     });
   }
 
@@ -226,6 +221,7 @@ export class Queue<T> implements AsyncIterable<T> {
   cancel(reason?: unknown): void {
     const dropped = this.#items.size;
     this.#items = new Ring();
+    if (this.#getters.end === OVER) this.#getters.end = undefined; // a later iteration throws the reason
     cancelQueues([this.#putters, this.#getters], reason);
     this.#finish(Math.min(dropped, this.#unfinished));
   }
@@ -291,8 +287,8 @@ export class Queue<T> implements AsyncIterable<T> {
       },
       next: (): Promise<IteratorResult<T, undefined>> => {
         const { end } = this.#getters;
-        if (end !== undefined && !isLeft) return Promise.reject(end.reason);
-        if (isLeft || this.#isOver()) return Promise.resolve(done());
+        if (isLeft || end === OVER) return Promise.resolve(done());
+        if (end !== undefined) return Promise.reject(end.reason);
         if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
         return this.#getters.wait(new LoopGetter(this.#getting, loop)) as Promise<IteratorResult<T, undefined>>;
       },
@@ -315,21 +311,9 @@ export class Queue<T> implements AsyncIterable<T> {
     if (this.#unfinished === 0) wakeFirst(this.#joiners, Infinity, undefined);
   }
 
-  /** Reads the options of a call. Rejects the call if the queue is closed to it, then if its signal has aborted. */
-  #admit(operation: WaitedFor, options: WaitOptions | undefined): WaitLimits | undefined {
-    const limits = readWaitOptions(options);
-    this.#refuse(operation);
-    throwIfAborted(limits);
-    return limits;
-  }
-
-  #refuse(operation: WaitedFor): void {
-    if (operation === this.#getting ? this.#isOver() : this.closed) throw closedError(operation);
-  }
-
-  /** Whether there is nothing left to get. */
-  #isOver(): boolean {
-    return this.closed && this.#items.size === 0;
+  /** Closes a closed queue to getters, too, once there is nothing left to get. */
+  #checkEnd(): void {
+    if (this.closed && this.#items.size === 0) this.#getters.end ??= OVER;
   }
 
   /** Puts an item in if there is room for a new call. */
@@ -348,6 +332,7 @@ export class Queue<T> implements AsyncIterable<T> {
   /** Takes out the first item of a queue that is not empty. The first putter gets the room. */
   #take(): T {
     const item = this.#items.shift();
+    this.#checkEnd();
     const putter = this.#putters.take();
     if (putter !== undefined) {
       this.#accept(putter.item as T, this.#getters.take());
@@ -368,9 +353,9 @@ export class Queue<T> implements AsyncIterable<T> {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundQueue(queue: Queue<unknown>): void {
   const { size, capacity, getting, putting, closed } = queue;
-  const [items, isCancelled, unfinished, joiners] = stateOf(queue);
+  const [items, isOver, unfinished, joiners] = stateOf(queue);
   const isSound = size <= capacity && (getting === 0 || size === 0) && (putting === 0 || size === capacity) &&
-    (!closed || getting + putting === 0) && (!isCancelled || closed && size === 0) && (joiners === 0 || unfinished > 0);
+    (!closed || getting + putting === 0) && isOver === (closed && size === 0) && (joiners === 0 || unfinished > 0);
   if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
   assertSoundRing(items);
 }
