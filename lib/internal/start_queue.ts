@@ -8,12 +8,12 @@
  * @module
  */
 import type { WaitOptions } from "../types.ts";
-import { pause } from "./cancellation.ts";
 import { admit, checkFunction, checkInteger, checkNumber, isThenable, must, option } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
 import { Timer } from "./timer.ts";
+import { startTimer } from "./timers.ts";
 import {
   assertSoundWaitQueue,
   cancelQueues,
@@ -106,7 +106,7 @@ export class StartQueue {
     const waiter = new StartWaiter(this.self, permits);
     const started = this.waits.wait(waiter, limits);
     this.setTimer();
-    if (timersEndWithRequest) void this.serveAlong(waiter);
+    if (timersEndWithRequest) this.serveAlong(waiter);
     return started;
   }
 
@@ -158,11 +158,12 @@ export class StartQueue {
   }
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
-  async serveAlong(call: { readonly waits: boolean }): Promise<void> {
-    while (call.waits) {
-      await pause(Math.min(Math.max(this.timer.at - this.now(), 1), LOOK_AGAIN));
+  serveAlong(call: { readonly waits: boolean }): void {
+    const rest = () => Math.min(Math.max(this.timer.at - this.now(), 1), LOOK_AGAIN);
+    startTimer(rest(), () => {
       this.serve();
-    }
+      return call.waits ? rest() : undefined;
+    }, true);
   }
 
   /**

@@ -77,7 +77,7 @@ export class Slots implements Served {
       : this.#plain.wait(call, call.terms);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
-      if (timersEndWithRequest) void this.rate.serveAlong(call);
+      if (timersEndWithRequest) this.rate.serveAlong(call);
     }
     return granted;
   }
