@@ -58,10 +58,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   // Every key that is not idle has an entry. More than FEW entries imply that #timer is set, which removes idle keys one
   // to two intervals after their first starts.
   readonly #entries = new Map<K, StartQueue>();
-  readonly #windows: readonly RateWindow[];
+  readonly #options: ReturnType<typeof readBudgets>;
   readonly #budgets: readonly KeyedRateLimiterBudget<K>[];
-  readonly #name: string | undefined;
-  readonly #maxWaiting: number;
   #end: { readonly reason: unknown } | undefined;
   readonly #timer = new Timer(() => this.#sweep());
 
@@ -90,18 +88,15 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    */
   constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
   constructor(...args: unknown[]) {
-    const { windows, name, maxWaiting } = readBudgets(args);
-    this.#windows = windows;
-    this.#name = name;
-    this.#maxWaiting = maxWaiting;
-    this.#budgets = windows.map((window, i) =>
+    this.#options = readBudgets(args);
+    this.#budgets = this.#options.windows.map((window, i) =>
       new KeyedBudget<K>(window, () => this.#serve(), (key) => this.#remaining(key, i))
     );
   }
 
   /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#name;
+    return this.#options.name;
   }
 
   /**
@@ -281,8 +276,9 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     checkKey(key);
     let starts = this.#entries.get(key);
     if (starts === undefined) {
-      const self = { kind: "key", noun: "rate limiter", isHeld: false, name: this.#name, key };
-      starts = new StartQueue(this.#windows, self, this.#maxWaiting);
+      const { windows, name, maxWaiting } = this.#options;
+      const self = { kind: "key", noun: "rate limiter", isHeld: false, name, key };
+      starts = new StartQueue(windows, self, maxWaiting);
       if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
       this.#entries.set(key, starts);
     }
@@ -302,7 +298,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   #setTimer(): void {
     if (this.#entries.size <= FEW) this.#timer.clear();
     else if (this.#timer.at === Infinity) {
-      this.#timer.set(performance.now() + Math.max(...this.#windows.map(({ interval }) => interval)));
+      this.#timer.set(performance.now() + Math.max(...this.#options.windows.map(({ interval }) => interval)));
     }
   }
 
