@@ -152,9 +152,9 @@ class SidesQueue extends WaitQueue<Hold> {
     if (waiter.permits > 1) this.writers++;
   }
 
-  override unlink(waiter: Waiter<Hold>): Waiter<Hold> | undefined {
+  override unlink(waiter: Waiter<Hold>): void {
     if (waiter.permits > 1) this.writers--;
-    return super.unlink(waiter);
+    super.unlink(waiter);
   }
 }
 

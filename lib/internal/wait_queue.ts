@@ -160,11 +160,8 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return taken;
   }
 
-  /**
-   * Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it.
-   * Returns the waiter before it.
-   */
-  unlink(waiter: W): W | undefined {
+  /** Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it. */
+  unlink(waiter: W): void {
     const { next, cancellation } = waiter;
     let previous = (waiter === this.head ? undefined : cancellation?.previous ?? this.head) as W | undefined;
     while (previous !== undefined && previous.next !== waiter) previous = previous.next as W | undefined;
@@ -176,7 +173,6 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     waiter.waits = false;
     this.size--;
     cancellation?.onUnlinked();
-    return previous;
   }
 }
 
@@ -197,7 +193,7 @@ function promiseOf<T>(waiter: Waiter<T>): Promise<T> {
 /** The part of a queue that cancellations use. */
 interface AnyQueue {
   readonly owner: Served | undefined;
-  unlink(waiter: Waiter<never>): unknown;
+  unlink(waiter: Waiter<never>): void;
 }
 
 /** The signal and the time-out of a waiter. */

@@ -20,7 +20,7 @@ export class PriorityQueue extends WaitQueue<void, PriorityCall> {
     this.head = this.heap[0];
   }
 
-  override unlink(call: PriorityCall): undefined {
+  override unlink(call: PriorityCall): void {
     const last = this.heap.pop()!;
     if (last !== call) this.#place(last, call.index);
     this.head = this.heap[0];
