@@ -111,9 +111,7 @@ export class StartQueue {
   }
 
   tryAcquire(permits: Permits): boolean {
-    const checked = this.readPermits(permits);
-    this.waits.checkOpen(this.self);
-    return this.tryStart(checked, true);
+    return this.tryStart(this.readPermits(permits), true);
   }
 
   /** Calls `fn` once it may start. */
@@ -124,22 +122,19 @@ export class StartQueue {
     return isThenable(result) ? await result : result; // awaited so that an error's stack shows the caller
   }
 
-  /** Starts a call unless it has to wait. @param isNow Whether its caller goes on at once, not later in this turn. */
-  private tryStart(permits: Permits, isNow = false): boolean {
-    if (this.waits.size > 0 || !this.tryTake(permits, isNow)) return false;
+  /**
+   * Starts a call unless it has to wait. Throws if closed.
+   *
+   * @param isNow Whether its caller goes on at once, not later in this turn.
+   */
+  tryStart(permits: Permits, isNow = false): boolean {
+    this.waits.checkOpen(this.self);
+    if (this.waits.size > 0 || !this.tryTake(permits, isNow)) {
+      this.setTimer(); // that of the waiters, in case its clock is gone
+      return false;
+    }
     if (hook !== undefined) reportGrant(new StartWaiter(this.self, permits));
     return true;
-  }
-
-  /**
-   * Starts a call of a pool, unless it has to wait. Throws if the limiter is closed. Sets the timer of the waiters
-   * again, in case its clock is gone.
-   */
-  startSoon(permits: Permits): boolean {
-    this.waits.checkOpen(this.self);
-    if (this.tryStart(permits)) return true;
-    this.setTimer();
-    return false;
   }
 
   /**

@@ -64,7 +64,7 @@ export class Slots implements Served {
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
     if (this.active >= this.#limit || this.#first() !== undefined) return false;
-    if (this.rate !== undefined && !this.rate.startSoon(startsOf(call))) return false;
+    if (this.rate !== undefined && !this.rate.tryStart(startsOf(call))) return false;
     this.active++;
     if (hook !== undefined) reportGrant(call);
     return true;
@@ -126,7 +126,7 @@ export class Slots implements Served {
           reject(this.#take()!, end.reason);
           continue;
         }
-        if (!this.rate.startSoon(startsOf(first))) return this.#waitForStart(this.rate, startsOf(first));
+        if (!this.rate.tryStart(startsOf(first))) return this.#waitForStart(this.rate, startsOf(first));
       }
       const call = this.#take(); // another one if an observer of the start has cancelled the first
       if (call === undefined) break;
