@@ -32,7 +32,7 @@ import {
   type WaitedFor,
   Waiter,
   WaitQueue,
-  wakeFirst,
+  wake,
 } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
@@ -254,7 +254,7 @@ export class Condition implements Acquirable<Guard> {
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
     this.#hold({ ...this.#self, action: "notify condition" });
-    wakeFirst(this.#queue, n, undefined);
+    wake(this.#queue, undefined, n);
   }
 
   /**
@@ -372,7 +372,7 @@ class LentWait extends Waiter<void> implements Borrower {
     const isNotified = back !== undefined && this.#outcome === undefined;
     if (back !== undefined) remove(this.#mutex.queue, back);
     else remove(this.#queue, this);
-    if (isNotified) wakeFirst(this.#queue, 1, undefined);
+    if (isNotified) wake(this.#queue, undefined, 1);
     const cause = back === undefined ? undefined : this.#outcome?.reason;
     this.#end(new Rejection(releasedMeanwhile(this.target, cause)));
   }

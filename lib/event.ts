@@ -10,11 +10,11 @@ import {
   assertSoundWaitQueue,
   cancelQueues,
   describe,
-  grantAll,
   reportGrant,
   type WaitedFor,
   Waiter,
   WaitQueue,
+  wake,
 } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -89,7 +89,7 @@ export class Event {
     this.#set = true;
     this.#last = undefined;
     this.#sharing = 0;
-    grantAll(this.#queue.takeAll(), undefined);
+    wake(this.#queue, undefined);
   }
 
   /** Clears the flag. Waiters that were released stay released. */

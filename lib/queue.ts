@@ -20,7 +20,7 @@ import {
   Waiter,
   waitersOf,
   WaitQueue,
-  wakeFirst,
+  wake,
 } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -308,7 +308,7 @@ export class Queue<T> implements AsyncIterable<T> {
 
   #finish(count: number): void {
     this.#unfinished -= count;
-    if (this.#unfinished === 0) wakeFirst(this.#joiners, Infinity, undefined);
+    if (this.#unfinished === 0) wake(this.#joiners, undefined);
   }
 
   /** Closes a closed queue to getters, too, once there is nothing left to get. */

@@ -10,11 +10,11 @@ import { show } from "./internal/show.ts";
 import {
   assertSoundWaitQueue,
   describe,
-  grantAll,
   reportGrant,
   type WaitedFor,
   Waiter,
   WaitQueue,
+  wake,
 } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -101,7 +101,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    */
   delete(member: T): boolean {
     if (!this.#members.delete(member)) return false;
-    if (this.#members.size === 0) grantAll(this.#queue.takeAll(), undefined);
+    if (this.#members.size === 0) wake(this.#queue, undefined);
     return true;
   }
 

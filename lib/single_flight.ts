@@ -8,15 +8,7 @@ import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLim
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
-import {
-  describe,
-  grantAll,
-  rejectAll,
-  timedOutError,
-  type WaitedFor,
-  Waiter,
-  WaitQueue,
-} from "./internal/wait_queue.ts";
+import { describe, rejectAll, timedOutError, type WaitedFor, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
@@ -189,7 +181,7 @@ class Flight implements Served {
     try {
       const value = await fn(this.#controller.signal);
       this.#end();
-      grantAll(this.#callers.takeAll(), value);
+      wake(this.#callers, value);
     } catch (error) {
       this.#end();
       rejectAll(this.#callers.takeAll(), error);

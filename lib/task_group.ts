@@ -22,7 +22,7 @@ import { Permits } from "./internal/permits.ts";
 import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
-import { cannot, describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wakeFirst } from "./internal/wait_queue.ts";
+import { cannot, describe, rejectAll, type WaitedFor, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { UnobservedFailures } from "./internal/unobserved.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
@@ -356,7 +356,7 @@ export class TaskGroup implements AsyncDisposable {
     if (this.#tasks > 0) return;
     this.#link?.end();
     this.#link = undefined;
-    wakeFirst(this.#joiners, Infinity, undefined);
+    wake(this.#joiners, undefined);
   }
 }
 

@@ -274,13 +274,6 @@ export class Rejection implements PromiseLike<never> {
   }
 }
 
-/** Grants the same value to dequeued waiters. */
-export function grantAll<T>(waiters: readonly Waiter<T>[], value: T): void {
-  step(() => {
-    for (const waiter of waiters) grant(waiter, value);
-  });
-}
-
 /** Rejects dequeued waiters with the same error. */
 export function rejectAll(waiters: readonly Waiter<never>[], error: unknown): void {
   step(() => {
@@ -288,9 +281,12 @@ export function rejectAll(waiters: readonly Waiter<never>[], error: unknown): vo
   });
 }
 
-/** Grants to the first waiters, at most `count`, in order. */
-export function wakeFirst<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, count: number, value: T): void {
-  grantAll(queue.takeAll(count), value);
+/** Grants the same value to the first waiters, at most `most`, in order. */
+export function wake<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, value: T, most = Infinity): void {
+  const waiters = queue.takeAll(most);
+  step(() => {
+    for (const waiter of waiters) grant(waiter, value);
+  });
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { describe, grant, reject, Waiter, WaitQueue, wakeFirst } from "../internal/wait_queue.ts";
+import { describe, grant, reject, Waiter, WaitQueue, wake } from "../internal/wait_queue.ts";
 
 /** The outcome of one read. */
 export type Read<R> = IteratorResult<R, undefined>;
@@ -77,7 +77,7 @@ export class Results<R> {
     node.value = value;
     node.isReady = true;
     if (!this.#isOrdered) this.#append(node);
-    for (let read; this.isAwaited && (read = this.tryRead()) !== undefined;) wakeFirst(this.#readers, 1, read);
+    for (let read; this.isAwaited && (read = this.tryRead()) !== undefined;) wake(this.#readers, read, 1);
   }
 
   /** Returns the first result if it is ready. */

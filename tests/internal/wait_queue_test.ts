@@ -7,7 +7,7 @@ import {
   Waiter,
   waitersOf,
   WaitQueue,
-  wakeFirst,
+  wake,
 } from "../../lib/internal/wait_queue.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";
@@ -48,7 +48,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
       } else if (act === 6) {
         const count = random.below(4);
         const woken = model.splice(0, count);
-        wakeFirst(queue, count, undefined);
+        wake(queue, undefined, count);
         assert.ok(woken.every((one) => !one.waits));
       } else assert.equal(queue.take(), model.shift());
       assert.equal(queue.size, model.length);
@@ -65,11 +65,11 @@ test("WaitQueue: wakes all present waiters, and a later one waits", async () => 
   const waits = ["a", "b"].map((name) =>
     queue.wait(new Waiter<string>(TESTING)).then((value) => order.push(name + value))
   );
-  wakeFirst(queue, Infinity, "!");
+  wake(queue, "!");
   const late = queue.wait(new Waiter<string>(TESTING)).then((value) => order.push("c" + value));
   await Promise.all(waits);
   assert.equal(queue.size, 1);
-  wakeFirst(queue, 1, "?");
+  wake(queue, "?", 1);
   await late;
   assert.deepEqual(order, ["a!", "b!", "c?"]);
 });
@@ -78,8 +78,8 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
   const queue = new WaitQueue<void, Numbered>();
   for (let round = 0; round < 3; round++) {
     const waiters = Array.from({ length: 5000 }, (_, i) => join(queue, i));
-    if (round === 0) { while (queue.size > 0) wakeFirst(queue, 3, undefined); }
-    else if (round === 1) wakeFirst(queue, Infinity, undefined);
+    if (round === 0) { while (queue.size > 0) wake(queue, undefined, 3); }
+    else if (round === 1) wake(queue, undefined);
     else queue.takeAll();
     assert.deepEqual([queue.size, queue.peek(), queue.take()], [0, undefined, undefined]);
     assert.ok(waiters.every((one) => one.next === undefined), "no waiter keeps another one alive");
