@@ -15,10 +15,10 @@ export interface DenoRedisClient {
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
-  /** Whether it was closed. */
+  /** Whether it was closed, or has lost its connection and is connecting again. */
   readonly isClosed?: boolean;
   /** Adds a listener for connection events. */
-  addEventListener?(type: "connect" | "close" | "end", listener: () => void): unknown;
+  addEventListener?(type: "connect" | "reconnecting" | "end", listener: () => void): unknown;
 }
 
 /**
@@ -57,17 +57,15 @@ const subscriptionsOf = onceFor((subscriber: DenoRedisSubscriber) => new Subscri
 
 function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
   let connections = 0;
+  let isReconnecting = false;
   client.addEventListener?.("connect", () => {
     connections++;
+    isReconnecting = false;
     subscriptions?.move(); // it may be another server now
   });
-  const onClose = (listener: () => void) => {
-    const closed = () => {
-      if (client.isClosed === true) listener();
-    };
-    client.addEventListener?.("close", closed);
-    client.addEventListener?.("end", closed);
-  };
+  client.addEventListener?.("reconnecting", () => isReconnecting = true);
+  // A client that is connecting again calls itself closed (0.41.2), and has an "end" after each ten attempts.
+  const isClosed = () => client.isClosed === true && !isReconnecting;
   // After a loss, the client sends a command again over its next connection.
   return {
     evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
@@ -78,8 +76,11 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
       return connections;
     },
     get closed() {
-      return client.isClosed === true;
+      return isClosed();
     },
-    onClose,
+    onClose: (listener) =>
+      client.addEventListener?.("end", () => {
+        if (isClosed()) listener();
+      }),
   };
 }

@@ -203,13 +203,21 @@ test("denoRedis: a connection that is lost and comes back closes nothing, and on
     isClosed: false,
     addEventListener: (type: string, listener: () => void) => void listeners.set(type, listener),
   };
+  const backend = denoRedis(client);
   let closed = 0;
-  denoRedis(client).onClose!(() => closed++);
-  listeners.get("close")!();
-  assert.equal(closed, 0);
+  backend.onClose!(() => closed++);
+  const happens = (...events: string[]) => events.forEach((event) => listeners.get(event)?.());
+  client.isClosed = true; // as of @db/redis 0.41.2, until it is connected again
+  happens("close", "reconnecting");
+  assert.deepEqual([backend.closed, closed], [false, 0]);
+  happens("end", "reconnecting"); // after ten attempts; it goes on
+  assert.deepEqual([backend.closed, closed], [false, 0]);
+  client.isClosed = false;
+  happens("connect");
+  assert.deepEqual([backend.closed, closed], [false, 0]);
   client.isClosed = true;
-  listeners.get("end")!();
-  assert.equal(closed, 1);
+  happens("close", "end");
+  assert.deepEqual([backend.closed, closed], [true, 1]);
 });
 
 test("denoRedis: when the client reconnects, the subscriber does, too", async () => {
