@@ -119,7 +119,7 @@ const REDIS: Readonly<Record<string, string>> = {
   LeaseLostError: "",
   memoryBackend: "",
   denoRedis: "",
-  DenoRedisClient: "evalsha eval isClosed addEventListener",
+  DenoRedisClient: "evalsha eval pipeline isClosed addEventListener",
   DenoRedisSubscriber: "subscribe addEventListener removeEventListener close connect",
   DenoRedisSubscription: "receive subscribe unsubscribe",
   nodeRedis: "",

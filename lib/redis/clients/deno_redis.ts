@@ -15,10 +15,12 @@ export interface DenoRedisClient {
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+  /** Collects commands until `flush`, which sends them. */
+  pipeline?(): Pick<DenoRedisClient, "evalsha" | "eval"> & { flush(): Promise<unknown[]> };
   /** Whether it was closed, or has lost its connection and is connecting again. */
   readonly isClosed?: boolean;
   /** Adds a listener for connection events. */
-  addEventListener?(type: "connect" | "reconnecting" | "end", listener: () => void): unknown;
+  addEventListener?(type: "connect" | "reconnecting" | "close" | "end", listener: () => void): unknown;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface DenoRedisClient {
  * @param subscriber A second connection, for messages only; connected and closed by you. Not the client itself, which
  * would hang. When the client moves to another server, the subscriber is closed and connected again. Without a
  * subscriber, waiters rely on heartbeats, and a hand-off takes up to a third of the `ttl`.
- * @throws {TypeError} `client` or `subscriber` is not such a client, or both are one client.
+ * @throws {TypeError} `client` or `subscriber` is not such a client or is a pool, or both are one client.
  *
  * @example
  * ```ts
@@ -42,11 +44,24 @@ export interface DenoRedisClient {
 export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscriber): Backend {
   checkClient(client, ["evalsha", "eval"], "jsr:@db/redis");
   if ("duplicate" in client) refuse(client, "jsr:@db/redis"); // it is one of ioredis
+  checkSingle(client, "client");
   if (subscriber === undefined) return withoutPush(client);
   checkClient(subscriber, ["subscribe"], "jsr:@db/redis", "subscriber");
+  checkSingle(subscriber, "subscriber");
   const apart = (subscriber as unknown) !== client;
   must(apart, "subscriber", "be a second connection: a client cannot run commands while it subscribes", subscriber);
   return withPush(client)(subscriber);
+}
+
+/** Throws for a pool or a cluster, whose members throw. */
+function checkSingle(client: object, name: string): void {
+  let isSingle = true;
+  try {
+    void (client as DenoRedisClient).isClosed;
+  } catch {
+    isSingle = false;
+  }
+  must(isSingle, name, "be a single connection, not a pool or cluster", client);
 }
 
 const withoutPush = onceFor((client: DenoRedisClient) => make(client));
@@ -66,10 +81,20 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
   client.addEventListener?.("reconnecting", () => isReconnecting = true);
   // A client that is connecting again calls itself closed (0.41.2), and has an "end" after each ten attempts.
   const isClosed = () => client.isClosed === true && !isReconnecting;
-  // After a loss, the client sends a command again over its next connection.
+  // After a loss, the client sends a command again over its next connection. If the server answers that with an error,
+  // such as NOSCRIPT after a restart, it tries for half a minute, with all other commands behind (0.41.2). An error in
+  // a pipeline is an answer to it.
+  const pipeline = client.pipeline?.();
+  const reply = async (sent: Promise<unknown>) => {
+    if (pipeline === undefined) return await sent;
+    const [answer] = await pipeline.flush();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const commands = pipeline ?? client;
   return {
-    evalsha: (sha, keys, args) => client.evalsha(sha, keys, args),
-    eval: (script, keys, args) => client.eval(script, keys, args),
+    evalsha: (sha, keys, args) => reply(commands.evalsha(sha, keys, args)),
+    eval: (script, keys, args) => reply(commands.eval(script, keys, args)),
     ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
     library: "jsr:@db/redis",
     get losses() {

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { codeOf } from "../errors.ts";
+
 /** The members of the subscribing connection that `denoRedis` uses. */
 export interface DenoRedisSubscriber {
   /** Subscribes to a channel. */
@@ -40,6 +42,8 @@ export class Subscriptions {
   // undefined implies that no confirmed channel is in #channels
   #subscription: Promise<DenoRedisSubscription> | undefined;
   #moving: Promise<void> | undefined;
+  /** The server's answer to the last SUBSCRIBE, if that was an error: the client shows it to the receiving loop alone. */
+  #refusal: unknown;
   readonly #channels = new Map<string, Receiver>();
 
   constructor(subscriber: DenoRedisSubscriber) {
@@ -54,6 +58,9 @@ export class Subscriptions {
   ): Promise<() => Promise<void>> {
     const receiver: Receiver = { onMessage, onEnd };
     await this.#moving;
+    const refusal = this.#refusal;
+    this.#refusal = undefined;
+    if (refusal !== undefined) throw refusal;
     this.#channels.set(channel, receiver);
     const subscription = await this.#listen(channel, receiver);
     this.#subscriber.addEventListener?.("connect", onGap);
@@ -112,7 +119,9 @@ export class Subscriptions {
       for await (const { channel, message } of subscription.receive()) {
         this.#channels.get(channel)?.onMessage(String(message));
       }
-    } catch { /* The connection is gone. */ }
+    } catch (error) {
+      if (codeOf(error) !== "") this.#refusal = error; // else the connection is gone
+    }
     // The next subscription starts afresh.
     this.#subscription = undefined;
     const receivers = [...this.#channels.values()];

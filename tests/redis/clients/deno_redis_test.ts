@@ -220,6 +220,47 @@ test("denoRedis: a connection that is lost and comes back closes nothing, and on
   assert.deepEqual([backend.closed, closed], [true, 1]);
 });
 
+test("denoRedis: an error of the server is an answer, in a pipeline, so that the client does not repeat the command", async () => {
+  const sent: unknown[][] = [];
+  const never = () => Promise.reject(new Error("called"));
+  const answers: unknown[] = [new Error("-NOSCRIPT No matching script. Please use EVAL."), [1, 2]];
+  const collect = (...command: unknown[]) => Promise.resolve(sent.push(command));
+  const pipeline = { evalsha: collect, eval: collect, flush: () => Promise.resolve([answers.shift()]) };
+  const backend = denoRedis({ evalsha: never, eval: never, pipeline: () => pipeline });
+  await assert.rejects(backend.evalsha("sha", ["key"], ["1"]), /NOSCRIPT/);
+  assert.deepEqual(await backend.eval("script", ["key"], ["1"]), [1, 2]);
+  assert.deepEqual(sent, [["sha", ["key"], ["1"]], ["script", ["key"], ["1"]]]);
+});
+
+test("denoRedis: a pool, whose members throw, is refused", () => {
+  const call = () => Promise.reject(new Error("called"));
+  const pool = {
+    evalsha: call,
+    eval: call,
+    subscribe: call,
+    get isClosed(): boolean {
+      throw new Error("PoolClient.connection is not supported");
+    },
+  };
+  const client = { evalsha: call, eval: call, isClosed: false };
+  assert.throws(() => denoRedis(pool), /^TypeError: client must be a single connection/);
+  assert.throws(() => denoRedis(client, pool), /^TypeError: subscriber must be a single connection/);
+});
+
+test("denoRedis: a refused SUBSCRIBE is the error of the next subscription", async () => {
+  const refused = new Error("-NOPERM this user has no permissions to run the 'subscribe' command");
+  const call = () => Promise.reject(new Error("called"));
+  const subscription: DenoRedisSubscription = {
+    receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(refused) }) }),
+    subscribe: () => Promise.resolve(),
+    unsubscribe: () => Promise.resolve(),
+  };
+  const backend = denoRedis({ evalsha: call, eval: call }, { subscribe: () => Promise.resolve(subscription) });
+  const ended = new Promise<void>((resolve) => void backend.subscribe!("a", () => {}, () => {}, resolve));
+  await ended;
+  await assert.rejects(backend.subscribe!("a", () => {}, () => {}), refused);
+});
+
 test("denoRedis: when the client reconnects, the subscriber does, too", async () => {
   let connected = () => {};
   const client: DenoRedisClient = {
