@@ -13,8 +13,8 @@ import { type ShutdownState, TURN } from "./shutdown_state.ts";
 const LONGEST = 250;
 /** The longest wait on Node until the process has used 250 ms of CPU time: if it gets little, it has few turns. */
 const LONGEST_STARVED = 2_000;
-/** Number of steps in which the idle time is waited. */
-const STEPS = 10;
+/** Number of steps in which the idle time is waited, and their maximum number while no request arrives. */
+const [STEPS, MOST_STEPS] = [10, 25];
 /** Maximum duration of a brief turn in ms, with and without a timer. */
 const BRIEF = { timer: 3 * TURN, immediate: 0.2 };
 /** The same limit as a share of the wait so far, for machines too slow for brief turns. */
@@ -35,27 +35,30 @@ export async function calmTurn(
   kind: keyof typeof BRIEF = runtime() === "node" ? "immediate" : "timer",
 ): Promise<void> {
   state.hold();
+  const [began, used] = [performance.now(), cpuTime()];
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(TURN); // this turn accepts no more connections
   if (kind === "timer" && arrived() !== 0) await passIdleTime(state);
-  const [began, used] = [performance.now(), cpuTime()];
-  let [now, calm] = [began, false];
   const isStarved = () => kind === "immediate" && cpuTime() - used < LONGEST;
-  while (!calm && now < began + (isStarved() ? LONGEST_STARVED : LONGEST) && !state.forced.aborted) {
+  let [now, calm] = [performance.now(), false];
+  do {
     const [before, turnBegan] = [arrived(), now];
     await turn();
     now = performance.now();
     calm = arrived() === before && now - turnBegan <= Math.max(BRIEF[kind], (now - began) * SHARE);
-  }
+  } while (!calm && now < began + (isStarved() ? LONGEST_STARVED : LONGEST) && !state.forced.aborted);
 }
 
 /**
  * Deno and Bun report a connection some time after the system has accepted it. In steps: on a busy machine each takes
- * longer, and so do clients.
+ * longer, and so do clients. Deno.serve and Bun.serve also close connections without a request, so for them it takes up
+ * to 250 ms until one arrives: the clients may be waiting for a processor.
  */
 async function passIdleTime(state: ShutdownState): Promise<void> {
+  const before = state.arrived;
   const step = Math.min(state.settings.idle, LONGEST) / STEPS;
-  for (let i = 0; i < STEPS; i++) await state.pause(step);
+  const most = before === 0 ? STEPS : Math.min(MOST_STEPS, LONGEST / step);
+  for (let i = 0; i < STEPS || (i < most && state.arrived === before); i++) await state.pause(step);
 }
 
 /** The CPU time in ms that the process has used. */

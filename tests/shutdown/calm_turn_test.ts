@@ -13,9 +13,28 @@ import { Client, host, listen, quiet } from "./client.ts";
 const CLIENTS = 12;
 
 /** What a calm turn needs of a shutdown. */
-function state(pause: () => void, forcing = new AbortController()): ShutdownState {
-  const part = { forced: forcing.signal, settings: { idle: 0 }, pause: () => Promise.resolve(pause()), hold() {} };
+function state(pause: (ms: number) => void, forcing = new AbortController()): ShutdownState {
+  const settings = { idle: 0 };
+  const part = {
+    arrived: 0,
+    forced: forcing.signal,
+    settings,
+    pause: (ms: number) => Promise.resolve(pause(ms)),
+    hold() {},
+  };
   return part as unknown as ShutdownState;
+}
+
+/** Returns the time in ms that Deno.serve waits if so many requests have arrived by then. */
+async function waits(idle: number, arrived: (ms: number) => number): Promise<number> {
+  let ms = 0;
+  using _ = clocks(() => ms, () => 0);
+  const server = Object.defineProperties(state((more) => void (ms += more)), {
+    settings: { value: { idle } },
+    arrived: { get: () => arrived(ms) },
+  });
+  await calmTurn(server, () => arrived(ms), "timer");
+  return ms;
 }
 
 /** Replaces the clocks: the time that has passed, and the CPU time that the process has used, both in ms. */
@@ -70,6 +89,17 @@ for (const kind of ["immediate", "timer"] as const) {
     assert.ok(looks >= 250 && looks < 260, String(looks));
   });
 }
+
+test("shutdown: a server waits longer than the idle time while none of its clients gets a processor", async () => {
+  assert.equal(await waits(100, () => 0), 2, "never used");
+  assert.equal(await waits(100, (ms) => ms < 50 ? 1 : 2), 102);
+  assert.equal(await waits(100, (ms) => ms < 165 ? 1 : 2), 172); // at the end of that step
+  assert.equal(await waits(100, () => 1), 252, "quiet");
+  assert.equal(await waits(20, () => 1), 52);
+  assert.equal(await waits(0, () => 1), 2);
+  for (const idle of [250, 5_000]) assert.equal(await waits(idle, () => 1), 252);
+  assert.equal(await waits(100, (ms) => ms), 250, "busy");
+});
 
 test("shutdown: a process that gets hardly any CPU time waits for at most 2 s", async () => {
   let looks = 0;
