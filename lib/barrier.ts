@@ -108,7 +108,7 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<number> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      this.#checkNotBroken();
+      if (this.#broken) throw this.#brokenBy("barrier is broken");
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#self);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
@@ -151,10 +151,6 @@ export class Barrier {
     step(() => {
       for (const party of this.#queue.takeAll()) reject(party, this.#brokenBy(state));
     });
-  }
-
-  #checkNotBroken(): void {
-    if (this.#broken) throw this.#brokenBy("barrier is broken");
   }
 
   #brokenBy(state: string): BrokenBarrierError {

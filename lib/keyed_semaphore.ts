@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkInteger, checkKey, option, promised } from "./internal/check.ts";
+import { admit, checkInteger, checkKey, promised } from "./internal/check.ts";
 import { runHolding } from "./internal/hold.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { assertSoundPermits, Permits } from "./internal/permits.ts";
@@ -134,7 +134,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     try {
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
-      const permits = this.#check(option(options, "permits", 1));
+      const { permits = 1 } = options ?? {};
+      this.#check(permits);
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       const entry = this.#entries.of(key);
       return entry.acquire(entry, permits, limits);
@@ -195,9 +196,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     this.#entries.cancel(reason);
   }
 
-  #check(permits: number): number {
+  #check(permits: number): void {
     checkInteger(permits, "permits", 1, this.#permits);
-    return permits;
   }
 }
 

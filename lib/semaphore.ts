@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { admit, checkInteger, option, readQueueOptions } from "./internal/check.ts";
+import { admit, checkInteger, readQueueOptions } from "./internal/check.ts";
 import { assertSoundPermits, Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
 import { setPlace } from "./internal/place.ts";
@@ -109,7 +109,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     const own = this.#permits;
     try { // quicker than `promised`, which takes a closure
       if (options === undefined) return own.acquire(own, 1);
-      const permits = option(options, "permits", 1);
+      const { permits = 1 } = options ?? {}; // null is refused below
       checkInteger(permits, "permits", 1, own.largest);
       return own.acquire(own, permits, admit(options, own.queue, own));
     } catch (error) {

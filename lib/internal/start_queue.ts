@@ -8,11 +8,11 @@
  * @module
  */
 import type { WaitOptions } from "../types.ts";
-import { admit, checkFunction, checkInteger, checkNumber, isThenable, must, option } from "./check.ts";
+import { admit, checkFunction, checkInteger, checkNumber, isThenable, must } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
-import { Timer } from "./timer.ts";
+import { ROUNDING, Timer } from "./timer.ts";
 import { startTimer } from "./timers.ts";
 import {
   assertSoundWaitQueue,
@@ -35,8 +35,6 @@ interface StartOptions extends WaitOptions {
 
 /** Milliseconds by which no real timer fires early. If a timer does, it is of a replaced clock. */
 const EARLY = 2;
-/** Exceeds the error of a sum of times in ms, so that 100 ms from now does not round up to 101. */
-const ROUNDING = 1e-6;
 /** Milliseconds between checks of a waiter whose timer may have ended with another request. */
 const LOOK_AGAIN = 1000;
 
@@ -100,7 +98,7 @@ export class StartQueue {
 
   /** Starts a call and returns undefined, or returns its wait. */
   acquire(options: StartOptions | undefined): Promise<void> | undefined {
-    const permits = this.readPermits(option(options, "permits", 1));
+    const permits = this.readPermits(options?.permits);
     const limits = admit(options, this.waits, this.self);
     if (this.tryStart(permits)) return undefined;
     const waiter = new StartWaiter(this.self, permits);

@@ -7,7 +7,7 @@
 import { clockInForce, startTimer } from "./timers.ts";
 
 /** Exceeds the error of a sum of times in ms, so that 100 ms from now does not round up to 101. */
-const ROUNDING = 1e-6;
+export const ROUNDING = 1e-6;
 
 export class Timer {
   // #at < Infinity implies that a timer is set for it, which #clear clears, on the clock #set
