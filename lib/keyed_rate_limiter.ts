@@ -279,7 +279,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
       const { windows, name, maxWaiting } = this.#options;
       const self = { kind: "key", noun: "rate limiter", isHeld: false, name, key };
       starts = new StartQueue(windows, self, maxWaiting);
-      if (this.#end !== undefined) cancelStarts([starts], this.#end.reason);
+      starts.waits.end = this.#end;
       this.#entries.set(key, starts);
     }
     try {
