@@ -17,14 +17,18 @@ import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
-/** One side of a {@linkcode RwLock}. */
-export interface RwLockSide extends Acquirable<Guard> {
+/**
+ * One side of a {@linkcode RwLock}.
+ *
+ * @typeParam G The guard of this side.
+ */
+export interface RwLockSide<G extends Guard = Guard> extends Acquirable<G> {
   /** Whether this side is held. */
   readonly locked: boolean;
   /** The number of waiters of this side. */
   readonly waiting: number;
-  /** Returns the guard if neither the other side nor a writer holds and the queue is empty, else undefined. */
-  tryAcquire(): Guard | undefined;
+  /** Returns the guard if the queue is empty and no holder excludes this side, else undefined. */
+  tryAcquire(): G | undefined;
   /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -43,19 +47,8 @@ export interface WriterGuard extends Guard {
   downgrade(): Guard;
 }
 
-/** The exclusive side of a {@linkcode RwLock}. */
-export interface RwLockWriter extends Acquirable<WriterGuard> {
-  /** Whether this side is held. */
-  readonly locked: boolean;
-  /** The number of waiters of this side. */
-  readonly waiting: number;
-  /** Returns the guard if neither side is held and the queue is empty, else undefined. */
-  tryAcquire(): WriterGuard | undefined;
-  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>>;
-}
+/** The exclusive side of a {@linkcode RwLock}, which neither readers nor another writer share. */
+export interface RwLockWriter extends RwLockSide<WriterGuard> {}
 
 /** The permits, for {@linkcode assertSoundRwLock}, a function rather than a method so that bundlers can drop it. */
 let permitsIn: (rwLock: RwLock) => Permits;
@@ -159,7 +152,7 @@ class SidesQueue extends WaitQueue<Hold> {
 }
 
 /** One side. Its holds take one permit of a reader, and all of a writer. */
-class Side<G extends Hold = Hold> implements Acquirable<G>, RwLockSide, PermitsOwner {
+class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   readonly #permits: Permits;
   /** Of the writer: the reader side. */
   readonly #reader: Side | undefined;
