@@ -8,7 +8,7 @@ import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLim
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
-import { describe, rejectAll, timedOutError, type WaitedFor, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { rejectAll, timedOutError, type WaitedFor, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
@@ -124,7 +124,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   }
 
   #begin(key: K, fn: (signal: AbortSignal) => unknown, limits: WaitLimits | undefined): Flight {
-    const target = { ...describe("single-flight", "run single flight", this.#name), key };
+    const target = { kind: "single-flight", action: "run single flight", isHeld: false, name: this.#name, key };
     if (limits?.timeout === 0) throw timedOutError(target, 0);
     return new Flight(target, fn, this.#flights as Map<unknown, Flight>);
   }
