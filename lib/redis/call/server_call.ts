@@ -108,7 +108,10 @@ export abstract class ServerCall<A, T> {
     const sent = moment();
     const timeout = this.retry.begin();
     this.#limit?.end();
-    this.#limit = onCancel({ timeout }, () => this.#failed(this.#spec.namespace.store.silence(this.retry.silence)));
+    this.#limit = onCancel({ timeout }, () => {
+      const silence = this.#spec.namespace.store.silence(this.retry.silence);
+      if (silence !== undefined) this.#failed(silence);
+    });
     this.send(sent).then((answer) => this.#answered(answer, sent), (error) => {
       if (this.isAsking) this.#failed(error); // else an earlier command has its answer
     });

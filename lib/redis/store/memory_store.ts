@@ -61,6 +61,7 @@ export class MemoryStore implements Store {
     return false;
   }
 
+  /** None, as for `within`. */
   silence(): undefined {}
 
   /** Answers come within this turn, even if a test moves the clock meanwhile. */

@@ -157,7 +157,7 @@ export interface Store {
   warnDeaf(failure: unknown): void;
   /** Whether a retry may help after this error. */
   mayPass(error: unknown): boolean;
-  /** The reason why a request has no answer after `ms`. */
+  /** The reason why a request has no answer after `ms`; undefined if its answer will come by itself. */
   silence(ms: number): unknown;
   /** Resolves to the answer. Rejects after `ms` milliseconds without one, or once the client is closed. */
   within<T>(ms: number, answer: Promise<T>, keepsAlive?: boolean): Promise<T>;
