@@ -5,7 +5,18 @@
  * @module
  */
 
-export { now } from "./clock.ts";
+/** Milliseconds on the monotonic clock, which alone decides. */
+export function now(): number {
+  return performance.now();
+}
+
+/**
+ * The time at which a timer fires that was set for `at`. Rounding makes timers early, and test frameworks may replace
+ * `setTimeout` but not `performance.now`: its set time has come.
+ */
+export function firing(at: number): number {
+  return Math.max(now(), at);
+}
 
 // Waiters.
 

@@ -19,8 +19,8 @@
 import type { TimeoutError } from "../../errors.ts";
 import { type Cancellation, onCancel, reasonOf, timedOut } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
+import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
-import { LocalTimer } from "../clock.ts";
 import { explain, mayHaveRun } from "../errors.ts";
 import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
@@ -60,12 +60,12 @@ export abstract class ServerCall<A, T> {
   readonly #timeout: number;
   readonly #isTry: boolean;
   /** Set for the end of the pause, or of the sleep until its turn. */
-  protected readonly timer: LocalTimer = new LocalTimer(() => this.onTime(), true);
+  protected readonly timer: Timer = new Timer(() => this.onTime(), true);
   #limits: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
   /** Set while an observer is on and the wait is unreported, until the first command takes long. */
-  #slow: LocalTimer | undefined;
+  #slow: Timer | undefined;
   #isReported = false;
 
   /**
@@ -89,7 +89,7 @@ export abstract class ServerCall<A, T> {
   protected begin(signal: AbortSignal | undefined): void {
     if (hook !== undefined) {
       hook.begin(this);
-      this.#slow = new LocalTimer(() => this.reportWait());
+      this.#slow = new Timer(() => this.reportWait());
       this.#slow.set(now() + SILENCE);
     }
     this.#limits = onCancel({ signal, timeout: boundOf(this.#timeout) }, (outcome) => {

@@ -8,9 +8,9 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
+import { Timer } from "../../internal/timer.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import type { Push, Store, Unsubscribe } from "../store/store.ts";
-import { LocalTimer } from "../clock.ts";
 import { assertRules } from "../sound.ts";
 import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
@@ -62,7 +62,7 @@ export class Subscription {
   /** Why the last attempt failed, and when the next one may begin. */
   #failure: unknown;
   #notBefore = -Infinity;
-  readonly #linger = new LocalTimer(() => this.#retire());
+  readonly #linger = new Timer(() => this.#retire());
 
   constructor(store: Store, prefix: string) {
     this.#store = store;

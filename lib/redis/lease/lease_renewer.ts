@@ -5,10 +5,11 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
+import { Timer } from "../../internal/timer.ts";
 import { codeOf, DataError } from "../errors.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
-import { LocalTimer } from "../clock.ts";
 import { assertRules } from "../sound.ts";
+import { firing } from "../times.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
 /** Leases in one command: few commands renew 10,000 leases, and none of them blocks the server. */
@@ -36,7 +37,7 @@ export interface RenewableLease {
 export class LeaseRenewer {
   readonly #store: Store;
   readonly #leases = new Set<RenewableLease>();
-  readonly #timer = new LocalTimer((time) => this.#look(time));
+  readonly #timer = new Timer((at) => this.#look(firing(at)));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
   #single: boolean;
 

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { now } from "../clock.ts";
 import { MemoryData } from "../store/memory_data.ts";
+import { now } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export class MemoryRates implements RateStore {

@@ -8,10 +8,10 @@
  *
  * @module
  */
-import { LocalTimer } from "../clock.ts";
+import { Timer } from "../../internal/timer.ts";
 import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
 import { assertRules } from "../sound.ts";
-import { IDLE_KEPT, now } from "../times.ts";
+import { firing, IDLE_KEPT, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./store.ts";
 
 /** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
@@ -52,7 +52,7 @@ export class MemoryName {
   /** The limit of the last grant. */
   #limit = 0;
   /** Set to the first end of a lease while there are waiters. */
-  readonly #timer = new LocalTimer((time) => this.#expire(time));
+  readonly #timer = new Timer((at) => this.#expire(firing(at)));
   #fence = 0;
   #arrivals = 0;
   /** The time until which it is kept without holders. */
