@@ -16,11 +16,11 @@ export class RedisRates implements RateStore {
     this.#runner = runner;
   }
 
-  start(request: StartRequest): Promise<StartAnswer> {
+  async start(request: StartRequest): Promise<StartAnswer> {
     const { rate, permits, within } = request;
     const longest = within === Infinity ? "" : within < 0 ? "-1" : String(Math.floor(within * 1000));
     const args = argumentsOf(rate, permits, longest);
-    return this.#runner.run(start, rate.keys, args, startAnswer, request);
+    return startAnswer(await this.#runner.run(start, rate.keys, args, request));
   }
 
   async giveBack(rate: StoredRate, { number }: Turn): Promise<void> {

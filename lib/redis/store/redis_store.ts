@@ -76,16 +76,14 @@ export class RedisStore extends ScriptRunner implements Store {
     warn(message, code);
   }
 
-  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+  async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
     const { adopts, spec } = request;
     const { holders, keys } = spec;
-    const parse = (reply: unknown) => acquireAnswer(request, reply);
-    if (adopts !== undefined) {
-      return this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), parse, request);
-    }
-    const answer = this.run(acquire[holders], keys, acquireArguments(request), parse, request);
+    const reply = adopts !== undefined
+      ? this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), request)
+      : this.run(acquire[holders], keys, acquireArguments(request), request);
     this.#loadRelease(holders);
-    return answer;
+    return acquireAnswer(request, await reply);
   }
 
   /** Loads the release script into the server before it is needed under maxmemory or at the end of a process. */
@@ -127,7 +125,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
     if (purpose !== "") args.push(purpose);
-    const { was, left, isMute } = await this.run(release[holders], keys, args, releaseAnswer);
+    const { was, left, isMute } = releaseAnswer(await this.run(release[holders], keys, args));
     if (isMute) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
     if (left === "the same") await this.#release(spec, "", purpose);
     // If this fails, the next waiter that asks serves the queue.
@@ -135,14 +133,14 @@ export class RedisStore extends ScriptRunner implements Store {
     return was;
   }
 
-  renew(holds: readonly Renewal[]): Promise<Renewed[]> {
+  async renew(holds: readonly Renewal[]): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
     const args = holds.flatMap(({ id, ttl, number, spec }) => [CODES[spec.holders], id, String(ttl), String(number)]);
-    return this.run(renew, keys, args, (reply) => renewedOf(reply, holds.length));
+    return renewedOf(await this.run(renew, keys, args), holds.length);
   }
 
-  verify(spec: StoredName, id: string): Promise<number> {
-    return this.run(verify, holdKeys(spec), [CODES[spec.holders], id], restOf);
+  async verify(spec: StoredName, id: string): Promise<number> {
+    return restOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id]));
   }
 
   async inspect({ holders, keys }: StoredName): Promise<Inspection> {

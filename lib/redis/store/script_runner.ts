@@ -33,35 +33,28 @@ export class ScriptRunner {
   }
 
   /**
-   * Runs a script. Settles when the client does, perhaps never; rejects with the client's own error.
+   * Resolves to the reply of a script. Settles when the client does, perhaps never; rejects with the client's own error.
    *
-   * @param parse Converts the reply to the result, or throws.
    * @param unless The call: once it has `settled`, a script that the server does not know is not sent in full, because
    *   it could arrive after the command that cancels this call.
    */
-  async run<T = unknown>(
+  async run(
     script: Script,
     keys: readonly string[],
     args: readonly string[],
-    parse: (reply: unknown) => T = (reply) => reply as T,
     unless?: { readonly settled: boolean },
-  ): Promise<T> {
-    return parse(await this.#replyTo(script, keys as string[], args as string[], unless));
-  }
-
-  async #replyTo(
-    script: Script,
-    keys: string[],
-    args: string[],
-    unless: { readonly settled: boolean } | undefined,
   ): Promise<unknown> {
+    const { backend } = this;
+    const given = [keys as string[], args as string[]] as const; // no client changes them
     try {
-      return await this.#evalsha(script, keys, args).catch((error) => {
+      // One promise for all calls, so that the first calls are sent in order.
+      const sha = script.sha ?? await (script.digest ??= digest(script));
+      return await backend.evalsha(sha, ...given).catch((error) => {
         if (codeOf(error) !== "NOSCRIPT" || unless?.settled) throw error;
-        return this.backend.eval(script.source, keys, args);
+        return backend.eval(script.source, ...given);
       });
     } catch (error) {
-      throw scriptFailure(this.#causeOf(error), script.source, keys, this.backend.cluster === true);
+      throw scriptFailure(this.#causeOf(error), script.source, keys, backend.cluster === true);
     }
   }
 
@@ -84,22 +77,12 @@ export class ScriptRunner {
   within<T>(ms: number, answer: Promise<T>, keepsAlive = true): Promise<T> {
     return new Promise((resolve, reject) => {
       const limit = onCancel({ signal: this.closing, timeout: ms, keepsAlive }, () => reject(this.silence(ms)));
-      answer.then((value) => {
+      const ending = <V>(settle: (value: V) => void) => (value: V) => {
         limit.end();
-        resolve(value);
-      }, (error) => {
-        limit.end();
-        reject(error);
-      });
+        settle(value);
+      };
+      answer.then(ending(resolve), ending(reject));
     });
-  }
-
-  #evalsha(script: Script, keys: string[], args: string[]): Promise<unknown> {
-    const { sha } = script;
-    if (sha !== undefined) return this.backend.evalsha(sha, keys, args);
-    // One promise for all calls, so that the first calls are sent in order.
-    script.digest ??= digest(script);
-    return script.digest.then((fresh) => this.backend.evalsha(fresh, keys, args));
   }
 
   /** Whether a retry may help after this error. */

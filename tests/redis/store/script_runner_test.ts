@@ -14,7 +14,7 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
     let inFull = 0;
     const runner = new ScriptRunner({ evalsha: () => Promise.reject(NOSCRIPT), eval: () => Promise.resolve(++inFull) });
     const call = { settled: false };
-    const answer = watch(runner.run({ ...script("return 1"), sha: "0" }, ["a"], [], undefined, call));
+    const answer = watch(runner.run({ ...script("return 1"), sha: "0" }, ["a"], [], call));
     call.settled = settled;
     await flushMicrotasks();
     assert.equal(inFull, sent); // later it could arrive after the command that cancels this one
