@@ -21,7 +21,7 @@ import { type Cancellation, onCancel, reasonOf, timedOut } from "../../internal/
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
-import { explain, mayHaveRun } from "../errors.ts";
+import { explain, mayHaveRun, withoutArguments } from "../errors.ts";
 import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
@@ -109,7 +109,7 @@ export abstract class ServerCall<A, T> {
     const timeout = this.retry.begin();
     this.#limit?.end();
     this.#limit = onCancel({ timeout }, () => {
-      const silence = this.#spec.namespace.store.silence(this.retry.silence);
+      const silence = this.#spec.namespace.store.silence?.(this.retry.silence);
       if (silence !== undefined) this.#failed(silence);
     });
     this.send(sent).then((answer) => this.#answered(answer, sent), (error) => {
@@ -148,7 +148,7 @@ export abstract class ServerCall<A, T> {
     const againAt = this.retry.failed(error);
     this.reportWait();
     if (this.settled) return; // an observer has cancelled it
-    const mayPass = this.#spec.namespace.store.mayPass(error);
+    const mayPass = this.#spec.namespace.store.mayPass?.(error);
     if (this.retries && mayPass && againAt !== undefined) this.timer.set(againAt);
     // The error may pass, but not within the only attempt.
     else if (this.#timeout === 0 && mayPass) this.#timeOut();
@@ -166,7 +166,7 @@ export abstract class ServerCall<A, T> {
     const { failure, silence } = this.retry;
     const { store } = this.#spec.namespace;
     const isSilent = this.isAsking && silence > SILENCE;
-    const cause = failure ?? (isSilent ? store.silence(silence) : store.failure);
+    const cause = failure ?? (isSilent ? store.silence?.(silence) : withoutArguments(store.backend.failure));
     this.cancel(timedOutError(this.#spec, this.#timeout, cause), "timeout");
   }
 

@@ -85,7 +85,7 @@ export class Subscription {
     else queue.add(listener);
     this.#begin();
     // The server answers, so nothing else shows why hand-offs are slow.
-    if (now() - this.#deafSince >= DEAF_AFTER) this.#store.warnDeaf(this.#failure);
+    if (now() - this.#deafSince >= DEAF_AFTER) this.#store.warnDeaf?.(this.#failure);
   }
 
   delete(id: string): void {
@@ -163,10 +163,10 @@ export class Subscription {
     this.#current = undefined; // the next waiter tries again
     this.#failure = error;
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
-    this.#never = codeOf(error) !== "" && !this.#store.mayPass(error);
+    this.#never = codeOf(error) !== "" && !this.#store.mayPass?.(error);
     if (!this.#never) return;
     this.#deafSince = Infinity;
-    if (!this.#store.closed) this.#store.warnSlow(`SUBSCRIBE (${messageOf(error)})`);
+    if (!this.#store.backend.closed) this.#store.warnSlow?.(`SUBSCRIBE (${messageOf(error)})`);
   }
 
   /** Called when messages have resumed. */
@@ -188,7 +188,7 @@ export class Subscription {
    */
   restart(): void {
     const current = this.#current;
-    if (current === undefined || this.#store.cluster || (!this.live && now() <= current.until)) return;
+    if (current === undefined || this.#store.backend.cluster || (!this.live && now() <= current.until)) return;
     if (!this.live) this.#unconfirmed++;
     this.#end();
     this.#begin();

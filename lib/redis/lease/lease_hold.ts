@@ -126,7 +126,7 @@ export class LeaseHold implements RenewableLease {
   expire(time: number): boolean {
     if (this.#isOver() || time < this.deadline.at) return this.#lostError !== undefined;
     const { namespace: { store }, settings: { renew } } = this.spec;
-    const silence = this.#askedAt === undefined ? undefined : store.silence(time - this.#askedAt);
+    const silence = this.#askedAt === undefined ? undefined : store.silence?.(time - this.#askedAt);
     const failure = this.#failure ?? silence;
     const expired = `its ttl of ${this.deadline.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const hasFailed = renew === Infinity || failure !== undefined;
@@ -166,7 +166,7 @@ export class LeaseHold implements RenewableLease {
     this.reschedule();
     void renewer.renew([this]);
     await confirmed;
-    if (isShorter) void store.wake(this.spec);
+    if (isShorter) void store.wake?.(this.spec);
   }
 
   /** Settles the extensions up to this number: they were confirmed or superseded, or failed with the error. */
@@ -199,7 +199,7 @@ export class LeaseHold implements RenewableLease {
     this.#askedAt = undefined;
     this.#failure = error;
     const { namespace: { store }, what } = this.spec;
-    if (!store.mayPass(error) && this.#extensions.some((one) => one.number <= number)) {
+    if (!store.mayPass?.(error) && this.#extensions.some((one) => one.number <= number)) {
       this.deadline.refused(number);
       this.#settleExtensions(number, explain(`extend ${what}`, error));
     }

@@ -43,7 +43,7 @@ export class LeaseRenewer {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#single = store.cluster;
+    this.#single = store.backend.cluster === true;
     onCancel({ signal: store.closing }, () => {
       for (const lease of [...this.#leases]) lease.close();
     });

@@ -13,26 +13,28 @@ import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../tim
 
 /** Gives back a hold that is trusted until the given time otherwise. */
 export async function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
-  const { namespace: { store }, what } = spec;
+  const { namespace: { store, store: { backend } }, what } = spec;
   const endsAt = Math.max(until, now() + LEAST_RELEASING);
   let hasHeld!: (was: Was) => void;
   const held = new Promise<Was>((resolve) => hasHeld = resolve); // the answer to any attempt, even if it is late
   let lost: unknown; // why an attempt that may have run has no answer
   for (let attempt = 0;; attempt++) {
-    const { losses } = store;
+    const { losses } = backend;
     const answer = store.release(spec, id, false, attempt > 0);
     answer.then((was) => was === "held" && hasHeld(was), () => {});
     try {
       const was = await store.within(limitOf(spec, endsAt), Promise.race([held, answer]));
       if (was === "held") return true;
       // The client may have sent it again, so that the first run has no answer.
-      if (store.losses !== losses) lost = new NoAnswerError("the connection was lost while the command was in flight");
+      if (backend.losses !== losses) {
+        lost = new NoAnswerError("the connection was lost while the command was in flight");
+      }
       break;
     } catch (error) {
       if (mayHaveRun(error)) lost = error;
-      else if (!store.mayPass(error)) throw explain(`release ${what}`, error);
+      else if (!store.mayPass?.(error)) throw explain(`release ${what}`, error);
     }
-    if (store.closed || now() >= endsAt) break;
+    if (backend.closed || now() >= endsAt) break;
     await pause(store, attempt);
   }
   if (lost === undefined) return false;
@@ -48,7 +50,7 @@ export async function releaseInBackground(spec: ResourceSpec, id: string): Promi
       await store.within(limitOf(spec, endsAt), store.release(spec, id, true), false);
       return;
     } catch { /* Every refusal may pass, since rights, for example, may change. */ }
-    if (store.closed) return;
+    if (store.backend.closed) return;
     await pause(store, failures, false);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The store in this process. Every request runs at once, in the caller's turn. Its answer and messages come in later
- * microtasks, as from a server.
+ * microtasks, as from a server. A name notifies its waiters itself, and a timer ends leases, so that no waiter has to be
+ * woken. No request fails.
  *
  * @module
  */
@@ -12,12 +13,7 @@ import { MemoryRates } from "../rate/memory_rates.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredName, Was } from "./store.ts";
 
 export class MemoryStore implements Store {
-  readonly closed = false;
-  readonly closing: AbortSignal = new AbortController().signal;
-  readonly failure: undefined;
-  readonly losses: undefined;
-  readonly cluster = false;
-  readonly subscribe: undefined; // a name notifies its waiters itself
+  readonly backend: Store["backend"] = {};
   readonly ids: Ids = new Ids();
   readonly #names = new MemoryData<MemoryName>();
   readonly rates = new MemoryRates();
@@ -43,9 +39,6 @@ export class MemoryStore implements Store {
     return holds.map((hold) => this.#nameOf(hold.spec).renew(hold));
   }
 
-  /** Not needed: a timer ends leases. */
-  async wake(): Promise<void> {}
-
   // deno-lint-ignore require-await
   async verify(spec: StoredName, id: string): Promise<number> {
     return this.#nameOf(spec).restOf(id);
@@ -56,22 +49,10 @@ export class MemoryStore implements Store {
     return this.#nameOf(spec).inspect();
   }
 
-  /** Never: an error of a request is the caller's. */
-  mayPass(): boolean {
-    return false;
-  }
-
-  /** None, as for `within`. */
-  silence(): undefined {}
-
   /** Answers come within this turn, even if a test moves the clock meanwhile. */
   within<T>(_: number, answer: Promise<T>): Promise<T> {
     return answer;
   }
-
-  warnSlow(): void {}
-
-  warnDeaf(): void {}
 
   assertSound(): void {
     for (const name of this.#names.values()) name.assertSound();

@@ -51,14 +51,6 @@ export class RedisStore extends ScriptRunner implements Store {
     if (backend.subscribe !== undefined) this.subscribe = (listener, prefix) => this.#listen(listener, prefix);
   }
 
-  get losses(): number | undefined {
-    return this.backend.losses;
-  }
-
-  get cluster(): boolean {
-    return this.backend.cluster === true;
-  }
-
   warnSlow(refused: string): void {
     const words = `The Redis user of ${this.#client} may not ${refused}: ${SLOW}`;
     this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. See "Least rights" in docs/redis.md.`);
@@ -88,14 +80,14 @@ export class RedisStore extends ScriptRunner implements Store {
 
   /** Loads the release script into the server before it is needed under maxmemory or at the end of a process. */
   #loadRelease(holders: StoredName["holders"]): void {
-    if (this.#loaded.has(holders) || this.cluster) return; // in a cluster, a command without keys may go to any node
+    if (this.#loaded.has(holders) || this.backend.cluster) return; // in a cluster, a command without keys may go to any node
     this.#loaded.add(holders);
     promised(() => this.backend.eval(release[holders].source, [], [])).catch(() => this.#loaded.delete(holders));
   }
 
   async release(spec: StoredName, id: string, late: boolean, again = false): Promise<Was> {
     const purpose = late ? "late" : "";
-    if (this.cluster && again) return await this.#release(spec, id, purpose, holdKeys(spec));
+    if (this.backend.cluster && again) return await this.#release(spec, id, purpose, holdKeys(spec));
     try {
       return await this.#release(spec, id, purpose);
     } catch (error) {

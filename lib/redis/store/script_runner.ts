@@ -24,14 +24,6 @@ export class ScriptRunner {
     backend.onClose?.(() => controller.abort());
   }
 
-  get closed(): boolean {
-    return this.backend.closed === true;
-  }
-
-  get failure(): unknown {
-    return withoutArguments(this.backend.failure);
-  }
-
   /**
    * Resolves to the reply of a script. Settles when the client does, perhaps never; rejects with the client's own error.
    *
@@ -64,8 +56,9 @@ export class ScriptRunner {
   #causeOf(error: unknown): unknown {
     withoutArguments(error);
     if (codeOf(error) !== "" || (error instanceof StateError && !(error instanceof NoAnswerError))) return error;
-    const { failure } = this;
-    return this.closed ? new ClientClosedError(error, failure) : failure ?? error;
+    const { closed, failure } = this.backend;
+    withoutArguments(failure);
+    return closed ? new ClientClosedError(error, failure) : failure ?? error;
   }
 
   /** The reason why a command has no answer after `ms`. */
@@ -87,7 +80,7 @@ export class ScriptRunner {
 
   /** Whether a retry may help after this error. */
   mayPass(error: unknown): boolean {
-    return !this.closed && isPassing(error);
+    return !this.backend.closed && isPassing(error);
   }
 }
 

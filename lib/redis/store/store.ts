@@ -8,6 +8,7 @@
  *
  * @module
  */
+import type { Backend } from "../clients/backend.ts";
 import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { RateStore } from "../rate/rate_store.ts";
@@ -110,18 +111,13 @@ export interface PushListener {
 export type Unsubscribe = () => void | Promise<void>;
 
 export interface Store {
-  /** Whether the client was closed for good. */
-  readonly closed: boolean;
-  /** Aborts when the client is closed. */
-  readonly closing: AbortSignal;
-  /** The connection's error while it is down, if the client knows it. */
-  readonly failure: unknown;
-  /** The number of lost connections so far, for a client that sends commands in flight again over the next one. */
-  readonly losses: number | undefined;
   /**
-   * Whether names live on several servers. If so, each request concerns one name, and no server knows all subscribers.
+   * The facts about its connection; none in memory. In a cluster, each request concerns one name, and no server knows
+   * all subscribers.
    */
-  readonly cluster: boolean;
+  readonly backend: Pick<Backend, "closed" | "cluster" | "failure" | "losses">;
+  /** Aborts when the client is closed. */
+  readonly closing?: AbortSignal;
   /** Ids for its calls, unique across processes. */
   readonly ids: Ids;
   /** Grants the call, queues it, or keeps its position in the queue. */
@@ -139,7 +135,7 @@ export interface Store {
   /** Sets the ends of holds: of one server and, in a cluster, of one name. */
   renew(holds: readonly Renewal[]): Promise<Renewed[]>;
   /** Makes the first waiters ask, because a lease ends earlier than they expect. Never rejects. */
-  wake(spec: StoredName): Promise<void>;
+  wake?(spec: StoredName): Promise<void>;
   /** Resolves to the milliseconds left of a hold; 0 or less if it is over. */
   verify(spec: StoredName, id: string): Promise<number>;
   /** Resolves to the holders and the waiters of a name. */
@@ -150,15 +146,15 @@ export interface Store {
    * Listens for the messages to this process about names of a prefix. Missing if there are no messages: waiters then
    * rely on heartbeats, unless the store notifies them itself.
    */
-  readonly subscribe: ((listener: PushListener, prefix: string) => Promise<Unsubscribe>) | undefined;
+  readonly subscribe?: ((listener: PushListener, prefix: string) => Promise<Unsubscribe>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
-  warnSlow(refused: string): void;
+  warnSlow?(refused: string): void;
   /** Warns, once for each client, that its subscription cannot be opened, with the reason if it is known. */
-  warnDeaf(failure: unknown): void;
+  warnDeaf?(failure: unknown): void;
   /** Whether a retry may help after this error. */
-  mayPass(error: unknown): boolean;
-  /** The reason why a request has no answer after `ms`; undefined if its answer will come by itself. */
-  silence(ms: number): unknown;
+  mayPass?(error: unknown): boolean;
+  /** The reason why a request has no answer after `ms`; missing if answers come in the same turn. */
+  silence?(ms: number): unknown;
   /** Resolves to the answer. Rejects after `ms` milliseconds without one, or once the client is closed. */
   within<T>(ms: number, answer: Promise<T>, keepsAlive?: boolean): Promise<T>;
   /** Throws unless the invariants of its data hold; for tests. */
