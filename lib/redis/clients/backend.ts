@@ -123,6 +123,14 @@ export class Listeners {
   }
 }
 
+/** Handles the failure of a subscription that is being opened: ends it, and passes the error on. */
+export function orEnd(end: () => void): (error: unknown) => never {
+  return (error) => {
+    end();
+    throw error;
+  };
+}
+
 /** Throws unless the client has these methods: a client of another library would fail only when it is used. */
 export function checkClient(client: unknown, methods: readonly string[], library: string, name = "client"): void {
   if (!hasMethods(client, methods)) refuse(client, library, name);
@@ -164,9 +172,5 @@ export function checkPush(client: unknown, push: boolean, methods: readonly stri
 
 function hasMethods(client: unknown, methods: readonly string[]): boolean {
   const members = Object(client) as Record<string, unknown>;
-  try {
-    return methods.every((method) => typeof members[method] === "function");
-  } catch {
-    return false; // a revoked proxy
-  }
+  return methods.every((method) => typeof members[method] === "function");
 }

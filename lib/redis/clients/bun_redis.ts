@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions } from "./backend.ts";
+import { adapter, type Backend, checkClient, checkPush, type ClientOptions, orEnd } from "./backend.ts";
 
 /** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {
@@ -90,7 +90,7 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
   return async (channel, onMessage, onGap, onEnd) => {
     const duplicate = await client.duplicate();
     // Each reconnection needs a new subscription. If both last, the second message finds no waiter.
-    const listen = () => duplicate.subscribe(channel, (message) => onMessage(message));
+    const listen = async () => await duplicate.subscribe(channel, (message) => onMessage(message));
     // The main connection may have moved to another server without this one.
     const moved = () => onEnd?.();
     const end = () => {
@@ -100,12 +100,7 @@ function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend
       duplicate.close();
     };
     events.close.add(end);
-    try {
-      await listen();
-    } catch (error) {
-      end();
-      throw error;
-    }
+    await listen().catch(orEnd(end));
     events.connect.add(moved);
     duplicate.onconnect = () => void listen().then(onGap, () => {});
     duplicate.onclose = () => onEnd?.(); // it no longer reconnects

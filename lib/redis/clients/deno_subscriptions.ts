@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { orEnd } from "./backend.ts";
 
 import { codeOf } from "../errors.ts";
 
@@ -62,7 +63,7 @@ export class Subscriptions {
     this.#refusal = undefined;
     if (refusal !== undefined) throw refusal;
     this.#channels.set(channel, receiver);
-    const subscription = await this.#listen(channel, receiver);
+    const subscription = await this.#listen(channel).catch(orEnd(() => this.#remove(channel, receiver)));
     this.#subscriber.addEventListener?.("connect", onGap);
     return async () => {
       this.#subscriber.removeEventListener?.("connect", onGap);
@@ -87,16 +88,11 @@ export class Subscriptions {
     } catch { /* The next subscription fails, and its caller tries again. */ }
   }
 
-  async #listen(channel: string, receiver: Receiver): Promise<DenoRedisSubscription> {
-    try {
-      if (this.#subscription === undefined) return await (this.#subscription = this.#begin(channel));
-      const subscription = await this.#subscription;
-      await subscription.subscribe(channel);
-      return subscription;
-    } catch (error) {
-      this.#remove(channel, receiver);
-      throw error;
-    }
+  async #listen(channel: string): Promise<DenoRedisSubscription> {
+    if (this.#subscription === undefined) return await (this.#subscription = this.#begin(channel));
+    const subscription = await this.#subscription;
+    await subscription.subscribe(channel);
+    return subscription;
   }
 
   #remove(channel: string, receiver: Receiver): void {
@@ -104,14 +100,9 @@ export class Subscriptions {
   }
 
   async #begin(channel: string): Promise<DenoRedisSubscription> {
-    try {
-      const subscription = await this.#subscriber.subscribe(channel);
-      void this.#receive(subscription);
-      return subscription;
-    } catch (error) {
-      this.#subscription = undefined;
-      throw error;
-    }
+    const subscription = await this.#subscriber.subscribe(channel).catch(orEnd(() => this.#subscription = undefined));
+    void this.#receive(subscription);
+    return subscription;
   }
 
   async #receive(subscription: DenoRedisSubscription): Promise<void> {

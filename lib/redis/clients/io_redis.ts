@@ -12,6 +12,7 @@ import {
   type ClientOptions,
   type Emitter,
   Listeners,
+  orEnd,
   refuse,
   type Subscribe,
 } from "./backend.ts";
@@ -176,12 +177,7 @@ function subscriber(client: IoRedisClient, main: Connection, noteFailure: NoteFa
     duplicate.on("ready", () => noteFailure());
     duplicate.on("connect", () => duplicate.stream?.unref?.());
     listeners.on("end", end);
-    try {
-      await listen(duplicate, ["ready"], channel, onMessage, onGap);
-    } catch (error) {
-      end();
-      throw error;
-    }
+    await listen(duplicate, ["ready"], channel, onMessage, onGap).catch(orEnd(end));
     duplicate.on("end", () => onEnd?.()); // its settings forbid to connect again
     // After a reconnection, the main connection may lead to another server.
     let wasDown = false;
@@ -212,12 +208,7 @@ async function listen(
   listeners.on("message", (from, message) => {
     if (from === channel) onMessage(message!);
   });
-  try {
-    await connection.subscribe(channel);
-  } catch (error) {
-    listeners.end();
-    throw error;
-  }
+  await connection.subscribe(channel).catch(orEnd(() => listeners.end()));
   // "ready" comes before it has subscribed again: subscribing once more resolves when that is done.
   const gap = () => void connection.subscribe(channel).then(onGap, () => {});
   for (const event of gaps) listeners.on(event, gap);

@@ -58,12 +58,8 @@ export function isNodeRedis4(client: object): boolean {
 export function recognize(client: unknown): Recognized | undefined {
   if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
-  try {
-    const known = libraries.find(([members]) => hasMembers(client, members));
-    if (known !== undefined) return { is: known[1], remedy: known[2] };
-  } catch {
-    return undefined; // a proxy
-  }
+  const known = libraries.find(([members]) => hasMembers(client, members));
+  if (known !== undefined) return { is: known[1], remedy: known[2] };
   return typeof client === "function" ? A_FUNCTION : undefined;
 }
 

@@ -14,6 +14,7 @@ import {
   type ClientOptions,
   type Emitter,
   Listeners,
+  orEnd,
   refuse,
   type Subscribe,
 } from "./backend.ts";
@@ -182,14 +183,12 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
     duplicate.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
     duplicate.on("ready", () => noteFailure());
     listeners.on("end", end);
-    try {
+    const open = async () => {
       await duplicate.connect();
       duplicate.unref?.();
       await duplicate.subscribe(channel, onMessage);
-    } catch (error) {
-      end();
-      throw error;
-    }
+    };
+    await open().catch(orEnd(end));
     // Each broken or failed connection emits an error. A client that is no longer open does not reconnect.
     duplicate.on("error", () => {
       if (!duplicate.isOpen) onEnd?.();
