@@ -1,6 +1,6 @@
 /**
  * A hold as seen by this process and by the renewer. Invariants: it goes from held to lost or released, once and for
- * good; its signal is aborted exactly while it is lost; after `expire()` it is held only if its deadline lies ahead.
+ * good; its signal is aborted exactly while it is lost; `isHeld()` implies that its deadline lies ahead.
  *
  * @module
  */
@@ -71,9 +71,10 @@ export class LeaseHold implements RenewableLease {
 
   // Held, lost, released.
 
-  /** Whether it is held now by the monotonic clock. */
-  isHeld(): boolean {
-    return !this.expire(now()) && !this.#released;
+  /** Whether it is held now by the monotonic clock. It is lost once its time is over. */
+  isHeld(time = now()): boolean {
+    if (!this.#isOver() && time >= this.deadline.at) this.#expire(time);
+    return !this.#isOver();
   }
 
   get signal(): AbortSignal {
@@ -81,16 +82,16 @@ export class LeaseHold implements RenewableLease {
       this.#controller = sharedController();
       if (this.#lostError) this.#controller.abort(this.#lostError);
     }
-    this.expire(now());
+    this.isHeld();
     return this.#controller.signal;
   }
 
-  /** Why it cannot be extended; undefined while it is held. */
-  #refusal(): Error | undefined {
+  /** Why it can no longer be extended. */
+  #refusal(): Error {
     const act = `Cannot extend ${this.spec.what}`;
+    if (this.#released) return new NotHeldError(`${act}: it was released`);
     const why = this.wasCut ? ", because the client was closed" : "";
-    if (this.#lostError) return new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#lostError });
-    return this.#released ? new NotHeldError(`${act}: it was released`) : undefined;
+    return new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#lostError });
   }
 
   #isOver(): boolean {
@@ -123,8 +124,7 @@ export class LeaseHold implements RenewableLease {
     if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
   }
 
-  expire(time: number): boolean {
-    if (this.#isOver() || time < this.deadline.at) return this.#lostError !== undefined;
+  #expire(time: number): void {
     const { namespace: { store }, settings: { renew } } = this.spec;
     const silence = this.#askedAt === undefined ? undefined : store.silence?.(time - this.#askedAt);
     const failure = this.#failure ?? silence;
@@ -135,7 +135,6 @@ export class LeaseHold implements RenewableLease {
     if (renew > 0 || this.deadline.number > 0 || this.grant.isAdopted) {
       void releaseInBackground(this.spec, this.grant.id);
     }
-    return true;
   }
 
   // Commands that set the end, or ask for it.
@@ -155,9 +154,7 @@ export class LeaseHold implements RenewableLease {
 
   /** Resolves once the server has confirmed that the hold lasts for `ttl` milliseconds more: an early renewal. */
   async extend(ttl: number): Promise<void> {
-    this.expire(now());
-    const refusal = this.#refusal();
-    if (refusal !== undefined) throw refusal;
+    if (!this.isHeld()) throw this.#refusal();
     const { namespace: { renewer, store } } = this.spec;
     const isShorter = ttl < this.deadline.ttl;
     const number = this.deadline.request(now(), ttl);
@@ -191,7 +188,7 @@ export class LeaseHold implements RenewableLease {
     if (renewed === "lost") return this.#loseUnknown();
     if (number === this.deadline.number) this.#failure = undefined;
     if (renewed === "set" && !this.#isOver()) this.deadline.confirm(sent, number);
-    if (!this.expire(now())) this.#settleExtensions(number);
+    if (this.isHeld()) this.#settleExtensions(number);
     this.reschedule();
   }
 
@@ -228,7 +225,8 @@ export class LeaseHold implements RenewableLease {
   }
 
   /** True slightly early, so that one command renews leases of about the same age. */
-  isDue(time: number): boolean {
+  look(time: number): boolean {
+    if (!this.isHeld(time)) return false;
     this.deadline.checkClocks();
     if (time < this.deadline.renewAt - this.deadline.ttl / 12) return false;
     this.#ask();

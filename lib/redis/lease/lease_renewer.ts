@@ -21,10 +21,11 @@ export interface RenewableLease {
   readonly renewal: Renewal;
   /** Local time of its next check. */
   readonly nextLook: number;
-  /** Whether to renew it now. If so, its next check lies ahead, when the next renewal follows unless there is an answer. */
-  isDue(time: number): boolean;
-  /** Ends the lease if its time is over, before its holder can act on it. Returns whether it is lost. */
-  expire(time: number): boolean;
+  /**
+   * Ends the lease if its time is over, before its holder can act on it. Returns whether to renew it now. If so, its next
+   * check lies ahead, when the next renewal follows unless there is an answer.
+   */
+  look(time: number): boolean;
   /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */
   renewed(sent: Moment, number: number, renewed: Renewed): void;
   failRenewal(number: number, error: unknown): void;
@@ -62,22 +63,19 @@ export class LeaseRenewer {
   assertSound(): void {
     const leases = [...this.#leases];
     for (const lease of leases) lease.assertSound();
-    const next = Math.min(...leases.map(({ nextLook }) => nextLook));
     assertRules("renewer", {
-      "a lease is looked at too late": this.#timer.at <= next,
+      "a lease is looked at too late": this.#timer.at <= this.#next(),
       "a timer without leases": leases.length > 0 || this.#timer.at === Infinity,
     });
   }
 
+  #next(): number {
+    return [...this.#leases].reduce((first, { nextLook }) => Math.min(first, nextLook), Infinity);
+  }
+
   #look(time: number): void {
-    const due: RenewableLease[] = [];
-    let next = Infinity;
-    for (const lease of [...this.#leases]) {
-      if (lease.expire(time) || !this.#leases.has(lease)) continue; // removed meanwhile
-      if (lease.isDue(time)) due.push(lease);
-      next = Math.min(next, lease.nextLook);
-    }
-    if (this.#leases.size > 0) this.#timer.advance(next);
+    const due = [...this.#leases].filter((lease) => lease.look(time)); // the end of one may end others
+    this.#timer.advance(this.#next());
     const size = this.#single ? 1 : BATCH;
     for (let from = 0; from < due.length; from += size) void this.renew(due.slice(from, from + size));
   }

@@ -40,8 +40,6 @@ interface Waiting extends Member {
 interface Hold extends Member {
   readonly weight: number;
   readonly fence: number;
-  /** The number of the last request that has set the end. */
-  number: number;
 }
 
 export class MemoryName {
@@ -69,7 +67,7 @@ export class MemoryName {
     const ends = now() + ttl;
     const held = this.#holders.get(id);
     if (held !== undefined) {
-      if (held.number === 0) held.ends = ends; // an end set by extend() stays
+      held.ends = ends;
       return { kind: "granted", fence: held.fence };
     }
     const differs = this.#limit !== limit && this.#used > 0;
@@ -93,7 +91,7 @@ export class MemoryName {
     if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(0, 0);
     const ends = Math.max(hold.ends, now() + spec.settings.ttl);
     this.#holders.delete(hold.request.id);
-    this.#holders.set(id, { ...hold, request, ends, number: 0 });
+    this.#holders.set(id, { ...hold, request, ends });
     return { kind: "granted", fence: hold.fence, weight: hold.weight };
   }
 
@@ -111,11 +109,10 @@ export class MemoryName {
     return ids.length > 0;
   }
 
-  renew({ id, ttl, number }: Renewal): Renewed {
+  /** None is late. */
+  renew({ id, ttl }: Renewal): Renewed {
     const hold = this.#holders.get(id);
     if (hold === undefined) return "lost";
-    if (number < hold.number) return "late";
-    hold.number = number;
     hold.ends = now() + ttl;
     this.#serve();
     return "set";
@@ -159,7 +156,7 @@ export class MemoryName {
       if (this.#used + weight > limit) break; // granting smaller requests first would starve this one
       this.#queue.delete(id);
       const fence = this.#fence = nextFence();
-      this.#holders.set(id, { request, weight, fence, ends, number: 0, since: Date.now() });
+      this.#holders.set(id, { request, weight, fence, ends, since: Date.now() });
       this.#used += weight;
       this.#limit = limit;
       if (id !== asker) void notify(request, fence);
