@@ -15,11 +15,13 @@ let count = 0;
 
 export class Namespace {
   readonly #number = ++count;
+  readonly prefix: string;
   readonly store: Store;
   readonly subscription: Subscription;
   readonly renewer: LeaseRenewer;
 
   constructor(store: Store, prefix: string) {
+    this.prefix = prefix;
     this.store = store;
     this.subscription = new Subscription(store, prefix);
     this.renewer = new LeaseRenewer(store);

@@ -21,7 +21,7 @@ import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { changeRate, lookAt, type RateSpec, startWithin, tryStart } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
-import { namespaceOf } from "./namespace.ts";
+import { type Namespace, namespaceOf } from "./namespace.ts";
 import { prefixOf, rateKeysOf } from "./options.ts";
 
 /** Options of {@linkcode RedisRateLimiter}. */
@@ -62,7 +62,7 @@ const MOST_MS = 31 * 24 * 3600 * 1000;
  */
 export class RedisRateLimiter {
   #spec: RateSpec;
-  readonly #of: { readonly backend: Backend; readonly prefix: string };
+  readonly #backend: Backend;
 
   static {
     show(RedisRateLimiter, "RedisRateLimiter", ["name", "key", "limit", "interval"], (limiter) => {
@@ -89,8 +89,8 @@ export class RedisRateLimiter {
     must(typeof interval === "number", "interval", "be a number of milliseconds", interval);
     const isInRange = interval > 0 && interval <= MOST_MS;
     must(isInRange, "interval", "be a number of milliseconds above 0, at most 31 days", interval, RangeError);
-    this.#of = { backend, prefix: prefixOf(options) };
-    this.#spec = specOf(this.#of, name, limit, interval);
+    this.#backend = backend;
+    this.#spec = specOf(namespaceOf(backend, prefixOf(options)), name, limit, interval);
   }
 
   /** Its name. */
@@ -116,8 +116,9 @@ export class RedisRateLimiter {
    */
   at(key: string): RedisRateLimiter {
     checkName(key, "key");
-    const limiter = new RedisRateLimiter(this.#of.backend, this.name, this.limit, this.interval, this.#of);
-    limiter.#spec = specOf(this.#of, this.name, this.limit, this.interval, key);
+    const { namespace, namespace: { prefix }, limit, interval } = this.#spec;
+    const limiter = new RedisRateLimiter(this.#backend, this.name, limit, interval, { prefix });
+    limiter.#spec = specOf(namespace, this.name, limit, interval, key);
     return limiter;
   }
 
@@ -261,15 +262,8 @@ export class RedisRateLimiter {
   }
 }
 
-function specOf(
-  { backend, prefix }: { readonly backend: Backend; readonly prefix: string },
-  name: string,
-  limit: number,
-  interval: number,
-  key?: string,
-): RateSpec {
-  const namespace = namespaceOf(backend, prefix);
-  const keys = rateKeysOf(prefix, name, key);
+function specOf(namespace: Namespace, name: string, limit: number, interval: number, key?: string): RateSpec {
+  const keys = rateKeysOf(namespace.prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
