@@ -40,8 +40,6 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
-  /** Whether a lease has the id, and releases it. */
-  #isGranted = false;
   /** When the last command with an answer was sent. */
   #heard: Moment | undefined;
   /** The last token at the server's answer: a grant has a larger one. */
@@ -162,15 +160,17 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   // Settled.
 
   #grant({ fence, weight = this.spec.weight }: Omit<Granted, "kind">, heard: Moment): void {
-    this.#isGranted = true;
     const isAdopted = this.adopts !== undefined;
     this.grant(new LeaseHandle(this.spec, { id: this.id, fence, heard, isAdopted, call: this }), weight);
   }
 
-  /** Releases its id if the server may know it. At once, so that no later command of this process finds a trace. */
-  protected leave(): void {
+  /**
+   * Releases its id if the server may know it, unless a lease does. At once, so that no later command of this process
+   * finds a trace.
+   */
+  protected leave(isGranted: boolean): void {
     this.spec.namespace.subscription.delete(this.id);
     const mayBeKnown = this.position !== 0 || this.isAsking || this.isUnsure;
-    if (mayBeKnown && !this.#isGranted) void releaseInBackground(this.spec, this.id);
+    if (mayBeKnown && !isGranted) void releaseInBackground(this.spec, this.id);
   }
 }

@@ -59,13 +59,11 @@ export abstract class ServerCall<A, T> {
   readonly #spec: CallSpec;
   readonly #timeout: number;
   readonly #isTry: boolean;
-  /** Set for the end of the pause, or of the sleep until its turn. */
-  protected readonly timer: Timer = new Timer(() => this.onTime(), true);
+  /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
+  protected readonly timer: Timer = new Timer(() => this.isAsking ? this.reportWait() : this.onTime(), true);
   #limits: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
-  /** Set while an observer is on and the wait is unreported, until the first command takes long. */
-  #slow: Timer | undefined;
   #isReported = false;
 
   /**
@@ -87,11 +85,7 @@ export abstract class ServerCall<A, T> {
 
   /** Call it at the end of the constructor. */
   protected begin(signal: AbortSignal | undefined): void {
-    if (hook !== undefined) {
-      hook.begin(this);
-      this.#slow = new Timer(() => this.reportWait());
-      this.#slow.set(now() + SILENCE);
-    }
+    if (hook !== undefined) hook.begin(this);
     this.#limits = onCancel({ signal, timeout: boundOf(this.#timeout) }, (outcome) => {
       if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
       else this.#timeOut();
@@ -104,7 +98,7 @@ export abstract class ServerCall<A, T> {
   /** Sends a command, even while an earlier one is in flight. */
   ask(): void {
     if (this.settled) return;
-    this.timer.clear();
+    this.timer.set(hook === undefined || this.#isReported ? Infinity : now() + SILENCE);
     const sent = moment();
     const timeout = this.retry.begin();
     this.#limit?.end();
@@ -155,7 +149,7 @@ export abstract class ServerCall<A, T> {
     else this.cancel(explain(`acquire ${this.#spec.what}`, this.retry.failure), "error");
   }
 
-  /** Called when the timer fires. */
+  /** Called when the time of its pause is over. */
   protected onTime(): void {
     this.ask();
   }
@@ -186,13 +180,12 @@ export abstract class ServerCall<A, T> {
   }
 
   protected grant(result: T, permits = this.permits): void {
-    this.#settle(() => this.#resolve(result));
+    this.#settle(() => this.#resolve(result), true);
     if (hook !== undefined) hook.grant(this.#spec.resource, this, permits);
   }
 
   /** Reports once that the call waits, counted from its first command. An observer may cancel the call. */
   protected reportWait(): void {
-    this.#slow?.clear();
     if (this.#isReported || hook === undefined) return;
     this.#isReported = true;
     hook.wait(this.#spec.resource, this, this.permits);
@@ -202,18 +195,17 @@ export abstract class ServerCall<A, T> {
     if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome, this.permits);
   }
 
-  #settle(settle: () => void): void {
+  #settle(settle: () => void, isGranted = false): void {
     this.settled = true;
     this.#limits?.end();
     this.timer.clear();
-    this.#slow?.clear();
-    this.leave(); // before the caller continues
+    this.leave(isGranted); // before the caller continues
     this.#endLimit();
     settle();
   }
 
   /** Called once it has settled: leaves nothing on the server. */
-  protected abstract leave(): void;
+  protected abstract leave(isGranted: boolean): void;
 
   /** Throws unless the invariants of a pending call hold; for tests. */
   assertSound(): void {

@@ -76,8 +76,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
   }
 
   protected take(answer: StartAnswer): void {
-    const { other } = answer;
-    if (other !== undefined) warnOther(this.rate, other);
+    if (answer.other !== undefined) this.#warn(answer.other);
     const needsTurn = !this.settled && this.#turn === undefined; // the answer to another command may have been first
     if (answer.kind === "later") {
       if (needsTurn) this.refuse(`; its turn would come after ${Math.ceil(answer.wait)} ms`);
@@ -107,7 +106,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
     const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn!.number < mine);
     ahead.sort((a, b) => a.#turn!.number - b.#turn!.number);
     for (const call of [...ahead, this]) {
-      if (call.#turn !== undefined) call.#start(); // observers may end the sleep of others
+      if (call.#turn !== undefined) call.grant(true); // observers may end the sleep of others
     }
   }
 
@@ -116,37 +115,21 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
     return sleepersOf(this.rate.namespace.store.rates).get(this.rate.keys[0]);
   }
 
-  /** Ends its sleep. Returns its turn. */
-  #wake(): Turn | undefined {
+  /** After a block, all give their turns back before the first one asks again. */
+  static askAgain(sleepers: readonly StartCall[]): void {
+    for (const call of sleepers) call.leave(false);
+    for (const call of sleepers) call.ask();
+  }
+
+  /** Ends its sleep, and gives its turn back unless it starts. */
+  protected override leave(isGranted: boolean): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
       sleepersOf(this.rate.namespace.store.rates).delete(this.rate.keys[0]);
     }
-    const turn = this.#turn;
-    this.#turn = undefined;
-    return turn;
-  }
-
-  #returnTurn(): void {
-    const turn = this.#wake();
-    if (turn !== undefined) this.#giveBack(turn);
-  }
-
-  /** After a block, all give their turns back before the first one asks again. */
-  static askAgain(sleepers: readonly StartCall[]): void {
-    for (const call of sleepers) call.#returnTurn();
-    for (const call of sleepers) call.ask();
-  }
-
-  // Settled.
-
-  #start(): void {
-    this.#wake();
-    this.grant(true);
-  }
-
-  protected override leave(): void {
-    this.#returnTurn();
+    if (turn !== undefined && !isGranted) this.#giveBack(turn);
   }
 
   override assertSound(): void {
@@ -154,16 +137,14 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
     assertRules(`start of ${this.rate.what}`, { "it sleeps without a turn": this.#turn !== undefined });
   }
 
+  #warn(other: { limit: number; interval: number }): void {
+    const { resource: { name }, limit, interval } = this.rate;
+    const words = [`${limit} in ${interval} ms`, `${other.limit} in ${other.interval} ms`] as const;
+    warnDiffering(`rate limiter ${quote(name)}`, ...words);
+  }
+
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
     this.rate.namespace.store.rates.giveBack(this.rate, turn).catch(() => {});
   }
-}
-
-function warnOther(
-  { resource: { name }, limit, interval }: RateSpec,
-  other: { limit: number; interval: number },
-): void {
-  const what = `rate limiter ${quote(name)}`;
-  warnDiffering(what, `${limit} in ${interval} ms`, `${other.limit} in ${other.interval} ms`);
 }
