@@ -23,9 +23,9 @@ const NO_CLUSTER_CLIENT =
 export function scriptFailure(error: unknown, source: string, keys: readonly string[], cluster: boolean): unknown {
   const message = messageOf(error);
   const options = { cause: withoutArguments(error) };
+  const failure = (words: string, Failure = StateError) => new Failure(`${words} (${message})`, options);
   if (/^-?(TRYAGAIN|ASK|MOVED)\b|Cluster redirections.*\b(TRYAGAIN|ASK|MOVED)\b|non local key/.test(message)) {
-    if (!cluster) return new StateError(`${NO_CLUSTER_CLIENT} (${message})`, options);
-    return new SlotMovingError(`the slot of this name is being moved (${message})`, options);
+    return cluster ? failure("the slot of this name is being moved", SlotMovingError) : failure(NO_CLUSTER_CLIENT);
   }
   // ioredis has used up its retries; node-redis finds no node for the slot.
   if (/Cluster redirections.*\bCLUSTERDOWN\b/.test(message) || (cluster && /undefined.*\bmaster\b/.test(message))) {
@@ -40,21 +40,14 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   const named = /(?:permissions to run the|unknown command) ['`]([\w|]+)/.exec(message)?.[1]?.toUpperCase();
   const which = named ?? (commands.length === 0 ? "a command of its scripts" : commands.join(" or "));
   if (/unknown (Redis )?command/i.test(message)) {
-    const words = `this Redis does not know ${which}, which may have been renamed or disabled (${message})`;
-    return new StateError(words, options);
+    return failure(`this Redis does not know ${which}, which may have been renamed or disabled`);
   }
   // The text of Redis up to 7.0, then of later versions and of Valkey.
   if (/can't run this command|no permissions to run/.test(message)) {
-    return new StateError(
-      `this Redis user may not run ${which}, see "Least rights" in docs/redis.md (${message})`,
-      options,
-    );
+    return failure(`this Redis user may not run ${which}, see "Least rights" in docs/redis.md`);
   }
   if (/can't access at least one of the keys|permissions to access (a key|one of the keys)/.test(message)) {
-    return new StateError(
-      `this Redis user may not use the keys of this name, ${quote(keys[0])} (${message})`,
-      options,
-    );
+    return failure(`this Redis user may not use the keys of this name, ${quote(keys[0])}`);
   }
   // No script fails on its own data.
   const code = codeOf(error);
@@ -64,5 +57,5 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   const only = numbers.size === 1 ? keys[[...numbers][0]! - 1] : undefined;
   const key = only === undefined ? `a key that begins with ${quote(keys[0])}` : `the key ${quote(only)}`;
   const words = isWrong ? `something else uses ${key} in Redis` : `the data of ${key} is not what this module writes`;
-  return new DataError(`${words} (${message})`, options);
+  return failure(words, DataError);
 }
