@@ -19,11 +19,9 @@ import type { ResourceSpec } from "./resource_spec.ts";
 import { SINGLE_COMMAND } from "./times.ts";
 
 /** Takes over the hold with this id. */
-export function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
-  return promised(() => {
-    checkName(id, "id");
-    return acquireOnce(spec, id);
-  });
+export async function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
+  checkName(id, "id");
+  return await acquireOnce(spec, id);
 }
 
 export function inspect(spec: ResourceSpec): Promise<Inspection> {
@@ -37,20 +35,15 @@ export function forceRelease(spec: ResourceSpec): Promise<boolean> {
   return explained(`release ${what} by force`, store.within(SINGLE_COMMAND, store.releaseAll(spec)));
 }
 
-type Callback<T> = (lease: Lease) => T | PromiseLike<T>;
-
 /**
  * Calls `fn` while holding, and releases when it has ended, even with an error. An error of `fn` is never replaced by
  * an error of the release.
  */
-export function runHolding<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<T> {
-  return promised(() => {
-    checkFunction(fn, "fn");
-    return hold(acquire, fn);
-  });
-}
-
-async function hold<T>(acquire: () => Promise<Lease>, fn: Callback<T>): Promise<T> {
+export async function runHolding<T>(
+  acquire: () => Promise<Lease>,
+  fn: (lease: Lease) => T | PromiseLike<T>,
+): Promise<T> {
+  checkFunction(fn, "fn");
   const lease = await acquire();
   let result: T;
   try {

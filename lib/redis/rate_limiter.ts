@@ -11,7 +11,6 @@ import {
   checkNumber,
   must,
   option,
-  promised,
   quote,
   readWaitOptions,
   throwIfAborted,
@@ -19,7 +18,7 @@ import {
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { changeRate, lookAt, type RateSpec, startWithin, tryStart } from "./rate/start_call.ts";
+import { changeRate, lookAt, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
 import { prefixOf, rateKeysOf } from "./options.ts";
@@ -134,14 +133,12 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
    */
-  acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
-    return promised(async () => {
-      const limits = readWaitOptions(options);
-      const permits = option(options, "permits", 1);
-      this.#check(permits);
-      throwIfAborted(limits);
-      await startWithin(this.#spec, permits, limits);
-    });
+  async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
+    const limits = readWaitOptions(options) ?? {};
+    const permits = option(options, "permits", 1);
+    this.#check(permits);
+    throwIfAborted(limits);
+    await start(this.#spec, permits, limits);
   }
 
   /**
@@ -153,11 +150,9 @@ export class RedisRateLimiter {
    * @returns Whether it started.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
-  tryAcquire(permits: number = 1): Promise<boolean> {
-    return promised(() => {
-      this.#check(permits);
-      return tryStart(this.#spec, permits);
-    });
+  async tryAcquire(permits: number = 1): Promise<boolean> {
+    this.#check(permits);
+    return await start(this.#spec, permits) === true;
   }
 
   /**
@@ -182,11 +177,9 @@ export class RedisRateLimiter {
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
-  retryAfter(permits: number = 1): Promise<number> {
-    return promised(() => {
-      this.#check(permits);
-      return lookAt(this.#spec, permits).then(({ wait }) => Math.ceil(wait));
-    });
+  async retryAfter(permits: number = 1): Promise<number> {
+    this.#check(permits);
+    return Math.ceil((await lookAt(this.#spec, permits)).wait);
   }
 
   /**
@@ -220,12 +213,10 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `ms` has a wrong type or value.
    */
-  block(ms: number): Promise<void> {
-    return promised(() => {
-      checkNumber(ms, "ms");
-      must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
-      return changeRate(this.#spec, "block", { block: ms });
-    });
+  async block(ms: number): Promise<void> {
+    checkNumber(ms, "ms");
+    must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
+    await changeRate(this.#spec, "block", { block: ms });
   }
 
   /**
@@ -236,11 +227,9 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
    */
-  reward(permits: number = 1): Promise<void> {
-    return promised(() => {
-      checkInteger(permits, "permits", 1);
-      return changeRate(this.#spec, "settle", { reward: permits });
-    });
+  async reward(permits: number = 1): Promise<void> {
+    checkInteger(permits, "permits", 1);
+    await changeRate(this.#spec, "settle", { reward: permits });
   }
 
   /**
@@ -250,11 +239,9 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
    */
-  penalty(permits: number = 1): Promise<void> {
-    return promised(() => {
-      checkInteger(permits, "permits", 1);
-      return changeRate(this.#spec, "settle", { penalty: permits });
-    });
+  async penalty(permits: number = 1): Promise<void> {
+    checkInteger(permits, "permits", 1);
+    await changeRate(this.#spec, "settle", { penalty: permits });
   }
 
   #check(permits: number): void {

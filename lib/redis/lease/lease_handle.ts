@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { promised } from "../../internal/check.ts";
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { show } from "../../internal/show.ts";
 import { ClientClosedError, explain } from "../errors.ts";
@@ -58,11 +57,9 @@ export class LeaseHandle implements Lease {
     return this.#hold.deadline.ttl;
   }
 
-  extend(ttl: number = this.ttl): Promise<void> {
-    return promised(() => {
-      checkTtl(ttl);
-      return this.#hold.extend(ttl);
-    });
+  async extend(ttl: number = this.ttl): Promise<void> {
+    checkTtl(ttl);
+    await this.#hold.extend(ttl);
   }
 
   verify(): Promise<boolean> {

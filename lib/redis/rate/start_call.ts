@@ -21,14 +21,9 @@ export interface RateSpec extends StoredRate, CallSpec {}
 /** The calls of this process that sleep until their turns, by the key of their limit. */
 const sleepersOf = onceFor((_: RateStore) => new Map<string, Set<StartCall>>());
 
-/** Resolves once the call may start. */
-export async function startWithin(spec: RateSpec, permits: number, limits: WaitOptions = {}): Promise<void> {
-  await new StartCall(spec, permits, limits).result;
-}
-
-/** Starts now, or resolves to false. */
-export async function tryStart(spec: RateSpec, permits: number): Promise<boolean> {
-  return await new StartCall(spec, permits).result === true;
+/** Resolves to true once the call may start. Without limits it is a try, which may resolve to undefined. */
+export function start(spec: RateSpec, permits: number, limits?: WaitOptions): Promise<true | undefined> {
+  return new StartCall(spec, permits, limits).result;
 }
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
