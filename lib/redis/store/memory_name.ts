@@ -138,15 +138,7 @@ export class MemoryName {
 
   /** @param position 0 for a caller without a position. */
   #waits(position: number, otherLimit: number): AcquireAnswer {
-    return {
-      kind: "waiting",
-      position,
-      fence: this.#fence,
-      endsIn: Infinity,
-      deaf: false,
-      unfinished: false,
-      otherLimit,
-    };
+    return { kind: "waiting", position, fence: this.#fence, endsIn: Infinity, otherLimit };
   }
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */

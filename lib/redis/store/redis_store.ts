@@ -147,16 +147,12 @@ export class RedisStore extends ScriptRunner implements Store {
     return { ...first!, holders: [...found.values()] };
   }
 
-  async #listen(listener: PushListener, prefix: string): Promise<Unsubscribe> {
-    return await this.backend.subscribe!(
-      channelsOf(prefix) + this.ids.process,
-      (message) => {
-        const push = pushOf(message);
-        if (push !== undefined) listener.receive(push);
-      },
-      () => listener.resumed(),
-      () => listener.ended(),
-    );
+  async #listen({ receive, resumed, ended }: PushListener, prefix: string): Promise<Unsubscribe> {
+    const onMessage = (message: string) => {
+      const push = pushOf(message);
+      if (push !== undefined) receive(push);
+    };
+    return await this.backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
   }
 }
 

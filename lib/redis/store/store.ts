@@ -68,9 +68,9 @@ export interface Waiting {
   /** Milliseconds until the life of a holder or a waiter ends without a further request. */
   readonly endsIn: number;
   /** Whether the channel of this process has no listener. */
-  readonly deaf: boolean;
+  readonly deaf?: boolean;
   /** Whether to send the request again at once: one run is bounded, and more work is left. */
-  readonly unfinished: boolean;
+  readonly unfinished?: boolean;
   readonly otherLimit?: number;
 }
 
@@ -100,11 +100,11 @@ export interface Push {
 
 /** The listener of a subscription. */
 export interface PushListener {
-  receive(push: Push): void;
+  readonly receive: (push: Push) => void;
   /** Called when messages resume; some may have been missed. */
-  resumed(): void;
+  readonly resumed: () => void;
   /** Called when the subscription has ended by itself. */
-  ended(): void;
+  readonly ended: () => void;
 }
 
 /** Ends a subscription. */
