@@ -34,9 +34,8 @@ export function acquireOnce(spec: ResourceSpec, adopts?: string): Promise<Lease 
 }
 
 /** The object itself is the hook's `call` for this acquisition and its lease. */
-class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireRequest, Listener {
+class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> implements AcquireRequest, Listener {
   readonly id: string;
-  readonly spec: ResourceSpec;
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
@@ -55,7 +54,6 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
   constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
     this.id = spec.namespace.store.ids.next();
-    this.spec = spec;
     this.adopts = adopts;
     this.retries ||= adopts !== undefined;
     this.begin(limits?.signal);
@@ -145,16 +143,11 @@ class AcquireCall extends ServerCall<AcquireAnswer, Lease> implements AcquireReq
 
   granted(fence: number): void {
     if (this.settled) return;
+    const isRenewed = this.spec.settings.renew === Infinity;
     if (this.position === 0) this.#pushed = fence;
+    else if (fence > this.#fence && isRenewed && this.#canTrust(this.#heard!)) this.#grant({ fence }, this.#heard!);
     // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
-    else if (!this.#takePushed(fence)) this.ask();
-  }
-
-  /** Takes a pushed grant if it can be trusted. */
-  #takePushed(fence: number): boolean {
-    if (fence <= this.#fence || this.spec.settings.renew !== Infinity || !this.#canTrust(this.#heard!)) return false;
-    this.#grant({ fence }, this.#heard!);
-    return true;
+    else this.ask();
   }
 
   // Settled.

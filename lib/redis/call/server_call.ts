@@ -42,7 +42,8 @@ export function timedOutError(
 }
 
 /** The object itself is the hook's `call`. */
-export abstract class ServerCall<A, T> {
+export abstract class ServerCall<S extends CallSpec, A, T> {
+  readonly spec: S;
   /** Undefined if a try found the resource taken. */
   readonly result: Promise<T | undefined>;
   readonly permits: number;
@@ -56,7 +57,6 @@ export abstract class ServerCall<A, T> {
   #limit: Cancellation | undefined;
   /** Whether an earlier command has no answer: it may have run, or may still run. */
   protected isUnsure = false;
-  readonly #spec: CallSpec;
   readonly #timeout: number;
   readonly #isTry: boolean;
   /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
@@ -70,8 +70,8 @@ export abstract class ServerCall<A, T> {
    * @param limits Undefined for a try, which asks once.
    * @param tries Milliseconds for which a call without other limits tries.
    */
-  constructor(spec: CallSpec, permits: number, limits: WaitOptions | undefined, tries: number) {
-    this.#spec = spec;
+  constructor(spec: S, permits: number, limits: WaitOptions | undefined, tries: number) {
+    this.spec = spec;
     this.permits = permits;
     this.#isTry = limits === undefined;
     this.#timeout = limits?.timeout ?? Infinity;
@@ -103,7 +103,7 @@ export abstract class ServerCall<A, T> {
     const timeout = this.retry.begin();
     this.#limit?.end();
     this.#limit = onCancel({ timeout }, () => {
-      const silence = this.#spec.namespace.store.silence?.(this.retry.silence);
+      const silence = this.spec.namespace.store.silence?.(this.retry.silence);
       if (silence !== undefined) this.#failed(silence);
     });
     this.send(sent).then((answer) => this.#answered(answer, sent), (error) => {
@@ -142,11 +142,11 @@ export abstract class ServerCall<A, T> {
     const againAt = this.retry.failed(error);
     this.reportWait();
     if (this.settled) return; // an observer has cancelled it
-    const mayPass = this.#spec.namespace.store.mayPass?.(error);
+    const mayPass = this.spec.namespace.store.mayPass?.(error);
     if (this.retries && mayPass && againAt !== undefined) this.timer.set(againAt);
     // The error may pass, but not within the only attempt.
     else if (this.#timeout === 0 && mayPass) this.#timeOut();
-    else this.cancel(explain(`acquire ${this.#spec.what}`, this.retry.failure), "error");
+    else this.cancel(explain(`acquire ${this.spec.what}`, this.retry.failure), "error");
   }
 
   /** Called when the time of its pause is over. */
@@ -158,10 +158,10 @@ export abstract class ServerCall<A, T> {
 
   #timeOut(): void {
     const { failure, silence } = this.retry;
-    const { store } = this.#spec.namespace;
+    const { store } = this.spec.namespace;
     const isSilent = this.isAsking && silence > SILENCE;
     const cause = failure ?? (isSilent ? store.silence?.(silence) : withoutArguments(store.backend.failure));
-    this.cancel(timedOutError(this.#spec, this.#timeout, cause), "timeout");
+    this.cancel(timedOutError(this.spec, this.#timeout, cause), "timeout");
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
@@ -173,7 +173,7 @@ export abstract class ServerCall<A, T> {
 
   /** Ends a call that found the resource taken. @param detail Text after the time. Default: the holder. */
   protected refuse(detail?: string): void {
-    const error = () => timedOutError(this.#spec, this.#timeout, undefined, detail);
+    const error = () => timedOutError(this.spec, this.#timeout, undefined, detail);
     this.#settle(() => this.#isTry ? this.#resolve(undefined) : this.#reject(error()));
     if (this.waits) this.reportWait();
     if (this.#isReported) this.#reportGiveUp("timeout");
@@ -181,18 +181,18 @@ export abstract class ServerCall<A, T> {
 
   protected grant(result: T, permits = this.permits): void {
     this.#settle(() => this.#resolve(result), true);
-    if (hook !== undefined) hook.grant(this.#spec.resource, this, permits);
+    if (hook !== undefined) hook.grant(this.spec.resource, this, permits);
   }
 
   /** Reports once that the call waits, counted from its first command. An observer may cancel the call. */
   protected reportWait(): void {
     if (this.#isReported || hook === undefined) return;
     this.#isReported = true;
-    hook.wait(this.#spec.resource, this, this.permits);
+    hook.wait(this.spec.resource, this, this.permits);
   }
 
   #reportGiveUp(outcome: GiveUpOutcome): void {
-    if (hook !== undefined) hook.giveUp(this.#spec.resource, this, outcome, this.permits);
+    if (hook !== undefined) hook.giveUp(this.spec.resource, this, outcome, this.permits);
   }
 
   #settle(settle: () => void, isGranted = false): void {
@@ -209,7 +209,7 @@ export abstract class ServerCall<A, T> {
 
   /** Throws unless the invariants of a pending call hold; for tests. */
   assertSound(): void {
-    assertRules(`call for ${this.#spec.what}`, {
+    assertRules(`call for ${this.spec.what}`, {
       "it has settled": !this.settled,
       "it waits without end": this.isAsking || this.timer.at < Infinity,
     });

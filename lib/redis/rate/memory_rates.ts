@@ -12,7 +12,7 @@ export class MemoryRates implements RateStore {
 
   // deno-lint-ignore require-await
   async start(request: StartRequest): Promise<StartAnswer> {
-    return this.#rateOf(request.rate).start(request);
+    return this.#rateOf(request.spec).start(request);
   }
 
   // deno-lint-ignore require-await
@@ -56,7 +56,7 @@ class MemoryRate {
     return this.#until <= this.#moment();
   }
 
-  start({ rate: { limit, interval }, permits, within }: StartRequest): StartAnswer {
+  start({ spec: { limit, interval }, permits, within }: StartRequest): StartAnswer {
     const time = this.#advance(interval);
     const last = this.#starts.at(-1)?.at ?? -Infinity;
     const at = Math.max(time, this.#blockedUntil, last + 1, this.#gate(permits, limit, interval));

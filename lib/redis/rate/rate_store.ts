@@ -16,7 +16,7 @@ export interface StoredRate {
 }
 
 export interface StartRequest {
-  readonly rate: StoredRate;
+  readonly spec: StoredRate;
   readonly permits: number;
   /** The longest wait in milliseconds; less than 0 to take nothing. */
   readonly within: number;

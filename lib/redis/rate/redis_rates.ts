@@ -17,10 +17,10 @@ export class RedisRates implements RateStore {
   }
 
   async start(request: StartRequest): Promise<StartAnswer> {
-    const { rate, permits, within } = request;
+    const { spec, permits, within } = request;
     const longest = within === Infinity ? "" : within < 0 ? "-1" : String(Math.floor(within * 1000));
-    const args = argumentsOf(rate, permits, longest);
-    return startAnswer(await this.#runner.run(start, rate.keys, args, request));
+    const args = argumentsOf(spec, permits, longest);
+    return startAnswer(await this.#runner.run(start, spec.keys, args, request));
   }
 
   async giveBack(rate: StoredRate, { number }: Turn): Promise<void> {

@@ -29,7 +29,7 @@ export function start(spec: RateSpec, permits: number, limits?: WaitOptions): Pr
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
 export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
   const { namespace: { store }, what } = spec;
-  const request = { rate: spec, permits, within: -1, settled: false };
+  const request = { spec, permits, within: -1, settled: false };
   const answer = await explained(`look at ${what}`, store.within(SINGLE_COMMAND, store.rates.start(request)));
   return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
 }
@@ -51,15 +51,13 @@ export function assertSoundSleepers(rates: RateStore): void {
   }
 }
 
-class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
-  readonly rate: RateSpec;
+class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
   /** Set until it starts. */
   #turn: Turn | undefined;
 
-  constructor(rate: RateSpec, permits: number, limits?: WaitOptions) {
-    super(rate, permits, limits, TRYING);
-    this.rate = rate;
+  constructor(spec: RateSpec, permits: number, limits?: WaitOptions) {
+    super(spec, permits, limits, TRYING);
     this.begin(limits?.signal);
   }
 
@@ -67,7 +65,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
 
   protected send(sent: Moment): Promise<StartAnswer> {
     this.within = this.waits ? this.retry.endsAt - sent.at : 0;
-    return this.rate.namespace.store.rates.start(this);
+    return this.spec.namespace.store.rates.start(this);
   }
 
   protected take(answer: StartAnswer): void {
@@ -84,7 +82,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
   #take(turn: Turn): void {
     this.#turn = turn;
     if (turn.wait === 0) return this.#startInOrder();
-    const { keys: [key], namespace: { store: { rates } } } = this.rate;
+    const { keys: [key], namespace: { store: { rates } } } = this.spec;
     sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
     if (!this.settled) this.timer.set(now() + turn.wait); // an observer may have cancelled it
@@ -107,7 +105,7 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
   #sleepers(): Set<StartCall> | undefined {
-    return sleepersOf(this.rate.namespace.store.rates).get(this.rate.keys[0]);
+    return sleepersOf(this.spec.namespace.store.rates).get(this.spec.keys[0]);
   }
 
   /** After a block, all give their turns back before the first one asks again. */
@@ -122,24 +120,24 @@ class StartCall extends ServerCall<StartAnswer, true> implements StartRequest {
     this.#turn = undefined;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
-      sleepersOf(this.rate.namespace.store.rates).delete(this.rate.keys[0]);
+      sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);
     }
     if (turn !== undefined && !isGranted) this.#giveBack(turn);
   }
 
   override assertSound(): void {
     super.assertSound();
-    assertRules(`start of ${this.rate.what}`, { "it sleeps without a turn": this.#turn !== undefined });
+    assertRules(`start of ${this.spec.what}`, { "it sleeps without a turn": this.#turn !== undefined });
   }
 
   #warn(other: { limit: number; interval: number }): void {
-    const { resource: { name }, limit, interval } = this.rate;
+    const { resource: { name }, limit, interval } = this.spec;
     const words = [`${limit} in ${interval} ms`, `${other.limit} in ${other.interval} ms`] as const;
     warnDiffering(`rate limiter ${quote(name)}`, ...words);
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
-    this.rate.namespace.store.rates.giveBack(this.rate, turn).catch(() => {});
+    this.spec.namespace.store.rates.giveBack(this.spec, turn).catch(() => {});
   }
 }

@@ -82,7 +82,7 @@ class Walk {
   }
 
   async #start(rate: StoredRate, permits: number, within: number): Promise<void> {
-    const request = { rate, permits, within, settled: false };
+    const request = { spec: rate, permits, within, settled: false };
     const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request))) as [
       StartAnswer,
       StartAnswer,
@@ -136,7 +136,7 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
     const redis = new MemoryRedis();
     const rates = new RedisRates(runnerOf(redis, () => {}));
     const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
-    const start = async (within: number) => await rates.start({ rate, permits: 1, within, settled: false });
+    const start = async (within: number) => await rates.start({ spec: rate, permits: 1, within, settled: false });
     const turns: Turn[] = [];
     for (let i = 0; i < 500; i++) {
       const answer = await start(Infinity);
@@ -153,7 +153,7 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const [long, brief] = [1000, 10].map((interval) => ({ keys: KEYS, what: "a", limit: 50, interval }));
-  const start = (rate: StoredRate, within: number) => rates.start({ rate, permits: 1, within, settled: false });
+  const start = (rate: StoredRate, within: number) => rates.start({ spec: rate, permits: 1, within, settled: false });
   for (let i = 0; i < 20; i++) await start(long!, 0);
   redis.now += 20_000;
   for (let i = 0; i < 8; i++) await start(brief!, 0);
@@ -167,7 +167,7 @@ test("a start counts although all those before it have been dropped", async () =
     const redis = new MemoryRedis();
     redis.now += offset;
     const rates = new RedisRates(runnerOf(redis, () => {}));
-    const start = (within: number) => rates.start({ rate, permits: 1, within, settled: false });
+    const start = (within: number) => rates.start({ spec: rate, permits: 1, within, settled: false });
     for (let i = 0; i < 8; i++) await start(Infinity); // until 300
     redis.now += 350_000;
     await start(Infinity); // at 400
@@ -181,7 +181,7 @@ test("a start that is given back twice takes none of another call with the same 
   const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
   const rate = { keys: KEYS, what: "a", limit: 3, interval: 10 };
   const start = async () => {
-    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false });
+    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
     return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
   };
   const turns: Turn[] = [];
@@ -198,7 +198,8 @@ test("starts that are over keep no later start waiting once they are dropped", a
   for (let i = 0; i < 18; i++) {
     if (i === 8) redis.now += 5000;
     if (i === 9) redis.now += 6000; // the first eight are over
-    const { wait } = (await rates.start({ rate, permits: 1, within: Infinity, settled: false }) as { turn: Turn }).turn;
+    const { wait } =
+      (await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false }) as { turn: Turn }).turn;
     waits.push(wait);
   }
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
@@ -212,7 +213,7 @@ test("only calls that start count as callers with other numbers", async () => {
     StoredRate,
     StoredRate,
   ];
-  const start = (rate: StoredRate) => rates.start({ rate, permits: 1, within: Infinity, settled: false });
+  const start = (rate: StoredRate) => rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
   await start(mine);
   await rates.change(theirs, { penalty: 1 });
   assert.equal((await start(mine)).other, undefined);
@@ -224,7 +225,7 @@ test("the time of a rate limit goes on after the server's clock was set back", a
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
   const wait = async () => {
-    const answer = await rates.start({ rate, permits: 1, within: Infinity, settled: false });
+    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
     return answer.kind === "turn" && Math.round(answer.turn.wait);
   };
   assert.equal(await wait(), 0);
