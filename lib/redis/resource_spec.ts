@@ -33,7 +33,7 @@ export interface CallSpec {
 export interface ResourceSpec extends StoredName, CallSpec {}
 
 /** The part of a description that differs between classes. */
-export interface SpecParts extends Pick<StoredName, "holders" | "what"> {
+export interface SpecParts extends Pick<StoredName, "holders">, Pick<CallSpec, "what"> {
   /** The kind of its keys, and the text at their end. */
   readonly stored: readonly [kind: Kind, text: string];
   /** Without the facts that all resources share. */

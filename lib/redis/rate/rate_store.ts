@@ -11,8 +11,6 @@ export interface StoredRate {
   readonly keys: readonly [head: string, starts: string];
   readonly limit: number;
   readonly interval: number;
-  /** As errors name it: `rate limiter "crawl"`. */
-  readonly what: string;
 }
 
 export interface StartRequest {

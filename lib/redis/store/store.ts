@@ -22,8 +22,6 @@ export interface StoredName {
   /** Whether it has at most one holder, or several whose weights add up to at most `limit`. */
   readonly holders: "one" | "weighted";
   readonly settings: Settings;
-  /** Its name in errors: `lock "orders"`. */
-  readonly what: string;
   readonly weight: number;
   readonly limit: number;
 }

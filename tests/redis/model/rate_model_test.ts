@@ -52,7 +52,7 @@ class Walk {
     this.#stores = [new RedisRates(runner), new MemoryRates()];
     this.#rates = Array.from({ length: 1 + random.below(3) }, () => {
       const numbers = { limit: 1 + random.below(8), interval: 1 + random.below(60) };
-      return { keys: KEYS, what: 'rate limiter "a"', ...numbers };
+      return { keys: KEYS, ...numbers };
     });
   }
 
@@ -135,7 +135,7 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
   withFakeTime(async () => {
     const redis = new MemoryRedis();
     const rates = new RedisRates(runnerOf(redis, () => {}));
-    const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
+    const rate = { keys: KEYS, limit: 1, interval: 10 };
     const start = async (within: number) => await rates.start({ spec: rate, permits: 1, within, settled: false });
     const turns: Turn[] = [];
     for (let i = 0; i < 500; i++) {
@@ -152,7 +152,7 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
 test("a rate limit keeps starts for the longest interval in use", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
-  const [long, brief] = [1000, 10].map((interval) => ({ keys: KEYS, what: "a", limit: 50, interval }));
+  const [long, brief] = [1000, 10].map((interval) => ({ keys: KEYS, limit: 50, interval }));
   const start = (rate: StoredRate, within: number) => rates.start({ spec: rate, permits: 1, within, settled: false });
   for (let i = 0; i < 20; i++) await start(long!, 0);
   redis.now += 20_000;
@@ -162,7 +162,7 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
 });
 
 test("a start counts although all those before it have been dropped", async () => {
-  const rate = { keys: KEYS, what: "a", limit: 2, interval: 100 };
+  const rate = { keys: KEYS, limit: 2, interval: 100 };
   for (let offset = 0; offset < 8; offset++) { // one call in eight drops what is over
     const redis = new MemoryRedis();
     redis.now += offset;
@@ -179,7 +179,7 @@ test("a start counts although all those before it have been dropped", async () =
 
 test("a start that is given back twice takes none of another call with the same turn", async () => {
   const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
-  const rate = { keys: KEYS, what: "a", limit: 3, interval: 10 };
+  const rate = { keys: KEYS, limit: 3, interval: 10 };
   const start = async () => {
     const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
     return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
@@ -193,7 +193,7 @@ test("a start that is given back twice takes none of another call with the same 
 test("starts that are over keep no later start waiting once they are dropped", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
-  const rate = { keys: KEYS, what: "a", limit: 10, interval: 10 };
+  const rate = { keys: KEYS, limit: 10, interval: 10 };
   const waits: number[] = [];
   for (let i = 0; i < 18; i++) {
     if (i === 8) redis.now += 5000;
@@ -209,7 +209,7 @@ test("starts that are over keep no later start waiting once they are dropped", a
 test("only calls that start count as callers with other numbers", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
-  const [mine, theirs] = [5, 7].map((limit) => ({ keys: KEYS, what: "a", limit, interval: 10 })) as [
+  const [mine, theirs] = [5, 7].map((limit) => ({ keys: KEYS, limit, interval: 10 })) as [
     StoredRate,
     StoredRate,
   ];
@@ -223,7 +223,7 @@ test("only calls that start count as callers with other numbers", async () => {
 test("the time of a rate limit goes on after the server's clock was set back", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
-  const rate = { keys: KEYS, what: "a", limit: 1, interval: 10 };
+  const rate = { keys: KEYS, limit: 1, interval: 10 };
   const wait = async () => {
     const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
     return answer.kind === "turn" && Math.round(answer.turn.wait);
