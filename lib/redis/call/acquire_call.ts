@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { reasonOf } from "../../internal/check.ts";
+import { throwIfAborted } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { warnDiffering } from "../differing.ts";
@@ -21,10 +21,9 @@ import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, now, trusted } 
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
-/** Waits in the queue. */
+/** Waits in the queue. Throws if the signal is aborted. */
 export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
-  const { signal } = options;
-  if (signal?.aborted) return Promise.reject(reasonOf(signal));
+  throwIfAborted(options);
   return new AcquireCall(spec, options).result as Promise<Lease>;
 }
 

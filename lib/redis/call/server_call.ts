@@ -28,19 +28,6 @@ import type { CallSpec } from "../resource_spec.ts";
 import { now, SILENCE } from "../times.ts";
 import { boundOf, RetryPolicy } from "./retry_policy.ts";
 
-/**
- * @param cause The failure of the connection, if that was the obstacle.
- * @param detail Text after the time. Default: the holder, if diagnostics know it.
- */
-export function timedOutError(
-  { what, resource }: CallSpec,
-  timeout: number,
-  cause?: unknown,
-  detail = hook?.holderOf(resource),
-): TimeoutError {
-  return timedOut(`acquire ${what}`, timeout, detail, cause === undefined ? undefined : { cause });
-}
-
 /** The object itself is the hook's `call`. */
 export abstract class ServerCall<S extends CallSpec, A, T> {
   readonly spec: S;
@@ -161,7 +148,15 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
     const { store } = this.spec.namespace;
     const isSilent = this.isAsking && silence > SILENCE;
     const cause = failure ?? (isSilent ? store.silence?.(silence) : withoutArguments(store.backend.failure));
-    this.cancel(timedOutError(this.spec, this.#timeout, cause), "timeout");
+    this.cancel(this.#timedOut(cause), "timeout");
+  }
+
+  /**
+   * @param cause The failure of the connection, if that was the obstacle.
+   * @param detail Text after the time. Default: the holder, if diagnostics know it.
+   */
+  #timedOut(cause?: unknown, detail = hook?.holderOf(this.spec.resource)): TimeoutError {
+    return timedOut(`acquire ${this.spec.what}`, this.#timeout, detail, cause === undefined ? undefined : { cause });
   }
 
   protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
@@ -173,8 +168,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
 
   /** Ends a call that found the resource taken. @param detail Text after the time. Default: the holder. */
   protected refuse(detail?: string): void {
-    const error = () => timedOutError(this.spec, this.#timeout, undefined, detail);
-    this.#settle(() => this.#isTry ? this.#resolve(undefined) : this.#reject(error()));
+    this.#settle(() => this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timedOut(undefined, detail)));
     if (this.waits) this.reportWait();
     if (this.#isReported) this.#reportGiveUp("timeout");
   }

@@ -10,10 +10,6 @@ export class MemoryData<D extends { readonly isOver: boolean }> {
   /** The size at which expired data is dropped. */
   #sweepAt = 100;
 
-  get size(): number {
-    return this.#data.size;
-  }
-
   of(key: string, make: () => D): D {
     const kept = this.#data.get(key);
     if (kept !== undefined && !kept.isOver) return kept;
