@@ -58,8 +58,8 @@ export class LeaseHold implements RenewableLease {
   #askedAt: number | undefined;
   /** Whether the client was closed while it was held. */
   wasCut = false;
-  #released = false;
-  #lostError: LeaseLostError | undefined;
+  /** How it has ended: by its loss, or released. */
+  #end: LeaseLostError | "released" | undefined;
   #controller: AbortController | undefined;
 
   constructor(spec: ResourceSpec, grant: Grant) {
@@ -73,14 +73,14 @@ export class LeaseHold implements RenewableLease {
 
   /** Whether it is held now by the monotonic clock. It is lost once its time is over. */
   isHeld(time = now()): boolean {
-    if (!this.#isOver() && time >= this.deadline.at) this.#expire(time);
-    return !this.#isOver();
+    if (this.#end === undefined && time >= this.deadline.at) this.#expire(time);
+    return this.#end === undefined;
   }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = sharedController();
-      if (this.#lostError) this.#controller.abort(this.#lostError);
+      if (this.#end instanceof LeaseLostError) this.#controller.abort(this.#end);
     }
     this.isHeld();
     return this.#controller.signal;
@@ -89,33 +89,29 @@ export class LeaseHold implements RenewableLease {
   /** Why it can no longer be extended. */
   #refusal(): Error {
     const act = `Cannot extend ${this.spec.what}`;
-    if (this.#released) return new NotHeldError(`${act}: it was released`);
+    if (this.#end === "released") return new NotHeldError(`${act}: it was released`);
     const why = this.wasCut ? ", because the client was closed" : "";
-    return new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#lostError });
-  }
-
-  #isOver(): boolean {
-    return this.#released || this.#lostError !== undefined;
+    return new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#end });
   }
 
   release(): void {
-    this.#released = true;
+    this.#end = "released";
     this.#ended(false);
   }
 
   close(): void {
-    this.wasCut = !this.#isOver();
+    this.wasCut = this.#end === undefined;
     this.#lose("the client was closed");
   }
 
   /** @param isMeant Whether the caller has asked for this end. */
   #lose(reason: string, cause?: unknown, isMeant = false): void {
-    if (this.#isOver()) return;
+    if (this.#end !== undefined) return;
     const options = cause === undefined ? undefined : { cause };
-    this.#lostError = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
+    const error = this.#end = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
     this.#ended(true);
-    if (!isMeant) warnOfLoss(this.spec.namespace.store, this.#lostError);
-    this.#controller?.abort(this.#lostError);
+    if (!isMeant) warnOfLoss(this.spec.namespace.store, error);
+    this.#controller?.abort(error);
   }
 
   #ended(isLost: boolean): void {
@@ -187,7 +183,7 @@ export class LeaseHold implements RenewableLease {
     this.#askedAt = undefined;
     if (renewed === "lost") return this.#loseUnknown();
     if (number === this.deadline.number) this.#failure = undefined;
-    if (renewed === "set" && !this.#isOver()) this.deadline.confirm(sent, number);
+    if (renewed === "set" && this.#end === undefined) this.deadline.confirm(sent, number);
     if (this.isHeld()) this.#settleExtensions(number);
     this.reschedule();
   }
@@ -210,7 +206,7 @@ export class LeaseHold implements RenewableLease {
 
   /** Reschedules it with the renewer after the time of its next check has changed. */
   reschedule(): void {
-    if (!this.#isOver()) this.spec.namespace.renewer.add(this);
+    if (this.#end === undefined) this.spec.namespace.renewer.add(this);
   }
 
   // For the renewer.
@@ -235,7 +231,7 @@ export class LeaseHold implements RenewableLease {
 
   assertSound(): void {
     assertRules(`lease of ${this.spec.what}`, {
-      "it is renewed although it has ended": !this.#isOver(),
+      "it is renewed although it has ended": this.#end === undefined,
       "its signal": this.#controller?.signal.aborted !== true,
       "it is trusted for longer than its ttl": this.deadline.at <= now() + this.deadline.ttl,
     });
