@@ -51,10 +51,11 @@ let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
  * an `AbortController`), nor for limiting concurrency (use {@linkcode Pool}).
  *
  * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only once
- * the uploads in progress are in, or have their responses if they are read as a stream. While uploads keep overlapping
- * it stays open. Deno.serve and Bun.serve close idle connections at once, together with requests on them that they have
- * not read. Pipelined requests are all served by node:http; with Deno.serve and Bun.serve this depends on the platform.
- * node:http on Bun forgets silent connections instead of closing them.
+ * the uploads in progress are in, or have their responses if they are read as a stream. While uploads keep overlapping,
+ * responses are held back, at first for 250 ms, so that no client begins another. Deno.serve and Bun.serve close idle
+ * connections at once, together with requests on them that they have not read. Pipelined requests are all served by
+ * node:http; with Deno.serve and Bun.serve this depends on the platform. node:http on Bun forgets silent connections
+ * instead of closing them.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

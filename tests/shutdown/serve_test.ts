@@ -304,6 +304,79 @@ if (runtime === "deno") {
     await upload.end();
   });
 
+  for (
+    const [name, head, read] of [
+      ["read late", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3", (request: Request) => request.text()],
+      ["never read", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3", () => "abc"],
+      ["without a body", "DELETE / HTTP/1.1\r\nhost: a", (request: Request) => request.text()],
+    ] as const
+  ) {
+    test(`serve: requests that overlap, ${name}, do not keep the listener open, deno`, async () => {
+      const shutdown = quiet({ grace: 3_000 });
+      let requests = 0;
+      let arrived = () => {};
+      const port = await serve(shutdown, async (request) => {
+        requests++;
+        arrived();
+        // Until the next request has arrived, or a moment if none comes
+        await new Promise<void>((next) => setTimeout(arrived = next, 100));
+        return new Response(`got ${await read(request)}`);
+      });
+      const clients = Array.from({ length: 2 }, async () => {
+        const wire = new Wire(port);
+        do {
+          wire.text = "";
+          wire.socket.write(`${head}\r\n\r\n${head.startsWith("POST") ? "abc" : ""}`);
+          while (!/got|shutting down/.test(wire.text) && !wire.socket.destroyed) await nextTurn();
+        } while (!/connection: close/i.test(wire.text) && !wire.socket.destroyed);
+        await wire.end();
+        return wire.text.slice(0, 12);
+      });
+      await until(() => requests > 4);
+      shutdown.request();
+      const { ok, remaining } = await shutdown.finished;
+      assert.deepEqual([ok, remaining], [true, []]);
+      assert.deepEqual(await Promise.all(clients), ["HTTP/1.1 200", "HTTP/1.1 200"]);
+    });
+  }
+
+  test("serve: an answer that consists of its upload is not held back, deno", async () => {
+    const shutdown = quiet({ idle: 10_000 });
+    let arrived = 0;
+    const port = await serve(shutdown, (request) => {
+      arrived++;
+      return Promise.resolve(new Response(request.method === "GET" ? "got" : request.body));
+    });
+    const other = new Wire(port, "GET / HTTP/1.1");
+    await other.until(/got/);
+    shutdown.request();
+    const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
+    await until(() => arrived === 2); // the listener is about to close: responses are held back
+    upload.socket.write("abc");
+    await upload.until(/abc/);
+    upload.socket.write("def");
+    await upload.until(/def/);
+    assert.equal((await shutdown.finished).ok, true);
+    await Promise.all([upload.end(), other.end()]);
+  });
+
+  test("serve: a request without a body does not keep the listener open while its handler works, deno", async () => {
+    const shutdown = quiet({ grace: 2_000 });
+    const work = gate();
+    const port = await serve(shutdown, async () => {
+      await work.promise;
+      return new Response("deleted");
+    });
+    const wire = new Wire(port, "DELETE / HTTP/1.1");
+    await until(() => shutdown.active === 1);
+    await stop(shutdown);
+    assert.equal(shutdown.forced.aborted, false);
+    work.open();
+    await wire.until(/connection: close[^]*deleted/i);
+    assert.equal((await shutdown.finished).ok, true);
+    await wire.end();
+  });
+
   test("serve: when forced during an upload, the listener is closed also if the server has no signal, deno", async () => {
     const shutdown = quiet({ grace: 50 });
     const handler = shutdown.handler(async (request) => new Response(await request.text()));

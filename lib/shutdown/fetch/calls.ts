@@ -21,7 +21,7 @@ export class Call extends InFlight {
   /** The second argument of the handler, which identifies the server. */
   readonly info: unknown;
   stage: "handling" | "sending" = "handling";
-  /** Whether the body of its request is still arriving, on Deno, whose servers break uploads by stopping. */
+  /** Whether it may still need a body that is arriving, on Deno, whose servers break uploads by stopping. */
   uploads = false;
   /** Breaks off the present stage. */
   onCut: (() => void) | undefined = undefined;
@@ -61,10 +61,9 @@ export class Call extends InFlight {
   }
 }
 
-/** Whether any call in flight fits. */
-export function someCall({ inFlight }: ShutdownState, fits: (call: Call) => boolean): boolean {
-  for (const entry of inFlight) if (entry instanceof Call && fits(entry)) return true;
-  return false;
+/** The calls in flight. */
+export function calls({ inFlight }: ShutdownState): Call[] {
+  return [...inFlight].filter((entry) => entry instanceof Call);
 }
 
 /** The abilities of an attached server with a fetch-style handler, stated by deno.ts and bun.ts. */

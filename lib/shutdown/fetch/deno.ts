@@ -139,6 +139,12 @@ function isWholeBody(body: unknown): body is string | Uint8Array {
   return typeof body === "string" || body instanceof Uint8Array;
 }
 
+/** HTTP/1.1 announces a body by one of these headers. HTTP/2 need not; its requests have no header Host. */
+function mayHaveBody(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return length === null ? headers.has("transfer-encoding") || !headers.has("host") : length !== "0";
+}
+
 const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
@@ -147,7 +153,7 @@ const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as 
  */
 export function trackUpload(call: Call): void {
   const { request } = call;
-  if (request.method === "GET" || request.method === "HEAD" || request.headers.get("content-length") === "0") return;
+  if (request.method === "GET" || request.method === "HEAD" || !mayHaveBody(request.headers)) return;
   call.uploads = true;
   const done = () => void (call.uploads = false);
   // The body's stream would report this too, but touching it makes Deno read more slowly.
@@ -161,4 +167,12 @@ export function trackUpload(call: Call): void {
     };
     Object.defineProperty(request, name, { value, configurable: true, writable: true });
   }
+}
+
+/**
+ * Whether the call may still read its upload after this answer: a stream may consist of what it reads. Such a response
+ * is not to be held back, because the upload would wait for it.
+ */
+export function readsOn(call: Call, answer: unknown): boolean {
+  return call.uploads &&= answer instanceof Response && bodyOf(answer) instanceof ReadableStream;
 }

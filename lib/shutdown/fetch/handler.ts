@@ -9,7 +9,7 @@ import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
 import { reportsEnd } from "./bun.ts";
 import { Call } from "./calls.ts";
-import { isDenoInfo, sendByDeno, trackUpload } from "./deno.ts";
+import { isDenoInfo, readsOn, sendByDeno, trackUpload } from "./deno.ts";
 import { requestLabel } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 
@@ -68,7 +68,7 @@ export function countingHandler<A extends unknown[], R>(
 /** Returns the response to send for the handler's result. */
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
   const { held, announces } = state;
-  if (held !== undefined) return held.then(() => send(state, call, answer));
+  if (held !== undefined && !readsOn(call, answer)) return held.then(() => send(state, call, answer));
   return sent(call, announces ? closing(answer) : answer);
 }
 

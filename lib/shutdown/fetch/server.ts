@@ -4,9 +4,12 @@
  *
  * @module
  */
-import { type Abilities, someCall } from "./calls.ts";
+import { type Abilities, calls } from "./calls.ts";
 import { calmTurn } from "../calm_turn.ts";
 import { type AttachedServer, LINGER, LOOK, type ShutdownState } from "../shutdown_state.ts";
+
+/** How long responses are held back at first for uploads that have just begun, in ms. */
+const MOMENT = 250;
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
@@ -30,19 +33,25 @@ export class FetchServer implements AttachedServer {
    * Stopping closes every connection without a request in flight, even if the next request is on its way. Responses are
    * held back meanwhile, so after the idle time clients have requests in flight. It also closes the connections of
    * responses that are being sent, after each response; short ones end before. Uploads would break, so it waits for
-   * them; no response is held back meanwhile.
+   * them; no response is held back until those that have begun are in. Later ones would overlap for ever, because each
+   * response lets its client begin another: so responses are held back for a moment, longer each time, up to a second.
    */
   async settle(): Promise<void> {
     const state = this.#state;
-    const uploads = () => !state.forced.aborted && someCall(state, (call) => call.uploads);
+    const uploads = () => state.forced.aborted ? [] : calls(state).filter((call) => call.uploads);
     const arrived = () => {
       state.inFlight.sweep();
-      return someCall(state, ({ stage }) => stage === "sending") ? NaN : state.arrived;
+      return calls(state).some(({ stage }) => stage === "sending") ? NaN : state.arrived;
     };
-    do {
-      for (; uploads(); await state.pause(LOOK)) state.release();
-      await calmTurn(state, arrived, "timer");
-    } while (uploads());
+    for (let moment = MOMENT;; moment = Math.min(2 * moment, LINGER)) {
+      const begun = new Set(uploads());
+      for (; uploads().some((call) => begun.has(call)); await state.pause(LOOK)) state.release();
+      state.hold();
+      const end = performance.now() + moment;
+      while (uploads().length > 0 && performance.now() < end) await state.pause(LOOK);
+      if (uploads().length === 0) await calmTurn(state, arrived, "timer");
+      if (uploads().length === 0) return;
+    }
   }
 
   stopListening(): void {
