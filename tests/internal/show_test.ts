@@ -112,6 +112,7 @@ test("show: messages name a guard as console.log does", async () => {
 test("show: a subclass shows its own name, and a prototype shows no state", () => {
   class OrderLock extends Lock {}
   assert.equal(logged(new OrderLock()), "OrderLock { locked: false, waiting: 0 }");
+  assert.equal(logged(new (class extends Lock {})()), "Lock { locked: false, waiting: 0 }");
   assert.doesNotThrow(() => logged(Lock.prototype, Object.create(Lock.prototype), Semaphore.prototype));
   assert.ok(!logged({ a: [new Lock()] }).includes("mutex"));
 });
