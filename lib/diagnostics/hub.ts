@@ -181,9 +181,10 @@ function note(resource: Resource, change: () => void): void {
 /** Actions of observers during this add changes to the end. */
 function noteAll(): void {
   depth++;
-  for (let change = changes.shift(); change !== undefined; change = changes.shift()) {
+  for (const change of changes) {
     if (hub.isOn) guard(change);
   }
+  changes.length = 0;
   depth--;
 }
 

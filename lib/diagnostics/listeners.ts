@@ -59,15 +59,16 @@ export class Listeners {
   }
 
   notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {
-    const change: Change = [name, Object.freeze(event), acquisition];
-    if (this.#isNotifying) return void this.#changes.push(change);
+    this.#changes.push([name, Object.freeze(event), acquisition]);
+    if (this.#isNotifying) return;
     this.#isNotifying = true;
-    for (let next: Change | undefined = change; next !== undefined; next = this.#changes.shift()) {
+    for (const next of this.#changes) {
       const before = this.#all;
       for (const listener of before) {
         if (this.#all === before || this.#all.includes(listener)) call(listener, next); // skips disposed ones
       }
     }
+    this.#changes.length = 0;
     this.#isNotifying = false;
   }
 }
