@@ -335,7 +335,8 @@ export class TaskGroup implements AsyncDisposable {
   #fail(error: unknown, isOfBlock = false): void {
     // Each error counts once, even if a task rethrows the error of another task.
     if (isCancellation(error, this.signal) || this.#failures.has(error)) return;
-    this.#failures = new Set(isOfBlock ? [error, ...this.#failures] : [...this.#failures, error]);
+    if (isOfBlock) this.#failures = new Set([error, ...this.#failures]);
+    else this.#failures.add(error);
     if (!isOfBlock && this.#unobserved === undefined) this.#noteUnobserved(error);
     this.cancel(error);
   }
