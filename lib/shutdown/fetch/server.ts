@@ -32,9 +32,9 @@ export class FetchServer implements AttachedServer {
   /**
    * Stopping closes every connection without a request in flight, even if the next request is on its way. Responses are
    * held back meanwhile, so after the idle time clients have requests in flight. It also closes the connections of
-   * responses that are being sent, after each response; short ones end before. Uploads would break, so it waits for
-   * them; no response is held back until those that have begun are in. Later ones would overlap for ever, because each
-   * response lets its client begin another: so responses are held back for a moment, longer each time, up to a second.
+   * responses that are being sent, after each response; short ones end before. Uploads would break, so it waits for the
+   * uploads that have begun, and no response is held back meanwhile. After each response its client may begin another
+   * upload, so uploads could overlap indefinitely. Then responses are held back, each time longer, for up to a second.
    */
   async settle(): Promise<void> {
     const state = this.#state;
