@@ -9,9 +9,10 @@ export function nameClass(Class: object, name: string): void {
   Object.defineProperty(Class, "name", { value: name, configurable: true });
 }
 
-/** The name of an object's class; "" if it has none. */
-export function classOf(thing: object): string {
-  return (thing as { constructor?: { name?: string } }).constructor?.name ?? "";
+/** The name of an object's class, or of the nearest class above that has one; "" if there is none. */
+export function classOf(thing: object | null): string {
+  if (thing === null) return "";
+  return (thing as { constructor?: { name?: string } }).constructor?.name || classOf(Object.getPrototypeOf(thing));
 }
 
 /** Whether an object's class has this name, in this or another copy of the module. */

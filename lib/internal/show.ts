@@ -30,7 +30,7 @@ export function show<T extends object, S extends object = T>(
       const state = stateOf(this as T);
       for (const key of keys) if (state[key] || state[key] !== undefined && key !== "closed") shown[key] = state[key];
     } catch { /* a prototype has no state */ }
-    return `${printable(classOf(this) || name)} ${inspect(shown, options)}`;
+    return `${printable(classOf(this))} ${inspect(shown, options)}`;
   };
 }
 

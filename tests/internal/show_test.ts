@@ -113,6 +113,11 @@ test("show: a subclass shows its own name, and a prototype shows no state", () =
   class OrderLock extends Lock {}
   assert.equal(logged(new OrderLock()), "OrderLock { locked: false, waiting: 0 }");
   assert.equal(logged(new (class extends Lock {})()), "Lock { locked: false, waiting: 0 }");
+  assert.equal(logged(new (class extends TimeoutLock {})(5)), "TimeoutLock { locked: false, waiting: 0 }");
+  assert.throws(
+    () => new Condition(new (class extends Semaphore {})() as never),
+    new TypeError("lock must be a Lock, got an object (Semaphore)"),
+  );
   assert.doesNotThrow(() => logged(Lock.prototype, Object.create(Lock.prototype), Semaphore.prototype));
   assert.ok(!logged({ a: [new Lock()] }).includes("mutex"));
 });
