@@ -101,6 +101,9 @@ export const DEAF_AFTER = 1000;
  */
 export const LINGER = 1000;
 
+/** After this time, a subscriber of @db/redis has noticed that it lost its connection together with the client. */
+export const SUBSCRIBER_NOTICES = 500;
+
 /** Minimum time from a subscription that failed to the next one. */
 export const SUBSCRIPTIONS_APART = 500;
 

@@ -120,7 +120,7 @@ const REDIS: Readonly<Record<string, string>> = {
   memoryBackend: "",
   denoRedis: "",
   DenoRedisClient: "evalsha eval pipeline isClosed addEventListener",
-  DenoRedisSubscriber: "subscribe addEventListener removeEventListener close connect",
+  DenoRedisSubscriber: "subscribe isClosed addEventListener removeEventListener close connect",
   DenoRedisSubscription: "receive subscribe unsubscribe",
   nodeRedis: "",
   NodeRedisClient: "evalSha eval duplicate isOpen",

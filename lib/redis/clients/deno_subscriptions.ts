@@ -4,14 +4,17 @@
  *
  * @module
  */
-import { orEnd } from "./backend.ts";
-
+import { onCancel } from "../../internal/cancellation.ts";
 import { codeOf } from "../errors.ts";
+import { SUBSCRIBER_NOTICES } from "../times.ts";
+import { orEnd } from "./backend.ts";
 
 /** The members of the subscribing connection that `denoRedis` uses. */
 export interface DenoRedisSubscriber {
   /** Subscribes to a channel. */
   subscribe(channel: string): Promise<DenoRedisSubscription>;
+  /** Whether it was closed, or has lost its connection and is connecting again. */
+  readonly isClosed?: boolean;
   /** Adds a listener for each new connection. */
   addEventListener?(type: "connect", listener: () => void): unknown;
   /** Removes it. */
@@ -82,10 +85,24 @@ export class Subscriptions {
   }
 
   async #reconnect(): Promise<void> {
+    if (await this.#comesBack()) return;
     try {
       this.#subscriber.close?.(); // ends the receiving loop
       await this.#subscriber.connect?.();
     } catch { /* The next subscription fails, and its caller tries again. */ }
+  }
+
+  /**
+   * Whether the subscriber has lost its connection as well, and so connects to the present server by itself. If it is
+   * closed while it subscribes again, its error is an unhandled rejection (0.41.2).
+   */
+  async #comesBack(): Promise<boolean> {
+    let isBack = false;
+    const noteBack = () => void (isBack = true);
+    this.#subscriber.addEventListener?.("connect", noteBack);
+    await new Promise<void>((resolve) => onCancel({ timeout: SUBSCRIBER_NOTICES, keepsAlive: false }, () => resolve()));
+    this.#subscriber.removeEventListener?.("connect", noteBack);
+    return isBack || this.#subscriber.isClosed === true;
   }
 
   async #listen(channel: string): Promise<DenoRedisSubscription> {

@@ -8,7 +8,8 @@ import {
   type DenoRedisSubscription,
 } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { flushMicrotasks, nextTurn, watch } from "../../_tools.ts";
+import { SUBSCRIBER_NOTICES } from "../../../lib/redis/times.ts";
+import { flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
 
 type RedisValue = string | number | Uint8Array;
 type Raw = string | number | null | undefined | boolean | Uint8Array | Raw[];
@@ -261,44 +262,52 @@ test("denoRedis: a refused SUBSCRIBE is the error of the next subscription", asy
   await assert.rejects(backend.subscribe!("a", () => {}, () => {}), refused);
 });
 
-test("denoRedis: when the client reconnects, the subscriber does, too", async () => {
-  let connected = () => {};
-  const client: DenoRedisClient = {
-    evalsha: () => Promise.reject(new Error("called")),
-    eval: () => Promise.reject(new Error("called")),
-    addEventListener: (type, listener) => {
-      if (type === "connect") connected = listener;
-    },
-  };
-  const log: string[] = [];
-  let end = () => {};
-  const subscriber: DenoRedisSubscriber = {
-    subscribe: (channel) => {
-      log.push(`subscribe ${channel}`);
-      const over = new Promise<IteratorResult<never>>((resolve) =>
-        end = () => resolve({ done: true, value: undefined })
-      );
-      return Promise.resolve({
-        receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => over }) }),
-        subscribe: () => Promise.resolve(),
-        unsubscribe: () => Promise.resolve(),
-      });
-    },
-    close: () => {
-      log.push("close");
-      end();
-    },
-    connect: () => Promise.resolve(log.push("connect")),
-  };
-  const backend = denoRedis(client, subscriber);
-  connected(); // no subscription yet: nothing to move
-  let ends = 0;
-  const listen = () => backend.subscribe!("a", () => {}, () => {}, () => void ends++);
-  await listen();
-  connected();
-  await flushMicrotasks();
-  assert.deepEqual(log, ["subscribe a", "close", "connect"]);
-  assert.equal(ends, 1); // so that the caller subscribes again
-  await listen();
-  assert.equal(log.at(-1), "subscribe a");
-});
+test("denoRedis: when the client reconnects, the subscriber does, too, unless it comes back by itself", () =>
+  withFakeTime(async (time) => {
+    let connected = () => {};
+    const client: DenoRedisClient = {
+      evalsha: () => Promise.reject(new Error("called")),
+      eval: () => Promise.reject(new Error("called")),
+      addEventListener: (type, listener) => {
+        if (type === "connect") connected = listener;
+      },
+    };
+    const log: string[] = [];
+    const events = new EventTarget();
+    let end = () => {};
+    const subscriber: DenoRedisSubscriber = {
+      subscribe: (channel) => {
+        log.push(`subscribe ${channel}`);
+        const over = new Promise<IteratorResult<never>>((resolve) =>
+          end = () => resolve({ done: true, value: undefined })
+        );
+        return Promise.resolve({
+          receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => over }) }),
+          subscribe: () => Promise.resolve(),
+          unsubscribe: () => Promise.resolve(),
+        });
+      },
+      close: () => {
+        log.push("close");
+        end();
+      },
+      connect: () => Promise.resolve(log.push("connect")),
+      addEventListener: (_, listener) => void events.addEventListener("connect", listener),
+      removeEventListener: (_, listener) => events.removeEventListener("connect", listener),
+    };
+    const backend = denoRedis(client, subscriber);
+    connected(); // no subscription yet: nothing to move
+    let ends = 0;
+    const listen = () => backend.subscribe!("a", () => {}, () => {}, () => void ends++);
+    await listen();
+    connected();
+    events.dispatchEvent(new Event("connect"));
+    await time.pass(SUBSCRIBER_NOTICES);
+    assert.deepEqual(log, ["subscribe a"]);
+    connected();
+    await time.pass(SUBSCRIBER_NOTICES);
+    assert.deepEqual(log, ["subscribe a", "close", "connect"]);
+    assert.equal(ends, 1); // so that the caller subscribes again
+    await listen();
+    assert.equal(log.at(-1), "subscribe a");
+  }));
