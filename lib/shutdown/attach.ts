@@ -4,8 +4,8 @@
  * @module
  */
 import { must } from "../internal/check.ts";
-import { builtin } from "../internal/platform.ts";
-import { bunAbilities, type BunServerLike } from "./fetch/bun.ts";
+import { builtin, runtime } from "../internal/platform.ts";
+import { bunAbilities, type BunServerLike, onBunConnection } from "./fetch/bun.ts";
 import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
@@ -71,28 +71,33 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
 
 /**
  * Attaches any node:http server that shares its listener with this attached one, at its first connection: an app may
- * create several servers, as Fastify does for each address of localhost. Not on Bun (1.4), which does not report
- * connections.
+ * create several servers, as Fastify does for each address of localhost.
  */
 function attachSiblings(
   state: ShutdownState,
   attached: NodeServer,
   label: AttachOptions["label"],
-): (() => void) | undefined {
-  type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
-  const channels = builtin<Channels>("diagnostics_channel");
-  if (channels === undefined) return undefined;
-  const connected = ({ socket: { server } }: { socket: { server?: NodeServerLike | null } }) => {
-    if (server == null || known.has(server) || !isServer(server)) return;
-    if (attached.isSibling(server)) attachTo(state, server, label);
-  };
-  channels.subscribe("net.server.socket", connected);
+): () => void {
+  const end = (runtime() === "bun" ? onBunConnection : onConnection)((server) => {
+    if (server != null && !known.has(server) && isServer(server) && attached.isSibling(server)) {
+      attachTo(state, server, label);
+    }
+  });
   const stop = () => {
-    channels.unsubscribe("net.server.socket", connected);
+    end();
     state.atEnd.delete(stop);
   };
   state.atEnd.add(stop);
   return stop;
+}
+
+/** Calls `listener` with the server of each new connection. Returns a function that ends this. */
+function onConnection(listener: (server: NodeServerLike | null | undefined) => void): () => void {
+  type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
+  const channels = builtin<Channels>("diagnostics_channel");
+  const connected = ({ socket: { server } }: { socket: { server?: NodeServerLike | null } }) => listener(server);
+  channels?.subscribe("net.server.socket", connected);
+  return () => channels?.unsubscribe("net.server.socket", connected);
 }
 
 /** Detaches the server. */

@@ -214,7 +214,7 @@ export class GracefulShutdown implements AsyncDisposable {
    * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Pass `signal: shutdown.forced` to
    * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A
    * server that is attached while listeners are being closed stops listening. Other servers of the same app, such as
-   * those that Fastify makes for each address of localhost, are attached by their first connection (Node, Deno).
+   * those that Fastify makes for each address of localhost, are attached by their first connection.
    * @param options How requests are named in the report.
    * @returns The same server.
    * @throws {TypeError} when it is not such a server (an app, say), or is attached to another GracefulShutdown.

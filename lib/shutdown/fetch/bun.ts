@@ -1,9 +1,11 @@
 /**
  * Peculiarities of Bun (1.4). Bun.serve reports a sent response only when asked, and closes silent connections only by
- * force; its WebSockets have callbacks in place of events. node:http closes idle connections in an inner server.
+ * force; its WebSockets have callbacks in place of events. node:http closes idle connections in an inner server, and
+ * publishes no connections by diagnostics_channel.
  *
  * @module
  */
+import { builtin } from "../../internal/platform.ts";
 import type { HttpServer } from "../node/shapes.ts";
 
 /** The part of Bun.serve's server that is used. */
@@ -55,4 +57,30 @@ export function isServerWebSocket(
 /** The server inside of a node:http server. */
 export function innerServer(server: object): Partial<HttpServer> | undefined {
   return (server as { [inner: symbol]: Partial<HttpServer> | undefined })[Symbol.for("::bunternal::")];
+}
+
+const listeners = new Set<(server: HttpServer) => void>();
+
+/** Undoes the replacement of `emit`, which lasts while there are listeners. */
+let restore = () => {};
+
+/** Calls `listener` with the server of each new connection of node:http. Returns a function that ends this. */
+export function onBunConnection(listener: (server: HttpServer) => void): () => void {
+  if (listeners.size === 0) replaceEmit();
+  listeners.add(listener);
+  return () => {
+    if (listeners.delete(listener) && listeners.size === 0) restore();
+  };
+}
+
+function replaceEmit(): void {
+  const { prototype } = builtin<{ Server: { prototype: HttpServer } }>("http")!.Server;
+  const { emit } = prototype;
+  const replaced = prototype.emit = function (this: HttpServer, event: string, ...args: unknown[]): boolean {
+    if (event === "connection") { for (const listener of listeners) listener(this); }
+    return emit.call(this, event, ...args);
+  };
+  restore = () => {
+    if (prototype.emit === replaced) prototype.emit = emit;
+  };
 }
