@@ -12,7 +12,7 @@ export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
   "{ RateLimiter }": 5850,
   "{ Pool }": 8750,
-  "*": 30_700,
+  "*": 30_800,
 };
 
 /** How many bytes `export IMPORTS from "@interlock/interlock"` comes to. */
