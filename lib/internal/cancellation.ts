@@ -47,7 +47,7 @@ export abstract class Cancellation {
   constructor({ signal, timeout = Infinity, keepsAlive = true }: CancelLimits) {
     this.signal = signal;
     this.timeout = timeout;
-    this.#bySignal = signal && new Member(this, aborts.get(signal) ?? abortOf(signal));
+    this.#bySignal = signal && new Member(this, aborts.get(signal) ?? new Abort(signal));
     this.#byTime = timeout < Infinity ? memberByTime(this, timeout, keepsAlive) : undefined;
   }
 
@@ -97,17 +97,14 @@ function cancel(all: readonly Cancellation[], outcome: CancelOutcome): void {
 }
 
 /** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
-class Cause {
+abstract class Cause {
   /** The first wait; the cause itself if there is none. */
   next: Member | this = this;
   /** The last wait; the cause itself if there is none. */
   previous: Member | this = this;
-  /** Called when no wait is left. */
-  readonly stop: () => void;
 
-  constructor(stop: () => void) {
-    this.stop = stop;
-  }
+  /** Called when no wait is left. */
+  abstract stop(): void;
 }
 
 /**
@@ -140,52 +137,68 @@ class Member {
 }
 
 /** The signals with waits. */
-const aborts = /* @__PURE__ */ new WeakMap<AbortSignal, Cause>();
+const aborts = /* @__PURE__ */ new WeakMap<AbortSignal, Abort>();
 
 /** The abort of a signal. Its waits share a listener, because adding one for each wait would cost O(n). */
-function abortOf(signal: AbortSignal): Cause {
-  const onAbort = () => {
-    if (!signal.aborted) return; // the event was dispatched by hand
+class Abort extends Cause {
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => {
+    if (!this.#signal.aborted) return; // the event was dispatched by hand
     const all: Cancellation[] = [];
-    for (let one: Member | Cause = cause.next; one instanceof Member; one = one.next) all.push(one.wait);
+    for (let one: Member | Cause = this.next; one instanceof Member; one = one.next) all.push(one.wait);
     cancel(all, "aborted");
   };
-  const cause = new Cause(() => {
-    aborts.delete(signal);
+
+  constructor(signal: AbortSignal) {
+    super();
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#onAbort);
+    aborts.set(signal, this);
+  }
+
+  override stop(): void {
+    aborts.delete(this.#signal);
     try {
-      signal.removeEventListener("abort", onAbort);
+      this.#signal.removeEventListener("abort", this.#onAbort);
     } catch { /* on Workers a signal belongs to the request that made it, which has perhaps ended */ }
-  });
-  signal.addEventListener("abort", onAbort);
-  aborts.set(signal, cause);
-  return cause;
+  }
 }
 
 /** The times whose waits share a timer, by duration. One that is missing here costs another timer, no more. */
-const times = /* @__PURE__ */ new Map<number, Cause>();
+const times = /* @__PURE__ */ new Map<number, Time>();
 
 /** The end of a time. Its timer is set for the first of its waits. */
-function endOf(timeout: number, keepsAlive: boolean): Cause {
-  const cause = new Cause(() => {
-    clear();
-    times.delete(timeout);
-  });
+class Time extends Cause {
+  readonly #timeout: number;
+  readonly #clear: () => void;
+
+  constructor(timeout: number, keepsAlive: boolean) {
+    super();
+    this.#timeout = timeout;
+    this.#clear = startTimer(timeout, () => this.#end(), keepsAlive);
+  }
+
   /** Ends the waits that are due. Returns the rest of the time of the next one. */
-  const clear = startTimer(timeout, () => {
+  #end(): number | undefined {
     const present = now();
-    for (let first = cause.next; first instanceof Member; first = cause.next) {
+    for (let first = this.next; first instanceof Member; first = this.next) {
       if (first.due > present) return first.due - present;
       cancel([first.wait], "timeout");
     }
-  }, keepsAlive);
-  return cause;
+    return undefined;
+  }
+
+  override stop(): void {
+    this.#clear();
+    times.delete(this.#timeout);
+  }
 }
 
 function memberByTime(wait: Cancellation, timeout: number, keepsAlive: boolean): Member {
-  if (!keepsAlive || setTimeout !== sharingSetTimeout) return new Member(wait, endOf(timeout, keepsAlive));
-  let time = times.get(timeout);
-  if (time === undefined) times.set(timeout, time = endOf(timeout, true));
-  return new Member(wait, time, now() + timeout);
+  const shares = keepsAlive && setTimeout === sharingSetTimeout;
+  const time = shares && times.get(timeout) || new Time(timeout, keepsAlive);
+  if (shares) times.set(timeout, time);
+  return new Member(wait, time, shares ? now() + timeout : 0);
 }
 
 /** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */
