@@ -1,6 +1,5 @@
 /** TaskGroup: tasks, places, failures and joins. */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { Lock, TaskGroup } from "../mod.ts";
 import { assertSoundTaskGroup } from "../lib/task_group.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
@@ -248,23 +247,6 @@ test("task group: many listeners of the signal are no leak", async () => {
   });
   assert.deepEqual(warnings, []);
   group.cancel();
-});
-
-test("task group: many failures cost no more each than a few", async () => {
-  const cost = async (tasks: number, times: number) => {
-    const before = process.cpuUsage();
-    for (; times > 0; times--) {
-      const group = new TaskGroup();
-      for (let i = 0; i < tasks; i++) group.run(() => Promise.reject(i));
-      const { errors } = await group.join().catch((error) => error);
-      assert.equal(errors.length, tasks);
-    }
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
-  };
-  await cost(1000, 2);
-  const few = await cost(1000, 16), many = await cost(16_000, 1);
-  assert.ok(many < 6 * few, `${many} µs in one group, ${few} µs in 16 groups`);
 });
 
 test("task group: a random load keeps its invariant, and join knows every failure", () =>

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { Event } from "../../mod.ts";
 import { hook } from "../../lib/internal/hook.ts";
 import { observe, type Observer, snapshot } from "../../lib/diagnostics/mod.ts";
 import { runtime, test } from "../_test.ts";
@@ -197,21 +196,4 @@ test("observe: what an observer throws becomes an uncaught error and reaches not
   assert.equal(stdout, "the lock's user goes on\nthe other observer sees it\n");
   assert.notEqual(status, 0);
   assert.match(stderr, /thrown by an observer/);
-});
-
-test("observe: many calls that end in one step cost no more each than a few", () => {
-  let ended = 0;
-  using _ = observe({ grant: () => ended++ });
-  const cost = (calls: number, times: number) => {
-    const events = Array.from({ length: times }, () => new Event());
-    for (const event of events) for (let i = 0; i < calls; i++) event.wait();
-    const before = process.cpuUsage();
-    for (const event of events) event.set();
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
-  };
-  cost(1000, 5);
-  const few = cost(1000, 100), many = cost(100_000, 1);
-  assert.equal(ended, 205_000);
-  assert.ok(many < 6 * few, `${many} µs in one step, ${few} µs in 100 steps`);
 });

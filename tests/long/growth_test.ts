@@ -1,6 +1,7 @@
 /** Many that end together take a time that grows with their number, not with its square. Measured, so not every day. */
 import assert from "node:assert/strict";
-import { Lock, SingleFlight } from "../../mod.ts";
+import { observe } from "../../lib/diagnostics/mod.ts";
+import { Event, Lock, SingleFlight, TaskGroup } from "../../mod.ts";
 import { test } from "../_test.ts";
 
 /** How much longer `fn(20 * count)` takes than `fn(count)`, each at its quickest: 20 to 80, or 400 for a square. */
@@ -39,4 +40,27 @@ test("growth: runs of a SingleFlight that fail together", async () => {
     return Promise.all(Array.from({ length: count }, (_, key) => flights.run(key, fail).catch(() => {})));
   };
   assert.ok(await growth(2000, failed) < LINEAR);
+});
+
+test("growth: waits that end in one step next to an observer", async () => {
+  let ended = 0;
+  using _ = observe({ grant: () => ended++ });
+  const set = (count: number) => {
+    const event = new Event();
+    const waits = Array.from({ length: count }, () => event.wait());
+    event.set();
+    return Promise.all(waits);
+  };
+  assert.ok(await growth(5000, set) < LINEAR);
+  assert.equal(ended, 3 * 21 * 5000);
+});
+
+test("growth: failures of a TaskGroup", async () => {
+  const failed = async (count: number) => {
+    const group = new TaskGroup();
+    for (let i = 0; i < count; i++) group.run(() => Promise.reject(i));
+    const { errors } = await group.join().catch((error) => error);
+    assert.equal(errors.length, count);
+  };
+  assert.ok(await growth(1000, failed) < LINEAR);
 });
