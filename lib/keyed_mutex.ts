@@ -201,7 +201,7 @@ class KeyMutex<K> extends Mutex {
   }
 
   get noun(): string {
-    return "lock";
+    return this.#entries.noun;
   }
 
   override get kind(): string {

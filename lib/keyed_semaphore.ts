@@ -239,7 +239,7 @@ class KeyPermits<K> extends Permits {
   }
 
   get noun(): string {
-    return "semaphore";
+    return this.#entries.noun;
   }
 
   override get kind(): string {
