@@ -7,11 +7,15 @@ const lived = new Pool(4); // joined at the end
 let pool = lived;
 const controller = new AbortController();
 
+let hasFailed = () => {};
+const failed = new Promise<void>((resolve) => hasFailed = resolve);
+
 /** Items 1 and 2 fail, item 3 when it is told to stop. */
 const fail = async (i: number, _: number, signal: AbortSignal): Promise<number> => {
   if (i === 0) return i;
   if (i === 3) await new Promise((aborted) => signal.addEventListener("abort", aborted));
   await sleep(i);
+  hasFailed();
   throw new Error(`failure ${i}`);
 };
 const map = () => pool.map([0, 1, 2, 3], fail, { signal: controller.signal });
@@ -35,7 +39,8 @@ const cases: Record<string, () => Promise<unknown>> = {
   },
   "left behind a failure": async () => {
     for await (const _ of map()) {
-      await sleep(10);
+      await failed;
+      await sleep(0); // the map has the failure
       break;
     }
   },
