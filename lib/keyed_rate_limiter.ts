@@ -6,6 +6,7 @@
  */
 import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
 import { checkKey, promised } from "./internal/check.ts";
+import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
@@ -304,7 +305,9 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** Serves all keys after the numbers have changed. */
   #serve(): void {
-    for (const starts of [...this.#entries.values()]) starts.serve();
+    step(() => {
+      for (const starts of [...this.#entries.values()]) starts.serve();
+    });
     this.#timer.clear();
     this.#sweep();
   }

@@ -13,8 +13,8 @@ export interface DiagnosticEvent {
   readonly id: number;
   /**
    * "lock", "semaphore", "reader", "writer", "key", "condition", "event", "set-event", "barrier", "queue", "pool",
-   * "task-group", "rate-limiter", "web-lock", "web-reader", "web-writer", "redis-lock", "redis-semaphore",
-   * "redis-reader", "redis-writer", "redis-key" or "redis-rate-limiter".
+   * "task-group", "single-flight", "rate-limiter", "web-lock", "web-reader", "web-writer", "redis-lock",
+   * "redis-semaphore", "redis-reader", "redis-writer", "redis-key" or "redis-rate-limiter".
    */
   readonly kind: string;
   /** The name passed to the constructor. Undefined for a RedisKeyedMutex, which has only a prefix. */

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Served } from "../internal/cancellation.ts";
-import { hook } from "../internal/hook.ts";
+import { hook, step } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
 import type { Permits, StartQueue } from "../internal/start_queue.ts";
 import { assertSoundWaitQueue, grant, reject, rejectAll, reportGrant, WaitQueue } from "../internal/wait_queue.ts";
@@ -48,7 +48,7 @@ export class Slots implements Served {
 
   set limit(limit: number) {
     this.#limit = limit;
-    this.#serve();
+    step(() => this.#serve());
   }
 
   /** Whether the next call waits for a slot, rather than for a start or for the end of a pause. */
@@ -85,8 +85,11 @@ export class Slots implements Served {
   /** Frees the slot of a call. */
   free(call: Call): void {
     this.active--;
-    if (hook !== undefined) hook.release(call.target, call);
-    this.#serve();
+    if (hook === undefined) return this.#serve();
+    hook.step(() => {
+      hook?.release(call.target, call);
+      this.#serve();
+    });
   }
 
   /** Removes all queued calls, then rejects them in the order of service. */

@@ -8,6 +8,7 @@ import {
   Event,
   type Guard,
   KeyedMutex,
+  KeyedRateLimiter,
   Lock,
   Pool,
   RateLimiter,
@@ -251,6 +252,45 @@ test("events of a pool: a wait for a slot, and the function's time as the hold",
     "release pool orders",
   ]);
   ledger.assertSettled();
+});
+
+test("events of a pool: the next call has its slot when the release is reported", async () => {
+  const pool = new Pool(1), seen: string[] = [];
+  const note = (event: string) => () => void seen.push(`${event}: ${pool.active} active, ${pool.waiting} wait`);
+  using _ = observe({ grant: note("grant"), release: note("release") });
+  await Promise.all([pool.run(() => {}), pool.run(() => {})]);
+  await pool.join();
+  assert.deepEqual(seen, [
+    "grant: 1 active, 0 wait",
+    "release: 1 active, 0 wait",
+    "grant: 1 active, 0 wait",
+    "release: 0 active, 0 wait",
+  ]);
+});
+
+test("events of a pool: a raised limit has started all calls when the first is reported", async () => {
+  await using pool = new Pool(1);
+  pool.limit = 0;
+  const results = [pool.run(() => {}), pool.run(() => {})];
+  const waiting: number[] = [];
+  {
+    using _ = observe({ grant: () => void waiting.push(pool.waiting) });
+    pool.limit = 2;
+  }
+  assert.deepEqual(waiting, [0, 0]);
+  await Promise.all(results);
+});
+
+test("events of a KeyedRateLimiter: a raised limit has started the calls of all keys when the first is reported", async () => {
+  const limiter = new KeyedRateLimiter<string>(1, 60_000);
+  const keys = ["a", "b"], waiting: number[] = [];
+  const starts = keys.flatMap((key) => [limiter.acquire(key), limiter.acquire(key)]);
+  {
+    using _ = observe({ grant: () => void waiting.push(...keys.map((key) => limiter.waiting(key))) });
+    limiter.limit = 2;
+  }
+  assert.deepEqual(waiting, [0, 0, 0, 0]);
+  await Promise.all(starts);
 });
 
 test("events: an observer may use the thing that it observes", async () => {
