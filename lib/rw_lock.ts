@@ -234,7 +234,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   }
 
   /** Turns the hold of `spent`, a writer's, into a reader's hold. */
-  downgrade(spent: WriterHold): Guard {
+  becomeReader(spent: WriterHold): Guard {
     const reader = this.#reader!;
     const guard = reader.hold();
     setOwner(spent, undefined);
@@ -261,7 +261,7 @@ class WriterHold extends Hold implements WriterGuard {
   }
 
   downgrade(): Guard {
-    if (this.held) return this.#side.downgrade(this);
+    if (this.held) return this.#side.becomeReader(this);
     throw new NotHeldError(`Cannot ${named("downgrade writer side", this.#side.name)}: it is not held`);
   }
 }

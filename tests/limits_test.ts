@@ -155,3 +155,8 @@ test("RwLock: downgrade lets in the readers before the next writer, and no write
   assert.throws(() => spent.downgrade(), error);
   await flushMicrotasks();
 });
+
+test("RwLock: only a writer's guard can be downgraded, not the writer side", () => {
+  const { writer } = new RwLock() as unknown as { writer: { downgrade(): void } };
+  assert.throws(() => writer.downgrade(), /^TypeError: writer\.downgrade is not a function/);
+});
