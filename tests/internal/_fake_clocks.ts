@@ -45,7 +45,7 @@ const handMade: () => Fake = (() => {
 })();
 
 /** Sinon's; Vitest and Jest use the same. The runners of the tests themselves need `nextTick`. */
-export function sinon(toFake?: ("setTimeout" | "clearTimeout" | "setImmediate" | "queueMicrotask")[]): Fake {
+export function sinon(toFake?: ("setTimeout" | "clearTimeout" | "Date" | "setImmediate" | "queueMicrotask")[]): Fake {
   const clock = install(toFake ? { toFake } : { toNotFake: ["nextTick", "queueMicrotask"] });
   return { advance: (ms) => void clock.tick(ms), restore: () => clock.uninstall() };
 }
@@ -55,11 +55,12 @@ export const fakes: Record<string, () => Fake> = {
   "hand-made, only setTimeout": handMade,
   "sinon": () => sinon(),
   "sinon, only setTimeout": () => sinon(["setTimeout", "clearTimeout"]),
+  "sinon, without performance": () => sinon(["setTimeout", "clearTimeout", "Date"]), // the default of Vitest 2
 };
 if (runtime === "node") {
   const { mock } = await import("node:test");
   fakes["node:test"] = () => {
-    mock.timers.enable({ apis: ["setTimeout"] });
+    mock.timers.enable({ apis: ["setTimeout", "Date"] }); // by default it has no performance either
     return { advance: (ms) => mock.timers.tick(ms), restore: () => mock.timers.reset() };
   };
 }

@@ -17,6 +17,9 @@ export interface Moment {
   readonly wallAhead: number;
 }
 
+/** Test frameworks replace it, often without the monotonic clock: its time is then no sign of a suspended machine. */
+const PlatformDate = Date;
+
 export function moment(): Moment {
   const at = now();
   return { at, wallAhead: Date.now() - at };
@@ -59,7 +62,7 @@ export class LeaseDeadline {
    */
   checkClocks(): boolean {
     const apart = Math.abs(moment().wallAhead - this.#wallAhead);
-    const doubt = apart > clockTolerance(this.ttl);
+    const doubt = apart > clockTolerance(this.ttl) && Date === PlatformDate;
     if (doubt && !this.#doubted) this.#renewAt(now(), this.renewAt);
     this.#doubted = doubt;
     return !doubt;
