@@ -49,6 +49,7 @@ const taken: Readonly<Record<string, () => void>> = {
   "TextEncoder and TextDecoder": without("TextEncoder", "TextDecoder"),
   "process, but for env": () => Object.defineProperty(globalThis, "process", { value: { env: {} } }),
   "process": without("process"),
+  "what is newer than ES2019": () => void delete (String.prototype as { replaceAll?: unknown }).replaceAll,
 };
 
 const { exit, argv } = process;

@@ -13,6 +13,7 @@ for (
     "TextEncoder and TextDecoder",
     "process, but for env",
     "process",
+    "what is newer than ES2019",
   ]
 ) {
   test(`smoke: without ${what}`, async () => {

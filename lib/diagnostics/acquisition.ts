@@ -134,7 +134,7 @@ let unnamed = 0;
 
 /** The public view of a resource. */
 const thingOf = onceFor((resource: Resource): ObservedThing => {
-  const { kind, name, key, noun = kind.replaceAll("-", " "), isHeld = true, isRemote = false } = resource;
+  const { kind, name, key, noun = kind.replace(/-/g, " "), isHeld = true, isRemote = false } = resource;
   const which = name === undefined ? (key === undefined ? ` #${++unnamed}` : "") : ` ${quote(name)}`;
   const label = `${noun}${which}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   return Object.freeze({ kind, name, key, isHeld, isRemote, label });

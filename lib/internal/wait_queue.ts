@@ -34,7 +34,7 @@ export function describe(kind: string, action: string, name?: string): WaitedFor
   return { kind, name, isHeld: false, action };
 }
 
-function nounOf({ kind, noun = kind.replaceAll("-", " ") }: WaitedFor): string {
+function nounOf({ kind, noun = kind.replace(/-/g, " ") }: WaitedFor): string {
   return noun;
 }
 
