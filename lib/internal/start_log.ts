@@ -12,9 +12,6 @@ export interface RateWindow {
   interval: number;
 }
 
-/** How many expired entries may be kept while live entries outnumber them. */
-const SPARE = 32;
-
 export class StartLog {
   readonly window: RateWindow;
   // permits[i] starts were made at times[i], which never decreases. Entries before `first` have expired; `used` is the sum
@@ -40,7 +37,7 @@ export class StartLog {
     while (this.first < this.times.length && this.endOf(this.times[this.first]!) <= now) {
       this.used -= this.permits[this.first++]!;
     }
-    if (this.first <= Math.max(SPARE, this.times.length / 2)) return;
+    if (this.first <= this.times.length / 2) return; // few enough
     this.times = this.times.slice(this.first);
     this.permits = this.permits.slice(this.first);
     this.first = 0;
@@ -84,18 +81,12 @@ export class StartLog {
 
   /** Returns a copy for counting ahead. */
   copy(): StartLog {
-    const copy = new StartLog(this.window);
-    copy.times = this.times.slice(this.first);
-    copy.permits = this.permits.slice(this.first);
-    copy.used = this.used;
-    return copy;
+    return Object.assign(new StartLog(this.window), this, { times: [...this.times], permits: [...this.permits] });
   }
 
   /** When the window that begins with this start ends. */
   private endOf(start: number): number {
-    const { interval } = this.window;
-    const end = start + interval;
-    return end - start < interval ? end * (1 + Number.EPSILON) : end; // the sum was rounded down: go one step up
+    return start + this.window.interval;
   }
 }
 
