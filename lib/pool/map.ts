@@ -191,7 +191,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     try {
       while (this.#canPull()) {
         const source = this.#source ??= new Source(this.#job.source);
-        if (source.hasItem) {
+        if (source.state === "full") {
           const call = this.#nextCall();
           if (!this.#pool.slots.tryTake(call)) return void this.#wait(this.#pool.slots.wait(call), call);
           this.#start(call, source.take());
@@ -223,7 +223,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   }
 
   #noticeEnd(): void {
-    if (!this.#source!.isOpen && this.#phase === "pulling") this.#phase = "ending";
+    if (this.#source!.state === "over" && this.#phase === "pulling") this.#phase = "ending";
   }
 
   /** Returns the use of a slot for the next item. All items share one while no observer distinguishes them. */
@@ -310,7 +310,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   async #close(): Promise<void> {
     const source = this.#source;
     if (source === undefined) return;
-    const { isOwing } = source;
+    const isOwing = source.state === "owing";
     const closed = source.close().catch((error) => {
       if (this.#earlyEnd === undefined && this.#phase !== "over") this.#endEarly({ error, isFailure: true });
     });

@@ -17,14 +17,14 @@ export function checkSource(value: unknown): void {
   must(typeof iterate === "function", "source", "be an iterable or async iterable", value);
 }
 
+/**
+ * "open": it can be asked for an item. "owing": it was asked, and has not answered. "full": an item has arrived and was
+ * not taken. "over": it has ended or failed, so it must not be closed.
+ */
+type SourceState = "open" | "owing" | "full" | "over";
+
 export class Source<T> {
-  // At most one of `isOpen` and `isOwing` is true. hasItem implies isOpen.
-  /** Whether it has to be closed: it has neither ended nor failed. */
-  isOpen = true;
-  /** An item was requested and has not arrived. */
-  isOwing = false;
-  /** An item has arrived and was not taken. */
-  hasItem = false;
+  state: SourceState = "open";
   readonly #isAsync: boolean;
   #item: T | PromiseLike<T> | undefined = undefined;
   readonly #iterator: Iterator<T | PromiseLike<T>> | AsyncIterator<T>;
@@ -38,12 +38,12 @@ export class Source<T> {
 
   /** Whether it can work on an item while no function can take it. */
   get canAskAhead(): boolean {
-    return this.#isAsync && !this.hasItem;
+    return this.#isAsync && this.state === "open";
   }
 
   /** Moves on to the next item or the end. Returns a promise if the caller has to wait for it. */
   ask(): Promise<void> | undefined {
-    this.isOpen = false; // unless an item comes
+    this.state = "over"; // unless an item comes
     const step = this.#iterator.next();
     return isThenable(step) ? this.#later(step) : this.#accept(step);
   }
@@ -52,17 +52,19 @@ export class Source<T> {
   take(): T {
     const item = this.#item as T;
     this.#item = undefined;
-    this.hasItem = false;
+    this.state = "open";
     return item;
   }
 
   async #later(step: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
-    this.isOwing = true;
+    this.state = "owing";
+    let answer;
     try {
-      return this.#accept(await step);
+      answer = await step;
     } finally {
-      this.isOwing = false;
+      this.state = "over"; // unless an item has come
     }
+    return this.#accept(answer);
   }
 
   /** Reads each member once, because members may be getters. */
@@ -70,21 +72,21 @@ export class Source<T> {
     must(Object(step) === step, "the next of source", "return an object", step);
     if (step.done) return undefined;
     const item = step.value as T | PromiseLike<T>;
-    this.isOpen = true;
     if (!this.#isAsync && isThenable(item)) return this.#awaited(item);
     this.#item = item;
-    this.hasItem = true;
+    this.state = "full";
     return undefined;
   }
 
   /** A synchronous source stays open when a promise in it is rejected. */
   async #awaited(item: PromiseLike<T>): Promise<void> {
+    this.state = "open";
     this.#item = await item;
-    this.hasItem = true;
+    this.state = "full";
   }
 
   /** Closes it, unless it has ended. Called once. */
   async close(): Promise<void> {
-    if (this.isOpen || this.isOwing) await this.#iterator.return?.();
+    if (this.state !== "over") await this.#iterator.return?.();
   }
 }
