@@ -18,7 +18,6 @@ import {
   assertSoundWaitQueue,
   cancelQueues,
   grant,
-  remove,
   reportGrant,
   type WaitedFor,
   Waiter,
@@ -26,12 +25,15 @@ import {
   WaitQueue,
 } from "./wait_queue.ts";
 
-/** How many starts a call takes: the same number from every budget, or a list with a number for each. */
-export type Permits = number | readonly number[];
+/** As users pass it: a number for every budget, or a list with a number for each. */
+type Permits = number | readonly number[];
 
 interface StartOptions extends WaitOptions {
   readonly permits?: Permits | undefined;
 }
+
+/** How many starts a call takes from each budget. */
+export type Starts = readonly number[];
 
 /** Milliseconds by which no real timer fires early. If a timer does, it is of a replaced clock. */
 const EARLY = 2;
@@ -47,11 +49,11 @@ const platformNow = performance.now;
 export const startQueues: WeakMap<object, StartQueue> = /* @__PURE__ */ new WeakMap();
 
 /** A waiting call. */
-class StartWaiter extends Waiter<void> {
-  readonly starts: Permits;
+export class StartWaiter extends Waiter<void> {
+  readonly starts: Starts;
 
-  constructor(self: WaitedFor, starts: Permits) {
-    super(self, shareOf(starts, 0));
+  constructor(self: WaitedFor, starts: Starts) {
+    super(self, starts[0]);
     this.starts = starts;
   }
 }
@@ -59,6 +61,8 @@ class StartWaiter extends Waiter<void> {
 export class StartQueue {
   // waits.size > 0 implies that `timer` is set for the first waiter, by `now`
   readonly logs: readonly StartLog[];
+  /** One start from each budget. */
+  readonly one: Starts;
   readonly self: WaitedFor;
   readonly waits: WaitQueue<void, StartWaiter>;
   readonly timer: Timer;
@@ -74,34 +78,35 @@ export class StartQueue {
 
   constructor(windows: readonly RateWindow[], self: WaitedFor, maxWaiting: number) {
     this.logs = windows.map((window) => new StartLog(window));
+    this.one = windows.map(() => 1);
     this.self = self;
     this.waits = new WaitQueue({ afterLeave: () => this.serve() }, maxWaiting);
     this.timer = new Timer((due) => this.onDue(due), true);
   }
 
-  /** Returns checked permits; a list is copied. @param isBounded Whether they must be within the limits. */
-  readPermits(permits: unknown = 1, isBounded = true): Permits {
-    if (permits === 1) return permits; // within any limit
+  /** Reads the permits of a call. @param isBounded Whether they must be within the limits. */
+  readStarts(permits: unknown = 1, isBounded = true): Starts {
+    if (permits === 1) return this.one; // within any limit
     const limits = this.logs.map(({ window }) => isBounded ? window.limit : Number.MAX_SAFE_INTEGER);
     if (!Array.isArray(permits)) {
       checkInteger(permits, "permits", 1, Math.min(...limits));
-      return permits;
+      return limits.map(() => permits);
     }
     must(permits.length === limits.length, "permits", `have ${limits.length} numbers`, permits.length, RangeError);
-    const copy = Array.from(permits as readonly unknown[], (each, i) => {
+    const starts = Array.from(permits as readonly unknown[], (each, i) => {
       checkInteger(each, `permits[${i}]`, 0, limits[i]!);
       return each;
     });
-    must(copy.some((each) => each > 0), "permits", "not all be 0", permits, RangeError);
-    return copy;
+    must(starts.some((each) => each > 0), "permits", "not all be 0", permits, RangeError);
+    return starts;
   }
 
   /** Starts a call and returns undefined, or returns its wait. */
   acquire(options: StartOptions | undefined): Promise<void> | undefined {
-    const permits = this.readPermits(options?.permits);
+    const starts = this.readStarts(options?.permits);
     const limits = admit(options, this.waits, this.self);
-    if (this.tryStart(permits)) return undefined;
-    const waiter = new StartWaiter(this.self, permits);
+    if (this.tryStart(starts)) return undefined;
+    const waiter = new StartWaiter(this.self, starts);
     const started = this.waits.wait(waiter, limits);
     this.setTimer();
     if (timersEndWithRequest) this.serveAlong(waiter);
@@ -109,7 +114,7 @@ export class StartQueue {
   }
 
   tryAcquire(permits: Permits): boolean {
-    return this.tryStart(this.readPermits(permits), true);
+    return this.tryStart(this.readStarts(permits), true);
   }
 
   /** Calls `fn` once it may start. */
@@ -125,29 +130,14 @@ export class StartQueue {
    *
    * @param isNow Whether its caller goes on at once, not later in this turn.
    */
-  tryStart(permits: Permits, isNow = false): boolean {
+  tryStart(starts: Starts, isNow = false): boolean {
     this.waits.checkOpen(this.self);
-    if (this.waits.size > 0 || !this.tryTake(permits, isNow)) {
+    if (this.waits.size > 0 || !this.tryTake(starts, isNow)) {
       this.setTimer(); // that of the waiters, in case its clock is gone
       return false;
     }
-    if (hook !== undefined) reportGrant(new StartWaiter(this.self, permits));
+    if (hook !== undefined) reportGrant(new StartWaiter(this.self, starts));
     return true;
-  }
-
-  /**
-   * Waits on behalf of a pool. `onTurn` is called in the step that grants the start, or with false if the limiter was
-   * cancelled. Returns a function that leaves the queue, to be called before `onTurn`.
-   */
-  join(permits: Permits, onTurn: (isStart: boolean) => void): (() => void) | undefined {
-    const waiter = new StartWaiter(this.self, permits);
-    this.waits.join(waiter, (rejection) => onTurn(rejection === undefined));
-    this.setTimer();
-    if (!waiter.waits) return undefined; // an observer has ended the wait
-    return () => {
-      remove(this.waits, waiter);
-      this.serve();
-    };
   }
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
@@ -164,7 +154,7 @@ export class StartQueue {
    * a limit.
    */
   retryAfter(permits: Permits): number {
-    const checked = this.readPermits(permits);
+    const asked = this.readStarts(permits);
     const now = this.advance();
     let ready = Math.max(now, this.blockedUntil);
     const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
@@ -174,7 +164,7 @@ export class StartQueue {
       for (const log of logs) log.advance(ready, Infinity);
       addTo(logs, starts, ready);
     }
-    ready = Math.max(ready, readyAt(logs, checked));
+    ready = Math.max(ready, readyAt(logs, asked));
     return Math.ceil(Math.max(0, ready - now - ROUNDING));
   }
 
@@ -194,14 +184,14 @@ export class StartQueue {
   }
 
   reward(permits: Permits): void {
-    const checked = this.readPermits(permits, false);
+    const starts = this.readStarts(permits, false);
     this.advance();
-    this.logs.forEach((log, i) => log.takeBack(shareOf(checked, i)));
+    this.logs.forEach((log, i) => log.takeBack(starts[i]!));
     this.serve();
   }
 
   penalize(permits: Permits): void {
-    addTo(this.logs, this.readPermits(permits, false), this.advance());
+    addTo(this.logs, this.readStarts(permits, false), this.advance());
   }
 
   /** Grants all starts that are allowed by now, and sets the timer for the next. */
@@ -228,10 +218,10 @@ export class StartQueue {
     return next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
   }
 
-  private tryTake(permits: Permits, isNow = false): boolean {
+  private tryTake(starts: Starts, isNow = false): boolean {
     const now = this.advance();
-    if (now < this.blockedUntil || now < readyAt(this.logs, permits)) return false;
-    addTo(this.logs, permits, now);
+    if (now < this.blockedUntil || now < readyAt(this.logs, starts)) return false;
+    addTo(this.logs, starts, now);
     if (!isNow && performance.now === platformNow) {
       this.hasGranted = true;
       if (this.turn === Infinity) void this.goOn(now);
@@ -286,18 +276,14 @@ export function cancelStarts(queues: readonly StartQueue[], reason: unknown): vo
   for (const queue of queues) queue.setTimer();
 }
 
-function shareOf(permits: Permits, budget: number): number {
-  return typeof permits === "number" ? permits : permits[budget]!;
-}
-
-function readyAt(logs: readonly StartLog[], permits: Permits): number {
+function readyAt(logs: readonly StartLog[], starts: Starts): number {
   let ready = -Infinity;
-  for (let i = 0; i < logs.length; i++) ready = Math.max(ready, logs[i]!.readyAt(shareOf(permits, i)));
+  for (let i = 0; i < logs.length; i++) ready = Math.max(ready, logs[i]!.readyAt(starts[i]!));
   return ready;
 }
 
-function addTo(logs: readonly StartLog[], permits: Permits, now: number): void {
-  for (let i = 0; i < logs.length; i++) logs[i]!.add(shareOf(permits, i), now);
+function addTo(logs: readonly StartLog[], starts: Starts, now: number): void {
+  for (let i = 0; i < logs.length; i++) logs[i]!.add(starts[i]!, now);
 }
 
 /** Throws unless the invariants hold; for tests. */

@@ -5,14 +5,15 @@
  */
 import type { Cancellation } from "../internal/cancellation.ts";
 import { checkNumber, must, readWaitOptions, type WaitLimits } from "../internal/check.ts";
-import type { Permits, StartQueue } from "../internal/start_queue.ts";
+import type { StartQueue, Starts } from "../internal/start_queue.ts";
 import { type WaitedFor, Waiter } from "../internal/wait_queue.ts";
 import type { TaskOptions } from "./types.ts";
 
 /** What a call asks for by its options. */
 export interface CallTerms extends WaitLimits {
-  /** The number of starts that it takes in a pool with a rate. */
-  readonly starts: Permits;
+  readonly priority: number;
+  /** The starts that it takes in a pool with a rate. Default: one of each budget. */
+  readonly starts: Starts | undefined;
 }
 
 /** A signal for the function of one call. */
@@ -37,27 +38,20 @@ export class Call extends Waiter<void> {
 
 /** A call whose priority is not 0. */
 export class PriorityCall extends Call {
-  readonly priority: number;
   /** Its number among the calls of its queue. */
   turn = 0;
   /** Its index in the heap. */
   index = 0;
-
-  constructor(use: WaitedFor, terms: CallTerms | undefined, priority: number) {
-    super(use, terms);
-    this.priority = priority;
-  }
 }
 
-export function callOf(use: WaitedFor, terms: CallTerms | undefined, priority: number): Call {
-  return priority === 0 ? new Call(use, terms) : new PriorityCall(use, terms, priority);
+export function callOf(use: WaitedFor, terms: CallTerms): Call {
+  return terms.priority === 0 ? new Call(use, terms) : new PriorityCall(use, terms);
 }
 
 /** Reads the options of a call of `run` or `createTask`. */
 export function readCall(use: WaitedFor, options: TaskOptions, rate: StartQueue | undefined): Call {
   const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
-  const priority = readPriority(options);
-  return callOf(use, { signal, timeout, starts: readStarts(rate, options) }, priority);
+  return callOf(use, { signal, timeout, priority: readPriority(options), starts: readStarts(rate, options) });
 }
 
 /** Reads the option of a call or a map. */
@@ -67,9 +61,8 @@ export function readPriority({ priority = 0 }: Pick<TaskOptions, "priority">): n
   return priority;
 }
 
-/** Returns the starts that a call takes; 1 without a rate. */
-function readStarts(rate: StartQueue | undefined, { permits }: TaskOptions): Permits {
-  if (rate !== undefined) return rate.readPermits(permits);
+function readStarts(rate: StartQueue | undefined, { permits }: TaskOptions): Starts | undefined {
+  if (rate !== undefined) return rate.readStarts(permits);
   must(permits === undefined, "permits", "be left out in a pool without a rate", permits);
-  return 1;
+  return undefined;
 }

@@ -218,7 +218,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#isWaiting = false;
     this.#noticeEnd();
     if (call !== undefined && this.#phase === "pulling") this.#start(call, this.#source!.take());
-    else if (call !== undefined) this.#pool.free(call);
+    else if (call !== undefined) this.#pool.slots.free(call);
     this.#goOn();
   }
 
@@ -235,7 +235,8 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   }
 
   #newCall(): Call {
-    return callOf(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, starts: 1 }, this.#job.priority);
+    const { priority } = this.#job;
+    return callOf(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, priority, starts: undefined });
   }
 
   #start(call: Call, item: T): void {
@@ -268,7 +269,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#running--;
     // Queue for the next slot before freeing this one: calls of greater priority come first.
     if (this.#pool.slots.waiting > 0) this.#pull();
-    this.#pool.free(call);
+    this.#pool.slots.free(call);
   }
 
   #goOn(): void {

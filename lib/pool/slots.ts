@@ -7,39 +7,33 @@
 import type { Served } from "../internal/cancellation.ts";
 import { hook, step } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
-import type { Permits, StartQueue } from "../internal/start_queue.ts";
-import { assertSoundWaitQueue, grant, reject, rejectAll, reportGrant, WaitQueue } from "../internal/wait_queue.ts";
-import { type Call, PriorityCall } from "./call.ts";
-import { assertSoundPriorityQueue, PriorityQueue } from "./priority_queue.ts";
+import { type StartQueue, type Starts, StartWaiter } from "../internal/start_queue.ts";
+import { grant, rejectAll, remove, reportGrant } from "../internal/wait_queue.ts";
+import type { Call } from "./call.ts";
+import { assertSoundCallQueue, CallQueue } from "./call_queue.ts";
 
 /** Private state for {@linkcode assertSoundSlots}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (
-  slots: Slots,
-) => readonly [plain: WaitQueue<void, Call>, priorities: PriorityQueue, waitsForStart: boolean];
+let stateOf: (slots: Slots) => readonly [queue: CallQueue, waitsForStart: boolean];
 
 export class Slots implements Served {
-  // waiting > 0 implies that no slot is free or that the first call waits for its start. #leaveRate is set exactly
-  // while the first call waits for its start.
+  // waiting > 0 implies that no slot is free or that the first call waits for its start.
   active = 0;
   readonly rate: StartQueue | undefined;
   #limit: number;
-  readonly #onLeave: () => void;
-  /** The calls of priority 0, and all other calls. */
-  readonly #plain = new WaitQueue<void, Call>(this);
-  readonly #priorities = new PriorityQueue(this);
-  /** Leaves the queue of the rate limiter, in which the first call waits for its starts. */
-  #leaveRate: (() => void) | undefined;
-  #awaited: Permits = 1;
+  readonly #onServed: () => void;
+  readonly #queue = new CallQueue(this);
+  /** Set exactly while the first call waits for its starts in the queue of the rate limiter. */
+  #starting: StartWaiter | undefined;
 
   static {
-    stateOf = (slots) => [slots.#plain, slots.#priorities, slots.#leaveRate !== undefined];
+    stateOf = (slots) => [slots.#queue, slots.#starting !== undefined];
   }
 
-  /** @param onLeave Called after calls have left the queue without a slot. */
-  constructor(limit: number, rate: StartQueue | undefined, onLeave: () => void) {
+  /** @param onServed Called after slots became free or calls left the queue, unless a call waits for its start. */
+  constructor(limit: number, rate: StartQueue | undefined, onServed: () => void) {
     this.#limit = limit;
     this.rate = rate;
-    this.#onLeave = onLeave;
+    this.#onServed = onServed;
   }
 
   get limit(): number {
@@ -58,13 +52,13 @@ export class Slots implements Served {
 
   /** How many calls wait. */
   get waiting(): number {
-    return this.#plain.size + this.#priorities.size;
+    return this.#queue.size;
   }
 
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
-    if (this.active >= this.#limit || this.#first() !== undefined) return false;
-    if (this.rate !== undefined && !this.rate.tryStart(startsOf(call))) return false;
+    if (this.active >= this.#limit || this.#queue.peek() !== undefined) return false;
+    if (this.rate !== undefined && !this.rate.tryStart(startsOf(call, this.rate))) return false;
     this.active++;
     if (hook !== undefined) reportGrant(call);
     return true;
@@ -72,9 +66,7 @@ export class Slots implements Served {
 
   /** Waits for what {@linkcode Slots.tryTake} did not get. */
   wait(call: Call): Promise<void> {
-    const granted = call instanceof PriorityCall
-      ? this.#priorities.wait(call, call.terms)
-      : this.#plain.wait(call, call.terms);
+    const granted = this.#queue.wait(call, call.terms);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(call);
@@ -94,77 +86,61 @@ export class Slots implements Served {
 
   /** Removes all queued calls, then rejects them in the order of service. */
   rejectQueued(reason: unknown): void {
-    const calls: Call[] = [];
-    for (let call; (call = this.#take()) !== undefined;) calls.push(call);
-    rejectAll(calls, reason);
+    rejectAll(this.#queue.takeAll(), reason);
     this.#serve();
   }
 
-  /** After cancelled calls have left, a later call may be first, and the pool may be idle. */
+  /** After cancelled calls have left, a later call may be first. */
   afterLeave(): void {
     this.#serve();
-    this.#onLeave();
-  }
-
-  /** The call that is next. Observers of a call that is found aborted may change the queues. */
-  #first(): Call | undefined {
-    const first = this.#priorities.size > 0 ? this.#priorities.peek() : undefined; // most pools have no priorities
-    return first !== undefined && first.priority > 0 ? first : this.#plain.peek() ?? this.#priorities.peek();
-  }
-
-  /** Removes the call that is next. */
-  #take(): Call | undefined {
-    const call = this.#first();
-    if (call instanceof PriorityCall) this.#priorities.unlink(call);
-    else if (call !== undefined) this.#plain.unlink(call);
-    return call;
   }
 
   /** Grants slots while there are calls, slots and, in a pool with a rate, starts. */
   #serve(hasStart = false): void {
-    for (let first; this.active < this.#limit && (first = this.#first()) !== undefined; hasStart = false) {
+    for (let first; this.active < this.#limit && (first = this.#queue.peek()) !== undefined; hasStart = false) {
       if (this.rate !== undefined && !hasStart) {
         const { end } = this.rate.waits;
-        if (end !== undefined) {
-          reject(this.#take()!, end.reason);
-          continue;
-        }
-        if (!this.rate.tryStart(startsOf(first))) return this.#waitForStart(this.rate, startsOf(first));
+        if (end !== undefined) return this.rejectQueued(end.reason);
+        const starts = startsOf(first, this.rate);
+        if (!this.rate.tryStart(starts)) return this.#waitForStart(this.rate, starts);
       }
-      const call = this.#take(); // another one if an observer of the start has cancelled the first
+      const call = this.#queue.take(); // another one if an observer of the start has cancelled the first
       if (call === undefined) break;
       this.active++;
       grant(call, undefined);
     }
-    // Stop waiting for a start if no call could use it: it would be lost.
-    const leave = this.#leaveRate;
-    this.#leaveRate = undefined;
-    leave?.();
+    this.#leaveRate(); // no call could use a start: it would be lost
+    this.#onServed();
   }
 
   /** Waits for the starts of the first call. Another call may need a different number. */
-  #waitForStart(rate: StartQueue, starts: Permits): void {
-    if (this.#leaveRate !== undefined && this.#awaited === starts) return;
-    this.#leaveRate?.();
-    this.#awaited = starts;
-    this.#leaveRate = rate.join(starts, (isStart) => {
-      this.#leaveRate = undefined;
-      this.#serve(isStart);
-      if (!isStart) this.#onLeave();
+  #waitForStart(rate: StartQueue, starts: Starts): void {
+    if (this.#starting?.starts.every((each, i) => each === starts[i])) return;
+    this.#leaveRate();
+    this.#starting = new StartWaiter(rate.self, starts);
+    rate.waits.join(this.#starting, (rejection) => {
+      this.#starting = undefined;
+      this.#serve(rejection === undefined);
     });
+    rate.setTimer();
+  }
+
+  #leaveRate(): void {
+    const waiter = this.#starting;
+    this.#starting = undefined;
+    if (waiter !== undefined && remove(this.rate!.waits, waiter)) this.rate!.serve();
   }
 }
 
-function startsOf({ terms }: Call): Permits {
-  return terms === undefined ? 1 : terms.starts;
+function startsOf({ terms }: Call, rate: StartQueue): Starts {
+  return terms?.starts ?? rate.one;
 }
 
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundSlots(slots: Slots): void {
   const { active, limit, waiting } = slots;
-  const [plain, priorities, waitsForStart] = stateOf(slots);
-  assertSoundWaitQueue(plain);
-  assertSoundPriorityQueue(priorities);
+  const [queue, waitsForStart] = stateOf(slots);
+  assertSoundCallQueue(queue);
   const mayWait = active >= limit || waitsForStart;
   const isSound = active >= 0 && (waiting === 0 || mayWait) && (!waitsForStart || waiting > 0);
   if (!isSound) throw new Error(`unsound pool: ${active} active, ${waiting} wait, for a start: ${waitsForStart}`);

@@ -70,7 +70,6 @@ export class PoolState {
 
   setLimit(limit: number): void {
     this.slots.limit = limit;
-    this.#checkIdle(); // a queued call may have been aborted
     for (const map of this.maps) map.poke();
   }
 
@@ -148,12 +147,7 @@ export class PoolState {
       this.#controllers.delete(call.own.controller);
       call.own.link?.end();
     }
-    this.free(call);
-  }
-
-  free(call: Call): void {
     this.slots.free(call);
-    if (this.#joiners.size > 0) this.#checkIdle();
   }
 
   endMap(map: MapInProgress): void {
@@ -175,7 +169,6 @@ export class PoolState {
     this.slots.rejectQueued(cause);
     for (const map of this.maps) map.cancel(cause);
     for (const controller of this.#controllers) controller.abort(cause);
-    this.#checkIdle();
   }
 
   /** Resolves to the unobserved failures as soon as nothing runs and nothing is queued. */

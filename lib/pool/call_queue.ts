@@ -1,29 +1,42 @@
 /**
- * The queue of calls that have a priority, as a binary heap: greater priorities first, first come, first served among
- * equals. A call joins and leaves in O(log n).
+ * The queue of a pool's calls: greater priorities first, first come, first served among equals. Calls of priority 0 are
+ * in a list. The others are in a binary heap, which a call joins and leaves in O(log n).
  *
  * @module
  */
-import { WaitQueue } from "../internal/wait_queue.ts";
-import type { PriorityCall } from "./call.ts";
+import { waitersOf, WaitQueue } from "../internal/wait_queue.ts";
+import { type Call, PriorityCall } from "./call.ts";
 
-export class PriorityQueue extends WaitQueue<void, PriorityCall> {
+export class CallQueue extends WaitQueue<void, Call> {
   // heap[call.index] === call. A call comes before its children, at 2 * index + 1 and 2 * index + 2.
   readonly heap: PriorityCall[] = [];
   #turns = 0;
 
-  protected override link(call: PriorityCall): void {
+  override peek(): Call | undefined {
+    if (this.heap.length === 0) return super.peek(); // most pools have no priorities
+    const first = this.#peekHeap();
+    return first !== undefined && first.terms!.priority > 0 ? first : super.peek() ?? this.#peekHeap();
+  }
+
+  /** The first one of the heap whose signal is not aborted. Observers of those that are may change the queue. */
+  #peekHeap(): PriorityCall | undefined {
+    const { heap } = this;
+    while (heap[0]?.cancellation?.isAborted) heap[0].cancellation.abort();
+    return heap[0];
+  }
+
+  protected override link(call: Call): void {
+    if (!(call instanceof PriorityCall)) return super.link(call);
     call.turn = this.#turns++;
     call.waits = true;
     this.size++;
     this.#place(call, this.heap.length);
-    this.head = this.heap[0];
   }
 
-  override unlink(call: PriorityCall): void {
+  override unlink(call: Call): void {
+    if (!(call instanceof PriorityCall)) return super.unlink(call);
     const last = this.heap.pop()!;
     if (last !== call) this.#place(last, call.index);
-    this.head = this.heap[0];
     call.waits = false;
     this.size--;
     call.cancellation?.onUnlinked();
@@ -56,14 +69,18 @@ export class PriorityQueue extends WaitQueue<void, PriorityCall> {
 }
 
 function isBefore(a: PriorityCall, b: PriorityCall): boolean {
-  return a.priority > b.priority || (a.priority === b.priority && a.turn < b.turn);
+  const ahead = a.terms!.priority - b.terms!.priority;
+  return ahead > 0 || (ahead === 0 && a.turn < b.turn);
 }
 
 /** Throws unless the invariants hold; for tests. */
-export function assertSoundPriorityQueue({ heap, size, head }: PriorityQueue): void {
+export function assertSoundCallQueue(queue: CallQueue): void {
+  const { heap, size } = queue;
   const isHeap = heap.every((call, i) => {
     const parent = heap[(i - 1) >> 1];
     return call.waits && call.index === i && (parent === undefined || isBefore(parent, call));
   });
-  if (!isHeap || heap.length !== size || heap[0] !== head) throw new Error(`unsound heap of ${size} calls`);
+  const isList = waitersOf(queue).every((call) => call.waits && !(call instanceof PriorityCall));
+  const isWhole = waitersOf(queue).length + heap.length === size;
+  if (!isHeap || !isList || !isWhole) throw new Error(`unsound queue of ${size} calls, ${heap.length} in the heap`);
 }
