@@ -13,8 +13,8 @@ import {
   readWaitOptions,
   throwIfAborted,
 } from "./internal/check.ts";
-import { type CancelOutcome, keepRequest } from "./internal/cancellation.ts";
-import { type Borrower, type Hold, runHolding, setOwner } from "./internal/hold.ts";
+import { keepRequest } from "./internal/cancellation.ts";
+import { type Hold, type Owner, runHolding, setOwner } from "./internal/hold.ts";
 import { hook, step } from "./internal/hook.ts";
 import type { Mutex } from "./internal/mutex.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
@@ -222,8 +222,7 @@ export class Condition implements Acquirable<Guard> {
     const hold = this.#hold(this.#self);
     throwIfAborted(limits);
     const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
-    const call = limits && new CallCancellation(limits, wait, this.#queue);
-    wait.cancellation = call;
+    if (limits !== undefined) wait.cancellation = new CallCancellation(limits, wait, this.#queue);
     try {
       for (;;) {
         this.#checkHolder(hold);
@@ -233,12 +232,12 @@ export class Condition implements Acquirable<Guard> {
         if (value) return value;
         this.#checkOpen();
         throwIfAborted(limits);
-        if (call?.cancelled !== undefined) throw call.cancelled.reason;
+        if (wait.cancelled instanceof Rejection) throw wait.cancelled.reason;
         if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
         await wait.begin();
       }
     } finally {
-      call?.end();
+      wait.cancellation?.end();
     }
   }
 
@@ -299,8 +298,10 @@ export class Condition implements Acquirable<Guard> {
  * One call that waits for a notification, then for the lock. Invariant: from `begin` until the lock is back, the hold
  * is lent to this wait, so releasing the guard ends it.
  */
-class LentWait extends Waiter<void> implements Borrower {
-  readonly isBorrower = true;
+class LentWait extends Waiter<void> implements Owner {
+  readonly kind = ""; // observers know it as a wait for the condition
+  readonly name = undefined;
+  readonly isHeld = false;
   readonly #queue: WaitQueue<void>;
   readonly #mutex: Mutex;
   readonly #hold: Hold;
@@ -311,8 +312,13 @@ class LentWait extends Waiter<void> implements Borrower {
   /** The waiter in the lock's queue, once this one has left the condition's queue. */
   #back: Waiter<Hold> | undefined;
 
+  /** Set if the call was cancelled while it did not wait for a notification. */
+  cancelled: Rejection | void = undefined;
+  readonly #note: Resolve<void> = (cancelled) => this.cancelled = cancelled;
+
   constructor(condition: WaitedFor, queue: WaitQueue<void>, mutex: Mutex, hold: Hold) {
     super(condition);
+    this.resolve = this.#note;
     this.#queue = queue;
     this.#mutex = mutex;
     this.#hold = hold;
@@ -335,6 +341,7 @@ class LentWait extends Waiter<void> implements Borrower {
 
   /** Joins the end of the lock's queue. This wait cannot be cancelled, and `maxWaiting` never refuses it. */
   #takeBack(outcome: Rejection | void): void {
+    this.resolve = this.#note;
     const { end } = this.#mutex.queue;
     if (end !== undefined) return this.#end(new Rejection(end.reason)); // the lock was cancelled
     this.#outcome = outcome;
@@ -380,18 +387,9 @@ class LentWait extends Waiter<void> implements Borrower {
 
 /** The cancellation of a `waitFor`, which may wait several times. */
 class CallCancellation extends WaitCancellation {
-  /** Set with the reason once it was cancelled. */
-  cancelled: { readonly reason: unknown } | undefined = undefined;
-
   /** Goes on after the end of one wait. */
   override onUnlinked(): void {
     this.previous = undefined;
-  }
-
-  override settle(outcome: CancelOutcome): unknown {
-    const reason = super.settle(outcome);
-    this.cancelled = { reason };
-    return reason;
   }
 }
 

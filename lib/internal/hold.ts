@@ -11,26 +11,21 @@ import { show } from "./show.ts";
 import type { WaitedFor } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
-/** A primitive that hands out holds, or a side or key of one. */
+/**
+ * A primitive that hands out holds, or a side or key of one. With `isHeld: false`, a wait to which the hold is lent:
+ * meanwhile `held` is false.
+ */
 export interface Owner extends WaitedFor {
-  readonly isBorrower?: undefined;
-  /** Called once for each hold, when it ends. */
+  /** Called once for each hold, when it ends; for a lent hold, when it is released instead of going back. */
   onRelease(permits: number): void;
 }
 
-/** A wait that borrows a hold. Meanwhile `held` is false. */
-export interface Borrower {
-  readonly isBorrower: true;
-  /** Called when the hold is released instead of going back to its owner. */
-  onRelease(): void;
-}
-
-/** Sets the owner of a hold, or the wait that borrows it; undefined for a spent hold. */
-export let setOwner: (hold: Hold, owner: Owner | Borrower | undefined) => void;
+/** Sets the owner of a hold, or the wait to which it is lent; undefined for a spent hold. */
+export let setOwner: (hold: Hold, owner: Owner | undefined) => void;
 
 /** The guard of every local primitive. Its fields are private, so freezing it has no effect. */
 export class Hold implements Guard {
-  #owner: Owner | Borrower | undefined;
+  #owner: Owner | undefined;
   readonly #permits: number;
 
   static {
@@ -44,7 +39,7 @@ export class Hold implements Guard {
   }
 
   get held(): boolean {
-    return this.#owner !== undefined && this.#owner.isBorrower === undefined;
+    return this.#owner !== undefined && this.#owner.isHeld !== false;
   }
 
   release(): void {
@@ -65,9 +60,9 @@ export class Hold implements Guard {
 }
 
 /** A function of its own: a closure would slow down every call. */
-function releaseAndReport(hold: Hold, owner: Owner | Borrower, permits: number): void {
+function releaseAndReport(hold: Hold, owner: Owner, permits: number): void {
   step(() => {
-    if (!owner.isBorrower) hook?.release(owner, hold);
+    hook?.release(owner, hold);
     owner.onRelease(permits);
   });
 }

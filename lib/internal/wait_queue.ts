@@ -202,7 +202,6 @@ export class WaitCancellation extends Cancellation {
   previous: Waiter<never> | undefined = undefined;
   readonly #waiter: Waiter<never>;
   readonly #queue: AnyQueue;
-  #hasLeft = false;
 
   constructor(limits: CancelLimits, waiter: Waiter<never>, queue: AnyQueue) {
     super(limits);
@@ -217,13 +216,12 @@ export class WaitCancellation extends Cancellation {
   }
 
   override leave(): void {
-    this.#hasLeft = this.#waiter.waits; // false for a call between two waits
-    if (this.#hasLeft) this.#queue.unlink(this.#waiter);
+    if (this.#waiter.waits) this.#queue.unlink(this.#waiter); // unlike a call between two waits
   }
 
   override settle(outcome: CancelOutcome): unknown {
     const reason = outcome === "timeout" ? timedOutError(this.#waiter.target, this.timeout) : reasonOf(this.signal!);
-    if (this.#hasLeft) reject(this.#waiter, reason, outcome);
+    reject(this.#waiter, reason, outcome);
     return reason;
   }
 
