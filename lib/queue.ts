@@ -11,10 +11,9 @@ import {
   cancelQueues,
   closedError,
   describe,
-  giveUp,
   grant,
   reject,
-  remove,
+  reportGiveUp,
   reportGrant,
   type WaitedFor,
   Waiter,
@@ -26,13 +25,11 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Returned by every put that need not wait, to allocate no promise for each. */
 const DONE = Promise.resolve();
-/** The end of the getters of a queue that is closed and empty. */
-const OVER = { reason: undefined };
 
 /** Private state for {@linkcode assertSoundQueue}, a function rather than a method so that bundlers can drop it. */
 let stateOf: (
   queue: Queue<unknown>,
-) => readonly [items: Ring<unknown>, isOver: boolean, unfinished: number, joiners: number];
+) => readonly [items: Ring<unknown>, unfinished: number, joiners: number];
 
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
@@ -60,7 +57,7 @@ let stateOf: (
 export class Queue<T> implements AsyncIterable<T> {
   // #getters.size > 0 implies #items.size === 0; #putters.size > 0 implies #items.size === #capacity. #putters.closed
   // means that the queue is closed, and implies that nothing waits, except during `close` itself. #getters.closed means
-  // that it is empty as well. #joiners.size > 0 implies #unfinished > 0.
+  // that it was cancelled, and implies that it is empty. #joiners.size > 0 implies #unfinished > 0.
   #items = new Ring<T>();
   readonly #capacity: number;
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
@@ -74,7 +71,7 @@ export class Queue<T> implements AsyncIterable<T> {
   #unfinished = 0;
 
   static {
-    stateOf = (queue) => [queue.#items, queue.#getters.closed, queue.#unfinished, queue.#joiners.size];
+    stateOf = (queue) => [queue.#items, queue.#unfinished, queue.#joiners.size];
     show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
   }
 
@@ -176,7 +173,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   get(options?: WaitOptions): Promise<T> {
     try {
-      const limits = admit(options, this.#getters, this.#getting);
+      const limits = admit(options, this.#items.size > 0 ? undefined : this.#putters, this.#getting);
       if (this.#items.size > 0) return Promise.resolve(this.#take());
       return this.#getters.wait(new Waiter<unknown>(this.#getting), limits) as Promise<T>;
     } catch (error) {
@@ -191,8 +188,9 @@ export class Queue<T> implements AsyncIterable<T> {
    * @throws {ClosedError} when the queue is closed and empty.
    */
   tryGet(): { value: T } | undefined {
-    this.#getters.checkOpen(this.#getting);
-    return this.#items.size > 0 ? { value: this.#take() } : undefined;
+    if (this.#items.size > 0) return { value: this.#take() };
+    this.#putters.checkOpen(this.#getting);
+    return undefined;
   }
 
   /**
@@ -205,10 +203,9 @@ export class Queue<T> implements AsyncIterable<T> {
     step(() => {
       for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
       for (const getter of this.#getters.takeAll()) {
-        if (getter instanceof LoopGetter) giveUp(getter, done());
+        if (getter instanceof LoopGetter) getter.end();
         else reject(getter, closedError(this.#getting));
       }
-      this.#checkEnd();
     });
   }
 
@@ -221,7 +218,6 @@ export class Queue<T> implements AsyncIterable<T> {
   cancel(reason?: unknown): void {
     const dropped = this.#items.size;
     this.#items = new Ring();
-    if (this.#getters.end === OVER) this.#getters.end = undefined; // a later iteration throws the reason
     cancelQueues([this.#putters, this.#getters], reason);
     this.#finish(Math.min(dropped, this.#unfinished));
   }
@@ -286,19 +282,20 @@ export class Queue<T> implements AsyncIterable<T> {
         return this;
       },
       next: (): Promise<IteratorResult<T, undefined>> => {
+        if (isLeft) return Promise.resolve(done());
+        if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
         const { end } = this.#getters;
-        if (isLeft || end === OVER) return Promise.resolve(done());
-        if (end !== undefined) return Promise.reject(end.reason);
-        if (this.#items.size > 0) return Promise.resolve({ value: this.#take(), done: false });
+        if (end !== undefined) return Promise.reject(end.reason); // it was cancelled
+        if (this.closed) return Promise.resolve(done());
         return this.#getters.wait(new LoopGetter(this.#getting, loop)) as Promise<IteratorResult<T, undefined>>;
       },
       return: (): Promise<IteratorResult<T, undefined>> => {
         isLeft = true;
         // No item may go to a call of `next` whose result is no longer awaited.
         for (const getter of waitersOf(this.#getters)) {
-          if (getter instanceof LoopGetter && getter.loop === loop && remove(this.#getters, getter)) {
-            getter.resolve(done());
-          }
+          if (!(getter instanceof LoopGetter) || getter.loop !== loop || !getter.waits) continue;
+          this.#getters.unlink(getter);
+          getter.end();
         }
         return Promise.resolve(done());
       },
@@ -309,11 +306,6 @@ export class Queue<T> implements AsyncIterable<T> {
   #finish(count: number): void {
     this.#unfinished -= count;
     if (this.#unfinished === 0) wake(this.#joiners, undefined);
-  }
-
-  /** Closes a closed queue to getters, too, once there is nothing left to get. */
-  #checkEnd(): void {
-    if (this.closed && this.#items.size === 0) this.#getters.end ??= OVER;
   }
 
   /** Puts an item in if there is room for a new call. */
@@ -332,7 +324,6 @@ export class Queue<T> implements AsyncIterable<T> {
   /** Takes out the first item of a queue that is not empty. The first putter gets the room. */
   #take(): T {
     const item = this.#items.shift();
-    this.#checkEnd();
     const putter = this.#putters.take();
     if (putter !== undefined) {
       this.#accept(putter.item as T, this.#getters.take());
@@ -353,9 +344,9 @@ export class Queue<T> implements AsyncIterable<T> {
 /** Throws unless the invariants hold; for tests. */
 export function assertSoundQueue(queue: Queue<unknown>): void {
   const { size, capacity, getting, putting, closed } = queue;
-  const [items, isOver, unfinished, joiners] = stateOf(queue);
+  const [items, unfinished, joiners] = stateOf(queue);
   const isSound = size <= capacity && (getting === 0 || size === 0) && (putting === 0 || size === capacity) &&
-    (!closed || getting + putting === 0) && isOver === (closed && size === 0) && (joiners === 0 || unfinished > 0);
+    (!closed || getting + putting === 0) && (joiners === 0 || unfinished > 0);
   if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
   assertSoundRing(items);
 }
@@ -367,6 +358,12 @@ class LoopGetter extends Waiter<unknown> {
   constructor(waitsFor: WaitedFor, loop: object) {
     super(waitsFor);
     this.loop = loop;
+  }
+
+  /** Ends the loop of a dequeued call. */
+  end(): void {
+    this.resolve(done());
+    reportGiveUp(this, "error");
   }
 }
 

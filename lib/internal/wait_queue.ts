@@ -236,12 +236,6 @@ export function grant<T>(waiter: Waiter<T>, value: T): void {
   if (hook !== undefined) reportGrant(waiter);
 }
 
-/** Resolves a dequeued waiter that was not granted what it waited for. */
-export function giveUp<T>(waiter: Waiter<T>, value: T): void {
-  waiter.resolve(value);
-  reportGiveUp(waiter, "error");
-}
-
 /** Removes a waiter from anywhere in the queue without settling it. Returns whether it was still in the queue. */
 export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W): boolean {
   if (!waiter.waits) return false;
