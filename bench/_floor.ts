@@ -3,7 +3,7 @@
  * complete primitive to its floor is the room for improvement.
  */
 
-import { Ring } from "../lib/internal/ring.ts";
+import { Items } from "../lib/queue.ts";
 
 class BareGuard {
   resolve!: (guard: BareGuard) => void;
@@ -21,7 +21,7 @@ class BareGuard {
 
 export class BareSemaphore {
   #value: number;
-  readonly #waiters = new Ring<BareGuard>();
+  readonly #waiters = new Items<BareGuard>();
 
   constructor(value: number) {
     this.#value = value;
@@ -65,9 +65,9 @@ const DONE = Promise.resolve();
 
 /** Items between puts and gets that wait. */
 export class BareQueue {
-  readonly #items = new Ring<number>();
-  readonly #getters = new Ring<(item: number) => void>();
-  readonly #putters = new Ring<{ readonly item: number; readonly resolve: () => void }>();
+  readonly #items = new Items<number>();
+  readonly #getters = new Items<(item: number) => void>();
+  readonly #putters = new Items<{ readonly item: number; readonly resolve: () => void }>();
   #free: number;
 
   constructor(capacity: number) {
