@@ -141,10 +141,10 @@ function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
   return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${holder}`, { cause });
 }
 
-/**
- * Releases the guards, the latest first. Resolves to the errors; returns undefined if all releases were synchronous.
- */
-function giveBack(guards: readonly AnyGuard[], locks: readonly OrderedLock<unknown>[]): Promise<unknown[]> | undefined {
+type Outcomes = readonly PromiseSettledResult<unknown>[];
+
+/** Releases the guards, the latest first. Returns undefined if all releases were synchronous. */
+function giveBack(guards: readonly AnyGuard[], locks: readonly OrderedLock<unknown>[]): Promise<Outcomes> | undefined {
   let pending: Promise<unknown>[] | undefined;
   for (let i = locks.length - 1; i >= 0; i--) {
     try {
@@ -154,11 +154,7 @@ function giveBack(guards: readonly AnyGuard[], locks: readonly OrderedLock<unkno
       (pending ??= []).push(Promise.reject(error));
     }
   }
-  return pending && Promise.allSettled(pending).then(errorsOf);
-}
-
-function errorsOf(outcomes: readonly PromiseSettledResult<unknown>[]): unknown[] {
-  return outcomes.flatMap((outcome) => outcome.status === "rejected" ? [outcome.reason] : []);
+  return pending && Promise.allSettled(pending);
 }
 
 class Group implements GuardGroup<readonly AnyGuard[]> {
@@ -196,7 +192,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   }
 
   release(): Promise<void> {
-    return this.#released ??= giveBack(this.#guards, this.#locks)?.then(throwAll) ?? Promise.resolve();
+    return this.#released ??= giveBack(this.#guards, this.#locks)?.then(throwErrors) ?? Promise.resolve();
   }
 
   [ASYNC_DISPOSE](): Promise<void> {
@@ -204,7 +200,8 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   }
 }
 
-function throwAll(errors: readonly unknown[]): void {
+function throwErrors(outcomes: Outcomes): void {
+  const errors = outcomes.flatMap((outcome) => outcome.status === "rejected" ? [outcome.reason] : []);
   if (errors.length === 1) throw errors[0];
   if (errors.length > 1) throw new AggregateError(errors, `Cannot release all: ${errors.length} releases failed`);
 }

@@ -82,11 +82,9 @@ export class TaskGroup implements AsyncDisposable {
   readonly #places: Places;
   readonly #joining: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
-  readonly #limit: number;
   #tasks = 0;
+  /** Whether it ends once no task is left: inside `scope`, and after dispose. Both join it. */
   #closing = false;
-  /** Whether the group belongs to `scope`, which always joins it. */
-  #isScope = false;
   /** Whether a call of `join` has thrown the failures. No more can follow, because the signal has aborted. */
   #isThrown = false;
   /** The errors to throw, in the order in which they happened. */
@@ -99,7 +97,7 @@ export class TaskGroup implements AsyncDisposable {
   #link: Cancellation | undefined;
 
   static {
-    stateOf = (one) => [one.#tasks, one.#limit, one.#failures.size, one.#link !== undefined];
+    stateOf = (one) => [one.#tasks, one.#places.most, one.#failures.size, one.#link !== undefined];
     setDisposal(TaskGroup);
     show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
@@ -140,8 +138,8 @@ export class TaskGroup implements AsyncDisposable {
   static async scope<T>(fn: (group: TaskGroup) => T | PromiseLike<T>, options?: TaskGroupOptions): Promise<T> {
     checkFunction(fn, "fn");
     const group = new TaskGroup(options);
-    group.#isScope = true;
     group.#begin();
+    group.#closing = true;
     try {
       throwIfAborted(group);
       await undefined;
@@ -150,7 +148,6 @@ export class TaskGroup implements AsyncDisposable {
       group.#fail(error, true);
       throw error;
     } finally {
-      group.#closing = true;
       group.#end();
       await group.join(); // throws the failures in place of the error, unless that is the cancellation itself
     }
@@ -169,8 +166,9 @@ export class TaskGroup implements AsyncDisposable {
     checkCount(limit, "limit", 1);
     if (signal !== undefined) checkSignal(signal);
     const name = readName(options);
-    this.#limit = Math.min(limit, Number.MAX_SAFE_INTEGER);
-    this.#places = new Places(this.#limit, { name, maxWaiting: Infinity });
+    const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
+    this.#places = new Places(most, { name, maxWaiting: Infinity });
+    this.#places.most = most;
     this.#joining = describe("", "join task group", name);
     this.#outer = signal;
   }
@@ -188,7 +186,7 @@ export class TaskGroup implements AsyncDisposable {
 
   /** The number of tasks that run or are about to start. */
   get active(): number {
-    return this.#limit - this.#places.value;
+    return this.#places.most - this.#places.value;
   }
 
   /** The number of tasks in the queue. */
@@ -345,7 +343,7 @@ export class TaskGroup implements AsyncDisposable {
     const remedy = "use TaskGroup.scope(), or await the group's join()";
     const isJoined = () => this.#joiners.size > 0;
     this.#unobserved = new UnobservedFailures(named("task group", this.name), isJoined, remedy, false);
-    this.#unobserved.add(this, error, !this.#isScope);
+    this.#unobserved.add(this, error, !this.#closing);
   }
 
   /** Whether it is closed and no task is left, so that none can follow. */
