@@ -8,16 +8,14 @@ import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import {
   assertSoundWaitQueue,
-  cannot,
-  describe,
   grant,
   reject,
   reportGrant,
-  type WaitedFor,
   Waiter,
   waitersOf,
   WaitQueue,
 } from "./internal/wait_queue.ts";
+import { cannot, describe, type WaitedFor } from "./internal/waited_for.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 

@@ -22,18 +22,15 @@ import { show } from "./internal/show.ts";
 import {
   assertSoundWaitQueue,
   cancelQueues,
-  cannot,
-  describe,
   Rejection,
   remove,
   type Resolve,
-  timedOutError,
   WaitCancellation,
-  type WaitedFor,
   Waiter,
   WaitQueue,
   wake,
 } from "./internal/wait_queue.ts";
+import { cannot, describe, timedOutError, type WaitedFor } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
 import { Lock, mutexOf } from "./lock.ts";

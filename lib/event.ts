@@ -6,16 +6,8 @@
 import { admit, promised, readName } from "./internal/check.ts";
 import { hook, isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import {
-  assertSoundWaitQueue,
-  cancelQueues,
-  describe,
-  reportGrant,
-  type WaitedFor,
-  Waiter,
-  WaitQueue,
-  wake,
-} from "./internal/wait_queue.ts";
+import { assertSoundWaitQueue, cancelQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Private state for {@linkcode assertSoundEvent}, a function rather than a method so that bundlers can drop it. */

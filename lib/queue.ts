@@ -8,18 +8,16 @@ import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import {
   cancelQueues,
-  closedError,
-  describe,
   grant,
   reject,
   reportGiveUp,
   reportGrant,
-  type WaitedFor,
   Waiter,
   waitersOf,
   WaitQueue,
   wake,
 } from "./internal/wait_queue.ts";
+import { closedError, describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Returned by every put that need not wait, to allocate no promise for each. */

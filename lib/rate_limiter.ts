@@ -9,7 +9,7 @@ import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import type { RateWindow } from "./internal/start_log.ts";
 import { assertSoundStartQueue, cancelStarts, StartQueue, startQueues } from "./internal/start_queue.ts";
-import { describe } from "./internal/wait_queue.ts";
+import { describe } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 

@@ -7,15 +7,8 @@ import { admit, checkNotPromise, isThenable, must, promised, readName } from "./
 import { follow } from "./internal/follow.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import {
-  assertSoundWaitQueue,
-  describe,
-  reportGrant,
-  type WaitedFor,
-  Waiter,
-  WaitQueue,
-  wake,
-} from "./internal/wait_queue.ts";
+import { assertSoundWaitQueue, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** The queue, for {@linkcode assertSoundSetEvent}, a function rather than a method so that bundlers can drop it. */

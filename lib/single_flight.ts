@@ -8,7 +8,8 @@ import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLim
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { show } from "./internal/show.ts";
-import { rejectAll, timedOutError, type WaitedFor, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { timedOutError, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**

@@ -8,7 +8,7 @@ import { checkFunction, isThenable } from "./check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "./dispose.ts";
 import { hook, step } from "./hook.ts";
 import { show } from "./show.ts";
-import type { WaitedFor } from "./wait_queue.ts";
+import type { WaitedFor } from "./waited_for.ts";
 import type { Guard } from "../types.ts";
 
 /**

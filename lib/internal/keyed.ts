@@ -8,7 +8,8 @@ import { checkKey, type QueueOptions, readQueueOptions } from "./check.ts";
 import { type Hold, runHolding } from "./hold.ts";
 import { setPlace } from "./place.ts";
 import { show } from "./show.ts";
-import { cancelQueues, closedError, type WaitQueue } from "./wait_queue.ts";
+import { cancelQueues, type WaitQueue } from "./wait_queue.ts";
+import { closedError } from "./waited_for.ts";
 import { type Wrapped, wrapped } from "./wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "../types.ts";
 

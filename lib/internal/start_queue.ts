@@ -14,16 +14,8 @@ import { timersEndWithRequest } from "./platform.ts";
 import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
 import { ROUNDING, Timer } from "./timer.ts";
 import { startTimer } from "./timers.ts";
-import {
-  assertSoundWaitQueue,
-  cancelQueues,
-  grant,
-  reportGrant,
-  type WaitedFor,
-  Waiter,
-  waitersOf,
-  WaitQueue,
-} from "./wait_queue.ts";
+import { assertSoundWaitQueue, cancelQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
+import type { WaitedFor } from "./waited_for.ts";
 
 /** As users pass it: a number for every budget, or a list with a number for each. */
 type Permits = number | readonly number[];

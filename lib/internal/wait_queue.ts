@@ -10,48 +10,12 @@
  *
  * @module
  */
-import {
-  Cancellation,
-  type CancelLimits,
-  type CancelOutcome,
-  keepRequest,
-  type Served,
-  timedOut,
-} from "./cancellation.ts";
-import { abortError, named, quote, reasonOf } from "./check.ts";
-import { type GiveUpOutcome, hook, isPlain, type Resource, step } from "./hook.ts";
+import { Cancellation, type CancelLimits, type CancelOutcome, keepRequest, type Served } from "./cancellation.ts";
+import { abortError, reasonOf } from "./check.ts";
+import { type GiveUpOutcome, hook, isPlain, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
-import { ClosedError, QueueFullError, type TimeoutError } from "../errors.ts";
-
-/** The target of a wait: a primitive, a side or a key of one. */
-export interface WaitedFor extends Resource {
-  /** What a call does, as in "Cannot ⟨wait for event⟩: timed out". Default: to acquire its noun. */
-  readonly action?: string;
-}
-
-/** Describes a target that is waited for but never held. */
-export function describe(kind: string, action: string, name?: string): WaitedFor {
-  return { kind, name, isHeld: false, action };
-}
-
-function nounOf({ kind, noun = kind.replace(/-/g, " ") }: WaitedFor): string {
-  return noun;
-}
-
-/** The beginning of an error message: `Cannot acquire lock "users" for key 42`. */
-export function cannot(target: WaitedFor): string {
-  return `Cannot ${operationOf(target)}`;
-}
-
-function operationOf(target: WaitedFor): string {
-  const { action = `acquire ${nounOf(target)}`, name, key } = target;
-  return named(action, name) + (key === undefined ? "" : ` for key ${quote(key)}`);
-}
-
-/** The error of a call for a target that is closed for good. */
-export function closedError(target: WaitedFor): ClosedError {
-  return new ClosedError(`${cannot(target)}: ${nounOf(target)} is closed`);
-}
+import { cannot, closedError, operationOf, timedOutError, type WaitedFor } from "./waited_for.ts";
+import { QueueFullError } from "../errors.ts";
 
 /** Settles the promise of a wait. */
 export type Resolve<T> = (value: T | Rejection) => void;
@@ -302,11 +266,6 @@ export function refused(waiter: Waiter<never>, waiting: number): QueueFullError 
   reportGiveUp(waiter, "full");
   const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
   return new QueueFullError(`${cannot(waiter.target)}: ${calls} waiting already`);
-}
-
-/** The error of a wait that timed out. Diagnostics add the holder to its message. */
-export function timedOutError(target: WaitedFor, timeout: number): TimeoutError {
-  return timedOut(operationOf(target), timeout, hook?.holderOf(target));
 }
 
 /** Reports the grant of a waiter, even if it did not have to wait. */

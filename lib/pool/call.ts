@@ -6,7 +6,8 @@
 import type { Cancellation } from "../internal/cancellation.ts";
 import { checkNumber, must, readWaitOptions, type WaitLimits } from "../internal/check.ts";
 import type { StartQueue, Starts } from "../internal/start_queue.ts";
-import { type WaitedFor, Waiter } from "../internal/wait_queue.ts";
+import { Waiter } from "../internal/wait_queue.ts";
+import type { WaitedFor } from "../internal/waited_for.ts";
 import type { TaskOptions } from "./types.ts";
 
 /** What a call asks for by its options. */

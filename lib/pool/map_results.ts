@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { describe, grant, reject, Waiter, WaitQueue, wake } from "../internal/wait_queue.ts";
+import { grant, reject, Waiter, WaitQueue, wake } from "../internal/wait_queue.ts";
+import { describe } from "../internal/waited_for.ts";
 
 /** The outcome of one read. */
 export type Read<R> = IteratorResult<R, undefined>;

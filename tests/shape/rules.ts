@@ -12,6 +12,7 @@ const LAYERS = [
   ["internal/hook", "internal/show"],
   ["internal/call_in", "internal/timers", "internal/wrap"],
   ["internal/cancellation", "internal/timer"],
+  ["internal/waited_for"],
   ["internal/wait_queue"],
   ["internal/hold"],
   ["internal/start_queue"],
