@@ -4,7 +4,7 @@
  * @module
  */
 import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
-import { hook, step } from "./internal/hook.ts";
+import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import {
   assertSoundWaitQueue,
@@ -140,7 +140,7 @@ export class Barrier {
     const parties = this.#queue.takeAll();
     step(() => {
       parties.forEach(grant);
-      if (hook !== undefined) reportGrant(last);
+      reportGrant(last);
     });
     return parties.length;
   }

@@ -326,6 +326,7 @@ class LentWait extends Waiter<void> implements Owner {
     const settled = new Promise<void>((resolve) => {
       this.#settle = resolve;
     });
+    this.#back = undefined;
     step(() => {
       // Join before handing off the lock, so that a notification by the next holder is not missed.
       this.#queue.join(this, (outcome) => this.#takeBack(outcome));
@@ -357,7 +358,6 @@ class LentWait extends Waiter<void> implements Owner {
 
   /** Takes the lock back under the same hold. */
   #onBack(): void {
-    this.#back = undefined;
     this.#mutex.holder = this.#hold;
     setOwner(this.#hold, this.#mutex);
     this.#settle(this.#outcome);
@@ -365,7 +365,6 @@ class LentWait extends Waiter<void> implements Owner {
 
   /** Ends the wait without the lock. */
   #end(outcome: Rejection): void {
-    this.#back = undefined;
     setOwner(this.#hold, undefined);
     this.#settle(outcome);
   }

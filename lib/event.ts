@@ -4,7 +4,7 @@
  * @module
  */
 import { admit, promised, readName } from "./internal/check.ts";
-import { hook, isPlain } from "./internal/hook.ts";
+import { isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue, cancelQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
@@ -115,7 +115,7 @@ export class Event {
         this.#last = limits === undefined && isPlain ? granted : undefined;
         return granted;
       }
-      if (hook !== undefined) reportGrant(waiter);
+      reportGrant(waiter);
       return Promise.resolve();
     });
   }

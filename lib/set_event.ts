@@ -5,7 +5,6 @@
  */
 import { admit, checkNotPromise, isThenable, must, promised, readName } from "./internal/check.ts";
 import { follow } from "./internal/follow.ts";
-import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { assertSoundWaitQueue, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
@@ -140,7 +139,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
       const limits = admit(options);
       const waiter = new Waiter<void>(this.#self);
       if (!this.isSet) return this.#queue.wait(waiter, limits);
-      if (hook !== undefined) reportGrant(waiter);
+      reportGrant(waiter);
       return Promise.resolve();
     });
   }

@@ -146,7 +146,6 @@ class Flight implements Served {
   /** The promise of the last caller if nothing can cancel that call; calls right behind it share the promise. */
   #shared: Promise<unknown> | undefined;
   #controller: AbortController | undefined;
-  #hasEnded = false;
 
   constructor(target: WaitedFor, fn: (signal: AbortSignal) => unknown, flights: Map<unknown, Flight>) {
     this.#target = target;
@@ -156,7 +155,7 @@ class Flight implements Served {
   }
 
   get isSound(): boolean {
-    return !this.#hasEnded && this.#callers.size > 0;
+    return this.#callers.size > 0;
   }
 
   join(limits: WaitLimits | undefined): Promise<unknown> {
@@ -169,7 +168,7 @@ class Flight implements Served {
 
   /** Abandons the run when all callers have cancelled. */
   afterLeave(reason: unknown): void {
-    if (this.#callers.size > 0 || this.#hasEnded) return;
+    if (this.#callers.size > 0) return;
     this.#end();
     this.#controller?.abort(reason);
   }
@@ -177,7 +176,7 @@ class Flight implements Served {
   /** Runs `fn` and settles the callers. Never rejects. */
   async #fly(fn: (signal: AbortSignal) => unknown): Promise<void> {
     await undefined; // `fn` is never called synchronously
-    if (this.#hasEnded) return;
+    if (this.#callers.size === 0) return this.#end();
     this.#controller = new AbortController();
     try {
       const value = await fn(this.#controller.signal);
@@ -190,7 +189,6 @@ class Flight implements Served {
   }
 
   #end(): void {
-    this.#hasEnded = true;
     const { key } = this.#target;
     if (this.#flights.get(key) === this) this.#flights.delete(key);
   }

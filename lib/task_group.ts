@@ -9,7 +9,6 @@ import {
   admit,
   checkCount,
   checkFunction,
-  checkOptions,
   checkSignal,
   named,
   promised,
@@ -78,7 +77,7 @@ let stateOf: (
  */
 export class TaskGroup implements AsyncDisposable {
   // #tasks counts waiting, starting and running tasks, and blocks of `scope`; starting and running tasks hold a permit.
-  // #failures is empty unless the signal has aborted. #link is set only while #tasks > 0. #unobserved has a failure only
+  // #failures is empty unless the signal has aborted. #link is set and #joiners wait only while #tasks > 0. #unobserved has a failure only
   // while `join` has not thrown it.
   readonly #places: Places;
   readonly #joining: WaitedFor;
@@ -162,7 +161,6 @@ export class TaskGroup implements AsyncDisposable {
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
    */
   constructor(options?: TaskGroupOptions) {
-    checkOptions(options);
     const { limit = Infinity, signal } = options ?? {};
     checkCount(limit, "limit", 1);
     if (signal !== undefined) checkSignal(signal);
@@ -282,7 +280,6 @@ export class TaskGroup implements AsyncDisposable {
     const isKnown = this.#isThrown; // before this call
     const joined = this.join(); // before the group may end: an ended group ignores the options' signal
     this.#closing = true;
-    this.#checkEnd();
     return isKnown ? joined.catch(() => {}) : joined;
   }
 
@@ -311,8 +308,10 @@ export class TaskGroup implements AsyncDisposable {
   }
 
   #end(): void {
-    this.#tasks--;
-    this.#checkEnd();
+    if (--this.#tasks > 0) return;
+    this.#link?.end();
+    this.#link = undefined;
+    wake(this.#joiners, undefined);
   }
 
   /**
@@ -350,13 +349,6 @@ export class TaskGroup implements AsyncDisposable {
   /** Whether it is closed and no task is left, so that none can follow. */
   #hasEnded(): boolean {
     return this.#closing && this.#tasks === 0;
-  }
-
-  #checkEnd(): void {
-    if (this.#tasks > 0) return;
-    this.#link?.end();
-    this.#link = undefined;
-    wake(this.#joiners, undefined);
   }
 }
 
