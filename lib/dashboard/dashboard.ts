@@ -5,7 +5,7 @@
  */
 import { DISPOSE } from "../internal/dispose.ts";
 import { observe, watchdog } from "../diagnostics/mod.ts";
-import { checkInteger, checkName, checkOptions, must, option, quote } from "../internal/check.ts";
+import { checkInteger, checkName, checkOptions, must, quote } from "../internal/check.ts";
 import { page } from "./page.ts";
 import { refuse, Streams } from "./streams.ts";
 import { Tracks } from "./tracks.ts";
@@ -66,8 +66,8 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   checkOptions(options);
   const isRequest = "url" in options || "req" in options; // also that of a framework
   must(!isRequest, "options", "not be a request: pass dashboard(), which returns the handler", options);
-  const isKnownHost = hostCheck(option(options, "hosts", []));
-  const most = option(options, "streams", 20);
+  const { hosts = [], streams: most = 20 } = options;
+  const isKnownHost = hostCheck(hosts);
   checkInteger(most, "streams", 1);
   const tracks = new Tracks();
   const observing = observe(tracks);

@@ -5,7 +5,7 @@
  */
 import type { Acquisition, Origin } from "./acquisition.ts";
 import type { EventName, EventOf } from "./events.ts";
-import { option } from "../internal/check.ts";
+import {} from "../internal/check.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
 /** A hold released by a caller whose own acquisition was refused. */
@@ -51,7 +51,7 @@ export class Listeners {
   }
 
   need(what: "sites" | "frames" | "rejects"): boolean {
-    return this.#all.some((listener) => option(listener, what));
+    return this.#all.some((listener) => listener[what]);
   }
 
   wrongRelease(release: WrongRelease): void {
@@ -75,7 +75,7 @@ export class Listeners {
 
 function call(listener: Listener, [name, event, acquisition]: Change): void {
   guard(() => {
-    const method = option(listener, name) as ((event: unknown, acquisition: Acquisition) => void) | undefined;
+    const method = listener[name] as ((event: unknown, acquisition: Acquisition) => void) | undefined;
     method?.call(listener, event, acquisition);
   });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { DISPOSE } from "../internal/dispose.ts";
-import { checkFunction, checkOptions, must, option } from "../internal/check.ts";
+import { checkFunction, checkOptions, must } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
 import { onceFor } from "../internal/once.ts";
 import type { Acquisition } from "./acquisition.ts";
@@ -86,7 +86,7 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 export function metrics(meter: MeterLike, options: MetricsOptions = {}): Disposable {
   checkMeter(meter);
   checkOptions(options);
-  const nameOf = option(options, "name", (name: string) => name);
+  const { name: nameOf = (name: string) => name } = options;
   checkFunction(nameOf, "name");
   const instruments = new Instruments(meter, nameOf);
   instruments.countPresent(1);

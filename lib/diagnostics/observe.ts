@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, must, option } from "../internal/check.ts";
+import { checkFunction, must } from "../internal/check.ts";
 import { EVENT_NAMES, type Observer } from "./events.ts";
 import { hub } from "./hub.ts";
 import type { Listener } from "./listeners.ts";
@@ -36,7 +36,7 @@ import type { Listener } from "./listeners.ts";
 export function observe(observer: Observer): Disposable {
   must(typeof observer === "object" && observer !== null, "observer", "be an object", observer);
   const methods = EVENT_NAMES.flatMap((name) => {
-    const method = option(observer, name) as ((event: unknown, call: unknown) => void) | undefined;
+    const method = observer[name] as ((event: unknown, call: unknown) => void) | undefined;
     if (method === undefined) return [];
     checkFunction(method, `observer.${name}`);
     return [[name, (event: unknown, call: unknown) => method.call(observer, event, call)]];

@@ -4,7 +4,7 @@
  * @module
  */
 import { DISPOSE } from "../internal/dispose.ts";
-import { checkInteger, checkOptions, option } from "../internal/check.ts";
+import { checkInteger, checkOptions } from "../internal/check.ts";
 import type { Acquisition, Group } from "./acquisition.ts";
 import type { GiveUpEvent, GrantEvent, ReleaseEvent } from "./events.ts";
 import { hub } from "./hub.ts";
@@ -52,7 +52,7 @@ export interface Trace extends Disposable {
  */
 export function trace(options: TraceOptions = {}): Trace {
   checkOptions(options);
-  const limit = option(options, "limit", 100_000);
+  const { limit = 100_000 } = options;
   checkInteger(limit, "limit", 1);
   return new Recorder(limit);
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { DISPOSE } from "../internal/dispose.ts";
-import { checkBoolean, checkFunction, checkOptions, checkTimeout, must, option } from "../internal/check.ts";
+import { checkBoolean, checkFunction, checkOptions, checkTimeout, must } from "../internal/check.ts";
 import { Timer } from "../internal/timer.ts";
 import { type Deadlock, findDeadlocks } from "./deadlock.ts";
 import type { Acquisition } from "./acquisition.ts";
@@ -79,11 +79,7 @@ export interface Watchdog extends Disposable {
  */
 export function watchdog(options: WatchdogOptions = {}): Watchdog {
   checkOptions(options);
-  const waited = option(options, "waited", 10_000);
-  const held = option(options, "held", 10_000);
-  const asked = option(options, "self", 1_000);
-  const sites = option(options, "sites", true);
-  const report = option(options, "report", warn);
+  const { waited = 10_000, held = 10_000, self: asked = 1_000, sites = true, report = warn } = options;
   const rejects = asked === "reject";
   must(rejects || typeof asked === "number", "self", 'be a number or "reject"', asked);
   const self = rejects ? 1_000 : asked;

@@ -138,16 +138,6 @@ export function checkOptions(options: unknown): void {
   must(given.aborted === undefined, "options", "not be a signal itself: pass it as { signal }", options);
 }
 
-/** One option, or its default. */
-export function option<O extends object, K extends keyof O, D = undefined>(
-  options: O | undefined,
-  key: K,
-  otherwise?: D,
-): Exclude<O[K], undefined> | D {
-  const value = options?.[key];
-  return (value === undefined ? otherwise : value) as Exclude<O[K], undefined> | D;
-}
-
 /** The name in a constructor's options, read once; undefined if there is none. */
 export function readName(options: NameOptions | undefined): string | undefined {
   checkOptions(options);

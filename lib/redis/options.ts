@@ -5,7 +5,7 @@
  * @module
  */
 import { LAYOUT } from "./scripts/layout.ts";
-import { checkInteger, checkName, checkOptions, checkString, must, option } from "../internal/check.ts";
+import { checkInteger, checkName, checkOptions, checkString, must } from "../internal/check.ts";
 
 /** Options of every class over Redis, read once by the constructor. */
 export interface RedisOptions {
@@ -47,7 +47,7 @@ const MIN_TTL = 10;
 /** The beginning of all keys. */
 export function prefixOf(options: { readonly prefix?: string | undefined } | undefined): string {
   checkOptions(options);
-  const prefix = option(options, "prefix", "interlock:");
+  const { prefix = "interlock:" } = options ?? {};
   checkString(prefix, "prefix");
   // A brace would move the hash tag, and so put keys of one name into different cluster slots. Lone surrogates have no
   // UTF-8: prefixes that differ only in them would be equal in Redis.
@@ -58,9 +58,7 @@ export function prefixOf(options: { readonly prefix?: string | undefined } | und
 /** Checks the options and copies them. */
 export function settingsOf(options: RedisOptions | undefined): Settings {
   checkOptions(options);
-  const ttl = option(options, "ttl", 30_000);
-  const renew = option(options, "renew", true);
-  const owner = option(options, "owner");
+  const { ttl = 30_000, renew = true, owner } = options ?? {};
   checkTtl(ttl);
   const prefix = prefixOf(options);
   if (owner !== undefined) checkOwner(owner);

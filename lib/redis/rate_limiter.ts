@@ -10,7 +10,6 @@ import {
   checkName,
   checkNumber,
   must,
-  option,
   quote,
   readWaitOptions,
   throwIfAborted,
@@ -135,7 +134,7 @@ export class RedisRateLimiter {
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
     const limits = readWaitOptions(options) ?? {};
-    const permits = option(options, "permits", 1);
+    const { permits = 1 } = options ?? {};
     this.#check(permits);
     throwIfAborted(limits);
     await start(this.#spec, permits, limits);

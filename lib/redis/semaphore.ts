@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkInteger, checkName, must, option, promised, quote, readWaitOptions } from "../internal/check.ts";
+import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
 import { setPlace } from "../internal/place.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
@@ -102,7 +102,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      return acquire(this.#weighing(option(options, "permits")), limits);
+      return acquire(this.#weighing(options?.permits), limits);
     });
   }
 

@@ -11,7 +11,6 @@ import {
   checkString,
   checkTimeout,
   must,
-  option,
 } from "../internal/check.ts";
 import { checkSignalNames } from "./os_signals.ts";
 
@@ -57,14 +56,8 @@ export type ShutdownSettings = {
 /** Checks the options and fills in the defaults. */
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
   checkOptions(options);
-  const grace = option(options, "grace", 10_000);
-  const signals = option(options, "signals", ["SIGINT", "SIGTERM"] as const);
-  const delay = option(options, "delay", 0);
-  const idle = option(options, "idle", 100);
-  const retryAfter = option(options, "retryAfter", 1_000);
-  const debounce = option(options, "debounce", 250);
-  const late = option(options, "late", "serve");
-  const ready = option(options, "ready", true);
+  const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100 } = options ?? {};
+  const { retryAfter = 1_000, debounce = 250, late = "serve", ready = true } = options ?? {};
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
   checkTimeout(debounce, "debounce");
@@ -84,7 +77,7 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
 /** The function that labels requests, or none. */
 export function readLabel<L>(options: { readonly label?: L | undefined } | undefined): L | undefined {
   checkOptions(options);
-  const label = option(options, "label");
+  const label = options?.label;
   if (label !== undefined) checkFunction(label, "label");
   return label;
 }

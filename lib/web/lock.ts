@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkOptions, option } from "../internal/check.ts";
+import { checkOptions } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
@@ -51,7 +51,7 @@ export class WebLock implements Acquirable<WebGuard> {
   constructor(name: string, options?: WebLockOptions) {
     checkWebName(name);
     checkOptions(options);
-    const mode = option(options, "mode", "exclusive");
+    const { mode = "exclusive" } = options ?? {};
     checkMode(mode);
     this.#spec = specOf("web-lock", "lock", name, mode, readLocks("WebLock", options));
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkName, checkOptions, must, named, option } from "../internal/check.ts";
+import { checkName, checkOptions, must, named } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
 import { SyncError } from "../errors.ts";
 
@@ -79,7 +79,7 @@ export function checkMode(mode: unknown): asserts mode is WebLockMode {
 /** The manager of the options, or the platform's. */
 export function readLocks(what: string, options: WebRwLockOptions | undefined): WebLockManager {
   checkOptions(options);
-  const locks = option(options, "locks");
+  const locks = options?.locks;
   if (locks === undefined) return platformLocks(what);
   must(typeof locks?.request === "function", "locks", "be a LockManager", locks);
   return locks;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { checkBoolean, checkOptions, must, option, quote } from "../../internal/check.ts";
+import { checkBoolean, checkOptions, must, quote } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import { recognize } from "./libraries.ts";
 
@@ -78,7 +78,7 @@ export function adapter<C extends object>(
   const withoutPush = onceFor((client: C) => make(client, false));
   return (client, options) => {
     checkOptions(options);
-    const push = option(options, "push", true);
+    const { push = true } = options ?? {};
     checkBoolean(push, "push");
     return push ? withPush(client) : withoutPush(client);
   };
