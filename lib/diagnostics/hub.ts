@@ -162,10 +162,10 @@ export const hub: Hub = new Hub();
 const changes: (() => void)[] = [];
 let depth = 0;
 
-function step(fn: () => void): void {
+function step<T>(fn: () => T): T {
   depth++;
   try {
-    fn();
+    return fn();
   } finally {
     if (--depth === 0) noteAll();
   }

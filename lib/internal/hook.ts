@@ -56,7 +56,7 @@ export interface Hook {
    * Runs a step. Observers are notified in order once the outermost step is complete, so that an observer that uses the
    * same queue finds it in a sound state.
    */
-  step(fn: () => void): void;
+  step<T>(fn: () => T): T;
   /**
    * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no
    * longer shows the caller. `like` is an earlier object of the same user call, whose beginning it shares.
@@ -89,9 +89,8 @@ export let hook: Hook | undefined;
 export let isPlain: boolean = !timersEndWithRequest;
 
 /** Runs a step, such as a release with its hand-off. Observers hear of its parts once it is complete. */
-export function step(fn: () => void): void {
-  if (hook === undefined) fn();
-  else hook.step(fn);
+export function step<T>(fn: () => T): T {
+  return hook === undefined ? fn() : hook.step(fn);
 }
 
 /** Used only by lib/diagnostics. */

@@ -58,7 +58,15 @@ export class Slots implements Served {
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
     if (this.active >= this.#limit || this.#queue.peek() !== undefined) return false;
-    if (this.rate !== undefined && !this.rate.tryStart(startsOf(call, this.rate))) return false;
+    return this.rate === undefined ? this.#occupy(call) : this.#tryStart(call);
+  }
+
+  /** An observer of the start that calls the pool finds the slot taken. */
+  #tryStart(call: Call): boolean {
+    return step(() => this.rate!.tryStart(startsOf(call, this.rate!)) && this.#occupy(call));
+  }
+
+  #occupy(call: Call): true {
     this.active++;
     if (hook !== undefined) reportGrant(call);
     return true;

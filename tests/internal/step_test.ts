@@ -1,6 +1,6 @@
 /** Observers hear of a step when it is complete, and may use the same queue then. */
 import assert from "node:assert/strict";
-import { Event, Lock, Semaphore } from "../../mod.ts";
+import { Event, Lock, Pool, RateLimiter, Semaphore } from "../../mod.ts";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { test } from "../_test.ts";
 import { states, watch } from "../_tools.ts";
@@ -57,4 +57,34 @@ test("step: an observer that uses the queue is served, and told of it behind the
   event.set();
   await Promise.all(waits);
   assert.deepEqual(order, ["event", "event", "lock", "end of lock"]);
+});
+
+test("step: an observer of a pool's start that calls the pool gets no slot beyond the limit", async () => {
+  const pool = new Pool(1, { rate: new RateLimiter(5, 1000) });
+  const calls: Promise<void>[] = [];
+  using _ = observe({
+    grant: ({ kind }) => {
+      if (kind === "rate-limiter" && calls.length < 2) calls.push(pool.run(() => {}));
+    },
+  });
+  calls.push(pool.run(() => {}));
+  assert.deepEqual([pool.active, pool.waiting], [1, 1]);
+  await Promise.all(calls);
+});
+
+test("step: an observer of a pool's wait for its start that calls the pool makes it wait for no second one", async () => {
+  const rate = new RateLimiter(1, 1000);
+  const pool = new Pool(5, { rate });
+  rate.tryAcquire();
+  const calls: Promise<void>[] = [];
+  using _ = observe({
+    wait: ({ kind }) => {
+      if (kind === "rate-limiter" && calls.length === 0) calls.push(pool.run(() => {}));
+    },
+  });
+  calls.push(pool.run(() => {}));
+  assert.deepEqual([pool.waiting, rate.waiting], [2, 1]);
+  pool.cancel();
+  assert.deepEqual([pool.waiting, rate.waiting], [0, 0]);
+  await Promise.allSettled(calls);
 });
