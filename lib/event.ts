@@ -111,8 +111,9 @@ export class Event {
       const limits = admit(options, this.#queue, this.#self);
       const waiter = new Waiter<void>(this.#self);
       if (!this.#set) {
+        const isShared = limits === undefined && isPlain; // an observer of the wait may set the flag, and stop observing
         const granted = this.#queue.wait(waiter, limits);
-        this.#last = limits === undefined && isPlain ? granted : undefined;
+        this.#last = isShared ? granted : undefined;
         return granted;
       }
       reportGrant(waiter);

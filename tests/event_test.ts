@@ -103,3 +103,19 @@ test("Event: an aborted signal rejects even where it is set; timeout 0 asks", as
   await rejectsWith(event.wait({ signal: AbortSignal.abort(reason) }), reason);
   await refusesBadOptions((options) => event.wait(options));
 });
+
+test("Event: an observer that sets it inside of a wait, and stops observing, leaves nothing behind", async () => {
+  const event = new Event();
+  const observing = observe({
+    wait: () => {
+      observing[Symbol.dispose]();
+      event.set();
+    },
+  });
+  await event.wait();
+  event.clear();
+  const later = watch(event.wait());
+  assert.deepEqual([await states([later]), event.waiting], ["pending", 1]);
+  event.set();
+  await later.promise;
+});
