@@ -76,6 +76,21 @@ for (const [kind, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter
       assert.equal(limiter.remaining(), 3);
     }));
 
+  test(`${kind}: the greatest penalties leave no error in the count`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 3, interval: 100 }]);
+      for (const starts of [Number.MAX_SAFE_INTEGER, 2, Number.MAX_SAFE_INTEGER]) {
+        limiter.penalty(starts);
+        time.advance(1);
+      }
+      const waits = watch(limiter.acquire({ permits: 3 }));
+      time.advance(96);
+      assert.equal(await states([waits]), "pending");
+      time.advance(1);
+      assert.equal(await states([waits]), "fulfilled");
+      assert.equal(limiter.remaining(), 0);
+    }));
+
   test(`${kind}: a call starts when all budgets allow it, and takes from all or none`, () =>
     withFakeTime(async (time) => {
       const limiter = make([{ limit: 2, interval: 10 }, { limit: 3, interval: 100 }]);

@@ -54,7 +54,8 @@ export class StartLog {
     return this.endOf(this.times[i]!);
   }
 
-  add(permits: number, now: number): void {
+  add(wanted: number, now: number): void {
+    const permits = Math.min(wanted, Number.MAX_SAFE_INTEGER - this.used); // a larger sum would not be exact
     if (permits === 0) return;
     this.used += permits;
     const last = this.times.length - 1;
