@@ -233,9 +233,11 @@ test("single flight: arguments first, then the signal; nothing is begun for a ca
     },
     removeEventListener() {},
   } as never;
-  await rejectsWith(flights.run(1, unused, { signal }), error);
+  let runs = 0;
+  const endless = () => new Promise<void>(() => runs++);
+  await rejectsWith(flights.run(1, endless, { signal }), error);
   await flushMicrotasks();
-  assert.equal(flights.size, 0);
+  assert.deepEqual([flights.size, runs], [0, 0]);
 });
 
 test("single flight: odd thenables", async () => {
