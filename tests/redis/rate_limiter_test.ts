@@ -501,3 +501,22 @@ test("RedisRateLimiter: a second command that fails does not end the sleep until
     await time.pass(200, 50);
     assert.deepEqual([call.state, sent], ["fulfilled", 2]);
   }));
+
+test("RedisRateLimiter: a failure before a long sleep does not shorten the command that follows a block", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    let sent = 0;
+    const run = async (_: string, __: string[], args: string[]) => {
+      if (args.length !== 4) return 1; // it gives back, or blocks
+      if (++sent === 1) throw new Error("Socket closed unexpectedly");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return [1, sent === 2 ? 60_000_000 : 0, sent];
+    };
+    const limiter = new RedisRateLimiter({ evalsha: run, eval: run }, "crawl", 1, 100_000);
+    const call = watch(limiter.acquire());
+    await time.pass(40_000, 50);
+    assert.deepEqual([call.state, sent], ["pending", 2]);
+    await limiter.block(1);
+    await time.pass(30, 10);
+    assert.deepEqual([call.state, sent], ["fulfilled", 3], String(call.reason));
+  }));

@@ -69,6 +69,7 @@ class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements Start
   }
 
   protected take(answer: StartAnswer): void {
+    this.retry.answered();
     if (answer.other !== undefined) this.#warn(answer.other);
     const needsTurn = !this.settled && this.#turn === undefined; // the answer to another command may have been first
     if (answer.kind === "later") {
