@@ -212,6 +212,7 @@ for (const [kind, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter
     for (const wrong of [null, {}, [null], [5], [{ limit: 1 }], [{ interval: 1 }], [, { limit: 1, interval: 1 }]]) {
       assert.throws(() => make(wrong as never), TypeError);
     }
+    assert.throws(() => make([null] as never), /^TypeError: budgets\[0\] must be an object, got null$/);
     assert.throws(
       () => make(Promise.resolve([]) as never),
       /^TypeError: budgets must not be a promise: await it first/,

@@ -238,6 +238,16 @@ test("RateLimiter: the start of a call is the moment at which its caller goes on
   assert.ok(performance.now() - await first >= 40);
 });
 
+test("RateLimiter: the start of a call that has waited is the moment at which its caller goes on, too", async () => {
+  const limiter = new RateLimiter(1, 40);
+  limiter.tryAcquire();
+  const first = limiter.acquire().then(() => performance.now());
+  limiter.reward(); // grants it
+  for (const granted = performance.now(); performance.now() - granted < 20;);
+  await limiter.acquire();
+  assert.ok(performance.now() - await first >= 40);
+});
+
 test("RateLimiter: a turn longer than the interval starts no more at its end", async () => {
   const limiter = new RateLimiter(1, 20);
   const pass = (ms: number) => {

@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, deferred, flushMicrotasks, nextTurn, rejectsWith, watch } from "../_tools.ts";
+import {
+  CountingController,
+  deferred,
+  flushMicrotasks,
+  nextTurn,
+  rejectsWith,
+  watch,
+  withFakeTime,
+} from "../_tools.ts";
 import { collect, slow, source } from "./_sources.ts";
 
 test("Pool.map: the item asked for ahead is not for a map that was stopped meanwhile", async () => {
@@ -252,3 +260,22 @@ test("Pool.map: odd thenables from the function and the source neither keep a sl
     await pool.join();
   }
 });
+
+test("Pool.map: a source that owes an item and can close ends the map at once, without a wait", () =>
+  withFakeTime(async () => {
+    const pool = new Pool(1);
+    let closed = 0;
+    const items: AsyncIterable<number> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise(() => {}),
+        return: () => Promise.resolve({ done: true, value: closed++ }),
+      }),
+    };
+    const map = pool.map(items, (n) => n);
+    const read = watch(map.next());
+    await flushMicrotasks();
+    const left = watch(map.return!());
+    await flushMicrotasks();
+    assert.deepEqual([read.state, left.state, closed], ["fulfilled", "fulfilled", 1]);
+    await pool.join();
+  }));
