@@ -194,6 +194,8 @@ for (const [kind, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter
       assert.throws(() => limiter.tryAcquire(permits), RangeError);
       assert.throws(() => limiter.retryAfter(permits), RangeError);
     }
+    const message = "permits.length must be 2, got 1";
+    await assert.rejects(limiter.acquire({ permits: [1] }), { name: "RangeError", message });
     for (const permits of [["1", 1], [1, null], [, 1], "1", null, {}]) {
       await assert.rejects(limiter.acquire({ permits: permits as never }), TypeError);
       for (const method of ["tryAcquire", "retryAfter", "reward", "penalty"] as const) {

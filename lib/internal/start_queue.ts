@@ -84,7 +84,7 @@ export class StartQueue {
       checkInteger(permits, "permits", 1, Math.min(...limits));
       return limits.map(() => permits);
     }
-    must(permits.length === limits.length, "permits", `have ${limits.length} numbers`, permits.length, RangeError);
+    must(permits.length === limits.length, "permits.length", `be ${limits.length}`, permits.length, RangeError);
     const starts = Array.from(permits as readonly unknown[], (each, i) => {
       checkInteger(each, `permits[${i}]`, 0, limits[i]!);
       return each;
