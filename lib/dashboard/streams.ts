@@ -31,7 +31,11 @@ export class Streams implements Disposable {
 
   /** The response with the updates; without a body for HEAD. */
   response(params: URLSearchParams, isHead: boolean): Response {
-    const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
+    const headers = {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store, no-transform", // compression, as in Express, would keep the updates back
+      "x-accel-buffering": "no",
+    };
     if (isHead) return new Response(null, { headers });
     // Pages reconnect automatically, even to a server that is shutting down.
     if (this.#isDisposed) return refuse(503, "The dashboard was disposed of.");

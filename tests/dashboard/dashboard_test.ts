@@ -20,6 +20,7 @@ class Reader implements AsyncDisposable {
       new Request(`${ADDRESS}?${new URLSearchParams({ events: "", thing, width: "600" })}`),
     );
     assert.equal(headers.get("content-type"), "text/event-stream");
+    assert.equal(headers.get("cache-control"), "no-store, no-transform");
     this.#reader = body!.getReader();
   }
 
