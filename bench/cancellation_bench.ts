@@ -61,6 +61,7 @@ export const situations = await register([
     ...common,
     name: "timing out, 10,000 waiters after 1 ms",
     operations: 10_000,
+    main: true,
     ours: (lib) => {
       const lock = held(lib);
       return () => lock.acquire({ timeout: 1 });
