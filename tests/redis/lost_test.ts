@@ -88,3 +88,15 @@ test("a lease with renew: false that ends on purpose is no warning, and so does 
     assert.equal(warnings.seen.length, 1);
     assert.match(warnings.seen[0]!, /lock "hangs": its ttl of 3000 ms is over, and it is not renewed \(renew: 2000\)/);
   }));
+
+test("a lease with renew: false that outlives its client is no warning: it was to end by itself", async () => {
+  for (const renew of [false, true]) {
+    using warnings = new Warnings();
+    const listeners: (() => void)[] = [];
+    const backend = { ...scripted(() => undefined), onClose: (listener: () => void) => void listeners.push(listener) };
+    const lease = await new RedisLock(backend, "once", { renew }).acquire();
+    for (const listener of listeners) listener();
+    assert.equal(lease.held, false);
+    assert.equal(warnings.seen.length, renew ? 1 : 0);
+  }
+});

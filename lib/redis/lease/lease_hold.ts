@@ -101,7 +101,8 @@ export class LeaseHold implements RenewableLease {
 
   close(): void {
     this.wasCut = this.#end === undefined;
-    this.#lose("the client was closed");
+    const isMeant = this.spec.settings.renew === 0; // in Redis it lasts as long as it would have anyway
+    this.#lose("the client was closed", undefined, isMeant);
   }
 
   /** @param isMeant Whether the caller has asked for this end. */
