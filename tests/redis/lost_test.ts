@@ -100,3 +100,13 @@ test("a lease with renew: false that outlives its client is no warning: it was t
     assert.equal(warnings.seen.length, renew ? 1 : 0);
   }
 });
+
+test("the end of a lease with renew: ms in a process that was paused is no end on purpose", () =>
+  withFakeTime(async (time) => {
+    using warnings = new Warnings();
+    const lease = await new RedisLock(memoryBackend(), "paused", { ttl: 3000, renew: 60_000 }).acquire();
+    time.block(3100);
+    assert.match(`${lease.signal.reason}`, /lock "paused": it could not be renewed in time$/);
+    assert.equal(warnings.seen.length, 1);
+    await flushMicrotasks();
+  }));

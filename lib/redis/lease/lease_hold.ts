@@ -126,7 +126,7 @@ export class LeaseHold implements RenewableLease {
     const silence = this.#askedAt === undefined ? undefined : store.silence?.(time - this.#askedAt);
     const failure = this.#failure ?? silence;
     const expired = `its ttl of ${this.deadline.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
-    const hasFailed = renew === Infinity || failure !== undefined;
+    const hasFailed = this.deadline.renewAt < Infinity || failure !== undefined; // it was to be renewed once more
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, failure, !hasFailed && renew === 0);
     // The server may keep it for longer than this process: it was renewed, extended, or taken over.
     if (renew > 0 || this.deadline.number > 0 || this.grant.isAdopted) {
