@@ -28,7 +28,8 @@ function startWorker(url: string, id: string): Promise<string> {
 
 export async function main(print: (line: string) => void = console.log, url = process.env.REDIS_URL) {
   const { backend, close } = await connect(url);
-  const lock = new RedisLock(backend, "report");
+  // Not renewed: it ends by itself if no worker adopts it.
+  const lock = new RedisLock(backend, "report", { renew: false });
   const lease = await lock.acquire();
   const printed = await startWorker(url!, lease.id);
   print(`the worker has the scheduler's token: ${printed === `works with token ${lease.fencingToken}`}`);
