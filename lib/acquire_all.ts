@@ -121,7 +121,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
     await giveBack(guards, locks); // errors of release must not replace the cause
     const { timeout = Infinity, signal } = limits ?? {};
     const isOurs = timeout < Infinity && error instanceof TimeoutError &&
-      (signal === undefined || error !== reasonOf(signal));
+      (signal === undefined || error !== reasonOf(signal)); // a reason is passed on, even if it is a TimeoutError
     throw isOurs ? timedOutAll(timeout, error) : error;
   }
 }

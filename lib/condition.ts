@@ -227,7 +227,7 @@ export class Condition implements Acquirable<Guard> {
         const value = isThenable(result) ? await result : result;
         this.#checkHolder(hold);
         if (value) return value;
-        this.#checkOpen();
+        this.#checkOpen(); // it may have been cancelled meanwhile
         throwIfAborted(limits);
         if (wait.cancelled instanceof Rejection) throw wait.cancelled.reason;
         if (limits?.timeout === 0) throw timedOutError(this.#self, 0);

@@ -70,7 +70,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
   constructor(options?: MaxWaitingOptions) {
-    this.#entries = new Entries("lock", options, (key) => new KeyMutex(this.#entries, key));
+    this.#entries = new Entries(options, (key) => new KeyMutex(this.#entries, key));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
@@ -201,7 +201,7 @@ class KeyMutex<K> extends Mutex {
   }
 
   get noun(): string {
-    return this.#entries.noun;
+    return "lock";
   }
 
   override get kind(): string {

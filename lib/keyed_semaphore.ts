@@ -77,7 +77,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   constructor(permits: number, options?: MaxWaitingOptions) {
     checkInteger(permits, "permits", 1);
     this.#permits = permits;
-    this.#entries = new Entries("semaphore", options, (key) => new KeyPermits(this.#entries, key, permits));
+    this.#entries = new Entries(options, (key) => new KeyPermits(this.#entries, key, permits));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
@@ -239,7 +239,7 @@ class KeyPermits<K> extends Permits {
   }
 
   get noun(): string {
-    return this.#entries.noun;
+    return "semaphore";
   }
 
   override get kind(): string {

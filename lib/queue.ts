@@ -196,7 +196,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   close(): void {
     if (this.closed) return;
-    this.#putters.end = { reason: undefined }; // each putter gets an error of its own
+    this.#putters.end = { reason: undefined }; // unused: each putter gets an error of its own
     step(() => {
       for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
       for (const getter of this.#getters.takeAll()) {

@@ -9,26 +9,23 @@ import { type Hold, runHolding } from "./hold.ts";
 import { setPlace } from "./place.ts";
 import { show } from "./show.ts";
 import { cancelQueues, type WaitQueue } from "./wait_queue.ts";
-import { closedError } from "./waited_for.ts";
+import { closedError, type WaitedFor } from "./waited_for.ts";
 import { type Wrapped, wrapped } from "./wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "../types.ts";
 
 /** One key, with its queue. */
-interface Entry {
+interface Entry extends WaitedFor {
   readonly queue: WaitQueue<Hold>;
 }
 
 export class Entries<K, E extends Entry> extends Map<K, E> {
-  /** What an entry is: a lock or a semaphore. */
-  readonly noun: string;
   readonly options: QueueOptions;
   closed = false;
   /** Its parameter is `never`, so that a keyed class of strings is one of unknown keys, too. */
   readonly #make: (key: never) => E;
 
-  constructor(noun: string, options: MaxWaitingOptions | undefined, make: (key: K) => E) {
+  constructor(options: MaxWaitingOptions | undefined, make: (key: K) => E) {
     super();
-    this.noun = noun;
     this.#make = make;
     this.options = readQueueOptions(options);
   }
@@ -51,7 +48,7 @@ export class Entries<K, E extends Entry> extends Map<K, E> {
 
   /** Throws if closed. */
   checkOpen(key: K): void {
-    if (this.closed) throw closedError({ kind: "key", noun: this.noun, name: this.options.name, key });
+    if (this.closed) throw closedError(this.#make(key as never)); // an entry only to describe it
   }
 
   /** Closes all entries for good, and rejects their waiters, in order for each key. */
