@@ -11,7 +11,7 @@ import * as module from "../mod.ts";
 export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
   "{ RateLimiter }": 5850,
-  "{ Pool }": 8760,
+  "{ Pool }": 8770,
   "*": 30_800,
 };
 
