@@ -134,7 +134,7 @@ function hostCheck(hosts: readonly string[]): (host: string) => boolean {
 
 /** The host name in lower case, without port and final dot; undefined if `host` is invalid. */
 function nameOf(host: string): string | undefined {
-  // With a character that begins another part of a URL, only a part of the text would count as the host.
-  if (!/^[^\s/?#@\\]+$/.test(host) || !URL.canParse(`http://${host}/`)) return undefined;
+  // With a character that begins another part of a URL, only a part of the text would count as the host. URLs allow *.
+  if (!/^[^\s/?#@\\*]+$/.test(host) || !URL.canParse(`http://${host}/`)) return undefined;
   return new URL(`http://${host}/`).hostname.replace(/\.$/, "");
 }

@@ -234,6 +234,7 @@ test("dashboard: wrong options are refused", () => {
       RangeError,
       /^hosts\[0\] must be a host name such as "locks.example.com", got "http:\/\/a"$/,
     ],
+    [{ hosts: ["*.example.com"] }, RangeError, /^hosts\[0\] must be a host name/],
     [
       new Request(ADDRESS),
       TypeError,
