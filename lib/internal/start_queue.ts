@@ -134,10 +134,10 @@ export class StartQueue {
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
   serveAlong(call: { readonly waits: boolean }): void {
-    const rest = () => Math.min(Math.max(this.timer.at - this.now(), 1), LOOK_AGAIN);
-    startTimer(rest(), () => {
+    const untilNext = () => Math.min(Math.max(this.timer.at - this.now(), 1), LOOK_AGAIN);
+    startTimer(untilNext(), () => {
       this.serve();
-      return call.waits ? rest() : undefined;
+      return call.waits ? untilNext() : undefined;
     }, true);
   }
 
@@ -199,15 +199,11 @@ export class StartQueue {
     });
   }
 
+  /** Sets the timer for the first waiter. None is set without one, or if it wants more than a lowered limit. */
   setTimer(): void {
-    const due = this.due();
-    if (due !== this.timer.at) this.timer.set(due, this.now());
-  }
-
-  /** When the first waiter may start; `Infinity` without one, or if it wants more than a lowered limit. */
-  private due(): number {
     const next = this.waits.peek();
-    return next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
+    const due = next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
+    if (due !== this.timer.at) this.timer.set(due, this.now());
   }
 
   private tryTake(starts: Starts, isNow = false): boolean {

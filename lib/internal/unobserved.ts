@@ -54,11 +54,6 @@ export class UnobservedFailures {
     this.#areThrown = areThrown;
   }
 
-  /** The number of unobserved failures. */
-  get size(): number {
-    return this.#kept.size + this.#more;
-  }
-
   /** Keeps a failure until it is observed. @param canBeOverdue False if a `join` follows in any case. */
   add(source: object, error: unknown, canBeOverdue = true): void {
     const failure = this.keep(source, error);
@@ -87,7 +82,7 @@ export class UnobservedFailures {
     this.#kept.get(source)?.timer?.end();
     this.#kept.delete(source);
     if (this.#others.delete(source)) this.#more--;
-    if (this.size === 0) forgetAtExit(this);
+    if (this.#kept.size + this.#more === 0) forgetAtExit(this);
   }
 
   /** Takes all failures for one `join`. */
@@ -128,7 +123,7 @@ export class UnobservedFailures {
 function describe(error: unknown): string {
   try {
     return quote(String(error));
-  } catch {
+  } catch { // no text can be made of it
     return quote(error);
   }
 }

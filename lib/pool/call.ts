@@ -14,7 +14,7 @@ import type { TaskOptions } from "./types.ts";
 export interface CallTerms extends WaitLimits {
   readonly priority: number;
   /** The starts that it takes in a pool with a rate. Default: one of each budget. */
-  readonly starts: Starts | undefined;
+  readonly starts?: Starts | undefined;
 }
 
 /** A signal for the function of one call. */

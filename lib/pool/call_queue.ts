@@ -13,16 +13,11 @@ export class CallQueue extends WaitQueue<void, Call> {
   #turns = 0;
 
   override peek(): Call | undefined {
-    if (this.heap.length === 0) return super.peek(); // most pools have no priorities
-    const first = this.#peekHeap();
-    return first !== undefined && first.terms!.priority > 0 ? first : super.peek() ?? this.#peekHeap();
-  }
-
-  /** The first one of the heap whose signal is not aborted. Observers of those that are may change the queue. */
-  #peekHeap(): PriorityCall | undefined {
     const { heap } = this;
+    if (heap.length === 0) return super.peek(); // most pools have no priorities
     while (heap[0]?.cancellation?.isAborted) heap[0].cancellation.abort();
-    return heap[0];
+    const isNext = heap.length > 0 && heap[0]!.terms!.priority > 0; // before those of priority 0
+    return isNext ? heap[0] : super.peek() ?? heap[0];
   }
 
   protected override link(call: Call): void {

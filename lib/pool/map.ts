@@ -236,7 +236,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   #newCall(): Call {
     const { priority } = this.#job;
-    return callOf(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, priority, starts: undefined });
+    return callOf(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, priority });
   }
 
   #start(call: Call, item: T): void {

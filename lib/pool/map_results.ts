@@ -81,9 +81,15 @@ export class Results<R> {
     for (let read; this.isAwaited && (read = this.tryRead()) !== undefined;) wake(this.#readers, read, 1);
   }
 
-  /** Returns the first result if it is ready. */
+  /** Removes and returns the first result if it is ready. */
   tryRead(): Read<R> | undefined {
-    return this.#first?.isReady ? this.#shift(this.#first) : undefined;
+    const node = this.#first;
+    if (!node?.isReady) return undefined;
+    this.ahead--;
+    this.#first = node.next;
+    if (node.next === undefined) this.#last = undefined;
+    node.next = undefined; // otherwise a garbage collector that has promoted the node keeps all later nodes
+    return { value: node.value as R, done: false };
   }
 
   /** Waits for the first result. */
@@ -121,14 +127,6 @@ export class Results<R> {
     if (this.#last === undefined) this.#first = node;
     else this.#last.next = node;
     this.#last = node;
-  }
-
-  #shift(node: ResultNode<R>): Read<R> {
-    this.ahead--;
-    this.#first = node.next;
-    if (node.next === undefined) this.#last = undefined;
-    node.next = undefined; // otherwise a garbage collector that has promoted the node keeps all later nodes
-    return { value: node.value as R, done: false };
   }
 }
 

@@ -18,8 +18,9 @@ let stateOf: (slots: Slots) => readonly [queue: CallQueue, waitsForStart: boolea
 export class Slots implements Served {
   // waiting > 0 implies that no slot is free or that the first call waits for its start.
   active = 0;
+  /** Later calls may get slots when it changes: call {@linkcode Slots.afterLeave} then. */
+  limit: number;
   readonly rate: StartQueue | undefined;
-  #limit: number;
   readonly #onServed: () => void;
   readonly #queue = new CallQueue(this);
   /** Set exactly while the first call waits for its starts in the queue of the rate limiter. */
@@ -31,23 +32,14 @@ export class Slots implements Served {
 
   /** @param onServed Called after slots became free or calls left the queue, unless a call waits for its start. */
   constructor(limit: number, rate: StartQueue | undefined, onServed: () => void) {
-    this.#limit = limit;
+    this.limit = limit;
     this.rate = rate;
     this.#onServed = onServed;
   }
 
-  get limit(): number {
-    return this.#limit;
-  }
-
-  set limit(limit: number) {
-    this.#limit = limit;
-    step(() => this.#serve());
-  }
-
   /** Whether the next call waits for a slot, rather than for a start or for the end of a pause. */
   get isFull(): boolean {
-    return this.#limit > 0 && this.active >= this.#limit;
+    return this.limit > 0 && this.active >= this.limit;
   }
 
   /** How many calls wait. */
@@ -57,7 +49,7 @@ export class Slots implements Served {
 
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
-    if (this.active >= this.#limit || this.#queue.peek() !== undefined) return false;
+    if (this.active >= this.limit || this.#queue.peek() !== undefined) return false;
     return this.rate === undefined ? this.#occupy(call) : this.#tryStart(call);
   }
 
@@ -98,14 +90,14 @@ export class Slots implements Served {
     this.#serve();
   }
 
-  /** After cancelled calls have left, a later call may be first. */
+  /** After cancelled calls have left or the limit has changed, later calls may get slots. */
   afterLeave(): void {
     this.#serve();
   }
 
   /** Grants slots while there are calls, slots and, in a pool with a rate, starts. */
   #serve(hasStart = false): void {
-    for (let first; this.active < this.#limit && (first = this.#queue.peek()) !== undefined; hasStart = false) {
+    for (let first; this.active < this.limit && (first = this.#queue.peek()) !== undefined; hasStart = false) {
       if (this.rate !== undefined && !hasStart) {
         const { end } = this.rate.waits;
         if (end !== undefined) return this.rejectQueued(end.reason);

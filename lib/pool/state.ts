@@ -5,7 +5,8 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { onCancel, reasonOf } from "../internal/cancellation.ts";
-import { named, type QueueOptions, readWaitOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
+import { admit, named, type QueueOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
+import { step } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { grant, refused, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import { closedError, describe, type WaitedFor } from "../internal/waited_for.ts";
@@ -71,6 +72,7 @@ export class PoolState {
 
   setLimit(limit: number): void {
     this.slots.limit = limit;
+    step(() => this.slots.afterLeave());
     for (const map of this.maps) map.poke();
   }
 
@@ -174,8 +176,7 @@ export class PoolState {
 
   /** Resolves to the unobserved failures as soon as nothing runs and nothing is queued. */
   async join(options: WaitOptions | undefined): Promise<TakenFailures> {
-    const limits = readWaitOptions(options);
-    throwIfAborted(limits);
+    const limits = admit(options);
     return this.#isIdle() ? this.failures.take() : await this.#joiners.wait(new Waiter(this.#joining), limits);
   }
 
