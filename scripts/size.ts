@@ -10,7 +10,7 @@ import * as module from "../mod.ts";
 /** Bytes that a bundle of these imports has at most. */
 export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
-  "{ RateLimiter }": 5850,
+  "{ RateLimiter }": 5750,
   "{ Pool }": 8770,
   "*": 30_800,
 };
