@@ -34,6 +34,7 @@ export class Results<R> {
   /** The results by index, if reads get none but only the end. */
   #held: R[] | undefined;
   readonly #isOrdered: boolean;
+  /** The reads that wait. */
   readonly #readers = new WaitQueue<Read<R>>();
 
   static {
