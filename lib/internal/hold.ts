@@ -12,8 +12,8 @@ import type { WaitedFor } from "./waited_for.ts";
 import type { Guard } from "../types.ts";
 
 /**
- * A primitive that hands out holds, or a side or key of one. With `isHeld: false`, a wait to which the hold is lent:
- * meanwhile `held` is false.
+ * A primitive that hands out holds, or a side or key of one. While a hold is lent to a wait, that wait is its owner: it
+ * has `isHeld: false`, which makes `held` of the guard false.
  */
 export interface Owner extends WaitedFor {
   /** Called once for each hold, when it ends; for a lent hold, when it is released instead of going back. */

@@ -1,5 +1,5 @@
 /**
- * What calls wait for, and the messages of their errors: "Cannot ⟨acquire lock "users"⟩: ⟨state⟩".
+ * The targets of waits, and the messages of errors about them: "Cannot ⟨acquire lock "users"⟩: ⟨state⟩".
  *
  * @module
  */
