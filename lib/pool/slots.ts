@@ -86,8 +86,10 @@ export class Slots implements Served {
 
   /** Removes all queued calls, then rejects them in the order of service. */
   rejectQueued(reason: unknown): void {
-    rejectAll(this.#queue.takeAll(), reason);
-    this.#serve();
+    step(() => {
+      rejectAll(this.#queue.takeAll(), reason);
+      this.#serve(); // ends the wait for a start
+    });
   }
 
   /** After cancelled calls have left or the limit has changed, later calls may get slots. */

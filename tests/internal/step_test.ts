@@ -88,3 +88,17 @@ test("step: an observer of a pool's wait for its start that calls the pool makes
   assert.deepEqual([pool.waiting, rate.waiting], [0, 0]);
   await Promise.allSettled(calls);
 });
+
+test("step: an observer of the give-up of a cancelled pool's call finds that it does not wait for a start", async () => {
+  const rate = new RateLimiter(1, 1000);
+  const pool = new Pool(1, { rate });
+  using _ = observe({
+    giveUp: ({ kind }) => {
+      if (kind === "pool") rate.reward();
+    },
+  });
+  rate.tryAcquire();
+  const call = watch(pool.run(() => {}));
+  pool.cancel();
+  assert.deepEqual([await states([call]), rate.waiting, rate.remaining], ["rejected", 0, 1]);
+});
