@@ -8,7 +8,7 @@ import type { Served } from "../internal/cancellation.ts";
 import { hook, step } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
 import { type StartQueue, type Starts, StartWaiter } from "../internal/start_queue.ts";
-import { grant, rejectAll, remove, reportGrant } from "../internal/wait_queue.ts";
+import { grant, reject, remove, reportGrant } from "../internal/wait_queue.ts";
 import type { Call } from "./call.ts";
 import { assertSoundCallQueue, CallQueue } from "./call_queue.ts";
 
@@ -87,7 +87,7 @@ export class Slots implements Served {
   /** Removes all queued calls, then rejects them in the order of service. */
   rejectQueued(reason: unknown): void {
     step(() => {
-      rejectAll(this.#queue.takeAll(), reason);
+      for (const call of this.#queue.takeAll()) reject(call, reason);
       this.#serve(); // ends the wait for a start
     });
   }
