@@ -178,6 +178,17 @@ test("queue: a call whose signal has aborted and has not yet notified it gets no
   assert.deepEqual([...seen, ...drain(queue)], [false, 2, 4], "no newcomer overtakes the second put");
 });
 
+test("queue: a call of next that its loop ends has left the queue when observers hear of it", async () => {
+  const queue = new Queue<number>();
+  const seen: unknown[] = [];
+  using _ = observe({ giveUp: () => void seen.push([queue.getting, queue.tryPut(7), queue.size]) });
+  const loop = queue[Symbol.asyncIterator]();
+  const next = loop.next();
+  await loop.return!();
+  assert.deepEqual(await next, { value: undefined, done: true });
+  assert.deepEqual(seen, [[0, true, 1]], "the item goes to no call that has ended");
+});
+
 test("queue: observers see calls of kind queue, and may use the queue", async () => {
   const queue = new Queue<number>(1, { name: "jobs" });
   const events: string[] = [];
