@@ -1,6 +1,6 @@
 /**
  * The queue of a pool's calls: greater priorities first, first come, first served among equals. Calls of priority 0 are
- * in a list. The others are in a binary heap, which a call joins and leaves in O(log n).
+ * in a list. Calls of other priorities are in a binary heap, which a call joins and leaves in O(log n).
  *
  * @module
  */
@@ -16,7 +16,7 @@ export class CallQueue extends WaitQueue<void, Call> {
     const { heap } = this;
     if (heap.length === 0) return super.peek(); // most pools have no priorities
     while (heap[0]?.cancellation?.isAborted) heap[0].cancellation.abort();
-    const isNext = heap.length > 0 && heap[0]!.terms!.priority > 0; // before those of priority 0
+    const isNext = heap.length > 0 && heap[0]!.terms!.priority > 0; // before the calls of priority 0
     return isNext ? heap[0] : super.peek() ?? heap[0];
   }
 

@@ -18,8 +18,10 @@ export function checkSource(value: unknown): void {
 }
 
 /**
- * "open": it can be asked for an item. "owing": it was asked, and has not answered. "full": an item has arrived and was
- * not taken. "over": it has ended or failed, so it must not be closed.
+ * - "open": it can be asked for an item.
+ * - "owing": it was asked and has not answered.
+ * - "full": an item has arrived and was not taken.
+ * - "over": it has ended or failed, so it must not be closed.
  */
 type SourceState = "open" | "owing" | "full" | "over";
 
