@@ -23,15 +23,29 @@ const LEFT_OUT = [
   ["test:npm", "the same tests against the npm package"],
 ] as const;
 
-const minutes = process.argv.indexOf("--minutes");
-if (minutes > 0) await newSeeds(Number(process.argv[minutes + 1]));
 const isDeep = process.argv.includes("--deep");
+const given = process.argv.slice(2);
+const at = given.indexOf("--minutes");
+if (at >= 0) {
+  const minutes = Number(given[at + 1]);
+  if (!(minutes > 0)) mistake(`--minutes must be a number above 0, got ${given[at + 1]}`);
+  await newSeeds(minutes);
+}
+const files = given.filter((argument) => existsSync(argument));
+const options = given.filter((argument) => !files.includes(argument) && argument !== "--deep");
+const unknown = options.find((one, i) => !one.startsWith("-") && !options[i - 1]?.startsWith("-"));
+if (unknown !== undefined) mistake(`there is no file ${unknown}`);
 console.error(`Running the ${isDeep ? "deep" : "everyday"} tests in Deno: one to two minutes on two quiet cores.\n`);
-const files = process.argv.slice(2).filter((argument) => existsSync(argument));
-const options = process.argv.slice(2).filter((argument) => !files.includes(argument) && argument !== "--deep");
 const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));
 const wanted = options.find((option) => option.startsWith("--junit-path="))?.slice("--junit-path=".length);
 const report = wanted ?? join(folder, "deno.xml");
+
+function mistake(text: string): never {
+  console.error(
+    `Cannot test: ${text}\nusage: deno task ${isDeep ? "test:deep [--minutes N]" : "test [FILE…] [--filter TEXT]"}`,
+  );
+  process.exit(2);
+}
 
 const groups = new Groups();
 const { status } = await run(Deno.execPath(), [

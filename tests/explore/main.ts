@@ -13,7 +13,8 @@ import { programs } from "./programs.ts";
 import { search, tell } from "./_search.ts";
 import type { Program } from "./_world.ts";
 
-const USAGE = "usage: deno task explore [--only TEXT] [--bound SCHEDULES] [--replay A,~,B,…]";
+const USAGE =
+  "usage: deno task explore [--only TEXT] [--bound SCHEDULES] [--replay A,~,B,…]\n       deno task explore redis [DEPTH] [FAULTS]";
 const BOUND = 500_000;
 
 /** The request of the command line. Throws if it is wrong. */
