@@ -37,6 +37,12 @@ export interface RedisRateLimiterWaitOptions extends WaitOptions {
 /** The longest interval: a month. */
 const MOST_MS = 31 * 24 * 3600 * 1000;
 
+/** The longest block: a century. Its end is a number of microseconds that is exact. */
+const MOST_BLOCKED = 100 * 365 * 24 * 3600 * 1000;
+
+/** The most starts of one penalty: sums of thousands of them are exact. */
+const MOST_COUNTED = 2 ** 40;
+
 /**
  * Limits how often something starts, across processes and machines: never more than `limit` starts in any window of
  * `interval` milliseconds, by the server's clock. The window slides: it never lets twice the limit through around an
@@ -208,14 +214,14 @@ export class RedisRateLimiter {
    * prolong the current block but never shortens it. Waiters of this process get new turns, in their order; waiters of
    * other processes start at the turns they already have.
    *
-   * @param ms Milliseconds, a finite number of 0 or more.
+   * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as one.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `ms` has a wrong type or value.
    */
   async block(ms: number): Promise<void> {
     checkNumber(ms, "ms");
     must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
-    await changeRate(this.#spec, "block", { block: ms });
+    await changeRate(this.#spec, "block", { block: Math.min(ms, MOST_BLOCKED) });
   }
 
   /**
@@ -234,13 +240,13 @@ export class RedisRateLimiter {
   /**
    * Counts further starts now, even beyond the limit. Waiters keep their turns. One command.
    *
-   * @param permits How many starts. Default: 1.
+   * @param permits How many starts. More than a trillion count as about one. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
    */
   async penalty(permits: number = 1): Promise<void> {
     checkInteger(permits, "permits", 1);
-    await changeRate(this.#spec, "settle", { penalty: permits });
+    await changeRate(this.#spec, "settle", { penalty: Math.min(permits, MOST_COUNTED) });
   }
 
   #check(permits: number): void {

@@ -280,6 +280,24 @@ eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backe
   await assert.rejects(limiter.reward("1" as never), TypeError);
 });
 
+eachStore("RedisRateLimiter: the greatest penalties leave no error in the count", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "crawl", 10, 250);
+  for (const starts of [Number.MAX_SAFE_INTEGER, 2, Number.MAX_SAFE_INTEGER]) await limiter.penalty(starts);
+  await limiter.acquire({ permits: 5 });
+  const tries = [await limiter.tryAcquire(5), await limiter.tryAcquire(5), await limiter.tryAcquire(5)];
+  assert.deepEqual(tries, [true, false, false]);
+});
+
+eachStore("RedisRateLimiter: a block may be as long as a number can say", async (backend) => {
+  for (const ms of [1e13, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE]) {
+    const limiter = new RedisRateLimiter(backend, "crawl", 3, 100).at(String(ms));
+    await limiter.block(ms);
+    assert.ok(await limiter.retryAfter() > 3e12);
+    assert.deepEqual([await limiter.remaining(), await limiter.tryAcquire()], [0, false]);
+    await assert.rejects(limiter.acquire({ timeout: 1 }), TimeoutError);
+  }
+});
+
 eachStore("RedisRateLimiter: calls that sleep when their process blocks start after it, in order", async (backend) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 1000); // long enough for a busy machine to block in time
   await limiter.acquire();

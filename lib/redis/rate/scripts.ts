@@ -36,6 +36,9 @@ const REWARDED = 5000;
 /** Maximum number of entries of cancelled calls that one run drops from the end. */
 const VOIDS = 2000;
 
+/** With more dropped starts than this, counts begin anew: they are exact below 2^53 only. */
+const MOST_DROPPED = 2 ** 51;
+
 /** ARGV[1] and ARGV[2]: the caller's limit, and its interval in µs. */
 const begin = `
 local call, format = redis.call, string.format
@@ -180,6 +183,16 @@ return 1
 export const change: Script = script(`${begin}${edit}
 local reward, penalty, block = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
 if block > 0 then blocked = max(blocked, moment + block) end
+if penalty > 0 then -- drops starts that are over, because there may be no call of start
+  local kept = earliest(0, length(), function(turn) return turn + longest > moment end)
+  local _, over = entry(kept + 1)
+  call('LTRIM', KEYS[2], format('%.0f', 2 * (length() - kept)), '-1')
+  dropped = over
+  if dropped > ${MOST_DROPPED} then
+    put(kept, shifted(kept, -dropped))
+    dropped = 0
+  end
+end
 if reward + penalty > 0 then
   local later = after(moment) -- those that sleep until their turn
   local k, taken, entries = later, 0, {}

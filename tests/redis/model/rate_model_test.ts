@@ -75,7 +75,8 @@ class Walk {
     else if (what < 8) await this.#giveBack();
     else {
       const amount = 1 + random.below(12);
-      const change = random.pick([{ reward: amount }, { penalty: amount }, { block: amount }]);
+      const giant = 2 ** 40;
+      const change = random.pick([{ reward: amount }, { penalty: amount }, { block: amount }, { penalty: giant }]);
       this.#isSettled ||= change.reward !== undefined;
       for (const store of this.#stores) await store.change(rate, change);
     }
@@ -204,6 +205,23 @@ test("starts that are over keep no later start waiting once they are dropped", a
   }
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
   assert.deepEqual(waits, Array(18).fill(0));
+});
+
+test("penalties alone keep no start that is over, and their count stays exact", async () => {
+  const redis = new MemoryRedis();
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const rate = { keys: KEYS, limit: 10, interval: 10 };
+  for (let i = 0; i < 600; i++) {
+    redis.now += 1000;
+    await rates.change(rate, { penalty: 2 ** 45 });
+    assert.ok(Number(redis.call("LLEN", KEYS[1])) <= 20, "a penalty each millisecond");
+  }
+  const waits: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const answer = await rates.start({ spec: rate, permits: 5, within: Infinity, settled: false });
+    waits.push(answer.kind === "turn" ? answer.turn.wait : NaN);
+  }
+  assert.deepEqual(waits.map(Math.round), [10, 10, 20, 20]);
 });
 
 test("only calls that start count as callers with other numbers", async () => {
