@@ -104,6 +104,20 @@ test(`detach: a server can be attached again, there or elsewhere, ${runtime}`, a
   assert.equal(server.listening, false);
 });
 
+test(`detach: while the accept queue is emptied, the server goes on listening, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = createServer((_, response) => response.end("done"));
+  const port = await listen(shutdown.attach(server));
+  shutdown.request();
+  shutdown.detach(server);
+  assert.equal((await shutdown.finished).ok, true);
+  const client = new Client(connect({ port, host }));
+  client.send("/");
+  await client.gets(/done/);
+  client.destroy();
+  await new Promise((closed) => server.close(closed));
+});
+
 test(`detach: during the shutdown, a server is left as it was, ${runtime}`, async () => {
   const shutdown = quiet({ delay: 20 });
   const server = createServer();

@@ -26,6 +26,7 @@ export class NodeServer implements AttachedServer {
   readonly #listener: Listener;
   /** The number of connections so far. */
   #accepted = 0;
+  #isDetached = false;
 
   constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
@@ -43,7 +44,7 @@ export class NodeServer implements AttachedServer {
 
   async settle(): Promise<void> {
     await calmTurn(this.#state, () => this.#accepted);
-    this.#listener.stopAccepting();
+    if (!this.#isDetached) this.#listener.stopAccepting();
   }
 
   stopListening(): void {
@@ -90,6 +91,7 @@ export class NodeServer implements AttachedServer {
   }
 
   detach(): void {
+    this.#isDetached = true;
     this.#withdraw();
     this.#listener.handBack();
   }
