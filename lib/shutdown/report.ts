@@ -12,7 +12,7 @@ export interface ShutdownReport {
   readonly reason: unknown;
   /** Whether all work ended without being cut. */
   readonly drained: boolean;
-  /** The labels of the work that was cut, and of clean-up steps that `forced` cancelled. */
+  /** The labels of the work that was cut, and of clean-up steps and a `delay` that `forced` cancelled. */
   readonly remaining: readonly string[];
   /** Milliseconds from the first signal to the end. */
   readonly elapsed: number;

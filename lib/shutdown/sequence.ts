@@ -25,12 +25,13 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   const stopWatching = watchExit(state);
   state.phase = "delaying";
   for (const server of state.servers) state.attempt(() => server.begin?.());
+  const remaining: string[] = [];
   const hasListeners = state.hasDelay || state.servers.size > 0;
   if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
   if (hasListeners) {
-    if (state.hasDelay) await pass(state);
+    if (state.hasDelay) remaining.push(...await pass(state));
     state.phase = "settling";
     await Promise.all(Array.from(state.servers, (server) => state.attemptLater(() => server.settle())));
     stopListening(state);
@@ -38,7 +39,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   for (const callback of state.callbacks) startCallback(state, callback);
   if (hasListeners) await state.releaseNextTurn();
 
-  const remaining = await drain(state);
+  remaining.push(...await drain(state));
   do {
     remaining.push(...await cleanUp(state));
     await warningsPrinted(); // the process may exit when its shutdown is finished
@@ -51,11 +52,15 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   return report(state.signal.reason, remaining, performance.now() - started, [...state.errors]);
 }
 
-/** Waits for the delay. */
-async function pass(state: ShutdownState): Promise<void> {
+/** Waits for the delay. Returns the label of its function if `forced` has cancelled it. */
+async function pass(state: ShutdownState): Promise<string[]> {
   const { delay } = state.settings;
-  if (typeof delay === "number") return state.pause(delay);
-  await state.attemptLater(() => bounded({ label: delay.name || "delay", fn: delay }, state.forced));
+  if (typeof delay === "number") {
+    await state.pause(delay);
+    return [];
+  }
+  const step = { label: delay.name || "delay", fn: delay };
+  return await state.attemptLater(() => bounded(step, state.forced)) ? [step.label] : [];
 }
 
 /** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */

@@ -239,6 +239,17 @@ test("delay: a function that fails is in the report, and the shutdown goes on; g
   assert.throws(() => quiet({ delay: "x" as never }), TypeError);
 });
 
+test("delay: a function that forced cancels is among what remains", async () => {
+  const leave = (forced: AbortSignal) =>
+    new Promise((_, reject) => forced.addEventListener("abort", () => reject(forced.reason)));
+  for (const [delay, label] of [[leave, "leave"], [(forced: AbortSignal) => leave(forced), "delay"]] as const) {
+    const shutdown = quiet({ grace: 20, delay });
+    shutdown.request();
+    const { ok, drained, remaining, errors } = await shutdown.finished;
+    assert.deepEqual([ok, drained, remaining, errors], [false, false, [label], []]);
+  }
+});
+
 test("warning: a second signal during the clean-up names the step that it cuts", async () => {
   const emit = (name: string) => (process as { emit(name: string): boolean }).emit(name);
   const [warning] = await warnings(async () => {
