@@ -132,6 +132,19 @@ for (
     }));
 }
 
+test("RateLimiter: no window is short by a rounding error", () =>
+  withFakeTime(async (time) => {
+    for (let i = 0; i < 1000; i++) {
+      const limiter = new RateLimiter(1, 333.3);
+      time.advance(1000.7);
+      const start = performance.now();
+      assert.equal(limiter.tryAcquire(), true);
+      time.advance(333.3);
+      if (limiter.tryAcquire()) assert.ok(performance.now() - start >= 333.3, `${start}`);
+    }
+    await flushMicrotasks();
+  }));
+
 test("RateLimiter: when a large request at the head leaves, those that fit start at once", () =>
   withFakeTime(async (time) => {
     const limiter = new RateLimiter(3, 100);

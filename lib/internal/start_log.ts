@@ -87,7 +87,9 @@ export class StartLog {
 
   /** When the window that begins with this start ends. */
   private endOf(start: number): number {
-    return start + this.window.interval;
+    const { interval } = this.window;
+    const end = start + interval;
+    return end - start < interval ? end * (1 + Number.EPSILON) : end; // the sum was rounded down: go one step up
   }
 }
 
