@@ -5,7 +5,6 @@
  */
 import type { Acquisition, Origin } from "./acquisition.ts";
 import type { EventName, EventOf } from "./events.ts";
-import {} from "../internal/check.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
 /** A hold released by a caller whose own acquisition was refused. */

@@ -62,6 +62,7 @@ const cases: Record<string, () => Promise<unknown>> = {
 };
 
 await cases[process.argv[2]!]!().catch((error: Error) => console.log(`${error}`));
-await sleep(30);
+while (lived.active > 0) await sleep(1);
+await sleep(0); // by then a rejection without a handler has ended the process
 await lived.join();
 console.log("alive");
