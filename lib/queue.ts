@@ -3,7 +3,15 @@
  *
  * @module
  */
-import { admit, checkCount, named, readName } from "./internal/check.ts";
+import {
+  admit,
+  checkCount,
+  named,
+  readName,
+  readWaitOptions,
+  throwIfAborted,
+  type WaitLimits,
+} from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import {
@@ -273,6 +281,39 @@ export class Queue<T> implements AsyncIterable<T> {
    * loop takes no further item, and does not close the queue.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
+    return this.values();
+  }
+
+  /**
+   * Iterates as `for await (const item of queue)` does, with limits for each wait of the loop. In a {@linkcode TaskGroup},
+   * pass `{ signal: group.signal }`: the loop ends when another task fails, as in asyncio.
+   *
+   * **Fairness**: as in {@linkcode Queue.get}.
+   *
+   * **Cancellation**: on abort or time-out the loop throws `signal.reason` or a {@linkcode TimeoutError}, and takes no
+   * item. With an aborted signal it throws even while items are there. `timeout` does not bound the body of the loop.
+   *
+   * @param options When to stop waiting for an item; `timeout` in milliseconds.
+   * @throws {TypeError} for options of a wrong type.
+   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   *
+   * @example
+   * ```ts
+   * import { Queue, TaskGroup } from "@interlock/interlock";
+   *
+   * const lines = new Queue<string>(10);
+   * const copying = TaskGroup.scope(async (group) => {
+   *   group.run(async (signal) => {
+   *     await lines.put("one", { signal });
+   *     throw new Error("the file is gone");
+   *   });
+   *   for await (const line of lines.values({ signal: group.signal })) console.log(line); // one
+   * });
+   * await copying.catch((error) => console.log(error.message)); // the file is gone
+   * ```
+   */
+  values(options?: WaitOptions): AsyncIterableIterator<T, undefined> {
+    const limits = readWaitOptions(options);
     let isLeft = false;
     const loop: AsyncIterableIterator<T, undefined> = {
       [Symbol.asyncIterator]() {
@@ -280,11 +321,11 @@ export class Queue<T> implements AsyncIterable<T> {
       },
       next: (): Promise<IteratorResult<T, undefined>> => {
         if (isLeft) return Promise.resolve(done());
-        if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
-        const { end } = this.#getters;
-        if (end !== undefined) return Promise.reject(end.reason); // it was cancelled
-        if (this.closed) return Promise.resolve(done());
-        return this.#getters.wait(new LoopGetter(this.#getting, loop)) as Promise<IteratorResult<T, undefined>>;
+        try {
+          return this.#next(loop, limits);
+        } catch (error) {
+          return Promise.reject(error);
+        }
       },
       return: (): Promise<IteratorResult<T, undefined>> => {
         isLeft = true;
@@ -298,6 +339,16 @@ export class Queue<T> implements AsyncIterable<T> {
       },
     };
     return loop;
+  }
+
+  #next(loop: object, limits: WaitLimits | undefined): Promise<IteratorResult<T, undefined>> {
+    const { end } = this.#getters;
+    if (end !== undefined) throw end.reason; // it was cancelled
+    throwIfAborted(limits);
+    if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
+    if (this.closed) return Promise.resolve(done());
+    const getter = new LoopGetter(this.#getting, loop);
+    return this.#getters.wait(getter, limits) as Promise<IteratorResult<T, undefined>>;
   }
 
   #finish(count: number): void {

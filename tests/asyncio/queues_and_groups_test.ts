@@ -1,11 +1,12 @@
 /**
- * The same random programs, run by CPython's asyncio and by us, for asyncio.Queue and asyncio.TaskGroup: the same states
- * after every move. `python3 tests/asyncio/record.py` records asyncio's again.
+ * The same random programs, run by CPython's asyncio and by us, for asyncio.Queue, asyncio.TaskGroup and both together:
+ * the same states after every move. `python3 tests/asyncio/record.py` records asyncio's again.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "../_test.ts";
 import { type RecordedGroup, replayGroup } from "./_replay_group.ts";
+import { type RecordedPipeline, replayPipeline } from "./_replay_pipeline.ts";
 import { type RecordedQueue, replayQueue } from "./_replay_queue.ts";
 
 interface Recorded {
@@ -28,6 +29,7 @@ function difference({ moves, trace }: Recorded, ours: readonly string[]): string
 
 const queues = read<RecordedQueue>("./queue_traces.jsonl");
 const groups = read<RecordedGroup>("./group_traces.jsonl");
+const pipelines = read<RecordedPipeline>("./pipeline_traces.jsonl");
 
 test("asyncio: 400 random programs of a Queue go the same way, move by move", async () => {
   for (const [seed, program] of queues.entries()) {
@@ -40,6 +42,17 @@ test("asyncio: 600 random programs of a TaskGroup go the same way, move by move"
   for (const [seed, program] of groups.entries()) {
     const found = difference(program, await replayGroup(program));
     assert.equal(found, undefined, `program ${seed}: ${found}`);
+  }
+});
+
+test("asyncio: 200 random programs of producers and consumers in a TaskGroup go the same way, move by move", async () => {
+  for (const [seed, program] of pipelines.entries()) {
+    const found = difference(program, await replayPipeline(program));
+    assert.equal(found, undefined, `program ${seed}, capacity ${program.capacity}: ${found}`);
+  }
+  const ends = pipelines.map(({ trace }) => trace.at(-1)!);
+  for (const end of [/cancelled$/, /failed [01]$/, /failed [23]$/, /failed [01],[23]$/, /w\S*\b.* open$/]) {
+    assert.ok(ends.some((one) => end.test(one)), `${end}`);
   }
 });
 

@@ -168,9 +168,10 @@ async def main(path):
 
 
 if __name__ == "__main__":
-    import record_groups, record_queues
+    import record_groups, record_pipelines, record_queues
 
     folder = pathlib.Path(__file__).parent
     asyncio.run(main(folder / "traces.jsonl"))
     asyncio.run(record_queues.main(folder / "queue_traces.jsonl"))
     asyncio.run(record_groups.main(folder / "group_traces.jsonl"))
+    asyncio.run(record_pipelines.main(folder / "pipeline_traces.jsonl"))

@@ -31,8 +31,8 @@ const LOCAL: Readonly<Record<string, string>> = {
   AnyGuard: "held release",
   GuardGroup: "guards held signal release",
   GuardsOf: "",
-  Queue:
-    "name put tryPut get tryGet taskDone join close cancel closed size capacity getting putting Symbol.asyncIterator",
+  Queue: "name put tryPut get tryGet values taskDone join close cancel closed size capacity getting putting " +
+    "Symbol.asyncIterator",
   TaskGroup: "scope name run wrap signal active waiting cancel join Symbol.asyncDispose",
   TaskGroupOptions: "name limit signal",
   SingleFlight: "name run has forget size",
