@@ -72,7 +72,7 @@ export type {
   ShutdownReport,
   WebSocketLike,
 } from "./lib/shutdown/graceful_shutdown.ts";
-export { Pool, type PoolOptions } from "./lib/pool/pool.ts";
+export { Pool, type PoolMapOptions, type PoolOptions } from "./lib/pool/pool.ts";
 export type { Task, TaskStatus } from "./lib/pool/task.ts";
-export type { MapFunction, MapOptions, MapResults, TaskOptions } from "./lib/pool/types.ts";
+export type { MapFunction, MapOptions, MapResult, MapResults, TaskOptions } from "./lib/pool/types.ts";
 export type { MapSource } from "./lib/pool/map_source.ts";

@@ -25,6 +25,8 @@ import {
   LeaseLostError,
   Lock,
   lockOnArguments,
+  type MapOptions,
+  type MapResults,
   NotHeldError,
   Pool,
   Queue,
@@ -240,6 +242,20 @@ export async function running(pool: Pool, shutdown: GracefulShutdown): Promise<v
   );
   are<[Pool, string | undefined]>()([new Pool(Infinity, { name: "p", rate: new RateLimiter(1, 1) }), pool.name]);
   for await (const value of pool.map(pool.map([1], (item) => item), (item) => item > 1)) is<boolean>()(value);
+  is<Promise<string[]>>()(Pool.map([1, 2], 5, (item, index, signal) => `${item}${index}${signal.aborted}`));
+  is<Promise<boolean[]>>()(Pool.map([Promise.resolve(1)], 5, async (n) => await Promise.resolve(n > 1), { name: "p" }));
+  const ends = await Pool.map([1], 5, async (n) => await Promise.resolve(n > 1), {
+    settled: true,
+    signal: options.signal,
+  });
+  is<PromiseSettledResult<boolean>[]>()(ends);
+  is<Promise<number[]>>()(Pool.map([1], 5, (n) => n, { settled: false, rate: new RateLimiter(1, 1) }));
+  is<Promise<PromiseSettledResult<number>[]>>()(pool.map([1], (n) => n, { settled: true, ordered: false }).toArray());
+  for await (const end of pool.map([1], (n) => n, { settled: true })) is<PromiseSettledResult<number>>()(end);
+  for await (const end of pool.map([1], (n) => n, { settled: Math.random() > 2 })) {
+    is<number | PromiseSettledResult<number>>()(end);
+  }
+  pool.map([1], (n) => n, { buffer: 5 } satisfies MapOptions) satisfies MapResults<number>;
   are<[number, number, void, void]>()([pool.active, pool.waiting, pool.close(), pool.cancel("enough")]);
   is<Promise<void>>()(pool.join(options));
   await using _pool: AsyncDisposable = pool;
@@ -261,6 +277,7 @@ export async function produced(): Promise<void> {
   is<{ value: { id: number } } | undefined>()(queue.tryGet());
   are<[Promise<void>, boolean]>()([queue.put({ id: 1 }, options), queue.tryPut({ id: 2 })]);
   for await (const item of queue) is<{ id: number }>()(item);
+  for await (const item of queue.values(options)) is<{ id: number }>()(item);
   is<Promise<unknown>>()(new Queue().get());
   queue satisfies Queue<object> satisfies AsyncIterable<object>;
 

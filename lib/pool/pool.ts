@@ -22,11 +22,11 @@ import { alike } from "../internal/wrap.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { assertSoundMap, PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
-import type { MapFunction, MapJob, MapOptions, MapResults, TaskOptions } from "./types.ts";
+import type { MapFunction, MapJob, MapOptions, MapResult, MapResults, TaskOptions } from "./types.ts";
 import { readPriority } from "./call.ts";
 import { assertSoundPoolState, PoolState } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
-import type { MaxWaitingOptions, WaitOptions } from "../types.ts";
+import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 
 /** Options of {@linkcode Pool}. */
 export interface PoolOptions extends MaxWaitingOptions {
@@ -35,6 +35,20 @@ export interface PoolOptions extends MaxWaitingOptions {
    * may share the limiter.
    */
   readonly rate?: RateLimiter | undefined;
+}
+
+/**
+ * Options of the static {@linkcode Pool.map}.
+ *
+ * @typeParam S Whether results are settled.
+ */
+export interface PoolMapOptions<S extends boolean = false> extends NameOptions {
+  /** Ends the map: running functions are aborted, and the call rejects with `signal.reason`. */
+  readonly signal?: AbortSignal | undefined;
+  /** As in {@linkcode PoolOptions}. */
+  readonly rate?: RateLimiter | undefined;
+  /** As in {@linkcode MapOptions}. */
+  readonly settled?: S | undefined;
 }
 
 const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
@@ -83,12 +97,12 @@ export class Pool implements AsyncDisposable {
   /**
    * Creates a pool with a number of slots.
    *
-   * @param maxConcurrency The most functions that run at a time, 1 or more, or `Infinity`.
+   * @param limit The most functions that run at a time, 1 or more, or `Infinity`.
    * @param options A name, a limit of the rate at which functions start, and how many calls of `run` and `createTask`
    *   may wait. Items of a map are never refused: the next item of each map counts, and later items wait in the source.
-   * @throws {TypeError} when `maxConcurrency` or `maxWaiting` is not a number, `name` not a string or `rate` not a
+   * @throws {TypeError} when `limit` or `maxWaiting` is not a number, `name` not a string or `rate` not a
    *   RateLimiter.
-   * @throws {RangeError} when `maxConcurrency` is neither a whole number of 1 or more nor `Infinity`, or `maxWaiting`
+   * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`, or `maxWaiting`
    *   neither a whole number of 0 or more nor `Infinity`.
    *
    * @example At most 5 at a time, and at most 100 starts in any minute
@@ -99,15 +113,61 @@ export class Pool implements AsyncDisposable {
    * console.log(await pool.run(() => "called")); // called
    * ```
    */
-  constructor(maxConcurrency: number, options?: PoolOptions) {
-    checkCount(maxConcurrency, "maxConcurrency", 1);
+  constructor(limit: number, options?: PoolOptions) {
+    checkCount(limit, "limit", 1);
     const queueOptions = readQueueOptions(options);
     const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const { rate } = options ?? {};
     const starts = startQueues.get(rate!);
     if (rate !== undefined) checkInstance(starts !== undefined, rate, "rate", "RateLimiter");
-    this.#state = new PoolState(maxConcurrency, starts, queueOptions);
+    this.#state = new PoolState(limit, starts, queueOptions);
+  }
+
+  /**
+   * Calls `fn` for each item of `source`, at most `limit` at a time, and resolves to the results in the order of the
+   * items. It does what p-map does, in a pool of its own: nothing is left to join.
+   *
+   * The first failure, of `fn` or of the source, aborts the signal of the running functions; once they have ended and
+   * the source is closed, the call rejects with that error. Later failures come from functions that were told to stop,
+   * and are dropped. With `settled: true`, a failing `fn` ends nothing.
+   *
+   * Not for several maps that share slots, and not for reading results one by one: use {@linkcode Pool.prototype.map}.
+   *
+   * **Fairness**: functions start in the order of the items.
+   *
+   * **Cancellation**: when the signal aborts, everything ends as after a failure, and the call rejects with
+   * `signal.reason`. A source that still owes an item may be unable to close: the map waits 100 ms for it.
+   *
+   * @param source The items; the promises in a synchronous source are awaited.
+   * @param limit The most functions that run at a time, 1 or more, or `Infinity`.
+   * @param fn The function to call with an item, its index, and the signal that all items share.
+   * @param options A signal that ends the map, a `rate` at which functions start, whether results are settled, and a
+   *   name for error messages.
+   * @throws {TypeError} (as a rejection, like all of these) when `source` is not iterable, `limit` not a number or `fn`
+   *   not a function, and for options of a wrong type.
+   * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
+   *
+   * @example
+   * ```ts
+   * import { Pool } from "@interlock/interlock";
+   *
+   * const load = async (path: string) => {
+   *   if (path === "/b") throw new Error("not found");
+   *   return await Promise.resolve(`page ${path}`);
+   * };
+   * console.log(await Pool.map(["/a", "/c"], 2, load)); // [ 'page /a', 'page /c' ]
+   * const results = await Pool.map(["/a", "/b"], 2, load, { settled: true });
+   * console.log(results.map(({ status }) => status)); // [ 'fulfilled', 'rejected' ]
+   * ```
+   */
+  static async map<T, R, S extends boolean = false>(
+    source: MapSource<T>,
+    limit: number,
+    fn: MapFunction<T, R>,
+    options?: PoolMapOptions<S>,
+  ): Promise<MapResult<R, S>[]> {
+    return await new Pool(limit, options).map(source, fn, options).toArray();
   }
 
   /** The name shown in error messages and diagnostics. */
@@ -266,6 +326,8 @@ export class Pool implements AsyncDisposable {
    * stops before the error, {@linkcode Pool.join} throws it. Leaving the loop aborts the running functions in the same
    * way, waits for them to end and closes the source; a failure to close is thrown by the loop.
    *
+   * With `settled: true`, a failing `fn` ends nothing: results are `PromiseSettledResult`s.
+   *
    * After {@linkcode Pool.close}, a map whose reading began is still served to its end, and {@linkcode Pool.join} waits
    * for it. So read it to its end or leave it; `for await` does either.
    *
@@ -276,7 +338,8 @@ export class Pool implements AsyncDisposable {
    *
    * @param source The items; the promises in a synchronous source are awaited.
    * @param fn The function to call with an item, its index, and the signal that all items share.
-   * @param options The order of the results, how far they may be ahead of the reader, and a signal that ends the map.
+   * @param options The order of the results, how far they may be ahead of the reader, a signal that ends the map, and
+   *   whether results are settled.
    * @returns The results, to be read once: with `for await` or `toArray()`.
    * @throws {TypeError} when `source` is not iterable, `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `buffer` that is neither a whole number of 1 or more nor `Infinity`, and for a
@@ -293,7 +356,11 @@ export class Pool implements AsyncDisposable {
    * console.log(lengths); // [ 1, 2, 3 ]
    * ```
    */
-  map<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options?: MapOptions): MapResults<R> {
+  map<T, R, S extends boolean = false>(
+    source: MapSource<T>,
+    fn: MapFunction<T, R>,
+    options?: MapOptions<S>,
+  ): MapResults<MapResult<R, S>> {
     const job = checkMap(source, fn, options);
     this.#state.admit(this.#state.mapping);
     return new PoolMap(this.#state, job);
@@ -358,13 +425,30 @@ export function assertSoundPool(pool: Pool): void {
 }
 
 /** Reads each option once. */
-function checkMap<T, R>(source: MapSource<T>, fn: MapFunction<T, R>, options: MapOptions | undefined): MapJob<T, R> {
+function checkMap<T, R, S extends boolean>(
+  source: MapSource<T>,
+  fn: MapFunction<T, R>,
+  options: MapOptions<S> | undefined,
+): MapJob<T, MapResult<R, S>> {
   checkSource(source);
   checkFunction(fn, "fn");
   checkOptions(options);
-  const { ordered = true, buffer = 1, signal } = options ?? {};
+  const { ordered = true, buffer = 1, signal, settled = false } = options ?? {};
   checkBoolean(ordered, "ordered");
   checkCount(buffer, "buffer", 1);
+  checkBoolean(settled, "settled");
   if (signal !== undefined) checkSignal(signal);
-  return { source, fn, ordered, buffer, signal, priority: readPriority(options ?? {}) };
+  const called = (settled ? settling(fn) : fn) as MapFunction<T, MapResult<R, S>>;
+  return { source, fn: called, ordered, buffer, signal, priority: readPriority(options ?? {}) };
+}
+
+/** The function of a map with settled results: it never fails. */
+function settling<T, R>(fn: MapFunction<T, R>): MapFunction<T, PromiseSettledResult<Awaited<R>>> {
+  return async (item, index, signal) => {
+    try {
+      return { status: "fulfilled", value: await fn(item, index, signal) };
+    } catch (reason) {
+      return { status: "rejected", reason };
+    }
+  };
 }

@@ -20,8 +20,12 @@ export interface TaskOptions extends WaitOptions {
   readonly permits?: number | readonly number[] | undefined;
 }
 
-/** Options of {@linkcode Pool.map}. */
-export interface MapOptions {
+/**
+ * Options of a map.
+ *
+ * @typeParam S Whether results are settled.
+ */
+export interface MapOptions<S extends boolean = false> {
   /** Whether results come in the order of the items, rather than as they become ready. Default: true. */
   readonly ordered?: boolean | undefined;
   /**
@@ -33,7 +37,15 @@ export interface MapOptions {
   readonly signal?: AbortSignal | undefined;
   /** The position of its items in the queue, as in {@linkcode TaskOptions}. Default: 0. */
   readonly priority?: number | undefined;
+  /**
+   * Whether results are `PromiseSettledResult`s, as of `Promise.allSettled`: a failing function ends nothing. A failure
+   * of the source ends the map all the same. Default: false.
+   */
+  readonly settled?: S | undefined;
 }
+
+/** A result of a map: of type `R`, or settled if `S` is true. */
+export type MapResult<R, S extends boolean> = S extends true ? PromiseSettledResult<R> : R;
 
 /** The function that a map calls for each item. */
 export type MapFunction<T, R> = (value: T, index: number, signal: AbortSignal) => R | PromiseLike<R>;

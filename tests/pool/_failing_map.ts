@@ -59,6 +59,20 @@ const cases: Record<string, () => Promise<unknown>> = {
   "failing source, left": async () => {
     for await (const _ of pool.map(failingSource(), (i) => i)) break;
   },
+  "in one call": () => Pool.map([0, 1, 2, 3], 4, fail),
+  "in one call, aborted": () => {
+    setTimeout(() => controller.abort(new Error("failure 1")), 0);
+    return Pool.map([0, 1, 2, 3], 4, fail, { signal: controller.signal });
+  },
+  "in one call, failing source": () => Pool.map(failingSource(), 4, fail),
+  "settled": () => Pool.map([0, 1, 2], 4, fail, { settled: true }),
+  "settled, aborted": () => {
+    setTimeout(() => controller.abort(new Error("failure 1")), 0);
+    return Pool.map([0, 1, 2, 3], 4, fail, { settled: true, signal: controller.signal });
+  },
+  "settled, left by break": async () => {
+    for await (const _ of pool.map([0, 1, 2, 3], fail, { settled: true })) break;
+  },
 };
 
 await cases[process.argv[2]!]!().catch((error: Error) => console.log(`${error}`));

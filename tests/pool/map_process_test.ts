@@ -12,6 +12,12 @@ const ends: Record<string, string> = {
   "await using": "Error: failure 1",
   "failing source": "Error: failure 1",
   "failing source, left": "Error: finally",
+  "in one call": "Error: failure 1",
+  "in one call, aborted": "Error: failure 1",
+  "in one call, failing source": "Error: failure 1",
+  "settled": "",
+  "settled, aborted": "Error: failure 1",
+  "settled, left by break": "",
 };
 
 for (const [how, thrown] of Object.entries(ends)) {

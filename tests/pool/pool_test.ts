@@ -132,7 +132,7 @@ test("Pool: the limit grows and shrinks while it works", async () => {
     assert.throws(() => pool.limit = wrong, RangeError);
     assert.throws(() => new Pool(wrong), RangeError);
   }
-  assert.throws(() => new Pool(0), /maxConcurrency must be a whole number of 1 or more, or Infinity, got 0/);
+  assert.throws(() => new Pool(0), /limit must be a whole number of 1 or more, or Infinity, got 0/);
   for (const wrong of ["2", null, undefined]) {
     assert.throws(() => pool.limit = wrong as never, TypeError);
     assert.throws(() => new Pool(wrong as never), TypeError);

@@ -71,7 +71,9 @@ const POOL: Readonly<Record<string, string>> = {
   TaskStatus: "",
   TaskOptions: "signal timeout priority permits",
   MapFunction: "",
-  MapOptions: "ordered buffer signal priority",
+  PoolMapOptions: "name signal rate settled",
+  MapOptions: "ordered buffer signal priority settled",
+  MapResult: "",
   MapResults: "toArray",
   MapSource: "",
 };
