@@ -86,8 +86,6 @@ export class Acquisition implements ObservedCall {
   state: "waits" | "holds" | "ended" = "ended";
   /** False for a free acquire. */
   hasWaited = false;
-  /** Whether it has ended without a grant. */
-  isRefused = false;
 
   constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, registry: object) {
     this.id = id;

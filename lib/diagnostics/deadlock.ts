@@ -94,7 +94,8 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 function runsAround(registry: Registry, origin: Origin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { frame } = origin; frame !== undefined; frame = frame.parent) {
-    const acquisition = registry.acquisitionOf(frame.call);
+    const call = frame.call.deref();
+    const acquisition = call && registry.acquisitionOf(call);
     if (acquisition?.state === "holds") holds.push(acquisition);
   }
   return holds;

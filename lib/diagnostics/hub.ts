@@ -12,7 +12,7 @@ import { type Acquisition, at, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { guard, type Listener, Listeners } from "./listeners.ts";
 import { Registry } from "./registry.ts";
-import { currentFrame, noteCall, refusedBefore, runInFrame } from "./run_context.ts";
+import { callsOn, currentFrame, noteCall, runInFrame } from "./run_context.ts";
 
 class Hub implements Omit<Hook, "step"> {
   // Its Hook methods are called only through `guarded`.
@@ -76,7 +76,7 @@ class Hub implements Omit<Hook, "step"> {
     // The call began to wait before the first listener.
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
-    acquisition.isRefused = true;
+    if (this.#frames) this.registry.refuse(acquisition);
     this.#listeners.notify("giveUp", { ...about(acquisition), waited, outcome }, acquisition);
   }
 
@@ -88,11 +88,12 @@ class Hub implements Omit<Hook, "step"> {
   releaseWithoutGuard(hold: object): void {
     const acquisition = this.registry.acquisitionOf(hold);
     if (acquisition?.state !== "holds") return;
-    const { refused, isOwn } = refusedBefore(acquisition);
+    const calls = callsOn(acquisition.group.key);
+    const refused = this.registry.refused(calls[0]);
     if (refused === undefined) return;
     const origin = this.#origin();
     // The release may be for an earlier acquisition, in a function around the refused one.
-    if (isOwn && !isSameFunction(refused.site, origin.site)) return;
+    if (calls.includes(acquisition.id) && !isSameFunction(refused.site, origin.site)) return;
     this.#listeners.wrongRelease({ hold: acquisition, refused, origin });
   }
 
@@ -136,7 +137,7 @@ class Hub implements Omit<Hook, "step"> {
   #add(resource: Resource, call: object, permits: number): Acquisition {
     const origin = this.#originOf(call);
     const acquisition = this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
-    if (this.#frames && origin.began === undefined) noteCall(acquisition); // otherwise it is reported in a later turn
+    if (this.#frames && origin.began === undefined) noteCall(acquisition.id, acquisition.group.key); // otherwise it is reported in a later turn
     return acquisition;
   }
 

@@ -32,8 +32,13 @@ class Marked extends Returned {
   }
 }
 
+/** Maximum number of refused acquisitions to remember: each keeps a stack of about 3 kB. */
+const MOST_REFUSED = 100;
+
 export class Registry {
   readonly #groups = new Map<unknown, Group>();
+  /** The latest acquisitions that have ended without a grant, by id. */
+  readonly #refused = new Map<number, Acquisition>();
 
   /** The groups with a waiter or a holder. */
   get groups(): Iterable<Group> {
@@ -64,6 +69,17 @@ export class Registry {
     const acquisition = new Acquisition(id, resource, permits, origin, group, this);
     Marked.mark(call, acquisition);
     return acquisition;
+  }
+
+  /** Remembers for a while that an acquisition has ended without a grant. */
+  refuse(acquisition: Acquisition): void {
+    this.#refused.set(acquisition.id, acquisition);
+    if (this.#refused.size > MOST_REFUSED) this.#refused.delete(this.#refused.keys().next().value!);
+  }
+
+  /** Returns the acquisition of that id if it was refused lately. */
+  refused(id: number | undefined): Acquisition | undefined {
+    return id === undefined ? undefined : this.#refused.get(id);
   }
 
   /** Associates an acquisition with its guard from the grant on. */

@@ -6,17 +6,20 @@
  */
 import { builtin } from "../internal/platform.ts";
 
+// Before Node 24, a store lives as long as every promise made under it. An unread stack keeps the promises of its async
+// frames. So a store holds neither a stack nor an acquisition: they would form a chain from each call to the one before.
+
 /** The function of one `run`, and the `run` around it. */
 export interface Frame {
-  /** The object that identifies the acquisition. */
-  readonly call: object;
+  /** The object that identifies the acquisition; the `run` keeps it alive. */
+  readonly call: WeakRef<object>;
   parent: Frame | undefined;
 }
 
-/** An acquisition, granted or not. */
-interface Attempt {
-  readonly group: { readonly key: unknown };
-  readonly isRefused: boolean;
+/** An acquisition, granted or not, and the key of its group. */
+interface Note {
+  readonly id: number;
+  readonly key: unknown;
 }
 
 interface Storage<S> {
@@ -30,7 +33,7 @@ interface AsyncHooks {
 }
 
 let storage: Storage<Frame> | undefined;
-let recent: Storage<readonly Attempt[]> | undefined;
+let recent: Storage<readonly Note[]> | undefined;
 
 /** Creates storages on first use, because they cost run time from then on. */
 function made<S>(): Storage<S> | undefined {
@@ -45,19 +48,14 @@ const RECENT = 8;
  * Notes an acquisition by the present code, in this turn: code that follows in the same function, even after an
  * `await`, can look it up.
  */
-export function noteCall(acquisition: Attempt): void {
+export function noteCall(id: number, key: unknown): void {
   recent ??= made();
-  recent?.enterWith?.([acquisition, ...(recent.getStore() ?? []).slice(0, RECENT - 1)]);
+  recent?.enterWith?.([{ id, key }, ...(recent.getStore() ?? []).slice(0, RECENT - 1)]);
 }
 
-/**
- * Returns the present code's last acquisition of the same resource if it was refused, and whether the code has made the
- * hold too.
- */
-export function refusedBefore<A extends Attempt>(hold: A): { refused: A | undefined; isOwn: boolean } {
-  const calls = recent?.getStore() ?? [];
-  const last = calls.find(({ group }) => group.key === hold.group.key);
-  return { refused: last?.isRefused ? last as A : undefined, isOwn: calls.includes(hold) };
+/** Returns the ids of the present code's acquisitions in the group with this key, the latest first. */
+export function callsOn(key: unknown): number[] {
+  return (recent?.getStore() ?? []).filter((note) => note.key === key).map(({ id }) => id);
 }
 
 /** The innermost `run` around the present code. */
@@ -68,14 +66,15 @@ export function currentFrame(): Frame | undefined {
 /** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
 export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
   const known = storage ??= made();
-  return known === undefined ? fn() : known.run({ call, parent: heldFrame(known.getStore(), isHeld) }, fn);
+  if (known === undefined) return fn();
+  return known.run({ call: new WeakRef(call), parent: heldFrame(known.getStore(), isHeld) }, fn);
 }
 
 /**
  * Returns the innermost frame whose hold lasts. Skipping ended holds bounds the chain for work that outlives its `run`.
  */
 function heldFrame(frame: Frame | undefined, isHeld: (call: object) => boolean): Frame | undefined {
-  while (frame !== undefined && !isHeld(frame.call)) frame = frame.parent;
+  for (let call; frame !== undefined && !((call = frame.call.deref()) && isHeld(call));) frame = frame.parent;
   if (frame !== undefined) frame.parent = heldFrame(frame.parent, isHeld);
   return frame;
 }
