@@ -7,6 +7,7 @@
 import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
+import { sharedController } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { timedOutError, type WaitedFor } from "./internal/waited_for.ts";
@@ -177,7 +178,7 @@ class Flight implements Served {
   async #fly(fn: (signal: AbortSignal) => unknown): Promise<void> {
     await undefined; // `fn` is never called synchronously
     if (this.#callers.size === 0) return this.#end();
-    this.#controller = new AbortController();
+    this.#controller = sharedController();
     try {
       const value = await fn(this.#controller.signal);
       this.#end();

@@ -8,6 +8,7 @@ import { onCancel, reasonOf } from "../internal/cancellation.ts";
 import { admit, named, type QueueOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
 import { step } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
+import { sharedController } from "../internal/platform.ts";
 import { grant, refused, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import { closedError, describe, type WaitedFor } from "../internal/waited_for.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
@@ -116,7 +117,7 @@ export class PoolState {
     throwIfAborted(call.terms);
     if (this.closed) throwIfAborted(this.#cancelled); // on Workers, a signal cannot be read in other requests
     if (!needsOwn && signal === undefined) return this.#signal();
-    const controller = new AbortController();
+    const controller = sharedController();
     this.#controllers.add(controller);
     const link = signal && onCancel({ signal }, () => controller.abort(reasonOf(signal)));
     call.own = { controller, link };
@@ -181,7 +182,7 @@ export class PoolState {
   }
 
   #signal(): AbortSignal {
-    return (this.#cancelled ??= new AbortController()).signal;
+    return (this.#cancelled ??= sharedController()).signal;
   }
 
   #isIdle(): boolean {
