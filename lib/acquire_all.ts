@@ -135,10 +135,11 @@ function restOf(limits: WaitLimits | undefined, deadline: number): WaitOptions |
   return { signal, timeout: Math.min(timeout, Math.max(0, deadline - performance.now())) };
 }
 
-/** While a watchdog is on, the message of the inner time-out ends with the holder: append the same text. */
+/** The message of the inner time-out names the lock and, while a watchdog is on, ends with its holder. */
 function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
-  const [, holder = ""] = /: timed out after \S+ ms(;.*)$/.exec(cause.message) ?? [];
-  return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${holder}`, { cause });
+  const [, lock, holder = ""] = /^Cannot acquire (.*): timed out after \S+ ms(;.*)?$/.exec(cause.message) ?? [];
+  const where = lock === undefined ? "" : ` waiting for ${lock}${holder}`;
+  return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${where}`, { cause });
 }
 
 type Outcomes = readonly PromiseSettledResult<unknown>[];

@@ -15,6 +15,7 @@ import {
   TimeoutError,
   TimeoutLock,
 } from "../mod.ts";
+import { memoryBackend, RedisLock } from "../lib/redis/mod.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
@@ -219,6 +220,26 @@ for (const how of ["abort", "time-out"]) {
       assert.deepEqual([a, b, c].map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [false, 0]]);
     }));
 }
+
+test("acquireAll: a time-out names what it waited for, whatever its name and key are", async () => {
+  const users = new KeyedMutex<string>({ name: "users: timed out after 5 ms; held" });
+  const cases = [
+    [new Lock({ name: "b" }), 'lock "b"'],
+    [new Lock(), "lock"],
+    [new TimeoutLock(1, { name: "b" }), 'lock "b"'],
+    [new BoundedSemaphore(1, { name: "seats" }), 'semaphore "seats"'],
+    [new RwLock({ name: "config" }).writer, 'writer side "config"'],
+    [users.at("ada"), 'lock "users: timed out after 5 ms; held" for key "ada"'],
+    [new RedisLock(memoryBackend(), "orders"), 'lock "orders"'],
+  ] as const;
+  for (const [lock, named] of cases) {
+    await using _ = await (lock as Acquirable<AsyncDisposable>).acquire();
+    await assert.rejects(acquireAll([new Lock({ name: "a" }), lock] as Lock[], { timeout: 5 }), {
+      name: "TimeoutError",
+      message: `Cannot acquire all: timed out after 5 ms waiting for ${named}`,
+    });
+  }
+});
 
 test("acquireAll: the time bounds the whole, not each wait", () =>
   withFakeTime(async (time) => {
