@@ -4,6 +4,7 @@
  * @module
  */
 import { must } from "../internal/check.ts";
+import { isNamed } from "../internal/class_name.ts";
 import { placeOf } from "../internal/place.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
 import type { WaitOptions } from "../types.ts";
@@ -77,16 +78,17 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
   return onArguments("lockOnArguments", select, own, (key, fn, limits) => mutex.run(key, fn, limits));
 }
 
+/** Classes whose `run` takes no key and would call it, or does not exclude calls, beside those that have a place. */
+const UNFIT =
+  "Condition Pool TaskGroup RateLimiter RedisRateLimiter KeyedRateLimiter KeyedSemaphore SingleFlight WebLock"
+    .split(" ");
+
 function checkMutex(mutex: ArgumentMutex): void {
-  const { run, acquire, at, join, value, forget } = Object(mutex) as Partial<Record<string, unknown>>;
-  // A lock, a Pool or a TaskGroup has no keys and would take the key for the function. A KeyedSemaphore or a
-  // SingleFlight does not exclude calls.
-  const hasKeys = typeof run === "function" && (acquire === undefined || at !== undefined) &&
-    (join ?? value ?? forget) === undefined;
-  must(hasKeys, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
-  if (mutex instanceof KeyedMutex || typeof at !== "function") return;
+  const isUnfit = placeOf(mutex) !== undefined || UNFIT.some((name) => isNamed(mutex, name));
+  const canRun = typeof (mutex as Partial<ArgumentMutex> | undefined)?.run === "function";
+  must(canRun && !isUnfit, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   // Both copies number unnamed functions from 1, so their keys would collide.
-  const place = placeOf(Reflect.apply(at, mutex, ["x"]));
-  const isForeign = place !== undefined && place.remote === undefined;
+  const isForeign = !(mutex instanceof KeyedMutex) && isNamed(mutex, "KeyedMutex") &&
+    placeOf((mutex as Partial<KeyedMutex>).at?.("x")) !== undefined;
   must(!isForeign, "mutex", "be of the same copy of this module as lockOnArguments: there are two copies", mutex);
 }

@@ -2,14 +2,22 @@
 import assert from "node:assert/strict";
 import {
   type ArgumentMutex,
+  Condition,
+  type Guard,
   KeyedMutex,
+  KeyedRateLimiter,
   KeyedSemaphore,
   Lock,
   lockOnArguments,
   Pool,
+  RateLimiter,
+  RwLock,
+  Semaphore,
   SingleFlight,
   TaskGroup,
   TimeoutError,
+  TimeoutLock,
+  type WaitOptions,
 } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith } from "../_tools.ts";
@@ -257,6 +265,14 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
       new SingleFlight(),
       new Pool(1),
       new TaskGroup(),
+      new TimeoutLock(5),
+      new Semaphore(1),
+      new RwLock().writer,
+      new Condition(),
+      new RateLimiter(1, 1),
+      new KeyedRateLimiter(1, 1),
+      new other.Pool(1),
+      new other.Lock(),
     ]
   ) {
     assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
@@ -267,6 +283,32 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
   assert.throws(() => lockOnArguments(mutex, [0], { timeout: -1 }), RangeError);
   assert.throws(() => lockOnArguments(mutex, [0], null as never), TypeError);
   for (const fn of [undefined, 5, {}]) assert.throws(() => lockOnArguments(mutex, [0])(fn as never), TypeError);
+});
+
+test("lockOnArguments: any object with run is taken, whatever else it has", async () => {
+  const keys: string[] = [];
+  class Wrapper {
+    readonly #mutex = new KeyedMutex<string>();
+    run<T>(key: string, fn: () => Promise<T>, options?: WaitOptions): Promise<T> {
+      keys.push(key);
+      return this.#mutex.run(key, fn, options);
+    }
+    acquire(key: string): Promise<Guard> {
+      return this.#mutex.acquire(key);
+    }
+  }
+  class More extends Wrapper {
+    readonly value = 1;
+    at(): void {}
+    join(): void {}
+    forget(): void {}
+  }
+  const Own = { KeyedMutex: class extends More {} }.KeyedMutex; // the same name as ours
+  class Ours extends KeyedMutex<string> {}
+  for (const mutex of [new Wrapper(), new More(), new Own(), new Ours()]) {
+    assert.equal(await lockOnArguments(mutex, [0], { name: "pay" })((n: number) => Promise.resolve(n + 1))(1), 2);
+  }
+  assert.equal(keys.length, 3);
 });
 
 test("lockOnArguments: a timeout bounds the waiting for the turn", async () => {
