@@ -11,6 +11,7 @@ import {
   KeyedRateLimiter,
   Lock,
   Pool,
+  QueueFullError,
   RateLimiter,
   RwLock,
   Semaphore,
@@ -128,6 +129,16 @@ test("events of a semaphore: permits, and releases without a guard", async () =>
   ledger.assertSettled();
 });
 
+test("events of a semaphore: a request for several permits that is refused as full", async () => {
+  using recording = new Recording();
+  const semaphore = new Semaphore(3, { name, maxWaiting: 0 });
+  const guard = semaphore.tryAcquire()!;
+  await assert.rejects(semaphore.acquire({ permits: 3 }), QueueFullError);
+  guard.release();
+  const seen = recording.seen.map(({ event, permits, outcome }) => [event, permits, outcome]);
+  assert.deepEqual(seen, [["grant", 1, undefined], ["giveUp", 3, "full"], ["release", 1, undefined]]);
+});
+
 /** Each joins a queue, and is granted by `open`. */
 const waitable: Record<string, () => { wait(options?: WaitOptions): Promise<unknown>; open(): unknown }> = {
   event() {
@@ -182,6 +193,13 @@ test("events of a condition with a lock of its own: that has the same name", asy
   using recording = new Recording();
   await new Condition(undefined, { name }).run(() => {});
   assert.deepEqual(recording.lines, ["grant lock orders", "release lock orders"]);
+});
+
+test("events of a barrier: a grant for each party, also for the last one, which does not wait", async () => {
+  using recording = new Recording();
+  const barrier = new Barrier(2, { name });
+  await Promise.all([barrier.wait(), barrier.wait()]);
+  assert.deepEqual(recording.lines, ["wait barrier orders", "grant barrier orders", "grant barrier orders"]);
 });
 
 test("events of a barrier that breaks: an error", async () => {

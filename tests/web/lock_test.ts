@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { acquireAll } from "../../mod.ts";
 import { observe } from "../../lib/diagnostics/mod.ts";
-import { LeaseLostError, SyncError, TimeoutError, WebLock } from "../../lib/web/mod.ts";
+import { LeaseLostError, SyncError, TimeoutError, WebLock, type WebLockManager } from "../../lib/web/mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, nextTurn, rejectsWith, until, watch } from "../_tools.ts";
+import { CountingController, deferred, nextTurn, rejectsWith, states, until, watch, withFakeTime } from "../_tools.ts";
 import { CountedLocks, freshName, managers, platform, steal } from "./_managers.ts";
 
 const [, own] = managers.at(-1)!;
@@ -199,6 +199,20 @@ for (const [name, query] of Object.entries(QUERIES)) {
     });
   }
 }
+
+test("WebLock: with a time-out of 0, a free lock is granted however late the platform answers", () =>
+  withFakeTime(async (time) => {
+    const asked = deferred();
+    const locks: WebLockManager = {
+      request: async (name, { mode }, callback) => (await asked.promise, await callback({ name, mode })),
+    };
+    const acquiring = watch(new WebLock("orders", { locks }).acquire({ timeout: 0 }));
+    time.advance(50);
+    assert.equal(await states([acquiring]), "pending");
+    asked.resolve();
+    assert.equal(await states([acquiring]), "fulfilled");
+    await acquiring.value!.release();
+  }));
 
 test("WebLock: what the platform refuses is thrown, also where it throws synchronously", async () => {
   const refusal = new Error("not allowed");
