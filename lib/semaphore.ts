@@ -207,18 +207,18 @@ export class BoundedSemaphore extends Semaphore {
   }
 
   /**
-   * Creates a semaphore with `value` free permits. Releasing more than were taken throws.
+   * Creates a semaphore with `limit` free permits. Releasing more than were taken throws.
    *
-   * @param value The number of permits, 1 or more, and the initial limit.
+   * @param limit The number of permits, 1 or more.
    * @param options Its name, and how many calls may wait.
-   * @throws {TypeError} when `value` or `maxWaiting` is not a number, or the name is not a string.
-   * @throws {RangeError} when `value` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
+   * @throws {TypeError} when `limit` or `maxWaiting` is not a number, or the name is not a string.
+   * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
    *   more nor `Infinity`.
    */
-  constructor(value: number = 1, options?: MaxWaitingOptions) {
-    checkInteger(value, "value", 1);
-    super(value, options);
-    permitsIn(this).most = value;
+  constructor(limit: number = 1, options?: MaxWaitingOptions) {
+    checkInteger(limit, "limit", 1);
+    super(limit, options);
+    permitsIn(this).most = limit;
   }
 
   /**
