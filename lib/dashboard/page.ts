@@ -5,6 +5,7 @@
  * @module
  */
 import { STYLE } from "./style.ts";
+import { HEAD } from "./view.ts";
 
 const SCRIPT = `
 const byId = (id) => document.getElementById(id);
@@ -111,9 +112,7 @@ export function page(nonce: string): string {
 <div id="alerts"></div>
 <table>
 <caption>By waiting time</caption>
-<thead><tr><th scope="col">Thing</th><th scope="col">Holders</th><th scope="col">Waiters</th>
-<th scope="col">Longest wait</th><th scope="col" class="wide">95 % waited</th><th scope="col" class="wide">95 % held</th>
-<th scope="col" class="wide">Grants</th></tr></thead>
+<thead>${HEAD}</thead>
 <tbody id="things"></tbody>
 </table>
 <div id="detail"></div>

@@ -51,8 +51,8 @@ tbody tr { cursor: pointer; }
 tbody tr:hover th button { color: var(--accent); }
 tr.selected th { box-shadow: inset 3px 0 var(--accent); }
 tr.selected button { font-weight: 600; }
-td.slow { color: var(--wait); font-weight: 600; }
-td.bad { color: var(--bad); font-weight: 600; }
+td .slow { color: var(--wait); font-weight: 600; }
+td .bad { color: var(--bad); font-weight: 600; }
 small { color: var(--soft); }
 .none { color: var(--soft); text-align: left; }
 #detail { margin-top: 1rem; padding: 1rem 0; min-height: 12rem; }

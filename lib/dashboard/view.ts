@@ -65,11 +65,30 @@ interface TableRow {
   readonly longest: number;
 }
 
+/** The columns behind the label: the head, the HTML of a cell, and whether there is room for it on a phone. */
+const COLUMNS: readonly (readonly [head: string, cell: (row: TableRow) => string, isWide?: boolean])[] = [
+  ["Holders", ({ track }) => `${track.holds.size || ""}`],
+  ["Waiters", ({ track }) => `${track.waits.size || ""}`],
+  ["Longest wait", ({ longest }) => longest === 0 ? "" : `<span class="${level(longest)}">${span(longest)}</span>`],
+  ["95 % waited", ({ track }) => escape(track.waiting.below(0.95)), true],
+  ["95 % held", ({ track }) => escape(track.holding.below(0.95)), true],
+  ["Grants", ({ track }) => grants(track), true],
+];
+
+/** The head of the table. */
+export const HEAD: string = `<tr><th scope="col">Primitive</th>${
+  COLUMNS.map(([head, , isWide]) => `<th scope="col"${isWide ? ' class="wide"' : ""}>${head}</th>`).join("")
+}</tr>`;
+
 function table(all: readonly TableRow[]): string {
-  if (all.length === 0) return '<tr><td colspan="7" class="none">Nothing has been acquired yet.</td></tr>';
+  if (all.length === 0) return wholeRow("Nothing has been acquired yet.");
   const hidden = all.length - MOST_ROWS;
-  const more = `<tr><td colspan="7" class="none">and ${plural(hidden, "primitive")} that waited less</td></tr>`;
+  const more = wholeRow(`and ${plural(hidden, "primitive")} that waited less`);
   return all.slice(0, MOST_ROWS).map(row).join("") + (hidden > 0 ? more : "");
+}
+
+function wholeRow(text: string): string {
+  return `<tr><td colspan="${COLUMNS.length + 1}" class="none">${text}</td></tr>`;
 }
 
 function alert(kind: Finding["kind"], message: string): string {
@@ -80,21 +99,23 @@ function alert(kind: Finding["kind"], message: string): string {
 }
 
 /** The page marks the row of the resource in detail. */
-function row({ track, longest }: TableRow): string {
-  const { label, waits, holds, waiting, holding, grants, giveUps, losses } = track;
+function row(one: TableRow): string {
+  const { label: text } = one.track;
+  const label = attribute(text);
+  const name = `<th scope="row"><button type="button" id="b-${label}" data-thing="${label}" aria-pressed="false">` +
+    `${escape(text)}</button></th>`;
+  const cells = COLUMNS.map(([, cell, isWide]) => `<td class="${isWide ? "wide" : ""}">${cell(one)}</td>`);
+  return `<tr>${name}${cells.join("")}</tr>`;
+}
+
+/** How a longest wait looks. */
+function level(longest: number): string {
+  return longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
+}
+
+function grants({ grants, giveUps, losses }: Track): string {
   const failures = (giveUps === 0 ? "" : ` · ${giveUps} gave up`) + (losses === 0 ? "" : ` · ${losses} lost`);
-  const level = longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
-  const cells: [string, string][] = [
-    ["", `${holds.size || ""}`],
-    ["", `${waits.size || ""}`],
-    [level, longest === 0 ? "" : span(longest)],
-    ["wide", escape(waiting.below(0.95))],
-    ["wide", escape(holding.below(0.95))],
-    ["wide", `${grants}${failures && `<small>${failures}</small>`}`],
-  ];
-  const name = `<th scope="row"><button type="button" id="b-${attribute(label)}" data-thing="${attribute(label)}" ` +
-    `aria-pressed="false">${escape(label)}</button></th>`;
-  return `<tr>${name}${cells.map(([kind, text]) => `<td class="${kind}">${text}</td>`).join("")}</tr>`;
+  return `${grants}${failures && `<small>${failures}</small>`}`;
 }
 
 function detail(track: Track, now: number, width: number): string {

@@ -36,7 +36,7 @@ test("it can be used by keyboard", async ({ page, serve }) => {
   await page.keyboard.press("Tab");
   await page.keyboard.press("ArrowDown");
   const thing = await page.evaluate<string>("document.activeElement.dataset.thing");
-  expect(thing).toBeTruthy();
+  expect(thing).toBe(await page.locator("#things button").nth(1).getAttribute("data-thing"));
   await page.keyboard.press("Enter");
   await page.locator("#pause").click();
   await page.locator("#detail h2", { hasText: thing }).waitFor();

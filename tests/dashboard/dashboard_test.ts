@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { KeyedMutex, Lock } from "../../mod.ts";
 import { dashboard } from "../../lib/dashboard/mod.ts";
-import { watchdog } from "../../lib/diagnostics/mod.ts";
+import { observe, watchdog } from "../../lib/diagnostics/mod.ts";
+import { Tracks } from "../../lib/dashboard/tracks.ts";
 import { quote } from "../../lib/internal/check.ts";
 import { hook } from "../../lib/internal/hook.ts";
 import { test } from "../_test.ts";
@@ -98,6 +99,42 @@ test("dashboard: things by waiting time, one of them in detail", async () => {
   assert.match(things!, /semaphore "slow".*<td class="">1<\/td><td class="">2<\/td>/);
   const first = /aria-pressed="false">([^<]*)</.exec(things!)![1]!; // the page marks the one in detail
   assert.ok(reader.parts["detail"]!.includes(`<h2>${first}</h2>`));
+});
+
+test("dashboard: each cell is in the column of its head", async () => {
+  using show = dashboard();
+  const thing = new Thing("lock", "orders"), guard = {};
+  for (let i = 0; i < 5; i++) {
+    const passing = {};
+    thing.grant(passing);
+    thing.release(passing);
+  }
+  thing.grant(guard);
+  for (let i = 0; i < 3; i++) thing.wait({});
+  await using reader = await new Reader(show).update();
+  const html = await show(new Request(ADDRESS)).text();
+  const heads = [...html.matchAll(/<th scope="col"[^>]*>([^<]*)</g)].map(([, head]) => head!);
+  const cells = [...reader.parts["things"]!.matchAll(/<t[hd][ >](.*?)<\/t[hd]>/g)].map(([, cell]) => cell!);
+  assert.equal(cells.length, heads.length);
+  const text = (head: string) => cells[heads.indexOf(head)]!.replace(/.*?>|<.*/g, "");
+  assert.deepEqual([text("Holders"), text("Waiters"), text("Grants")], ["1", "3", "6"]);
+  assert.match(cells[heads.indexOf("Primitive")]!, /lock "orders"/);
+});
+
+test("dashboard: events per second, measured over at least a second", async () => {
+  await withFakeTime((time) => {
+    const tracks = new Tracks();
+    using _ = observe(tracks);
+    const thing = new Thing("lock", "orders");
+    for (let i = 0; i < 30; i++) thing.grant({});
+    time.advance(999);
+    assert.equal(tracks.perSecond, 0);
+    time.advance(501);
+    assert.equal(tracks.perSecond, 20);
+    time.advance(2000);
+    assert.equal(tracks.perSecond, 0);
+    return Promise.resolve();
+  });
 });
 
 test("dashboard: names and keys are text, not HTML", async () => {
