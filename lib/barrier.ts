@@ -6,21 +6,11 @@
 import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import {
-  assertSoundWaitQueue,
-  grant,
-  reject,
-  reportGrant,
-  Waiter,
-  waitersOf,
-  WaitQueue,
-} from "./internal/wait_queue.ts";
+import { exposeState } from "./internal/state.ts";
+import { grant, reject, reportGrant, Waiter, waitersOf, WaitQueue } from "./internal/wait_queue.ts";
 import { cannot, describe, type WaitedFor } from "./internal/waited_for.ts";
 import { BrokenBarrierError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
-
-/** The queue, for {@linkcode assertSoundBarrier}, a function rather than a method so that bundlers can drop it. */
-let queueOf: (barrier: Barrier) => WaitQueue<number>;
 
 /**
  * Makes a number of parties wait until all of them have arrived. It can be reused at once for the next round.
@@ -49,7 +39,7 @@ export class Barrier {
   #broken = false;
 
   static {
-    queueOf = (barrier) => barrier.#queue;
+    exposeState(Barrier, (barrier) => barrier.#queue);
     show(Barrier, "Barrier", ["name", "parties", "waiting", "broken"]);
   }
 
@@ -154,12 +144,4 @@ export class Barrier {
   #brokenBy(state: string): BrokenBarrierError {
     return new BrokenBarrierError(`${cannot(this.#self)}: ${state}`);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundBarrier(barrier: Barrier): void {
-  assertSoundWaitQueue(queueOf(barrier));
-  const { parties, broken, waiting } = barrier;
-  const isSound = waiting < parties && (!broken || waiting === 0);
-  if (!isSound) throw new Error(`unsound barrier: ${waiting} of ${parties} wait`);
 }

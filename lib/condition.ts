@@ -19,8 +19,8 @@ import { hook, step } from "./internal/hook.ts";
 import type { Mutex } from "./internal/mutex.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
+import { exposeState, stateOf } from "./internal/state.ts";
 import {
-  assertSoundWaitQueue,
   cancelQueues,
   Rejection,
   remove,
@@ -33,11 +33,8 @@ import {
 import { cannot, describe, timedOutError, type WaitedFor } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
-import { Lock, mutexOf } from "./lock.ts";
+import { Lock } from "./lock.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
-
-/** The queue, for {@linkcode assertSoundCondition}, a function rather than a method so that bundlers can drop it. */
-let queueOf: (condition: Condition) => WaitQueue<void>;
 
 /**
  * Waits, while holding a lock, for a change that another holder of the lock makes.
@@ -76,7 +73,7 @@ export class Condition implements Acquirable<Guard> {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    queueOf = (condition) => condition.#queue;
+    exposeState(Condition, (condition) => condition.#queue);
     show(Condition, "Condition", ["name", "locked", "waiting", "closed"]);
   }
 
@@ -93,7 +90,7 @@ export class Condition implements Acquirable<Guard> {
     const name = readName(options);
     this.#self = describe("condition", "wait for condition", name);
     this.#lock = lock ?? new Lock({ name });
-    this.#mutex = mutexOf(this.#lock);
+    this.#mutex = stateOf<{ readonly owner: Mutex }>(this.#lock).owner;
   }
 
   /** The name shown in error messages and diagnostics. */
@@ -395,9 +392,4 @@ function releasedMeanwhile(condition: WaitedFor, cause?: unknown): NotHeldError 
     `${cannot(condition)}: its guard was released meanwhile`,
     cause === undefined ? undefined : { cause },
   );
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundCondition(condition: Condition): void {
-  assertSoundWaitQueue(queueOf(condition));
 }

@@ -6,12 +6,10 @@
 import { admit, promised, readName } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
-import { assertSoundWaitQueue, cancelQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { exposeState } from "./internal/state.ts";
+import { cancelQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
-
-/** Private state for {@linkcode assertSoundEvent}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (event: Event) => readonly [queue: WaitQueue<void>, last: Promise<void> | undefined, sharing: number];
 
 /**
  * A flag with any number of waiters: `set` releases them all, and later calls return at once until `clear`.
@@ -42,7 +40,7 @@ export class Event {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    stateOf = (event) => [event.#queue, event.#last, event.#sharing];
+    exposeState(Event, (event) => [event.#queue, event.#last, event.#sharing]);
     show(Event, "Event", ["name", "isSet", "waiting", "closed"]);
   }
 
@@ -132,14 +130,4 @@ export class Event {
     this.#sharing = 0;
     cancelQueues([this.#queue], reason);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundEvent(event: Event): void {
-  const { isSet, waiting } = event;
-  const [queue, last, sharing] = stateOf(event);
-  assertSoundWaitQueue(queue);
-  const isSound = (!isSet || waiting === 0) && sharing >= 0 && (last === undefined || queue.size > 0) &&
-    (sharing === 0 || queue.size > 0);
-  if (!isSound) throw new Error(`unsound event: ${waiting} wait, ${sharing} of them share a promise`);
 }

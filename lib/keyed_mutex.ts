@@ -5,9 +5,10 @@
  */
 import { admit, checkFunction, checkKey } from "./internal/check.ts";
 import { Entries, Key } from "./internal/keyed.ts";
-import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
+import { Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
+import { exposeState } from "./internal/state.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** One key of a {@linkcode KeyedMutex} as a lock. */
@@ -27,9 +28,6 @@ export interface KeyedLock extends Acquirable<Guard> {
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
-
-/** The entries, for {@linkcode assertSoundKeyedMutex}, a function rather than a method so that bundlers can drop it. */
-let entriesOf: (keyedMutex: KeyedMutex<unknown>) => ReadonlyMap<unknown, Mutex>;
 
 /**
  * Mutual exclusion per key: a separate queue for each user, order or file.
@@ -58,7 +56,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   readonly #entries: Entries<K, KeyMutex<K>>;
 
   static {
-    entriesOf = (mutex) => mutex.#entries;
+    exposeState(KeyedMutex, (mutex) => mutex.#entries);
     show(KeyedMutex, "KeyedMutex", ["name", "size", "closed"]);
   }
 
@@ -178,14 +176,6 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    */
   cancel(reason?: unknown): void {
     this.#entries.cancel(reason);
-  }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundKeyedMutex(keyedMutex: KeyedMutex<unknown>): void {
-  for (const entry of entriesOf(keyedMutex).values()) {
-    assertSoundMutex(entry);
-    if (entry.holder === undefined) throw new Error("unsound keyed mutex: an entry without a holder");
   }
 }
 

@@ -8,8 +8,9 @@ import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
 import { checkKey, promised } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
+import { exposeState } from "./internal/state.ts";
 import type { RateWindow } from "./internal/start_log.ts";
-import { assertSoundStartQueue, cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
+import { cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
 import type { RateBudget, RateLimiterOptions } from "./rate_limiter.ts";
 import type { MaxWaitingOptions } from "./types.ts";
@@ -26,14 +27,6 @@ export interface KeyedRateLimiterBudget<K> {
   /** Starts that a new call of `key` could make now. */
   remaining(key: K): number;
 }
-
-/**
- * Private state for {@linkcode assertSoundKeyedRateLimiter}, a function rather than a method so that bundlers can drop
- * it.
- */
-let stateOf: <K>(
-  keyedRateLimiter: KeyedRateLimiter<K>,
-) => readonly [entries: ReadonlyMap<unknown, StartQueue>, timer: Timer];
 
 /**
  * Limits how often something starts for each key: never more than `limit` starts for a key in any window of `interval`
@@ -65,7 +58,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   readonly #timer = new Timer(() => this.#sweep());
 
   static {
-    stateOf = (one) => [one.#entries, one.#timer];
+    exposeState(KeyedRateLimiter, (one) => [one.#entries, one.#timer]);
     show(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size", "closed"]);
   }
 
@@ -328,11 +321,4 @@ class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> 
   remaining(key: K): number {
     return this.#remaining(key);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundKeyedRateLimiter<K>(keyedRateLimiter: KeyedRateLimiter<K>): void {
-  const [entries, timer] = stateOf(keyedRateLimiter);
-  for (const starts of entries.values()) assertSoundStartQueue(starts);
-  if (entries.size > FEW && timer.at === Infinity) throw new Error("unsound keys: no timer is set");
 }

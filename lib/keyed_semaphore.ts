@@ -6,8 +6,9 @@
 import { admit, checkInteger, checkKey, promised } from "./internal/check.ts";
 import { runHolding } from "./internal/hold.ts";
 import { Entries, Key } from "./internal/keyed.ts";
-import { assertSoundPermits, Permits } from "./internal/permits.ts";
+import { Permits } from "./internal/permits.ts";
 import { show } from "./internal/show.ts";
+import { exposeState } from "./internal/state.ts";
 import type { SemaphoreOptions } from "./semaphore.ts";
 import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
 
@@ -30,11 +31,6 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
 }
-
-/**
- * The entries, for {@linkcode assertSoundKeyedSemaphore}, a function rather than a method so that bundlers can drop it.
- */
-let entriesOf: (keyedSemaphore: KeyedSemaphore<unknown>) => ReadonlyMap<unknown, Permits>;
 
 /**
  * Limits the number of holders of each key: a separate semaphore for each user, host or file.
@@ -61,7 +57,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   readonly #permits: number;
 
   static {
-    entriesOf = (semaphore) => semaphore.#entries;
+    exposeState(KeyedSemaphore, (semaphore) => semaphore.#entries);
     show(KeyedSemaphore, "KeyedSemaphore", ["name", "size", "closed"]);
   }
 
@@ -198,14 +194,6 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
 
   #check(permits: number): void {
     checkInteger(permits, "permits", 1, this.#permits);
-  }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundKeyedSemaphore(keyedSemaphore: KeyedSemaphore<unknown>): void {
-  for (const entry of entriesOf(keyedSemaphore).values()) {
-    assertSoundPermits(entry);
-    if (entry.value === entry.most) throw new Error("unsound keyed semaphore: an entry without a holder");
   }
 }
 

@@ -4,18 +4,15 @@
  * @module
  */
 import { admit, named, readQueueOptions } from "./internal/check.ts";
-import { assertSoundMutex, Mutex } from "./internal/mutex.ts";
+import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
 import { hook } from "./internal/hook.ts";
-import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
+import { COPY, exposeState } from "./internal/state.ts";
 import { cancelQueues } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
-
-/** Returns the mutex of a lock, for Condition, which lends its hold. */
-export let mutexOf: (lock: Lock) => Mutex;
 
 /**
  * Mutual exclusion: one holder at a time, while other callers wait in a queue.
@@ -42,8 +39,7 @@ export class Lock implements Acquirable<Guard> {
   readonly #mutex: Mutex;
 
   static {
-    mutexOf = (lock) => lock.#mutex;
-    setPlace(Lock, (lock) => ({ owner: lock.#mutex }));
+    exposeState(Lock, (lock) => ({ owner: lock.#mutex, copy: COPY }));
     show(Lock, "Lock", ["name", "locked", "waiting", "closed"]);
   }
 
@@ -163,9 +159,4 @@ export class Lock implements Acquirable<Guard> {
   cancel(reason?: unknown): void {
     cancelQueues([this.#mutex.queue], reason);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundLock(lock: Lock): void {
-  assertSoundMutex(mutexOf(lock));
 }

@@ -14,6 +14,7 @@ import {
 } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
+import { exposeState } from "./internal/state.ts";
 import {
   cancelQueues,
   grant,
@@ -30,11 +31,6 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Returned by every put that need not wait, to allocate no promise for each. */
 const DONE = Promise.resolve();
-
-/** Private state for {@linkcode assertSoundQueue}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (
-  queue: Queue<unknown>,
-) => readonly [items: Items<unknown>, unfinished: number, joiners: number];
 
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
@@ -76,7 +72,7 @@ export class Queue<T> implements AsyncIterable<T> {
   #unfinished = 0;
 
   static {
-    stateOf = (queue) => [queue.#items, queue.#unfinished, queue.#joiners.size];
+    exposeState(Queue, (queue) => [queue.#items, queue.#unfinished, queue.#joiners]);
     show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
   }
 
@@ -387,18 +383,6 @@ export class Queue<T> implements AsyncIterable<T> {
     if (getter === undefined) this.#items.push(item);
     else grant(getter, getter instanceof LoopGetter ? { value: item, done: false } : item);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundQueue(queue: Queue<unknown>): void {
-  const { size, capacity, getting, putting, closed } = queue;
-  const [items, unfinished, joiners] = stateOf(queue);
-  const isSound = size <= capacity && (getting === 0 || size === 0) && (putting === 0 || size === capacity) &&
-    (!closed || getting + putting === 0) && (joiners === 0 || unfinished > 0);
-  if (!isSound) throw new Error(`unsound queue: ${size} items, ${getting} getters, ${putting} putters`);
-  const { slots } = items;
-  const isLean = slots.length <= 2 * size + SPARE && slots.filter((item) => item !== undefined).length <= size;
-  if (!isLean) throw new Error(`unsound queue: ${slots.length} slots for ${size} items`);
 }
 
 /** The slots of removed items that are kept in any case. */

@@ -7,8 +7,9 @@
 import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
 import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
+import { COPY, exposeState } from "./internal/state.ts";
 import type { RateWindow } from "./internal/start_log.ts";
-import { assertSoundStartQueue, cancelStarts, StartQueue, startQueues } from "./internal/start_queue.ts";
+import { cancelStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -81,6 +82,7 @@ export class RateLimiter {
   readonly #budgets: readonly RateLimiterBudget[];
 
   static {
+    exposeState(RateLimiter, (limiter) => ({ starts: limiter.#starts, copy: COPY }));
     show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
@@ -107,7 +109,6 @@ export class RateLimiter {
     const { windows, name, maxWaiting } = readBudgets(args);
     const self = describe("rate-limiter", "acquire rate limiter", name);
     const starts = this.#starts = new StartQueue(windows, self, maxWaiting);
-    startQueues.set(this, starts);
     this.#budgets = windows.map((window, i) =>
       new LimiterBudget(window, () => starts.serve(), () => starts.remaining(i))
     );
@@ -303,9 +304,4 @@ class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
   get remaining(): number {
     return this.#remaining();
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundRateLimiter(rateLimiter: RateLimiter): void {
-  assertSoundStartQueue(startQueues.get(rateLimiter)!);
 }

@@ -6,12 +6,12 @@
 import { admit, named, readQueueOptions } from "./internal/check.ts";
 import { NotHeldError } from "./errors.ts";
 import { hook, step } from "./internal/hook.ts";
-import { assertSoundPermits, Permits, type PermitsOwner } from "./internal/permits.ts";
+import { Permits, type PermitsOwner } from "./internal/permits.ts";
 import { Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { nameClass } from "./internal/class_name.ts";
-import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
-import { cancelQueues, type Waiter, waitersOf, WaitQueue } from "./internal/wait_queue.ts";
+import { COPY, exposeState } from "./internal/state.ts";
+import { cancelQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
 import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -50,9 +50,6 @@ export interface WriterGuard extends Guard {
 /** The exclusive side of a {@linkcode RwLock}, which neither readers nor another writer share. */
 export interface RwLockWriter extends RwLockSide<WriterGuard> {}
 
-/** The permits, for {@linkcode assertSoundRwLock}, a function rather than a method so that bundlers can drop it. */
-let permitsIn: (rwLock: RwLock) => Permits;
-
 /**
  * Many readers or one writer.
  *
@@ -89,7 +86,6 @@ export class RwLock {
   readonly #permits: Permits;
 
   static {
-    permitsIn = (rwLock) => rwLock.#permits;
     show(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
   }
 
@@ -128,14 +124,6 @@ export class RwLock {
   }
 }
 
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundRwLock(rwLock: RwLock): void {
-  const permits = permitsIn(rwLock);
-  assertSoundPermits(permits);
-  const writers = waitersOf(permits.queue).filter(({ permits }) => permits > 1).length;
-  if (writers !== rwLock.writer.waiting) throw new Error(`unsound read-write lock: ${writers} writers wait`);
-}
-
 /** The queue of both sides. Counts the writers in it, which want more than one permit. */
 class SidesQueue extends WaitQueue<Hold> {
   writers = 0;
@@ -158,7 +146,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   readonly #reader: Side | undefined;
 
   static {
-    setPlace(Side, (side) => ({ owner: side.#permits }));
+    exposeState(Side, (side) => ({ owner: side.#permits, copy: COPY }));
     show(Side, "RwLockSide", ["name", "locked", "waiting"]);
   }
 

@@ -5,10 +5,10 @@
  * @module
  */
 import { admit, checkInteger, readQueueOptions } from "./internal/check.ts";
-import { assertSoundPermits, Permits } from "./internal/permits.ts";
+import { Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
-import { setPlace } from "./internal/place.ts";
 import { show } from "./internal/show.ts";
+import { COPY, exposeState, stateOf } from "./internal/state.ts";
 import { cancelQueues } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -18,9 +18,6 @@ export interface SemaphoreOptions extends WaitOptions {
   /** How many permits to take at once. Default: 1. */
   readonly permits?: number | undefined;
 }
-
-/** Returns the permits of a semaphore, for BoundedSemaphore. */
-let permitsIn: (semaphore: Semaphore) => Permits;
 
 /**
  * Limits concurrency by a number of permits, which holders take and give back.
@@ -45,8 +42,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   readonly #permits: Permits;
 
   static {
-    permitsIn = (semaphore) => semaphore.#permits;
-    setPlace(Semaphore, (semaphore) => ({ owner: semaphore.#permits }));
+    exposeState(Semaphore, (semaphore) => ({ owner: semaphore.#permits, copy: COPY }));
     show(Semaphore, "Semaphore", ["name", "value", "locked", "waiting", "closed"]);
   }
 
@@ -218,7 +214,7 @@ export class BoundedSemaphore extends Semaphore {
   constructor(limit: number = 1, options?: MaxWaitingOptions) {
     checkInteger(limit, "limit", 1);
     super(limit, options);
-    permitsIn(this).most = limit;
+    permitsOf(this).most = limit;
   }
 
   /**
@@ -230,16 +226,15 @@ export class BoundedSemaphore extends Semaphore {
    * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
    */
   get limit(): number {
-    return permitsIn(this).most;
+    return permitsOf(this).most;
   }
 
   set limit(limit: number) {
     checkInteger(limit, "limit", 0);
-    permitsIn(this).setMost(limit);
+    permitsOf(this).setMost(limit);
   }
 }
 
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundSemaphore(semaphore: Semaphore): void {
-  assertSoundPermits(permitsIn(semaphore));
+function permitsOf(semaphore: BoundedSemaphore): Permits {
+  return stateOf<{ readonly owner: Permits }>(semaphore).owner;
 }

@@ -6,12 +6,10 @@
 import { admit, checkNotPromise, isThenable, must, promised, readName } from "./internal/check.ts";
 import { follow } from "./internal/follow.ts";
 import { show } from "./internal/show.ts";
-import { assertSoundWaitQueue, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { exposeState } from "./internal/state.ts";
+import { reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
-
-/** The queue, for {@linkcode assertSoundSetEvent}, a function rather than a method so that bundlers can drop it. */
-let queueOf: (setEvent: SetEvent<unknown>) => WaitQueue<void>;
 
 /**
  * A set whose waiters resume when it is empty, as for "wait until all connections are closed".
@@ -40,7 +38,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   readonly #queue = new WaitQueue<void>();
 
   static {
-    queueOf = (setEvent) => setEvent.#queue;
+    exposeState(SetEvent, (setEvent) => setEvent.#queue);
     show(SetEvent, "SetEvent", ["name", "size", "isSet", "waiting"]);
   }
 
@@ -143,11 +141,4 @@ export class SetEvent<T = unknown> implements Iterable<T> {
       return Promise.resolve();
     });
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundSetEvent(setEvent: SetEvent<unknown>): void {
-  assertSoundWaitQueue(queueOf(setEvent));
-  const { waiting, isSet } = setEvent;
-  if (waiting > 0 && isSet) throw new Error(`unsound set event: ${waiting} wait for an empty set`);
 }

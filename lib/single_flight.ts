@@ -4,19 +4,15 @@
  *
  * @module
  */
-import { admit, checkFunction, checkKey, promised, quote, readName, type WaitLimits } from "./internal/check.ts";
+import { admit, checkFunction, checkKey, promised, readName, type WaitLimits } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { sharedController } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
+import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { timedOutError, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
-
-/**
- * The flights for {@linkcode assertSoundSingleFlight}, a function rather than a method so that bundlers can drop it.
- */
-let flightsOf: (singleFlight: SingleFlight<unknown>) => ReadonlyMap<unknown, Flight>;
 
 /**
  * Shares one run among calls with the same key: while a function runs for a key, further calls with that key get its
@@ -53,7 +49,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   readonly #name: string | undefined;
 
   static {
-    flightsOf = (one) => one.#flights;
+    exposeState(SingleFlight, (one) => one.#flights);
     show(SingleFlight, "SingleFlight", ["name", "size"]);
   }
 
@@ -132,18 +128,11 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   }
 }
 
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundSingleFlight(singleFlight: SingleFlight<unknown>): void {
-  for (const [key, flight] of flightsOf(singleFlight)) {
-    if (!flight.isSound) throw new Error(`unsound flight ${quote(key)}`);
-  }
-}
-
-/** One run and its callers. It is in the map until it has ended, or was abandoned or forgotten. */
+/** One run and its callers. It is in the map until it has ended, or was abandoned or forgotten; until then it has callers. */
 class Flight implements Served {
+  readonly callers = new WaitQueue<unknown>(this);
   readonly #target: WaitedFor;
   readonly #flights: Map<unknown, Flight>;
-  readonly #callers = new WaitQueue<unknown>(this);
   /** The promise of the last caller if nothing can cancel that call; calls right behind it share the promise. */
   #shared: Promise<unknown> | undefined;
   #controller: AbortController | undefined;
@@ -155,21 +144,17 @@ class Flight implements Served {
     this.#fly(fn);
   }
 
-  get isSound(): boolean {
-    return this.#callers.size > 0;
-  }
-
   join(limits: WaitLimits | undefined): Promise<unknown> {
     const isShared = limits === undefined && isPlain;
     if (isShared && this.#shared !== undefined) return this.#shared;
-    const joined = this.#callers.wait(new Waiter(this.#target), limits);
+    const joined = this.callers.wait(new Waiter(this.#target), limits);
     this.#shared = isShared ? joined : undefined; // calls behind this one resume behind it
     return joined;
   }
 
   /** Abandons the run when all callers have cancelled. */
   afterLeave(reason: unknown): void {
-    if (this.#callers.size > 0) return;
+    if (this.callers.size > 0) return;
     this.#end();
     this.#controller?.abort(reason);
   }
@@ -177,15 +162,15 @@ class Flight implements Served {
   /** Runs `fn` and settles the callers. Never rejects. */
   async #fly(fn: (signal: AbortSignal) => unknown): Promise<void> {
     await undefined; // `fn` is never called synchronously
-    if (this.#callers.size === 0) return this.#end();
+    if (this.callers.size === 0) return this.#end();
     this.#controller = sharedController();
     try {
       const value = await fn(this.#controller.signal);
       this.#end();
-      wake(this.#callers, value);
+      wake(this.callers, value);
     } catch (error) {
       this.#end();
-      rejectAll(this.#callers.takeAll(), error);
+      rejectAll(this.callers.takeAll(), error);
     }
   }
 

@@ -21,6 +21,7 @@ import { Permits } from "./internal/permits.ts";
 import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
+import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { cannot, describe, type WaitedFor } from "./internal/waited_for.ts";
 import { UnobservedFailures } from "./internal/unobserved.ts";
@@ -38,11 +39,6 @@ export interface TaskGroupOptions extends NameOptions {
    */
   readonly signal?: AbortSignal | undefined;
 }
-
-/** Private state for {@linkcode assertSoundTaskGroup}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (
-  taskGroup: TaskGroup,
-) => readonly [tasks: number, limit: number, failures: number, linked: boolean];
 
 /**
  * Runs tasks that succeed together or stop together: the first failure aborts all other tasks, waits for them to end,
@@ -97,7 +93,7 @@ export class TaskGroup implements AsyncDisposable {
   #link: Cancellation | undefined;
 
   static {
-    stateOf = (one) => [one.#tasks, one.#places.most, one.#failures.size, one.#link !== undefined];
+    exposeState(TaskGroup, (one) => [one.#tasks, one.#places, one.#failures, one.#link]);
     setDisposal(TaskGroup);
     show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
@@ -350,16 +346,6 @@ export class TaskGroup implements AsyncDisposable {
   #hasEnded(): boolean {
     return this.#closing && this.#tasks === 0;
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundTaskGroup(taskGroup: TaskGroup): void {
-  const { active, waiting } = taskGroup;
-  const [tasks, limit, failures, linked] = stateOf(taskGroup);
-  const isSound = tasks >= active + waiting && (!linked || tasks > 0) &&
-    (failures === 0 || taskGroup.signal.aborted) &&
-    (waiting === 0 || active === limit && !taskGroup.signal.aborted);
-  if (!isSound) throw new Error(`unsound task group: ${tasks} tasks, ${active} active, ${failures} failures`);
 }
 
 /** The places of one group. */

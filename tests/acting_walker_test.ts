@@ -25,7 +25,7 @@ import {
   type WriterGuard,
 } from "../mod.ts";
 import { ActingWalk, walkActing } from "./_acting_walk.ts";
-import { assertSound } from "./_sound.ts";
+import { assertSound } from "./sound/mod.ts";
 import { test } from "./_test.ts";
 import { type FakeTime, flushMicrotasks, type Random } from "./_tools.ts";
 

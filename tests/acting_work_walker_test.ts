@@ -17,7 +17,7 @@ import {
   type WaitOptions,
 } from "../mod.ts";
 import { ActingWalk, walkActing } from "./_acting_walk.ts";
-import { assertSound } from "./_sound.ts";
+import { assertSound } from "./sound/mod.ts";
 import { test } from "./_test.ts";
 import { type FakeTime, flushMicrotasks, type Random, watch } from "./_tools.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KeyedRateLimiter, QueueFullError, RateLimiter, TimeoutError } from "../mod.ts";
-import { assertSoundKeyedRateLimiter } from "../lib/keyed_rate_limiter.ts";
+import { assertSoundKeyedRateLimiter } from "./sound/keyed_rate_limiter.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";

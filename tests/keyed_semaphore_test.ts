@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { acquireAll, ClosedError, type Guard, KeyedSemaphore, TimeoutError } from "../mod.ts";
-import { assertSoundKeyedSemaphore } from "../lib/keyed_semaphore.ts";
+import { assertSoundKeyedSemaphore } from "./sound/keyed_semaphore.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { logged } from "./_logged.ts";
 import { deeply } from "./_random.ts";

@@ -1,7 +1,7 @@
 /** Queue: close, cancel, iteration, and join. */
 import assert from "node:assert/strict";
 import { ClosedError, Queue } from "../mod.ts";
-import { assertSoundQueue } from "../lib/queue.ts";
+import { assertSoundQueue } from "./sound/queue.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,

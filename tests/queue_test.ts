@@ -1,7 +1,7 @@
 /** Queue: order, hand-over, room, signals, loads. */
 import assert from "node:assert/strict";
 import { Queue, TimeoutError, type WaitOptions } from "../mod.ts";
-import { assertSoundQueue } from "../lib/queue.ts";
+import { assertSoundQueue } from "./sound/queue.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
 import { CountingController, flushMicrotasks, Random, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";

@@ -1,7 +1,7 @@
 /** Queue.values: iteration with a signal and a timeout for each wait. */
 import assert from "node:assert/strict";
 import { Queue } from "../mod.ts";
-import { assertSoundQueue } from "../lib/queue.ts";
+import { assertSoundQueue } from "./sound/queue.ts";
 import { test } from "./_test.ts";
 import {
   badWaitOptions,

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { Queue } from "../mod.ts";
-import { assertSoundQueue } from "../lib/queue.ts";
+import { assertSoundQueue } from "./sound/queue.ts";
 import { Ledger } from "./diagnostics/_ledger.ts";
 import { test } from "./_test.ts";
 import {

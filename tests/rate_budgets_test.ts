@@ -9,7 +9,7 @@ import {
   TimeoutError,
 } from "../mod.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
-import { assertSound } from "./_sound.ts";
+import { assertSound } from "./sound/mod.ts";
 import { test } from "./_test.ts";
 import { flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { KeyedRateLimiter, RateLimiter } from "../mod.ts";
 import { ForeignSignal } from "./_foreign_signal.ts";
-import { assertSound } from "./_sound.ts";
+import { assertSound } from "./sound/mod.ts";
 import { test } from "./_test.ts";
 import { type FakeTime, flushMicrotasks, Random, withFakeTime } from "./_tools.ts";
 

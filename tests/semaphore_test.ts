@@ -1,7 +1,7 @@
 /** Semaphore and BoundedSemaphore beyond the contract suite: permits, weights, release by hand. */
 import assert from "node:assert/strict";
 import { BoundedSemaphore, type Guard, Semaphore, TimeoutError } from "../mod.ts";
-import { assertSoundSemaphore } from "../lib/semaphore.ts";
+import { assertSoundSemaphore } from "./sound/semaphore.ts";
 import { test } from "./_test.ts";
 import { CountingController, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
 

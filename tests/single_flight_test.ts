@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { SingleFlight, TimeoutError } from "../mod.ts";
-import { assertSoundSingleFlight } from "../lib/single_flight.ts";
+import { assertSoundSingleFlight } from "./sound/single_flight.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";

@@ -1,7 +1,7 @@
 /** TaskGroup: how a group ends: cancel, signals, the end of its block. */
 import assert from "node:assert/strict";
 import { TaskGroup, TimeoutError } from "../mod.ts";
-import { assertSoundTaskGroup } from "../lib/task_group.ts";
+import { assertSoundTaskGroup } from "./sound/task_group.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,

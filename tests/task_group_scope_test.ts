@@ -1,7 +1,7 @@
 /** TaskGroup.scope: its function, its tasks, and the first of their failures. */
 import assert from "node:assert/strict";
 import { TaskGroup } from "../mod.ts";
-import { assertSoundTaskGroup } from "../lib/task_group.ts";
+import { assertSoundTaskGroup } from "./sound/task_group.ts";
 import { test } from "./_test.ts";
 import { CountingController, deferred, flushMicrotasks, rejectsWith, states, watch } from "./_tools.ts";
 import { fails, named, untilAborted } from "./_group_tasks.ts";

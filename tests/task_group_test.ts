@@ -1,7 +1,7 @@
 /** TaskGroup: tasks, places, failures and joins. */
 import assert from "node:assert/strict";
 import { Lock, TaskGroup } from "../mod.ts";
-import { assertSoundTaskGroup } from "../lib/task_group.ts";
+import { assertSoundTaskGroup } from "./sound/task_group.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
 import { deferred, flushMicrotasks, rejectsWith, seeded, states, watch } from "./_tools.ts";

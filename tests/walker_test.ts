@@ -15,7 +15,7 @@ import {
   TimeoutLock,
 } from "../mod.ts";
 import type { WaitOptions } from "../mod.ts";
-import { assertSoundKeyedSemaphore } from "../lib/keyed_semaphore.ts";
+import { assertSoundKeyedSemaphore } from "./sound/keyed_semaphore.ts";
 import { CountingController, type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "./_tools.ts";
 import { register, STEPS } from "./_walk.ts";
 

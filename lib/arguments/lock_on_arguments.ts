@@ -5,7 +5,7 @@
  */
 import { must } from "../internal/check.ts";
 import { isNamed } from "../internal/class_name.ts";
-import { placeOf } from "../internal/place.ts";
+import { placeOf } from "../internal/state.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
 import type { WaitOptions } from "../types.ts";
 import { checkOnArguments, type KeyPart, type LockedOnArguments, onArguments } from "./on_arguments.ts";

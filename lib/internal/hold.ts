@@ -8,6 +8,7 @@ import { checkFunction, isThenable } from "./check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "./dispose.ts";
 import { hook, step } from "./hook.ts";
 import { show } from "./show.ts";
+import { exposeState, stateOf } from "./state.ts";
 import type { WaitedFor } from "./waited_for.ts";
 import type { Guard } from "../types.ts";
 
@@ -20,16 +21,13 @@ export interface Owner extends WaitedFor {
   onRelease(permits: number): void;
 }
 
-/** Sets the owner of a hold, or the wait to which it is lent; undefined for a spent hold. */
-export let setOwner: (hold: Hold, owner: Owner | undefined) => void;
-
 /** The guard of every local primitive. Its fields are private, so freezing it has no effect. */
 export class Hold implements Guard {
   #owner: Owner | undefined;
   readonly #permits: number;
 
   static {
-    setOwner = (hold, owner) => hold.#owner = owner;
+    exposeState(Hold, (hold): SetOwner => (owner) => hold.#owner = owner);
     show(Hold, "Guard", ["held"]);
   }
 
@@ -57,6 +55,13 @@ export class Hold implements Guard {
   async [ASYNC_DISPOSE](): Promise<void> {
     await this.release();
   }
+}
+
+type SetOwner = (owner: Owner | undefined) => void;
+
+/** Sets the owner of a hold, or the wait to which it is lent; undefined for a spent hold. */
+export function setOwner(hold: Hold, owner: Owner | undefined): void {
+  stateOf<SetOwner>(hold)(owner);
 }
 
 /** A function of its own: a closure would slow down every call. */

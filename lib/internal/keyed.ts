@@ -6,7 +6,7 @@
  */
 import { checkKey, type QueueOptions, readQueueOptions } from "./check.ts";
 import { type Hold, runHolding } from "./hold.ts";
-import { setPlace } from "./place.ts";
+import { COPY, exposeState } from "./state.ts";
 import { show } from "./show.ts";
 import { cancelQueues, type WaitQueue } from "./wait_queue.ts";
 import { closedError, type WaitedFor } from "./waited_for.ts";
@@ -74,7 +74,7 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
   readonly #key: K;
 
   static {
-    setPlace(Key, (one) => ({ owner: one.#of, key: one.#key }));
+    exposeState(Key, (one) => ({ owner: one.#of, key: one.#key, copy: COPY }));
     show(Key, "KeyedLock", ["name", "key", "locked", "waiting"]);
   }
 

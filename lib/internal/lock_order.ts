@@ -8,7 +8,7 @@
  * @module
  */
 import { must } from "./check.ts";
-import { isOfAnotherCopy, type Place, placeOf } from "./place.ts";
+import { COPY, type Place, placeOf } from "./state.ts";
 
 /** One item of a list. */
 export interface OrderedLock<T> {
@@ -44,7 +44,7 @@ function checkPlace(thing: unknown, index: number): Place {
   const rule = "be a lock, a semaphore, a side of a RwLock (rw.reader, rw.writer) or a key (mutex.at(key))";
   must(place !== undefined, `list[${index}]`, rule, thing);
   const sameCopy = "be of the same copy of this module as acquireAll: there are two copies";
-  must(!isOfAnotherCopy(thing), `list[${index}]`, sameCopy, thing);
+  must(place.remote !== undefined || place.copy === COPY, `list[${index}]`, sameCopy, thing);
   return place;
 }
 

@@ -7,7 +7,7 @@ import type { CancelLimits } from "./cancellation.ts";
 import type { QueueOptions } from "./check.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook } from "./hook.ts";
-import { assertSoundWaitQueue, Waiter, WaitQueue } from "./wait_queue.ts";
+import { Waiter, WaitQueue } from "./wait_queue.ts";
 import type { Guard } from "../types.ts";
 
 export class Mutex implements Owner {
@@ -52,13 +52,4 @@ export class Mutex implements Owner {
       if (hook !== undefined) hook.grant(this, next, 1, this.holder); // a Condition sets its own hold
     }
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundMutex({ holder, queue }: Mutex): void {
-  assertSoundWaitQueue(queue);
-  if (queue.size > 0 && holder === undefined) {
-    throw new Error(`unsound mutex: ${queue.size} wait, and there is no holder`);
-  }
-  if (holder !== undefined && !holder.held) throw new Error("unsound mutex: its holder does not hold");
 }

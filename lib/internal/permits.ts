@@ -8,7 +8,7 @@ import { named, type QueueOptions } from "./check.ts";
 import type { CancelLimits, Served } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook, step } from "./hook.ts";
-import { assertSoundWaitQueue, Waiter, WaitQueue } from "./wait_queue.ts";
+import { Waiter, WaitQueue } from "./wait_queue.ts";
 
 /** The owner of holds: the permits themselves, or a side of a RwLock. */
 export interface PermitsOwner extends Owner {
@@ -114,14 +114,4 @@ export class Permits implements PermitsOwner, Served {
     }
     this.value += permits;
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundPermits({ value, most, queue }: Permits): void {
-  assertSoundWaitQueue(queue);
-  const first = queue.head;
-  if (first !== undefined && first.permits <= value) {
-    throw new Error(`unsound permits: the first waiter fits ${value}`);
-  }
-  if (value > most) throw new Error(`unsound permits: ${value} of ${most} are free`);
 }

@@ -92,11 +92,3 @@ export class StartLog {
     return end - start < interval ? end * (1 + Number.EPSILON) : end; // the sum was rounded down: go one step up
   }
 }
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundStartLog({ times, permits, first, used }: StartLog): void {
-  const isOrdered = times.every((time, i) => permits[i]! > 0 && (i === 0 || time >= times[i - 1]!));
-  const sum = permits.slice(first).reduce((total, each) => total + each, 0);
-  if (isOrdered && sum === used && times.length === permits.length && first <= times.length) return;
-  throw new Error(`unsound starts: ${first} of ${times}, ${permits}, ${used} used`);
-}

@@ -11,10 +11,10 @@ import type { WaitOptions } from "../types.ts";
 import { admit, checkFunction, checkInteger, checkNumber, isThenable, must } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
-import { assertSoundStartLog, type RateWindow, StartLog } from "./start_log.ts";
+import { type RateWindow, StartLog } from "./start_log.ts";
 import { ROUNDING, Timer } from "./timer.ts";
 import { startTimer } from "./timers.ts";
-import { assertSoundWaitQueue, cancelQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
+import { cancelQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
 import type { WaitedFor } from "./waited_for.ts";
 
 /** As users pass it: a number for every budget, or a list with a number for each. */
@@ -36,9 +36,6 @@ const LOOK_AGAIN = 1000;
  * With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the start.
  */
 const platformNow = performance.now;
-
-/** The queue of each limiter, so that a pool finds that of its `rate` without containing the class. */
-export const startQueues: WeakMap<object, StartQueue> = /* @__PURE__ */ new WeakMap();
 
 /** A waiting call. */
 export class StartWaiter extends Waiter<void> {
@@ -272,15 +269,4 @@ function readyAt(logs: readonly StartLog[], starts: Starts): number {
 
 function addTo(logs: readonly StartLog[], starts: Starts, now: number): void {
   for (let i = 0; i < logs.length; i++) logs[i]!.add(starts[i]!, now);
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundStartQueue({ logs, waits, timer, blockedUntil }: StartQueue): void {
-  assertSoundWaitQueue(waits);
-  for (const log of logs) assertSoundStartLog(log);
-  const first = waits.head;
-  const due = first === undefined ? Infinity : Math.max(blockedUntil, readyAt(logs, first.starts));
-  // It may be early: a penalty leaves it alone, and starts of this turn move on.
-  const isSet = first === undefined ? timer.at === Infinity : timer.at <= due;
-  if (!isSet) throw new Error(`unsound rate limiter: the timer is set for ${timer.at}, not ${due}`);
 }

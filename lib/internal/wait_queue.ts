@@ -277,13 +277,3 @@ export function reportGrant(waiter: Waiter<never>): void {
 export function reportGiveUp(waiter: Waiter<never>, outcome: GiveUpOutcome): void {
   hook?.giveUp(waiter.target, waiter, outcome, waiter.permits);
 }
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundWaitQueue<T, W extends Waiter<T>>(queue: WaitQueue<T, W>): void {
-  const waiters = waitersOf(queue);
-  const isLinked = waiters.every(({ waits, cancellation }, i) =>
-    waits && (cancellation?.previous ?? waiters[i - 1]) === waiters[i - 1]
-  );
-  const isSound = isLinked && waiters.length === queue.size && (queue.size === 0 || !queue.closed);
-  if (!isSound) throw new Error(`unsound queue: ${queue.size} counted, ${waiters.length} wait`);
-}

@@ -14,9 +14,10 @@ import { follow } from "../internal/follow.ts";
 import { hook } from "../internal/hook.ts";
 import { sharedController } from "../internal/platform.ts";
 import { show } from "../internal/show.ts";
+import { exposeState } from "../internal/state.ts";
 import { SyncError } from "../errors.ts";
 import { type Call, callOf } from "./call.ts";
-import { assertSoundResults, type Read, Results } from "./map_results.ts";
+import { type Read, Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
 import type { MapInProgress, PoolState } from "./state.ts";
 import type { MapJob, MapResults } from "./types.ts";
@@ -36,11 +37,6 @@ interface EarlyEnd {
  * are asked for. "over": no function runs, and the source has ended or is being closed.
  */
 type MapPhase = "unread" | "pulling" | "ending" | "over";
-
-/** Private state for {@linkcode assertSoundMap}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (
-  map: PoolMap<unknown, unknown>,
-) => readonly [phase: MapPhase, running: number, started: number, results: Results<unknown>];
 
 export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   // The phase only moves on. #running > 0 implies "pulling" or "ending". The signal of #controller is aborted exactly if
@@ -66,7 +62,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   #wake: (() => void) | undefined;
 
   static {
-    stateOf = (one) => [one.#phase, one.#running, one.#started, one.#results];
+    exposeState(PoolMap, (one) => [one.#phase, one.#running, one.#started, one.#results]);
     show(PoolMap, "MapResults", []);
   }
 
@@ -320,13 +316,4 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     void closed.then(() => isClosed.abort());
     await pause(CLOSING_TIME, isClosed.signal);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundMap(map: MapInProgress): void {
-  const [phase, running, started, results] = stateOf(map as PoolMap<unknown, unknown>);
-  const isWorking = phase === "pulling" || phase === "ending";
-  const isSound = running >= 0 && running <= started && (running === 0 || isWorking);
-  if (!isSound) throw new Error(`unsound map: ${phase}, ${running} of ${started} run`);
-  if (phase === "pulling") assertSoundResults(results, running); // a failed function leaves a gap
 }

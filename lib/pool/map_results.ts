@@ -20,29 +20,20 @@ export interface ResultNode<R> {
 
 const READING = describe("", "read results");
 
-/** Private state for {@linkcode assertSoundResults}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (
-  results: Results<unknown>,
-) => readonly [first: ResultNode<unknown> | undefined, isOrdered: boolean, isHeld: boolean];
-
 export class Results<R> {
-  // Reads wait only while the first result is not ready, or results are held. While results are held, there is no #first.
+  // Reads wait only while the first result is not ready, or results are held. While results are held, there is no first.
   /** The number of results ahead of the reader, ready or pending. */
   ahead = 0;
-  #first: ResultNode<R> | undefined;
+  first: ResultNode<R> | undefined;
   #last: ResultNode<R> | undefined;
   /** The results by index, if reads get none but only the end. */
-  #held: R[] | undefined;
-  readonly #isOrdered: boolean;
+  held: R[] | undefined;
+  readonly isOrdered: boolean;
   /** The reads that wait. */
   readonly #readers = new WaitQueue<Read<R>>();
 
-  static {
-    stateOf = (results) => [results.#first, results.#isOrdered, results.#held !== undefined];
-  }
-
   constructor(isOrdered: boolean) {
-    this.#isOrdered = isOrdered;
+    this.isOrdered = isOrdered;
   }
 
   /** Whether a read waits. */
@@ -52,42 +43,42 @@ export class Results<R> {
 
   /** Holds all results for `takeAll`. */
   hold(): void {
-    if (this.#held !== undefined) return;
+    if (this.held !== undefined) return;
     const ready: R[] = [];
-    for (let node = this.#first; node !== undefined; node = node.next) {
+    for (let node = this.first; node !== undefined; node = node.next) {
       if (node.isReady) ready[node.index] = node.value as R;
     }
     this.discard();
-    this.#held = ready;
+    this.held = ready;
   }
 
   /** Adds a pending result. Returns its place, or undefined if results are held. */
   add(index: number): ResultNode<R> | undefined {
     this.ahead++;
-    if (this.#held !== undefined) return undefined;
+    if (this.held !== undefined) return undefined;
     const node: ResultNode<R> = { index, value: undefined, isReady: false, next: undefined };
-    if (this.#isOrdered) this.#append(node);
+    if (this.isOrdered) this.#append(node);
     return node;
   }
 
   /** Stores a result that is ready. */
   fill(node: ResultNode<R> | undefined, index: number, value: R): void {
-    if (node === undefined || this.#held !== undefined) {
-      this.#held![index] = value;
+    if (node === undefined || this.held !== undefined) {
+      this.held![index] = value;
       return;
     }
     node.value = value;
     node.isReady = true;
-    if (!this.#isOrdered) this.#append(node);
+    if (!this.isOrdered) this.#append(node);
     for (let read; this.isAwaited && (read = this.tryRead()) !== undefined;) wake(this.#readers, read, 1);
   }
 
   /** Removes and returns the first result if it is ready. */
   tryRead(): Read<R> | undefined {
-    const node = this.#first;
+    const node = this.first;
     if (!node?.isReady) return undefined;
     this.ahead--;
-    this.#first = node.next;
+    this.first = node.next;
     if (node.next === undefined) this.#last = undefined;
     node.next = undefined; // otherwise a garbage collector that has promoted the node keeps all later nodes
     return { value: node.value as R, done: false };
@@ -100,7 +91,7 @@ export class Results<R> {
 
   /** Takes all held results in the order of the items, once all are ready. */
   takeAll(): R[] {
-    const held = this.#held!;
+    const held = this.held!;
     this.discard();
     return held.length === this.ahead ? held : held.flat(0) as R[]; // without the holes of earlier reads
   }
@@ -120,25 +111,13 @@ export class Results<R> {
 
   /** Drops all results: none will be read. */
   discard(): void {
-    this.#first = this.#last = undefined;
-    this.#held = [];
+    this.first = this.#last = undefined;
+    this.held = [];
   }
 
   #append(node: ResultNode<R>): void {
-    if (this.#last === undefined) this.#first = node;
+    if (this.#last === undefined) this.first = node;
     else this.#last.next = node;
     this.#last = node;
-  }
-}
-
-/** Throws unless the invariants hold, while `running` functions make results; for tests. */
-export function assertSoundResults(results: Results<unknown>, running: number): void {
-  const [first, isOrdered, isHeld] = stateOf(results);
-  let nodes = 0;
-  for (let node = first; node !== undefined; node = node.next) nodes++;
-  const isSound = isHeld || nodes + (isOrdered ? 0 : running) === results.ahead;
-  if (!isSound || nodes > results.ahead) throw new Error(`unsound results: ${nodes} kept, ${results.ahead} ahead`);
-  if (results.isAwaited && first?.isReady && !isHeld) {
-    throw new Error("unsound results: a read waits for a ready result");
   }
 }

@@ -17,14 +17,15 @@ import {
 import { isNamed } from "../internal/class_name.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
-import { startQueues } from "../internal/start_queue.ts";
+import type { StartQueue } from "../internal/start_queue.ts";
+import { COPY, exposeState, stateOf } from "../internal/state.ts";
 import { alike } from "../internal/wrap.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
-import { assertSoundMap, PoolMap } from "./map.ts";
+import { PoolMap } from "./map.ts";
 import { checkSource, type MapSource } from "./map_source.ts";
 import type { MapFunction, MapJob, MapOptions, MapResult, MapResults, TaskOptions } from "./types.ts";
 import { readPriority } from "./call.ts";
-import { assertSoundPoolState, PoolState } from "./state.ts";
+import { PoolState } from "./state.ts";
 import { RunningTask, type Task } from "./task.ts";
 import type { MaxWaitingOptions, NameOptions, WaitOptions } from "../types.ts";
 
@@ -52,9 +53,6 @@ export interface PoolMapOptions<S extends boolean = false> extends NameOptions {
 }
 
 const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
-
-/** Private state for {@linkcode assertSoundPool}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (pool: Pool) => PoolState;
 
 /**
  * Runs functions with limited concurrency, and applies back-pressure to producers.
@@ -90,7 +88,7 @@ export class Pool implements AsyncDisposable {
 
   static {
     setDisposal(Pool);
-    stateOf = (pool) => pool.#state;
+    exposeState(Pool, (pool) => pool.#state);
     show(Pool, "Pool", ["name", "limit", "active", "waiting", "closed"]);
   }
 
@@ -119,8 +117,8 @@ export class Pool implements AsyncDisposable {
     const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const { rate } = options ?? {};
-    const starts = startQueues.get(rate!);
-    if (rate !== undefined) checkInstance(starts !== undefined, rate, "rate", "RateLimiter");
+    const { starts, copy } = stateOf<{ starts?: StartQueue; copy?: typeof COPY } | undefined>(rate) ?? {};
+    if (rate !== undefined) checkInstance(starts !== undefined && copy === COPY, rate, "rate", "RateLimiter");
     this.#state = new PoolState(limit, starts, queueOptions);
   }
 
@@ -415,13 +413,6 @@ export class Pool implements AsyncDisposable {
     this.close();
     return this.join();
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundPool(pool: Pool): void {
-  const state = stateOf(pool);
-  assertSoundPoolState(state);
-  for (const map of state.maps) assertSoundMap(map);
 }
 
 /** Reads each option once. */

@@ -10,10 +10,7 @@ import { timersEndWithRequest } from "../internal/platform.ts";
 import { type StartQueue, type Starts, StartWaiter } from "../internal/start_queue.ts";
 import { grant, reject, remove, reportGrant } from "../internal/wait_queue.ts";
 import type { Call } from "./call.ts";
-import { assertSoundCallQueue, CallQueue } from "./call_queue.ts";
-
-/** Private state for {@linkcode assertSoundSlots}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (slots: Slots) => readonly [queue: CallQueue, waitsForStart: boolean];
+import { CallQueue } from "./call_queue.ts";
 
 export class Slots implements Served {
   // waiting > 0 implies that no slot is free or that the first call waits for its start.
@@ -22,13 +19,9 @@ export class Slots implements Served {
   limit: number;
   readonly rate: StartQueue | undefined;
   readonly #onServed: () => void;
-  readonly #queue = new CallQueue(this);
+  readonly queue = new CallQueue(this);
   /** Set exactly while the first call waits for its starts in the queue of the rate limiter. */
-  #starting: StartWaiter | undefined;
-
-  static {
-    stateOf = (slots) => [slots.#queue, slots.#starting !== undefined];
-  }
+  starting: StartWaiter | undefined;
 
   /** @param onServed Called after slots became free or calls left the queue, unless a call waits for its start. */
   constructor(limit: number, rate: StartQueue | undefined, onServed: () => void) {
@@ -44,12 +37,12 @@ export class Slots implements Served {
 
   /** How many calls wait. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.queue.size;
   }
 
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
-    if (this.active >= this.limit || this.#queue.peek() !== undefined) return false;
+    if (this.active >= this.limit || this.queue.peek() !== undefined) return false;
     return this.rate === undefined ? this.#occupy(call) : this.#tryStart(call);
   }
 
@@ -66,7 +59,7 @@ export class Slots implements Served {
 
   /** Waits for what {@linkcode Slots.tryTake} did not get. */
   wait(call: Call): Promise<void> {
-    const granted = this.#queue.wait(call, call.terms);
+    const granted = this.queue.wait(call, call.terms);
     if (this.rate !== undefined) {
       this.#serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(call);
@@ -87,7 +80,7 @@ export class Slots implements Served {
   /** Removes all queued calls, then rejects them in the order of service. */
   rejectQueued(reason: unknown): void {
     step(() => {
-      for (const call of this.#queue.takeAll()) reject(call, reason);
+      for (const call of this.queue.takeAll()) reject(call, reason);
       this.#serve(); // ends the wait for a start
     });
   }
@@ -99,14 +92,14 @@ export class Slots implements Served {
 
   /** Grants slots while there are calls, slots and, in a pool with a rate, starts. */
   #serve(hasStart = false): void {
-    for (let first; this.active < this.limit && (first = this.#queue.peek()) !== undefined; hasStart = false) {
+    for (let first; this.active < this.limit && (first = this.queue.peek()) !== undefined; hasStart = false) {
       if (this.rate !== undefined && !hasStart) {
         const { end } = this.rate.waits;
         if (end !== undefined) return this.rejectQueued(end.reason);
         const starts = startsOf(first, this.rate);
         if (!this.rate.tryStart(starts)) return this.#waitForStart(this.rate, starts);
       }
-      const call = this.#queue.take(); // another one if an observer of the start has cancelled the first
+      const call = this.queue.take(); // another one if an observer of the start has cancelled the first
       if (call === undefined) break;
       this.active++;
       grant(call, undefined);
@@ -117,33 +110,23 @@ export class Slots implements Served {
 
   /** Waits for the starts of the first call. Another call may need a different number. */
   #waitForStart(rate: StartQueue, starts: Starts): void {
-    if (this.#starting?.starts.every((each, i) => each === starts[i])) return;
+    if (this.starting?.starts.every((each, i) => each === starts[i])) return;
     this.#leaveRate();
-    this.#starting = new StartWaiter(rate.self, starts);
-    rate.waits.join(this.#starting, (rejection) => {
-      this.#starting = undefined;
+    this.starting = new StartWaiter(rate.self, starts);
+    rate.waits.join(this.starting, (rejection) => {
+      this.starting = undefined;
       this.#serve(rejection === undefined);
     });
     rate.setTimer();
   }
 
   #leaveRate(): void {
-    const waiter = this.#starting;
-    this.#starting = undefined;
+    const waiter = this.starting;
+    this.starting = undefined;
     if (waiter !== undefined && remove(this.rate!.waits, waiter)) this.rate!.serve();
   }
 }
 
 function startsOf({ terms }: Call, rate: StartQueue): Starts {
   return terms?.starts ?? rate.one;
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundSlots(slots: Slots): void {
-  const { active, limit, waiting } = slots;
-  const [queue, waitsForStart] = stateOf(slots);
-  assertSoundCallQueue(queue);
-  const mayWait = active >= limit || waitsForStart;
-  const isSound = active >= 0 && (waiting === 0 || mayWait) && (!waitsForStart || waiting > 0);
-  if (!isSound) throw new Error(`unsound pool: ${active} active, ${waiting} wait, for a start: ${waitsForStart}`);
 }

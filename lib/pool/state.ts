@@ -14,7 +14,7 @@ import { closedError, describe, type WaitedFor } from "../internal/waited_for.ts
 import type { StartQueue } from "../internal/start_queue.ts";
 import { type TakenFailures, UnobservedFailures } from "../internal/unobserved.ts";
 import { Call, readCall } from "./call.ts";
-import { assertSoundSlots, Slots } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import type { TaskOptions } from "./types.ts";
 import type { WaitOptions } from "../types.ts";
 
@@ -25,9 +25,6 @@ export interface MapInProgress {
   /** Checks again whether there is room for more items. */
   poke(): void;
 }
-
-/** Private state for {@linkcode assertSoundPoolState}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (state: PoolState) => readonly [controllers: number, joiners: number];
 
 export class PoolState {
   // Cancelled implies closed. Joiners imply that something runs, is queued or is read.
@@ -42,20 +39,16 @@ export class PoolState {
   readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
   readonly #maxWaiting: number;
   readonly #joining: WaitedFor;
-  readonly #joiners = new WaitQueue<TakenFailures>();
+  readonly joiners = new WaitQueue<TakenFailures>();
   /** Created on first use: Cloudflare Workers forbids it at module scope. */
   #cancelled: AbortController | undefined;
   /** One for each running function with a signal of its own. */
-  readonly #controllers = new Set<AbortController>();
-
-  static {
-    stateOf = (state) => [state.#controllers.size, state.#joiners.size];
-  }
+  readonly controllers = new Set<AbortController>();
 
   constructor(limit: number, rate: StartQueue | undefined, { name, maxWaiting }: QueueOptions) {
     this.name = name;
     const remedy = "await the pool's join(), or the result of each task";
-    this.failures = new UnobservedFailures(this.title, () => this.#joiners.size > 0, remedy, true);
+    this.failures = new UnobservedFailures(this.title, () => this.joiners.size > 0, remedy, true);
     this.#maxWaiting = maxWaiting;
     this.slots = new Slots(limit, rate, () => this.#checkIdle());
     const use = (action: string): WaitedFor => ({
@@ -118,7 +111,7 @@ export class PoolState {
     if (this.closed) throwIfAborted(this.#cancelled); // on Workers, a signal cannot be read in other requests
     if (!needsOwn && signal === undefined) return this.#signal();
     const controller = sharedController();
-    this.#controllers.add(controller);
+    this.controllers.add(controller);
     const link = signal && onCancel({ signal }, () => controller.abort(reasonOf(signal)));
     call.own = { controller, link };
     return controller.signal;
@@ -148,7 +141,7 @@ export class PoolState {
   /** Frees the slot after the function of a call has ended or {@linkcode PoolState.begin} threw. */
   end(call: Call): void {
     if (call.own !== undefined) {
-      this.#controllers.delete(call.own.controller);
+      this.controllers.delete(call.own.controller);
       call.own.link?.end();
     }
     this.slots.free(call);
@@ -172,13 +165,13 @@ export class PoolState {
     const cause = reasonOf(signal);
     this.slots.rejectQueued(cause);
     for (const map of this.maps) map.cancel(cause);
-    for (const controller of this.#controllers) controller.abort(cause);
+    for (const controller of this.controllers) controller.abort(cause);
   }
 
   /** Resolves to the unobserved failures as soon as nothing runs and nothing is queued. */
   async join(options: WaitOptions | undefined): Promise<TakenFailures> {
     const limits = admit(options);
-    return this.#isIdle() ? this.failures.take() : await this.#joiners.wait(new Waiter(this.#joining), limits);
+    return this.#isIdle() ? this.failures.take() : await this.joiners.wait(new Waiter(this.#joining), limits);
   }
 
   #signal(): AbortSignal {
@@ -190,19 +183,9 @@ export class PoolState {
   }
 
   #checkIdle(): void {
-    if (this.#joiners.size === 0 || !this.#isIdle()) return;
+    if (this.joiners.size === 0 || !this.#isIdle()) return;
     // Taken by the first joiner that is served, so that an aborted joiner takes none.
     let failures: TakenFailures | undefined;
-    for (const joiner of this.#joiners.takeAll()) grant(joiner, failures ??= this.failures.take());
+    for (const joiner of this.joiners.takeAll()) grant(joiner, failures ??= this.failures.take());
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundPoolState(state: PoolState): void {
-  const { slots, maps } = state;
-  const [controllers, joiners] = stateOf(state);
-  const isIdle = slots.active === 0 && slots.waiting === 0 && maps.size === 0;
-  const isSound = controllers <= slots.active && (joiners === 0 || !isIdle);
-  if (!isSound) throw new Error(`unsound pool: ${controllers} signals for ${slots.active} calls, ${joiners} joiners`);
-  assertSoundSlots(slots);
 }

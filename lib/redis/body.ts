@@ -6,7 +6,7 @@
  */
 import { checkFunction, checkName, promised, readWaitOptions } from "../internal/check.ts";
 import { hook } from "../internal/hook.ts";
-import { type Place, setPlace } from "../internal/place.ts";
+import { exposeState, type Place } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
@@ -68,7 +68,7 @@ export function placeOf({ namespace, keys }: ResourceSpec): Place {
 export class SpecLock implements RedisAcquirable {
   readonly #spec: ResourceSpec;
   static {
-    setPlace(SpecLock, (lock) => placeOf(lock.#spec));
+    exposeState(SpecLock, (lock) => placeOf(lock.#spec));
     show(SpecLock, "Acquirable", ["kind", "name", "key"], (lock) => lock.#spec.resource);
   }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
-import { setPlace } from "../internal/place.ts";
+import { exposeState } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
@@ -48,7 +48,7 @@ export class RedisLock implements RedisAcquirable {
   readonly #spec: ResourceSpec;
 
   static {
-    setPlace(RedisLock, (lock) => placeOf(lock.#spec));
+    exposeState(RedisLock, (lock) => placeOf(lock.#spec));
     show(RedisLock, "RedisLock", ["name"], (lock) => lock.#spec.resource);
   }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
-import { setPlace } from "../internal/place.ts";
+import { exposeState } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
@@ -51,7 +51,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   readonly #spec: ResourceSpec;
 
   static {
-    setPlace(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
+    exposeState(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
     show(
       RedisSemaphore,
       "RedisSemaphore",

@@ -1,5 +1,5 @@
 /** The steps of programs: each calls the real thing and its model. */
-import { assertSound } from "../_sound.ts";
+import { assertSound } from "../sound/mod.ts";
 import type { Guard, WaitOptions, WriterGuard } from "../../mod.ts";
 import { ModelQueue, type Outcome } from "./_model_queue.ts";
 import type { Deed, Step, Thing } from "./_world.ts";

@@ -1,6 +1,6 @@
 /** Programs over a SingleFlight with one key. Its model: a flight is over once none of its callers waits. */
 import { SingleFlight } from "../../mod.ts";
-import { assertSoundSingleFlight } from "../../lib/single_flight.ts";
+import { assertSoundSingleFlight } from "../sound/single_flight.ts";
 import { deferred } from "../_tools.ts";
 import { type Call, ModelQueue } from "./_model_queue.ts";
 import { type Program, type Step, type Thing, Violation } from "./_world.ts";

@@ -10,8 +10,8 @@ import {
   Semaphore,
 } from "../../mod.ts";
 import type { KeyedPermits, RwLockSide, WaitOptions } from "../../mod.ts";
-import { assertSoundKeyedRateLimiter } from "../../lib/keyed_rate_limiter.ts";
-import { assertSound } from "../_sound.ts";
+import { assertSoundKeyedRateLimiter } from "../sound/keyed_rate_limiter.ts";
+import { assertSound } from "../sound/mod.ts";
 import { ModelQueue } from "./_model_queue.ts";
 import { acquire, cancel, downgrade, gate, holdable, notify, release, setLimit, waitOn, work } from "./_steps.ts";
 import type { Program, Step, Thing, World } from "./_world.ts";

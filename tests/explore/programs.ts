@@ -13,7 +13,7 @@ import {
   TimeoutLock,
 } from "../../mod.ts";
 import type { WaitOptions } from "../../mod.ts";
-import { assertSoundKeyedSemaphore } from "../../lib/keyed_semaphore.ts";
+import { assertSoundKeyedSemaphore } from "../sound/keyed_semaphore.ts";
 import { acquire, gate, holdable, notify, release, releaseDuringWait, turn, wait, waitOn, work } from "./_steps.ts";
 import type { Holdable } from "./_steps.ts";
 import type { Program, Step, Thing } from "./_world.ts";

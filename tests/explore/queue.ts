@@ -3,7 +3,7 @@
  * adds a place. Items are numbered as they go in, and each get has to get the next one.
  */
 import { Queue, type WaitOptions } from "../../mod.ts";
-import { assertSoundQueue } from "../../lib/queue.ts";
+import { assertSoundQueue } from "../sound/queue.ts";
 import { ModelQueue } from "./_model_queue.ts";
 import { does } from "./_steps.ts";
 import type { Deed, Program, Step, Thing, World } from "./_world.ts";

@@ -3,8 +3,8 @@
  * beginnings and ends of functions take microtasks; in the model they happen when these have run, in the same order.
  */
 import { Pool, TaskGroup } from "../../mod.ts";
-import { assertSoundTaskGroup } from "../../lib/task_group.ts";
-import { assertSound } from "../_sound.ts";
+import { assertSoundTaskGroup } from "../sound/task_group.ts";
+import { assertSound } from "../sound/mod.ts";
 import { deferred } from "../_tools.ts";
 import { type Call, ModelQueue } from "./_model_queue.ts";
 import { does, setLimit as setLimitOf } from "./_steps.ts";

@@ -1,6 +1,7 @@
 /** The queue by itself: order, and nothing left of those that have left. */
 import assert from "node:assert/strict";
-import { assertSoundWaitQueue, remove, Waiter, waitersOf, WaitQueue, wake } from "../../lib/internal/wait_queue.ts";
+import { remove, Waiter, waitersOf, WaitQueue, wake } from "../../lib/internal/wait_queue.ts";
+import { assertSoundWaitQueue } from "../sound/internal/wait_queue.ts";
 import { describe } from "../../lib/internal/waited_for.ts";
 import { test } from "../_test.ts";
 import { type Random, seeded } from "../_tools.ts";

@@ -1,7 +1,7 @@
 /** Pool.map: back-pressure at both ends, order, buffers, pauses. */
 import assert from "node:assert/strict";
 import { type MapResults, Pool } from "../../mod.ts";
-import { assertSoundPool } from "../../lib/pool/pool.ts";
+import { assertSoundPool } from "../sound/pool/pool.ts";
 import { deeply } from "../_random.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, until, watch } from "../_tools.ts";

@@ -1,7 +1,7 @@
 /** Pool: slots, order, limits, and calls that are refused. */
 import assert from "node:assert/strict";
 import { ClosedError, Pool, type Task } from "../../mod.ts";
-import { assertSoundPool } from "../../lib/pool/pool.ts";
+import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,

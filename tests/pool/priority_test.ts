@@ -1,7 +1,7 @@
 /** Priorities of the calls that wait for a slot. */
 import assert from "node:assert/strict";
 import { Pool, QueueFullError, RateLimiter, type TaskOptions } from "../../mod.ts";
-import { assertSoundPool } from "../../lib/pool/pool.ts";
+import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, type Random, seeded, states, watch } from "../_tools.ts";
 

@@ -1,7 +1,7 @@
 /** Pool with a rate: a function starts when there is both a slot and a start allowed by the limiter. */
 import assert from "node:assert/strict";
 import { Pool, RateLimiter, TimeoutError } from "../../mod.ts";
-import { assertSoundPool } from "../../lib/pool/pool.ts";
+import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,

@@ -1,7 +1,7 @@
 /** Bug reports of other libraries, with this module in the reporter's situation. */
 import assert from "node:assert/strict";
 import { BoundedSemaphore, Pool, Queue, RateLimiter, TaskGroup } from "../../mod.ts";
-import { assertSound } from "../_sound.ts";
+import { assertSound } from "../sound/mod.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
 

@@ -1,7 +1,7 @@
 /** Pool: random runs, tasks and maps with aborts, pauses and a rate; after each step its promises are checked. */
 import assert from "node:assert/strict";
 import { Pool, RateLimiter } from "../../mod.ts";
-import { assertSound } from "../_sound.ts";
+import { assertSound } from "../sound/mod.ts";
 import { deeply } from "../_random.ts";
 import { test } from "../_test.ts";
 import {

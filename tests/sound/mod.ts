@@ -15,22 +15,22 @@ import {
   SetEvent,
   SingleFlight,
   TaskGroup,
-} from "../mod.ts";
-import { assertSoundBarrier } from "../lib/barrier.ts";
-import { assertSoundCondition } from "../lib/condition.ts";
-import { assertSoundEvent } from "../lib/event.ts";
-import { assertSoundKeyedMutex } from "../lib/keyed_mutex.ts";
-import { assertSoundKeyedRateLimiter } from "../lib/keyed_rate_limiter.ts";
-import { assertSoundKeyedSemaphore } from "../lib/keyed_semaphore.ts";
-import { assertSoundLock } from "../lib/lock.ts";
-import { assertSoundPool } from "../lib/pool/pool.ts";
-import { assertSoundQueue } from "../lib/queue.ts";
-import { assertSoundRateLimiter } from "../lib/rate_limiter.ts";
-import { assertSoundRwLock } from "../lib/rw_lock.ts";
-import { assertSoundSemaphore } from "../lib/semaphore.ts";
-import { assertSoundSetEvent } from "../lib/set_event.ts";
-import { assertSoundSingleFlight } from "../lib/single_flight.ts";
-import { assertSoundTaskGroup } from "../lib/task_group.ts";
+} from "../../mod.ts";
+import { assertSoundBarrier } from "./barrier.ts";
+import { assertSoundCondition } from "./condition.ts";
+import { assertSoundEvent } from "./event.ts";
+import { assertSoundKeyedMutex } from "./keyed_mutex.ts";
+import { assertSoundKeyedRateLimiter } from "./keyed_rate_limiter.ts";
+import { assertSoundKeyedSemaphore } from "./keyed_semaphore.ts";
+import { assertSoundLock } from "./lock.ts";
+import { assertSoundPool } from "./pool/pool.ts";
+import { assertSoundQueue } from "./queue.ts";
+import { assertSoundRateLimiter } from "./rate_limiter.ts";
+import { assertSoundRwLock } from "./rw_lock.ts";
+import { assertSoundSemaphore } from "./semaphore.ts";
+import { assertSoundSetEvent } from "./set_event.ts";
+import { assertSoundSingleFlight } from "./single_flight.ts";
+import { assertSoundTaskGroup } from "./task_group.ts";
 
 /** Throws unless the invariants of this thing hold; does nothing for a thing of another class. */
 export function assertSound(thing: unknown): void {

@@ -1,0 +1,11 @@
+import type { Slots } from "../../../lib/pool/slots.ts";
+import { assertSoundCallQueue } from "./call_queue.ts";
+
+export function assertSoundSlots(slots: Slots): void {
+  const { active, limit, waiting, queue, starting } = slots;
+  assertSoundCallQueue(queue);
+  const waitsForStart = starting !== undefined;
+  const mayWait = active >= limit || waitsForStart;
+  const isSound = active >= 0 && (waiting === 0 || mayWait) && (!waitsForStart || waiting > 0);
+  if (!isSound) throw new Error(`unsound pool: ${active} active, ${waiting} wait, for a start: ${waitsForStart}`);
+}
