@@ -33,11 +33,6 @@ export class Namespace {
   }
 
   /** Throws unless the invariants of its parts hold; for tests. */
-  assertSound(): void {
-    this.store.assertSound?.();
-    this.subscription.assertSound();
-    this.renewer.assertSound();
-  }
 }
 
 const storeOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => backend[STORE] ?? new RedisStore(backend));

@@ -10,12 +10,13 @@ import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./opt
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { force, runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
-import { assertSound, ShutdownState, type Step } from "./shutdown_state.ts";
+import { ShutdownState, type Step } from "./shutdown_state.ts";
 import { countShutdown, warnInWorker } from "./warnings.ts";
 import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
 import { ClosedError } from "../errors.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
+import { exposeState } from "../internal/state.ts";
 
 export type { AttachOptions, ServerLike } from "./attach.ts";
 export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
@@ -25,9 +26,6 @@ export type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 export type { GracefulShutdownOptions } from "./options.ts";
 export type { ShutdownReport } from "./report.ts";
 export type { WebSocketLike } from "./work.ts";
-
-/** Private state for {@linkcode assertSoundShutdown}, a function rather than a method so that bundlers can drop it. */
-let stateOf: (shutdown: GracefulShutdown) => ShutdownState;
 
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
@@ -81,7 +79,7 @@ export class GracefulShutdown implements AsyncDisposable {
   #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
 
   static {
-    stateOf = (shutdown) => shutdown.#state;
+    exposeState(GracefulShutdown, (shutdown) => shutdown.#state);
     setDisposal(GracefulShutdown);
     show(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
   }
@@ -335,9 +333,4 @@ export class GracefulShutdown implements AsyncDisposable {
     const reason = new DOMException(`Shutdown forced: ${name}`, "AbortError");
     force(this.#state, reason, `${name}, ${Math.round(since)} ms after ${first.name}`);
   }
-}
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSoundShutdown(shutdown: GracefulShutdown): void {
-  assertSound(stateOf(shutdown));
 }

@@ -101,9 +101,3 @@ export class WorkInFlight implements Iterable<InFlight> {
     while (this.#size > 0) await new Promise<void>((resolve) => this.#emptied = resolve);
   }
 }
-
-/** Whether the ring has #size entries, linked in both directions; for tests. */
-export function isSound(work: WorkInFlight): boolean {
-  const entries = [...work];
-  return entries.length === work.size && entries.every((entry) => entry.previous?.next === entry);
-}

@@ -6,7 +6,7 @@
 import { onCancel } from "../internal/cancellation.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
-import { type InFlight, isSound, WorkInFlight } from "./in_flight.ts";
+import { type InFlight, WorkInFlight } from "./in_flight.ts";
 import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
 
@@ -49,8 +49,6 @@ export interface AttachedServer {
   close(): Promise<void>;
   /** Whether requests bypass `handler`, and so are not counted. Checked at the signal. */
   isUncounted?(): boolean;
-  /** Whether its invariants hold; for tests. */
-  isSound?(): boolean;
   /** Closes all open connections at once. Returns labels of cut connections that were not in flight. */
   cut(): string[];
   /** Restores the server to its state before attaching. Its work in flight stays counted until it ends. */
@@ -261,17 +259,3 @@ export const TURN = 1;
 
 /** The text of a 503. */
 export const REFUSAL = "The server is shutting down.\n";
-
-/** Throws unless the invariants hold; for tests. */
-export function assertSound(state: ShutdownState): void {
-  const { phase, signal, counts, listeners, steps, held, inFlight, servers } = state;
-  const rules: Record<string, boolean> = {
-    "a signal before its phase": phase !== "serving" || !signal.aborted,
-    "requests are held back for ever": held === undefined || counts && listeners !== "open",
-    "steps that never run": phase !== "finished" || steps.length === 0,
-    "the list of work": isSound(inFlight),
-    "the connections of a server": [...servers].every((server) => server.isSound?.() ?? true),
-  };
-  const broken = Object.keys(rules).find((rule) => !rules[rule]);
-  if (broken !== undefined) throw new Error(`unsound shutdown, ${phase}: ${broken}`);
-}

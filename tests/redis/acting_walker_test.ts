@@ -14,7 +14,7 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { namespaceOf } from "../../lib/redis/namespace.ts";
-import { assertSoundSleepers } from "../../lib/redis/rate/start_call.ts";
+import { assertSoundNamespace } from "../sound/redis/namespace.ts";
 import type { WaitOptions } from "../../mod.ts";
 import { ActingWalk, walkActing } from "../_acting_walk.ts";
 import { test } from "../_test.ts";
@@ -147,8 +147,7 @@ class Walk extends ActingWalk {
 
   override check(): void {
     const namespace = namespaceOf(this.#backend, "interlock:");
-    namespace.assertSound();
-    assertSoundSleepers(namespace.store.rates);
+    assertSoundNamespace(namespace);
     if (this.#revokes) return;
     const sums = new Map<string, number>();
     for (const { lease, name, part } of this.all) if (lease.held) sums.set(name, (sums.get(name) ?? 0) + part);

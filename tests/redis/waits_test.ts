@@ -8,6 +8,7 @@ import { Recording } from "../diagnostics/_tools.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, rejectsWith, withFakeTime } from "../_tools.ts";
 import { computeDigests, nothing, scripted } from "./_scripted.ts";
+import { assertSoundNamespace } from "../sound/redis/namespace.ts";
 
 await computeDigests();
 
@@ -155,7 +156,7 @@ test("waits: a call that an observer cancels as it is queued is left to no subsc
     using _ = observe({ wait: () => controller.abort("enough") });
     await rejectsWith(lock.acquire({ signal: controller.signal }), "enough");
     await flushMicrotasks();
-    namespaceOf(backend, "interlock:").assertSound();
+    assertSoundNamespace(namespaceOf(backend, "interlock:"));
     assert.equal((await lock.inspect()).waiting, 0);
     await lease.release();
   }));

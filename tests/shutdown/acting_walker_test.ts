@@ -3,7 +3,7 @@
  * WebSockets and listeners of its signals track, defer, request and let time pass in the middle of whatever happens.
  */
 import assert from "node:assert/strict";
-import { assertSoundShutdown } from "../../lib/shutdown/graceful_shutdown.ts";
+import { assertSoundShutdown } from "../sound/shutdown/graceful_shutdown.ts";
 import { setImmediate } from "node:timers";
 import { ClosedError, GracefulShutdown, type ShutdownReport } from "../../mod.ts";
 import { ActingWalk, walkActing } from "../_acting_walk.ts";

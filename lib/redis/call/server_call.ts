@@ -19,10 +19,10 @@
 import type { TimeoutError } from "../../errors.ts";
 import { type Cancellation, onCancel, reasonOf, timedOut } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
+import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
 import { explain, mayHaveRun, withoutArguments } from "../errors.ts";
-import { assertRules } from "../sound.ts";
 import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { now, SILENCE } from "../times.ts";
@@ -52,6 +52,10 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
   #isReported = false;
+
+  static {
+    exposeState(ServerCall, (call) => [call.isAsking, call.timer]);
+  }
 
   /**
    * @param limits Undefined for a try, which asks once.
@@ -202,10 +206,4 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
   protected abstract leave(isGranted: boolean): void;
 
   /** Throws unless the invariants of a pending call hold; for tests. */
-  assertSound(): void {
-    assertRules(`call for ${this.spec.what}`, {
-      "it has settled": !this.settled,
-      "it waits without end": this.isAsking || this.timer.at < Infinity,
-    });
-  }
 }

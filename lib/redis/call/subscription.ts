@@ -8,18 +8,16 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
+import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import type { Push, Store, Unsubscribe } from "../store/store.ts";
-import { assertRules } from "../sound.ts";
 import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
 
 /** A waiter to notify. */
 export interface Listener {
   /** The waiter's queue. */
   readonly queue: string;
-  /** Throws unless it waits; for tests. */
-  assertSound(): void;
   granted(fence: number): void;
   /** Called when it may have become the waiter of its queue that asks at the end of a life. */
   lead(): void;
@@ -63,6 +61,10 @@ export class Subscription {
   #failure: unknown;
   #notBefore = -Infinity;
   readonly #linger = new Timer(() => this.#retire());
+
+  static {
+    exposeState(Subscription, (one) => [one.#listeners, one.#queues, one.#linger]);
+  }
 
   constructor(store: Store, prefix: string) {
     this.#store = store;
@@ -219,16 +221,6 @@ export class Subscription {
   }
 
   /** Throws unless the invariants hold; for tests. */
-  assertSound(): void {
-    const queues = [...this.#queues.values()];
-    const isUsed = this.#listeners.size > 0;
-    for (const listener of this.#listeners.values()) listener.assertSound();
-    assertRules("subscription", {
-      "the queues": queues.reduce((sum, { size }) => sum + size, 0) === this.#listeners.size,
-      "an empty queue": queues.every(({ size }) => size > 0),
-      "it lingers with waiters": !isUsed || this.#linger.at === Infinity,
-    });
-  }
 }
 
 /** Ending a subscription fails only if its connection is gone. */

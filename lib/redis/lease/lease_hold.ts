@@ -7,11 +7,11 @@
 import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { hook } from "../../internal/hook.ts";
 import { sharedController, warn } from "../../internal/platform.ts";
+import { exposeState } from "../../internal/state.ts";
 import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
-import { assertRules } from "../sound.ts";
 import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
@@ -61,6 +61,10 @@ export class LeaseHold implements RenewableLease {
   /** How it has ended: by its loss, or released. */
   #end: LeaseLostError | "released" | undefined;
   #controller: AbortController | undefined;
+
+  static {
+    exposeState(LeaseHold, (hold) => [hold.#end, hold.#controller]);
+  }
 
   constructor(spec: ResourceSpec, grant: Grant) {
     this.spec = spec;
@@ -228,13 +232,5 @@ export class LeaseHold implements RenewableLease {
     if (time < this.deadline.renewAt - this.deadline.ttl / 12) return false;
     this.#ask();
     return true;
-  }
-
-  assertSound(): void {
-    assertRules(`lease of ${this.spec.what}`, {
-      "it is renewed although it has ended": this.#end === undefined,
-      "its signal": this.#controller?.signal.aborted !== true,
-      "it is trusted for longer than its ttl": this.deadline.at <= now() + this.deadline.ttl,
-    });
   }
 }

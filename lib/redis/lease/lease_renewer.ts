@@ -5,10 +5,10 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
+import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, DataError } from "../errors.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
-import { assertRules } from "../sound.ts";
 import { firing } from "../times.ts";
 import { type Moment, moment } from "./lease_deadline.ts";
 
@@ -31,8 +31,6 @@ export interface RenewableLease {
   failRenewal(number: number, error: unknown): void;
   /** Called when the client is closed: a lease that can no longer be renewed or released is not trusted. */
   close(): void;
-  /** Throws unless it is held; for tests. */
-  assertSound(): void;
 }
 
 export class LeaseRenewer {
@@ -41,6 +39,10 @@ export class LeaseRenewer {
   readonly #timer = new Timer((at) => this.#look(firing(at)));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
   #single: boolean;
+
+  static {
+    exposeState(LeaseRenewer, (renewer) => [renewer.#leases, renewer.#timer]);
+  }
 
   constructor(store: Store) {
     this.#store = store;
@@ -60,14 +62,6 @@ export class LeaseRenewer {
   }
 
   /** Throws unless the invariants hold; for tests. */
-  assertSound(): void {
-    const leases = [...this.#leases];
-    for (const lease of leases) lease.assertSound();
-    assertRules("renewer", {
-      "a lease is looked at too late": this.#timer.at <= this.#next(),
-      "a timer without leases": leases.length > 0 || this.#timer.at === Infinity,
-    });
-  }
 
   #next(): number {
     return [...this.#leases].reduce((first, { nextLook }) => Math.min(first, nextLook), Infinity);

@@ -6,20 +6,22 @@
  */
 import { quote } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
+import { exposeState } from "../../internal/state.ts";
 import type { WaitOptions } from "../../types.ts";
 import { ServerCall } from "../call/server_call.ts";
 import { warnDiffering } from "../differing.ts";
 import { explained } from "../errors.ts";
 import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import { assertRules } from "../sound.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {}
 
 /** The calls of this process that sleep until their turns, by the key of their limit. */
-const sleepersOf = onceFor((_: RateStore) => new Map<string, Set<StartCall>>());
+export const sleepersOf: (rates: RateStore) => Map<string, Set<StartCall>> = onceFor((_: RateStore) =>
+  new Map<string, Set<StartCall>>()
+);
 
 /** Resolves to true once the call may start. Without limits it is a try, which may resolve to undefined. */
 export function start(spec: RateSpec, permits: number, limits?: WaitOptions): Promise<true | undefined> {
@@ -43,18 +45,14 @@ export async function changeRate(spec: RateSpec, act: string, change: RateChange
   if (change.block !== undefined) StartCall.askAgain([...sleepersOf(store.rates).get(spec.keys[0]) ?? []]);
 }
 
-/** Throws unless the invariants of the sleeping calls of a store hold; for tests. */
-export function assertSoundSleepers(rates: RateStore): void {
-  for (const sleepers of sleepersOf(rates).values()) {
-    for (const call of sleepers) call.assertSound();
-    assertRules("sleepers", { "an empty set": sleepers.size > 0 });
-  }
-}
-
-class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
+export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
   /** Set until it starts. */
   #turn: Turn | undefined;
+
+  static {
+    exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#turn]);
+  }
 
   constructor(spec: RateSpec, permits: number, limits?: WaitOptions) {
     super(spec, permits, limits, TRYING);
@@ -124,11 +122,6 @@ class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements Start
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);
     }
     if (turn !== undefined && !isGranted) this.#giveBack(turn);
-  }
-
-  override assertSound(): void {
-    super.assertSound();
-    assertRules(`start of ${this.spec.what}`, { "it sleeps without a turn": this.#turn !== undefined });
   }
 
   #warn(other: { limit: number; interval: number }): void {

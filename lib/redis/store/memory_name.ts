@@ -8,9 +8,9 @@
  *
  * @module
  */
+import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
-import { assertRules } from "../sound.ts";
 import { firing, IDLE_KEPT, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./store.ts";
 
@@ -55,6 +55,10 @@ export class MemoryName {
   #arrivals = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
+
+  static {
+    exposeState(MemoryName, (name) => [name.#holders, name.#queue, name.#used, name.#timer]);
+  }
 
   /** Whether it is unused and its time to be kept is over. Asked before each request, it ends what is over by then. */
   get isOver(): boolean {
@@ -168,16 +172,6 @@ export class MemoryName {
       if (ends <= time) this.#drop(id);
     }
     this.#serve();
-  }
-
-  assertSound(): void {
-    const holds = [...this.#holders.values()];
-    const [head] = this.#queue.values();
-    assertRules("name in memory", {
-      "the permits in use": this.#used === holds.reduce((sum, { weight }) => sum + weight, 0),
-      "the head fits": head === undefined || this.#used + head.request.spec.weight > head.request.spec.limit,
-      "its timer": head === undefined ? this.#timer.at === Infinity : this.#timer.at <= this.#firstEnd(),
-    });
   }
 
   #drop(id: string): boolean {

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { exposeState } from "../../internal/state.ts";
 import type { Inspection } from "../inspect.ts";
 import { MemoryData } from "./memory_data.ts";
 import { MemoryName } from "./memory_name.ts";
@@ -17,6 +18,10 @@ export class MemoryStore implements Store {
   readonly ids: Ids = new Ids();
   readonly #names = new MemoryData<MemoryName>();
   readonly rates = new MemoryRates();
+
+  static {
+    exposeState(MemoryStore, (store) => store.#names);
+  }
 
   // deno-lint-ignore require-await
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
@@ -52,10 +57,6 @@ export class MemoryStore implements Store {
   /** Answers come within this turn, even if a test moves the clock meanwhile. */
   within<T>(_: number, answer: Promise<T>): Promise<T> {
     return answer;
-  }
-
-  assertSound(): void {
-    for (const name of this.#names.values()) name.assertSound();
   }
 
   #nameOf({ keys: [key] }: StoredName): MemoryName {

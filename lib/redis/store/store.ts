@@ -155,6 +155,4 @@ export interface Store {
   silence?(ms: number): unknown;
   /** Resolves to the answer. Rejects after `ms` milliseconds without one, or once the client is closed. */
   within<T>(ms: number, answer: Promise<T>, keepsAlive?: boolean): Promise<T>;
-  /** Throws unless the invariants of its data hold; for tests. */
-  assertSound?(): void;
 }

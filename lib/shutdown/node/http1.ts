@@ -15,6 +15,7 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
+import { exposeState } from "../../internal/state.ts";
 import { InFlight, requestLabel } from "../in_flight.ts";
 import { LOOK, type ShutdownState } from "../shutdown_state.ts";
 import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
@@ -37,6 +38,10 @@ export class Http1Connections {
   readonly #open = new Map<SocketLike, Connection>();
   /** One listener for all connections: a closure for each would be most of an idle connection's cost. */
   readonly #closed: (this: SocketLike) => void;
+
+  static {
+    exposeState(Http1Connections, (connections) => connections.#open);
+  }
 
   constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
@@ -130,16 +135,6 @@ export class Http1Connections {
     if (older !== undefined) return void older.response?.once("close", now);
     socket.prependListener("end", now); // behind the end of the client's side, the server ends its own
     (this.#state.held ?? this.#state.pause(1)).then(now).catch(throwUncaught);
-  }
-
-  /** Whether the invariants hold; for tests. */
-  isSound(): boolean {
-    return [...this.#open.values()].every(({ newest }) => {
-      for (let each = newest; each !== undefined; each = each.older) {
-        if (!each.isListed || each.older?.announced) return false;
-      }
-      return true;
-    });
   }
 }
 

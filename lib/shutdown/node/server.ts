@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { exposeState } from "../../internal/state.ts";
 import { calmTurn } from "../calm_turn.ts";
 import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
@@ -27,6 +28,10 @@ export class NodeServer implements AttachedServer {
   /** The number of connections so far. */
   #accepted = 0;
   #isDetached = false;
+
+  static {
+    exposeState(NodeServer, (server) => server.#connections);
+  }
 
   constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
     this.#state = state;
@@ -84,10 +89,6 @@ export class NodeServer implements AttachedServer {
   isSibling(server: HttpServer): boolean {
     const own = this.#server.listeners?.("request") ?? [];
     return server.listeners?.("request").some((listener) => own.includes(listener)) ?? false;
-  }
-
-  isSound(): boolean {
-    return this.#connections.isSound();
   }
 
   detach(): void {

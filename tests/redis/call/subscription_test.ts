@@ -65,8 +65,6 @@ class Waiter implements Listener {
 
   lead(): void {}
 
-  assertSound(): void {}
-
   /** As if an answer comes at once, by which the server knows the subscription if it is live. */
   checkTurn(): void {
     this.asked.push(this.#subscription.live ? "c" : "h");

@@ -18,6 +18,7 @@ import {
   withFakeTime,
 } from "../../_tools.ts";
 import { Network, NetworkClient, withoutChance } from "./_network.ts";
+import { assertSoundNamespace } from "../../sound/redis/namespace.ts";
 
 const TTL = 3000;
 /** The longest time-out of a call. */
@@ -192,7 +193,7 @@ class Walk {
   }
 
   #check(): void {
-    for (const { client } of this.#processes) namespaceOf(client, "interlock:").assertSound();
+    for (const { client } of this.#processes) assertSoundNamespace(namespaceOf(client, "interlock:"));
     let sum = 0;
     for (const { lease, part, unsure } of this.#kept) if (!unsure && lease.held) sum += part;
     assert.ok(sum <= 1, `${sum} of 1 is held`);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { RedisRateLimiter } from "../../../lib/redis/mod.ts";
 import { namespaceOf } from "../../../lib/redis/namespace.ts";
-import { assertSoundSleepers } from "../../../lib/redis/rate/start_call.ts";
+import { assertSoundSleepers } from "../../sound/redis/rate/start_call.ts";
 import { test } from "../../_test.ts";
 import {
   type FakeTime,
