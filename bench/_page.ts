@@ -4,7 +4,25 @@ import { compile, type TopLevelSpec } from "vega-lite";
 import { size } from "../scripts/size.ts";
 import { FLOOR, HAND_OVER, OURS, SHARED, time } from "./_situation.ts";
 import { RUN_TIMES, type RunTime } from "./_processes.ts";
-import type { Measured, Results } from "./report.ts";
+
+/** A contender of a row on a run-time. */
+export interface Measured {
+  readonly row: string;
+  readonly contender: string;
+  readonly runTime: RunTime;
+  /** Of one operation. */
+  readonly ns: number;
+}
+
+export interface Results {
+  readonly date: string;
+  readonly machine: string;
+  readonly processes: number;
+  readonly runTimes: Readonly<Record<string, string>>;
+  /** Versions of the other packages. */
+  readonly packages: Readonly<Record<string, string>>;
+  readonly figures: readonly Measured[];
+}
 
 const TITLES: Readonly<Record<RunTime, string>> = { deno: "Deno", node: "Node", bun: "Bun" };
 

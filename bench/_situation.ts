@@ -95,36 +95,34 @@ function copyFor(contender: string): Promise<Work> {
   return import(`./_work.ts?for=${encodeURIComponent(contender)}`);
 }
 
+/** The number of operations that names leave out: µs an iteration are ns an operation. */
+const USUAL = "1,000";
+
 /** Iterations of a benchmark: all files together take less than a minute. */
 function iterationsOf({ operations, isSlow }: Situation): number {
   return isSlow ? 8 : Math.min(200, Math.max(10, Math.round(200_000 / operations)));
 }
 
-/** Registers the situations with `deno bench`, which prints what one operation takes at the end. Elsewhere it does nothing. */
+/** Registers the situations with `deno bench`. Elsewhere it does nothing. */
 export async function register(situations: readonly Situation[]): Promise<readonly Situation[]> {
   if (typeof Deno === "undefined") return situations;
   const withPeers = await variable("BENCH_PEERS") === "1";
-  const lines: (() => string)[] = [];
   for (const one of situations) {
-    const group = `${one.name} (${one.operations.toLocaleString("en")} ${one.operation}s)`;
     const n = iterationsOf(one);
-    for (const [index, name] of (await one.contenders(withPeers)).entries()) {
-      const times: number[] = [];
+    const operations = one.operations.toLocaleString("en");
+    const situation = operations === USUAL ? one.name : `${one.name} (${operations} ${one.operation}s)`;
+    for (const contender of await one.contenders(withPeers)) {
       let iteration: Iteration | undefined;
       const fn = async () => {
-        iteration ??= await one.iteration(name);
-        const start = performance.now();
-        await iteration();
-        times.push(performance.now() - start);
+        await (iteration ??= await one.iteration(contender))();
       };
-      Deno.bench({ name, group, baseline: index === 0, n, warmup: Math.ceil(n / 3), fn });
-      lines.push(() => times.length === 0 ? "" : `${index === 0 ? `\n${one.name}\n` : ""}${line(name, one, times)}`);
+      // Deno prints a summary below each group: worth its lines where there are several to compare.
+      const named = withPeers
+        ? { name: contender, group: situation, baseline: contender === OURS }
+        : { name: `${situation}: ${contender}` };
+      Deno.bench({ ...named, n, warmup: Math.ceil(n / 3), fn });
     }
   }
-  globalThis.addEventListener("unload", () => {
-    const text = lines.map((line) => line()).join("");
-    if (text !== "") console.error(text);
-  });
   return situations;
 }
 
@@ -134,12 +132,6 @@ export async function variable(name: string): Promise<string | undefined> {
     (await Deno.permissions.query({ name: "env", variable: name })).state === "granted";
   const { process } = globalThis as unknown as { process: { env: Record<string, string | undefined> } };
   return mayRead ? process.env[name] : undefined;
-}
-
-function line(contender: string, { operation, operations }: Situation, times: readonly number[]): string {
-  const each = quantile(times, 0.5) / operations;
-  const perSecond = Number((1000 / each).toPrecision(2)).toLocaleString("en");
-  return `  ${contender.padEnd(34)} ${perSecond.padStart(11)} ${operation}s a second, ${time(each * 1e6)} each\n`;
 }
 
 /** A time as a person reads it. */

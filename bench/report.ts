@@ -9,27 +9,8 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { Server } from "../tests/redis/_server.ts";
 import { quantile, type Situation } from "./_situation.ts";
-import { charts, page } from "./_page.ts";
-import { measured, RUN_TIMES, type RunTime, versionOf } from "./_processes.ts";
-
-/** A contender of a row on a run-time. */
-export interface Measured {
-  readonly row: string;
-  readonly contender: string;
-  readonly runTime: RunTime;
-  /** Of one operation. */
-  readonly ns: number;
-}
-
-export interface Results {
-  readonly date: string;
-  readonly machine: string;
-  readonly processes: number;
-  readonly runTimes: Readonly<Record<string, string>>;
-  /** Versions of the other packages. */
-  readonly packages: Readonly<Record<string, string>>;
-  readonly figures: readonly Measured[];
-}
+import { charts, type Measured, page, type Results } from "./_page.ts";
+import { measured, RUN_TIMES, versionOf } from "./_processes.ts";
 
 /** In the order of the page. */
 const FILES = "lock keyed_mutex semaphore event pool rate_limiter cancellation redis".split(" ");

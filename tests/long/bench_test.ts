@@ -1,9 +1,8 @@
 /** The benchmarks do what they say: each contender does its work in each situation, and the page shows the figures. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { charts, page } from "../../bench/_page.ts";
+import { charts, type Measured, page, type Results } from "../../bench/_page.ts";
 import { HAND_OVER, SHARED, type Situation } from "../../bench/_situation.ts";
-import type { Measured, Results } from "../../bench/report.ts";
 import { size } from "../../scripts/size.ts";
 import { test } from "../_test.ts";
 
