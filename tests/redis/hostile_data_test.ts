@@ -72,15 +72,16 @@ redisTest("inspect names the key whose data is something else", async ({ server,
 });
 
 redisTest("data of something else is named with its key", async ({ server, backend }) => {
+  await server.send("SET", "interlock:lock:3:{a}", "garbage");
+  await server.send("HSET", "interlock:semaphore:3:{a}", "field", "of something else");
   for (
-    const [value, words] of [[
-      "garbage",
-      /the key "interlock:lock:3:\{a\}"|begins with "interlock:lock:3:\{a\}"/,
+    const [kind, body] of [["lock", new RedisLock(backend, "a")], [
+      "semaphore",
+      new RedisSemaphore(backend, "a", 2),
     ]] as const
   ) {
-    await server.send("SET", "interlock:lock:3:{a}", value);
-    await assert.rejects(new RedisLock(backend, "a").acquire(), (error) => {
-      return error instanceof RedisError && words.test(error.message);
+    await assert.rejects(body.acquire(), (error) => {
+      return error instanceof RedisError && error.message.includes(`"interlock:${kind}:3:{a}"`);
     });
   }
   await server.send(

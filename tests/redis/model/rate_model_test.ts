@@ -150,6 +150,25 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
     assert.equal(redis.call("LLEN", KEYS[1]), 2);
   }));
 
+test("a start given back with more than 200 behind it counts until its turn, then it is free", async () => {
+  const redis = new MemoryRedis();
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const rate = { keys: KEYS, limit: 1, interval: 10 };
+  const start = async () => {
+    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
+    return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
+  };
+  const turns: Turn[] = [];
+  for (let i = 0; i < 222; i++) turns.push(await start());
+  const stored = redis.call("LLEN", KEYS[1]);
+  for (const back of [turns[20]!, turns[20]!]) await rates.giveBack(rate, back);
+  assert.equal(redis.call("LLEN", KEYS[1]), stored); // those behind it are not rewritten
+  await rates.giveBack(rate, turns[22]!);
+  assert.ok(Number(redis.call("LLEN", KEYS[1])) < Number(stored));
+  for (const back of turns.slice(21).reverse()) await rates.giveBack(rate, back);
+  assert.equal(Math.round((await start()).wait), 200);
+});
+
 test("a rate limit keeps starts for the longest interval in use", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));

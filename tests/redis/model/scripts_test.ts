@@ -118,6 +118,19 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     assert.ok(evaluate(redis, verify, names, [code, holder])[0]! > 0);
   });
 
+  test(`scripts: ${kind}: a hold that was extended, then adopted, is renewed by its adopter`, () => {
+    const redis = new FullRedis();
+    const server = on(redis);
+    server.acquire(1);
+    assert.deepEqual(server.renew(1, TTL, 1), [1]);
+    const [holder, adopter] = [1, 2].map((n) => memberOf(n).slice(0, ID_LENGTH)) as [string, string];
+    const names = keys.slice(0, own);
+    assert.equal(evaluate(redis, adopt[holders], names, [adopter, holder, String(TTL), "", "0"])[0], 1);
+    redis.now += TTL * 500;
+    assert.deepEqual(server.renew(2, TTL, 0), [1]);
+    assert.deepEqual(evaluate(redis, verify, names, [code, adopter]), [TTL * 1000]);
+  });
+
   test(`scripts: ${kind}: a waiter whose life is over is neither shown nor counted`, () => {
     const redis = new FullRedis();
     const server = on(redis);
@@ -154,3 +167,18 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     });
   }
 }
+
+test("scripts: one run grants at most 200 waiters, and the next one those behind them", () => {
+  const redis = new MemoryRedis();
+  const keys = keysOf("interlock:", "rw", "a");
+  const run = (which: "acquire" | "release", n: number, weight: number, ...args: unknown[]) =>
+    evaluate(redis, (which === "acquire" ? acquire : release).weighted, keys, [
+      `${String(n).padStart(ID_LENGTH, "0")} ${weight} 1000 `,
+      ...args.map(String),
+    ]);
+  run("acquire", 0, 1000, TTL + IDLE_KEPT, 0, CHANNELS);
+  for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, 0, CHANNELS);
+  const granted = () => redis.published.splice(0).length;
+  assert.deepEqual([run("release", 0, 1000, CHANNELS), granted()], [[1, 2, 0], 200]);
+  assert.deepEqual([run("release", 0, 1000, CHANNELS, "serve"), granted()], [[1], 1]);
+});
