@@ -11,12 +11,14 @@ export const ASYNC_DISPOSE: typeof Symbol.asyncDispose = /* @__PURE__ */ wellKno
 ) as typeof Symbol.asyncDispose;
 
 /**
- * Sets the asynchronous disposal of a public class. Its source uses the platform's symbol, as the documentation shows
- * it; on platforms without the symbol that method is named "undefined".
+ * Sets the disposal of a public class, asynchronous and, if it has one, synchronous. Its source uses the platform's
+ * symbols, as the documentation shows them; on platforms without the symbols the last such method is named "undefined".
  */
-export function setDisposal({ prototype }: { readonly prototype: object }): void {
+export function setDisposal({ prototype }: { readonly prototype: object }, dispose?: (this: never) => void): void {
   if (Symbol.asyncDispose !== undefined) return;
-  (prototype as Record<PropertyKey, unknown>)[ASYNC_DISPOSE] = (prototype as { undefined?: unknown }).undefined;
+  const methods = prototype as Record<PropertyKey, unknown>;
+  methods[ASYNC_DISPOSE] = methods["undefined"];
+  if (dispose !== undefined) methods[DISPOSE] = dispose;
 }
 
 function wellKnown(name: "dispose" | "asyncDispose"): symbol {

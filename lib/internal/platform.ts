@@ -12,6 +12,7 @@ interface PlatformProcess {
   readonly connected: boolean;
   on(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
+  listeners(event: string): unknown[];
   emitWarning(message: string, options: { code: string }): void;
   nextTick(fn: () => void): void;
   /** The CPU time of the process so far, in microseconds. */

@@ -55,7 +55,7 @@ export function checkAttach(
 export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
   const before = known.get(server);
   if (before?.state === state) return;
-  if (before !== undefined) detach(before);
+  if (before !== undefined) detachFrom(before.state, server);
   const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
   const attached: AttachedServer = abilities === undefined
     ? new NodeServer(state, server as NodeServerLike, label)
@@ -64,9 +64,9 @@ export function attachTo(state: ShutdownState, server: ServerLike, label: Attach
   const stopLooking = isOpen && attached instanceof NodeServer ? attachSiblings(state, attached, label) : undefined;
   known.set(server, { state, attached, stopLooking });
   if (state.phase !== "serving") attached.begin?.();
-  if (isOpen) state.servers.add(attached);
-  else if (state.phase === "finished") state.add(stop(state, attached));
-  else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, attached) });
+  if (isOpen) state.servers.set(server, attached);
+  else if (state.phase === "finished") state.add(stop(state, server, attached));
+  else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, server, attached) });
 }
 
 /**
@@ -101,26 +101,27 @@ function onConnection(listener: (server: NodeServerLike | null | undefined) => v
 }
 
 /** Detaches the server. */
-export function detachFrom(state: ShutdownState, server: ServerLike): void {
+export function detachFrom(state: ShutdownState, server: object): void {
   const entry = known.get(server);
   if (entry?.state !== state) return;
   known.delete(server);
-  detach(entry);
+  state.servers.delete(server);
+  entry.stopLooking?.();
+  entry.attached.detach?.();
 }
 
-function detach({ state, attached, stopLooking }: Known): void {
-  stopLooking?.();
-  state.servers.delete(attached);
-  attached.detach?.();
+/** Detaches every server. */
+export function detachAll(state: ShutdownState): void {
+  for (const server of state.servers.keys()) detachFrom(state, server);
 }
 
 /** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */
-async function stop(state: ShutdownState, server: AttachedServer): Promise<void> {
-  await server.settle();
-  state.servers.add(server);
-  server.stopListening();
+async function stop(state: ShutdownState, server: ServerLike, attached: AttachedServer): Promise<void> {
+  await attached.settle();
+  state.servers.set(server, attached);
+  attached.stopListening();
   await state.releaseNextTurn();
-  if (!state.counts) server.cut(); // after the drain, nothing awaits its connections
+  if (!state.counts) attached.cut(); // after the drain, nothing awaits its connections
 }
 
 function isServer(value: unknown): value is ServerLike {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type AttachOptions, attachTo, checkAttach, detachFrom, type ServerLike } from "./attach.ts";
+import { type AttachOptions, attachTo, checkAttach, detachAll, detachFrom, type ServerLike } from "./attach.ts";
 import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
 import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./options.ts";
@@ -11,7 +11,7 @@ import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import { force, runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { ShutdownState, type Step } from "./shutdown_state.ts";
-import { countShutdown, warnInWorker } from "./warnings.ts";
+import { countShutdown, discountShutdown, warnInWorker } from "./warnings.ts";
 import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
 import { ClosedError } from "../errors.ts";
 import { setDisposal } from "../internal/dispose.ts";
@@ -71,7 +71,7 @@ export type { WebSocketLike } from "./work.ts";
  * console.log(reason, ok, remaining); // done true []
  * ```
  */
-export class GracefulShutdown implements AsyncDisposable {
+export class GracefulShutdown implements Disposable, AsyncDisposable {
   readonly #state: ShutdownState;
   readonly #ignoreSignals: () => void;
   /** The first OS signal, and when it arrived on the monotonic clock. */
@@ -80,7 +80,9 @@ export class GracefulShutdown implements AsyncDisposable {
 
   static {
     exposeState(GracefulShutdown, (shutdown) => shutdown.#state);
-    setDisposal(GracefulShutdown);
+    setDisposal(GracefulShutdown, function (this: GracefulShutdown) {
+      this.#takeBack();
+    });
     show(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
   }
 
@@ -146,12 +148,12 @@ export class GracefulShutdown implements AsyncDisposable {
   }
 
   /**
-   * Starts the shutdown, as an OS signal does. A second call has no effect.
+   * Starts the shutdown, as an OS signal does. A second call, or one after the disposal, has no effect.
    *
    * @param reason Becomes `signal.reason` and the report's `reason`. Default: the platform's AbortError.
    */
   request(reason?: unknown): void {
-    if (this.#state.phase !== "serving") return;
+    if (this.#state.phase !== "serving" || this.#state.isDisposed) return;
     this.#resolve(runSequence(this.#state, reason));
   }
 
@@ -171,7 +173,7 @@ export class GracefulShutdown implements AsyncDisposable {
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
     try {
       checkWork(work);
-      this.#use("track", label);
+      this.#count("track", label);
       return countWork(this.#state, work, label);
     } catch (error) {
       return Promise.reject(error);
@@ -199,6 +201,7 @@ export class GracefulShutdown implements AsyncDisposable {
   ): (request: Request, ...rest: A) => Promise<R | Response> {
     checkFetchHandler(fetchHandler);
     const label = readLabel(options);
+    this.#use("wrap handler");
     return countingHandler(this.#state, fetchHandler, label);
   }
 
@@ -220,7 +223,7 @@ export class GracefulShutdown implements AsyncDisposable {
   attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
     const state = this.#state;
     const label = checkAttach(state, server, options);
-    state.used = true;
+    this.#use("attach");
     attachTo(state, server, label);
     return server;
   }
@@ -247,7 +250,7 @@ export class GracefulShutdown implements AsyncDisposable {
    */
   webSocket(socket: WebSocketLike, label?: string): () => void {
     checkWebSocket(socket);
-    this.#use("count WebSocket", label);
+    this.#count("count WebSocket", label);
     return countWebSocket(this.#state, socket, label ?? "WebSocket");
   }
 
@@ -288,16 +291,35 @@ export class GracefulShutdown implements AsyncDisposable {
     return this.#cleanUp(this.#step(fn, label, "clean-up step"));
   }
 
-  /** Requests the shutdown and waits for its end. */
+  /**
+   * Takes back all that this shutdown has installed, as if it had never been made: it no longer listens to OS signals,
+   * and its servers are detached. `finished` stays pending, and its signals never abort. Wrapped handlers still respond;
+   * every later registration throws ClosedError. Has no effect once a shutdown has begun. For tests, and for libraries
+   * whose user closes the server: `using shutdown = new GracefulShutdown()`.
+   */
+  [Symbol.dispose](): void {
+    this.#takeBack();
+  }
+
+  /** Requests the shutdown and waits for its end. After the disposal there is none. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.request();
-    await this.finished;
+    if (!this.#state.isDisposed) await this.finished;
+  }
+
+  #takeBack(): void {
+    const state = this.#state;
+    if (state.phase !== "serving" || state.isDisposed) return;
+    state.isDisposed = true;
+    this.#ignoreSignals();
+    detachAll(state);
+    discountShutdown();
   }
 
   #step(fn: Step["fn"], label: string | undefined, otherwise: string): Step {
     checkFunction(fn, "fn");
     if (label !== undefined) checkString(label, "label");
-    this.#state.used = true;
+    this.#use(`register ${otherwise}`);
     return { fn, label: label ?? (fn.name || otherwise) };
   }
 
@@ -308,9 +330,14 @@ export class GracefulShutdown implements AsyncDisposable {
     return undefined;
   }
 
-  #use(operation: string, label?: string): void {
+  #count(operation: string, label: string | undefined): void {
     if (label !== undefined) checkString(label, "label");
+    this.#use(operation);
     if (!this.#state.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
+  }
+
+  #use(operation: string): void {
+    if (this.#state.isDisposed) throw new ClosedError(`Cannot ${operation}: shutdown was disposed of`);
     this.#state.used = true;
   }
 

@@ -25,22 +25,43 @@ export function checkSignalNames(value: unknown): asserts value is readonly stri
   }
 }
 
+/** The process has one listener for each event in use, which calls these functions in the order in which they came. */
+const shared = new Map<string, { readonly fns: Set<() => void>; readonly heard: () => void }>();
+
+/** Calls `fn` at each such event of the process. Returns a function that ends this. */
+export function onProcess(event: string, fn: () => void): () => void {
+  const source = currentProcess();
+  const { on, off, listeners } = source ?? {};
+  if (typeof on !== "function" || typeof off !== "function") return () => {};
+  const { fns, heard } = shared.get(event) ?? share();
+  // Test suites remove all listeners between tests.
+  if (!listeners?.call(source, event).includes(heard)) on.call(source, event, heard);
+  shared.set(event, { fns, heard });
+  fns.add(fn);
+  return () => {
+    if (!fns.delete(fn) || fns.size > 0) return;
+    shared.delete(event);
+    off.call(source, event, heard);
+  };
+}
+
+function share(): { readonly fns: Set<() => void>; readonly heard: () => void } {
+  const fns = new Set<() => void>();
+  const heard = () => {
+    for (const fn of [...fns]) if (fns.has(fn)) fn();
+  };
+  return { fns, heard };
+}
+
 /**
  * Calls `listener` at each of these signals instead of the system's default effect. Calling the returned function
- * restores the default effect. Listening does not keep the process alive.
+ * restores the default effect, unless others listen. Listening does not keep the process alive.
  */
 export function listenToSignals(names: readonly string[], listener: (name: string) => void): () => void {
-  const source = currentProcess();
-  const { on, off } = source ?? {};
-  if (typeof on !== "function" || typeof off !== "function") return () => {};
   const stops: (() => void)[] = [];
   const stop = () => stops.splice(0).forEach((each) => each());
   try {
-    for (const name of new Set(names)) {
-      const heard = () => listener(name);
-      on.call(source, name, heard);
-      stops.push(() => off.call(source, name, heard));
-    }
+    for (const name of new Set(names)) stops.push(onProcess(name, () => listener(name)));
   } catch (error) {
     stop(); // this system does not know one of the names
     throw error;
@@ -56,7 +77,7 @@ export function ignoreWhileExiting(names: readonly string[], until: number): voi
   const isFirst = late === undefined;
   late = { names, until };
   if (!isFirst) return;
-  currentProcess()?.on?.("exit", () => {
+  onProcess("exit", () => {
     if (performance.now() < late!.until) listenToSignals(late!.names, () => {});
   });
 }

@@ -24,7 +24,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   });
   const stopWatching = watchExit(state);
   state.phase = "delaying";
-  for (const server of state.servers) state.attempt(() => server.begin?.());
+  for (const server of state.servers.values()) state.attempt(() => server.begin?.());
   const remaining: string[] = [];
   const hasListeners = state.hasDelay || state.servers.size > 0;
   if (!hasListeners) stopListening(state);
@@ -33,7 +33,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   if (hasListeners) {
     if (state.hasDelay) remaining.push(...await pass(state));
     state.phase = "settling";
-    await Promise.all(Array.from(state.servers, (server) => state.attemptLater(() => server.settle())));
+    await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.settle())));
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);
@@ -66,7 +66,7 @@ async function pass(state: ShutdownState): Promise<string[]> {
 /** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
-  for (const server of state.servers) state.attempt(() => server.stopListening());
+  for (const server of state.servers.values()) state.attempt(() => server.stopListening());
 }
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */
@@ -88,10 +88,10 @@ async function drain(state: ShutdownState): Promise<string[]> {
     await state.until(inFlight.empty());
     if (state.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
     if (forced.aborted) break;
-    closing = [...servers];
+    closing = [...servers.values()];
     await state.until(Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
     // Meanwhile more work may have been tracked and more servers attached.
-  } while (inFlight.size > 0 || [...servers].some((each) => !closing.includes(each)));
+  } while (inFlight.size > 0 || [...servers.values()].some((each) => !closing.includes(each)));
   stopLooking();
   state.phase = "closed"; // in the same step as the last look: later work would not be awaited, so it is refused
   return forced.aborted ? cut(state) : [];
@@ -100,7 +100,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
 /** Returns the time until the next look. */
 function look(state: ShutdownState): number {
   state.inFlight.sweep();
-  for (const server of state.servers) state.attempt(() => server.sweep?.());
+  for (const server of state.servers.values()) state.attempt(() => server.sweep?.());
   return LOOK;
 }
 
@@ -117,7 +117,7 @@ function cut(state: ShutdownState): string[] {
   for (const entry of state.inFlight) state.cut.add(entry);
   const labels = state.labels(state.cut);
   for (const entry of [...state.inFlight]) state.attempt(() => entry.cut?.());
-  for (const server of state.servers) state.attempt(() => labels.push(...server.cut()));
+  for (const server of state.servers.values()) state.attempt(() => labels.push(...server.cut()));
   return labels;
 }
 

@@ -65,6 +65,8 @@ export interface Step {
 export class ShutdownState {
   // phase only moves forward. phase !== "serving" implies that `signal` has aborted or will in the same step.
   phase: keyof typeof PHASES = "serving";
+  /** Implies the phase "serving", for ever. */
+  isDisposed = false;
   // Created on first use: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
   #forcing: AbortController | undefined;
@@ -75,7 +77,7 @@ export class ShutdownState {
   /** Whether the end of some response shows only when its server closes. */
   untold = false;
   /** Servers that listen or drain; in the phase "draining", without servers that are about to stop listening. */
-  readonly servers: Set<AttachedServer> = new Set();
+  readonly servers: Map<object, AttachedServer> = new Map();
   /**
    * While set, node servers hold back new requests, and fetch servers responses: clients that wait for a response open
    * no further connections, so even an overloaded listener comes to rest.

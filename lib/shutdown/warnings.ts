@@ -5,6 +5,7 @@
  */
 import { printable } from "../internal/check.ts";
 import { builtin, currentProcess, ifStillAlive, runtime, warn } from "../internal/platform.ts";
+import { onProcess } from "./os_signals.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
 /** Time in ms for a process to end after its shutdown. */
@@ -19,7 +20,7 @@ export function warnIfNotTied(state: ShutdownState): void {
   else if (runtime() === "node" && state.arrived > 0 && state.servers.size === 0) {
     warnNotAttached("its handler answered requests and no server was attached");
   }
-  if (![...state.servers].some((server) => server.isUncounted?.())) return;
+  if (![...state.servers.values()].some((server) => server.isUncounted?.())) return;
   warn("Cannot count requests; pass the server fetch: shutdown.handler(app.fetch)", "INTERLOCK_NOT_COUNTED");
 }
 
@@ -46,8 +47,7 @@ export function watchExit(state: ShutdownState): () => void {
     const work = what("in flight", state.pending());
     console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${work}`);
   };
-  currentProcess()?.on?.("exit", exiting);
-  return () => void currentProcess()?.off?.("exit", exiting);
+  return onProcess("exit", exiting);
 }
 
 /** The number of shutdowns created so far, and of those that are not over. */
@@ -57,6 +57,11 @@ let made = 0, open = 0;
 export function countShutdown(): void {
   made++;
   open++;
+}
+
+/** Called for a shutdown that was disposed of. */
+export function discountShutdown(): void {
+  open--;
 }
 
 /** Called once for each shutdown that is over. Warns if the process does not end after the last one. */

@@ -81,7 +81,7 @@ const POOL: Readonly<Record<string, string>> = {
 const SHUTDOWN: Readonly<Record<string, string>> = {
   GracefulShutdown:
     "signal forced ready active labels request track handler attach detach webSocket onShutdown defer finished " +
-    "Symbol.asyncDispose",
+    "Symbol.dispose Symbol.asyncDispose",
   GracefulShutdownOptions: "grace signals debounce delay idle late retryAfter ready",
   ShutdownReport: "reason drained remaining elapsed errors ok",
   HandlerOptions: "label",

@@ -93,7 +93,7 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
 
 /** Whether the drain waits until a server of this kind is closed. */
 function isAwaited({ servers }: ShutdownState): boolean {
-  return [...servers].some(({ isUncounted }) => isUncounted !== undefined);
+  return [...servers.values()].some(({ isUncounted }) => isUncounted !== undefined);
 }
 
 /** Returns the response with its complete body split into pieces, so that its end is not reported while most is unsent. */
