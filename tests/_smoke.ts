@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import process from "node:process";
+import type { Needs } from "./kinds/kind.ts";
 
 /** As React Native and older polyfills have it: no reason, and none of the newer methods. */
 function oldSignals(): void {
@@ -59,70 +60,31 @@ taken[what]!();
 const {
   acquireAll,
   Barrier,
-  BoundedSemaphore,
-  Condition,
-  Event,
   GracefulShutdown,
   KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
   Lock,
   lockOnArguments,
   Pool,
   Queue,
-  RateLimiter,
-  RwLock,
-  Semaphore,
-  SetEvent,
   shareOnArguments,
   SingleFlight,
   TaskGroup,
-  TimeoutLock,
 } = await import("../mod.ts");
 const { observe, snapshot, trace } = await import("../lib/diagnostics/mod.ts");
+const { exercise } = await import("./kinds/exercise.ts");
+const { localKinds } = await import("./kinds/local.ts");
 
 const aborted = async (call: Promise<unknown>) => {
   await assert.rejects(call, (error: Error) => error.name === "AbortError");
 };
-const timedOut = (call: Promise<unknown>) => assert.rejects(call, (error: Error) => error.name === "TimeoutError");
-
-/** Three calls wait: the middle one is aborted, the last one is out of time, and the first one is granted. */
-async function holdable(
-  make: () => {
-    acquire(options?: object): Promise<{ release(): void }>;
-    run<T>(fn: () => T): Promise<T>;
-  },
-): Promise<void> {
-  const thing = make();
-  const guard = await thing.acquire();
-  const controller = new AbortController();
-  const first = thing.acquire();
-  const middle = thing.acquire({ signal: controller.signal });
-  const last = thing.acquire({ timeout: 1 });
-  controller.abort();
-  await aborted(middle);
-  await timedOut(last);
-  guard.release();
-  (await first).release();
-  assert.equal(await thing.run(() => 1), 1);
-}
 
 const events: string[] = [];
 const observing = observe({ grant: ({ kind }) => void events.push(kind) });
 const tracing = trace();
 
-for (
-  const make of [
-    () => new Lock(),
-    () => new TimeoutLock(60_000),
-    () => new Semaphore(1),
-    () => new BoundedSemaphore(1),
-    () => new RwLock().writer,
-    () => new Condition(),
-    () => new KeyedMutex().at(1),
-    () => new KeyedSemaphore(1).at(1),
-  ]
-) await holdable(make);
+for (const { make, calls } of Object.values(localKinds)) {
+  for (const call of Object.values(calls(make(undefined, {} as Needs)))) await exercise(call);
+}
 
 {
   const lock = new Lock();
@@ -133,28 +95,11 @@ for (
   guard.release();
 }
 {
-  const event = new Event();
-  await timedOut(event.wait({ timeout: 1 }));
-  const waits = event.wait();
-  event.set();
-  await waits;
-  const members = new SetEvent([1]);
-  const empty = members.wait();
-  members.delete(1);
-  await empty;
   const barrier = new Barrier(2);
   assert.deepEqual(await Promise.all([barrier.wait(), barrier.wait()]), [0, 1]);
-  const condition = new Condition();
-  await condition.run(async () => {
-    await timedOut(condition.waitFor(() => false, { timeout: 1 }));
-  });
 }
 await (await acquireAll([new Lock(), new KeyedMutex().at(1)], { timeout: 60_000 })).release();
 {
-  const limiter = new RateLimiter(1, 5);
-  await limiter.acquire();
-  await limiter.acquire();
-  await new KeyedRateLimiter(1, 5).run("a", () => {});
   const queue = new Queue<number>(1);
   await queue.put(1);
   assert.equal(await queue.get(), 1);

@@ -8,42 +8,22 @@ import {
   Event,
   type Guard,
   KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
   Lock,
   type NameOptions,
-  Queue,
   RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
-  SingleFlight,
-  TaskGroup,
   TimeoutLock,
 } from "../mod.ts";
+import { localKinds } from "./kinds/local.ts";
 import { test } from "./_test.ts";
 
-const makers: Record<string, (options?: NameOptions) => { readonly name: string | undefined }> = {
-  Lock: (options) => new Lock(options),
-  TimeoutLock: (options) => new TimeoutLock(1, options),
-  Event: (options) => new Event(options),
-  SetEvent: (options) => new SetEvent([1], options),
-  Condition: (options) => new Condition(new Lock(), options),
-  Semaphore: (options) => new Semaphore(1, options),
-  BoundedSemaphore: (options) => new BoundedSemaphore(1, options),
-  Barrier: (options) => new Barrier(2, options),
-  RwLock: (options) => new RwLock(options),
-  KeyedMutex: (options) => new KeyedMutex(options),
-  Queue: (options) => new Queue(1, options),
-  TaskGroup: (options) => new TaskGroup(options),
-  SingleFlight: (options) => new SingleFlight(options),
-  KeyedSemaphore: (options) => new KeyedSemaphore(1, options),
-  KeyedRateLimiter: (options) => new KeyedRateLimiter(1, 1, options),
-  RateLimiter: (options) => new RateLimiter(1, 1, options),
-};
+type Named = (options?: NameOptions) => { readonly name: string | undefined };
 
-for (const [type, make] of Object.entries(makers)) {
+for (const [type, kind] of Object.entries(localKinds).filter(([, { hasName = true }]) => hasName)) {
   test(`names: ${type} has the name that it was given`, () => {
+    const make = kind.make as Named;
     assert.equal(make({ name: "orders" }).name, "orders");
     for (const options of [undefined, {}, { name: undefined }]) assert.equal(make(options).name, undefined);
     assert.equal(make({ name: "" }).name, "");

@@ -51,6 +51,7 @@ import {
   type Lease,
   RedisKeyedMutex,
   RedisLock,
+  RedisRateLimiter,
   RedisRwLock,
   RedisSemaphore,
   type RedisSemaphoreWaitOptions,
@@ -312,6 +313,9 @@ export async function remote(backend: Backend): Promise<void> {
   ];
   for (const body of bodies) await locked(body);
   new RedisSemaphore(backend, "x", 2) satisfies Acquirable<Lease, RedisSemaphoreWaitOptions>;
+  const limiter = new RedisRateLimiter(backend, "x", 2, 1000);
+  await limiter.acquire({ permits: 2, timeout: 5 }) satisfies void;
+  await limiter.tryAcquire() satisfies boolean;
   const keyed = new RedisKeyedMutex(backend);
   keyed satisfies ArgumentMutex;
   is<Promise<Lease | undefined>>()(keyed.tryAcquire("ada"));

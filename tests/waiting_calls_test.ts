@@ -6,226 +6,28 @@ import {
   BoundedSemaphore,
   BrokenBarrierError,
   Condition,
-  Event,
   KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
   Lock,
   NotHeldError,
-  Queue,
   RateLimiter,
   RwLock,
   Semaphore,
-  SetEvent,
   TimeoutError,
-  TimeoutLock,
   type WaitOptions,
 } from "../mod.ts";
+import type { Call, Needs } from "./kinds/kind.ts";
+import { localKinds } from "./kinds/local.ts";
 import { test } from "./_test.ts";
 import { flushMicrotasks, refusesBadOptions, rejectsWith, watch } from "./_tools.ts";
 
-/** One method of one thing. */
-interface Call {
-  /** Makes the call. */
-  readonly wait: (options?: WaitOptions) => Promise<unknown>;
-  /** Makes later calls wait. */
-  readonly block: () => void;
-  /** Lets all waiting calls go, and those that come later. */
-  readonly unblock: () => void | Promise<void>;
-  /** The number of waiters. */
-  readonly waiting: () => number;
-}
-
 const fn = () => "done";
 
-/** A guard that is given back when it has been granted. */
-async function passing(guard: Promise<{ release(): unknown }>): Promise<void> {
-  (await guard).release();
-}
-
-function ofLock(lock: Lock): Record<string, Call> {
-  const common = {
-    block: () => void lock.tryAcquire(),
-    unblock: () => lock.locked ? lock.release() : undefined,
-    waiting: () => lock.waiting,
-  };
-  return {
-    acquire: { ...common, wait: (options) => passing(lock.acquire(options)) },
-    run: { ...common, wait: (options) => lock.run(fn, options) },
-    acquireAll: { ...common, wait: (options) => passing(acquireAll([lock], options)) },
-  };
-}
-
-function ofSemaphore(semaphore: Semaphore): Record<string, Call> {
-  const common = {
-    block: () => void semaphore.tryAcquire(),
-    unblock: () => semaphore.value === 0 ? semaphore.release() : undefined,
-    waiting: () => semaphore.waiting,
-  };
-  return {
-    acquire: { ...common, wait: (options) => passing(semaphore.acquire(options)) },
-    run: { ...common, wait: (options) => semaphore.run(fn, options) },
-  };
-}
-
-function ofRw(pick: "reader" | "writer"): Record<string, Call> {
-  const lock = new RwLock();
-  const side = lock[pick];
-  let guard: { release(): void } | undefined;
-  const common = {
-    block: () => guard = lock.writer.tryAcquire(),
-    unblock: () => guard?.release(),
-    waiting: () => side.waiting,
-  };
-  return {
-    acquire: { ...common, wait: (options) => passing(side.acquire(options)) },
-    run: { ...common, wait: (options) => side.run(fn, options) },
-  };
-}
-
-function ofKeyed(): Record<string, Call> {
-  const mutex = new KeyedMutex<string>();
-  let guard: { release(): void } | undefined;
-  const common = {
-    block: () => guard = mutex.tryAcquire("key"),
-    unblock: () => guard?.release(),
-    waiting: () => mutex.waiting("key"),
-  };
-  return {
-    acquire: { ...common, wait: (options) => passing(mutex.acquire("key", options)) },
-    run: { ...common, wait: (options) => mutex.run("key", fn, options) },
-    "at(key).acquire": { ...common, wait: (options) => passing(mutex.at("key").acquire(options)) },
-    "at(key).run": { ...common, wait: (options) => mutex.at("key").run(fn, options) },
-  };
-}
-
-function ofKeyedSemaphore(): Record<string, Call> {
-  const semaphore = new KeyedSemaphore<string>(1);
-  let guard: { release(): void } | undefined;
-  const common = {
-    block: () => guard = semaphore.tryAcquire("key"),
-    unblock: () => guard?.release(),
-    waiting: () => semaphore.waiting("key"),
-  };
-  return {
-    acquire: { ...common, wait: (options) => passing(semaphore.acquire("key", options)) },
-    run: { ...common, wait: (options) => semaphore.run("key", fn, options) },
-    "at(key).acquire": { ...common, wait: (options) => passing(semaphore.at("key").acquire(options)) },
-  };
-}
-
-function ofCondition(): Record<string, Call> {
-  const lock = new Lock();
-  const condition = new Condition(lock);
-  const wait = (call: (options?: WaitOptions) => Promise<unknown>) => async (options?: WaitOptions) => {
-    const guard = lock.tryAcquire() ?? await lock.acquire();
-    try {
-      return await call(options);
-    } finally {
-      guard.release();
-    }
-  };
-  let ready = true;
-  const common = {
-    block: () => ready = false,
-    unblock: async () => {
-      ready = true;
-      await condition.run(() => condition.notifyAll());
-    },
-    waiting: () => condition.waiting,
-  };
-  return { waitFor: { ...common, wait: wait((options) => condition.waitFor(() => ready, options)) } };
-}
-
-function ofLimiter(): Record<string, Call> {
-  const limiter = new RateLimiter(1, 5);
-  const common = { block: () => void limiter.tryAcquire(), unblock: () => {}, waiting: () => limiter.waiting };
-  return {
-    acquire: { ...common, wait: (options) => limiter.acquire(options) },
-    run: { ...common, wait: (options) => limiter.run(fn, options) },
-  };
-}
-
-function ofKeyedLimiter(): Record<string, Call> {
-  const limiter = new KeyedRateLimiter<string>(1, 5);
-  const common = {
-    block: () => void limiter.tryAcquire("key"),
-    unblock: () => {},
-    waiting: () => limiter.waiting("key"),
-  };
-  return {
-    acquire: { ...common, wait: (options) => limiter.acquire("key", options) },
-    run: { ...common, wait: (options) => limiter.run("key", fn, options) },
-  };
-}
-
-function ofQueue(): Record<string, Call> {
-  const [full, empty] = [new Queue<number>(1), new Queue<number>(1)];
-  full.tryPut(1);
-  return {
-    get: {
-      wait: async (options) => full.tryPut(await full.get(options)),
-      block: () => void full.tryGet(),
-      unblock: () => void full.tryPut(1),
-      waiting: () => full.getting,
-    },
-    put: {
-      wait: async (options) => (await empty.put(1, options), empty.tryGet()),
-      block: () => void empty.tryPut(1),
-      unblock: () => void empty.tryGet(),
-      waiting: () => empty.putting,
-    },
-  };
-}
-
-function ofEvents(): Record<string, Call> {
-  const event = new Event();
-  event.set();
-  const set = new SetEvent<number>();
-  const barrier = new Barrier(1);
-  return {
-    "Event.wait": {
-      wait: (options) => event.wait(options),
-      block: () => event.clear(),
-      unblock: () => event.set(),
-      waiting: () => event.waiting,
-    },
-    "SetEvent.wait": {
-      wait: (options) => set.wait(options),
-      block: () => void set.add(1),
-      unblock: () => void set.delete(1),
-      waiting: () => set.waiting,
-    },
-    "Barrier.wait": {
-      wait: (options) => barrier.wait(options),
-      block() {},
-      unblock() {},
-      waiting: () => barrier.waiting,
-    },
-  };
-}
-
-const makers: Record<string, () => Record<string, Call>> = {
-  Lock: () => ofLock(new Lock()),
-  TimeoutLock: () => ofLock(new TimeoutLock(60_000)),
-  Semaphore: () => ofSemaphore(new Semaphore(1)),
-  BoundedSemaphore: () => ofSemaphore(new BoundedSemaphore(1)),
-  "RwLock.reader": () => ofRw("reader"),
-  "RwLock.writer": () => ofRw("writer"),
-  KeyedMutex: ofKeyed,
-  KeyedSemaphore: ofKeyedSemaphore,
-  Condition: ofCondition,
-  RateLimiter: ofLimiter,
-  KeyedRateLimiter: ofKeyedLimiter,
-  Queue: ofQueue,
-  "": ofEvents,
-};
-
-/** Registers one test for each method. */
+/** Registers one test for each method that waits, of each kind. */
 function eachCall(what: string, check: (call: Call) => Promise<void>): void {
-  for (const [type, make] of Object.entries(makers)) {
-    for (const method of Object.keys(make())) {
-      test(`waiting calls: ${[type, method].filter(Boolean).join(".")} ${what}`, () => check(make()[method]!));
+  for (const [name, { make, calls }] of Object.entries(localKinds)) {
+    const fresh = () => calls(make(undefined, {} as Needs));
+    for (const method of Object.keys(fresh())) {
+      test(`waiting calls: ${name}.${method} ${what}`, () => check(fresh()[method]!));
     }
   }
 }
@@ -240,9 +42,9 @@ eachCall(
   },
 );
 
-eachCall("reads its options once", async ({ wait, block, unblock, waiting }) => {
+eachCall("reads its options once", async ({ wait, block, waiting }) => {
   for (const blocked of [false, true]) {
-    if (blocked) block();
+    const unblock = blocked ? await block?.() : undefined;
     const reads = { signal: 0, timeout: 0 };
     const { signal } = new AbortController();
     const options: WaitOptions = {
@@ -255,21 +57,21 @@ eachCall("reads its options once", async ({ wait, block, unblock, waiting }) => 
     };
     const call = watch(wait(options));
     await flushMicrotasks();
-    await unblock();
+    await unblock?.();
     await call.promise;
     assert.deepEqual(reads, { signal: 1, timeout: 1 });
-    assert.equal(waiting(), 0);
+    assert.equal(waiting?.() ?? 0, 0);
   }
 });
 
-eachCall("is not affected by a change of its options", async ({ wait, block, unblock }) => {
-  block();
+eachCall("is not affected by a change of its options", async ({ wait, block }) => {
+  const unblock = await block?.();
   const options: { timeout?: number; signal?: AbortSignal } = { timeout: 60_000 };
   const call = wait(options);
   options.timeout = 0;
   options.signal = AbortSignal.abort();
   await flushMicrotasks();
-  await unblock();
+  await unblock?.();
   await call;
 });
 
@@ -292,7 +94,7 @@ eachCall("rejects, and does not throw, for options that cannot be read or are wr
     await assert.rejects(wait({ signal: signal as never }), /TypeError: signal must be an AbortSignal/);
   }
   await rejectsWith(wait({ signal: throwing("aborted") as never }), error);
-  assert.equal(waiting(), 0);
+  assert.equal(waiting?.() ?? 0, 0);
   await wait();
 });
 
@@ -304,13 +106,13 @@ eachCall("ends for the signal of a polyfill that has functions only as listeners
     addEventListener: (_: string, listener: () => void) => void listeners.add(listener),
     removeEventListener: (_: string, listener: () => void) => void listeners.delete(listener),
   };
-  block();
+  await block?.();
   const watched = watch(wait({ signal: signal as never }));
   await flushMicrotasks();
   signal.aborted = true;
   for (const listener of [...listeners]) listener();
   await watched.promise.catch((error: Error) => assert.equal(error.name, "AbortError"));
-  assert.deepEqual([waiting(), listeners.size], [0, 0]);
+  assert.deepEqual([waiting?.() ?? 0, listeners.size], [0, 0]);
 });
 
 test("waiting calls: bad arguments win over the state, the state over the signal", async () => {

@@ -5,12 +5,16 @@ import {
   BoundedSemaphore,
   Condition,
   Event,
+  GracefulShutdown,
   type Guard,
   KeyedMutex,
+  KeyedRateLimiter,
   KeyedSemaphore,
   Lock,
   lockOnArguments,
+  Pool,
   Queue,
+  RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
@@ -62,5 +66,11 @@ export async function main(): Promise<string[]> {
   const open = new SetEvent<Promise<string>>();
   const same: Promise<string> = open.track(Promise.resolve("x"));
   const index: number = await new Barrier(1).wait();
+  const rate = new RateLimiter(10, 1000);
+  const doubled: number[] = await new Pool(2, { rate, name: "calls" }).map([1, 2], (n) => 2 * n).toArray();
+  if (!new KeyedRateLimiter<string>(1, 1000).tryAcquire("ada")) return doubled.map(String);
+  const shutdown = new GracefulShutdown({ signals: ["SIGTERM"], grace: 1000 });
+  const answer: Promise<string> = shutdown.track(Promise.resolve("x"));
+  void answer.then(() => shutdown.request("over"));
   return [`${item} ${result} ${limited.value}`, name, await same, String(index), new SyncError("x").name];
 }

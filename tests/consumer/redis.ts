@@ -14,6 +14,7 @@ import {
   RedisKeyedMutex,
   RedisLock,
   RedisRateLimiter,
+  RedisRwLock,
   RedisSemaphore,
 } from "@interlock/interlock/redis";
 
@@ -30,6 +31,7 @@ export async function main(
   const lock = new RedisLock(nodeRedis(node), "orders", { ttl: 10_000, renew: false });
   await once(lock);
   await once(new RedisSemaphore(ioRedis(io), "gateway", 3));
+  await once(new RedisRwLock(ioRedis(io), "table").writer);
   const held: Acquirable<Lease> | Acquirable<Guard> = lock;
   await new RedisKeyedMutex(bunRedis(bun)).run("ada", (lease) => lease.fencingToken);
   denoRedis(deno, undefined);

@@ -11,8 +11,10 @@ import {
   type Observer,
   type ReleaseEvent,
 } from "../../lib/diagnostics/mod.ts";
+import { localKinds } from "../kinds/local.ts";
+import { redisKinds } from "../kinds/redis.ts";
 
-const NEVER_HELD = ["condition", "event", "set-event", "barrier", "rate-limiter", "queue", "single-flight"];
+const NEVER_HELD = Object.values({ ...localKinds, ...redisKinds }).map(({ neverHeld }) => neverHeld);
 
 /** Observes until it is disposed of. */
 export class Ledger implements Observer, Disposable {

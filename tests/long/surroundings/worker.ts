@@ -1,5 +1,7 @@
 /** A Worker whose requests share everything: made at module scope, used by the path of the request. */
 import * as interlock from "../../../mod.ts";
+import type { Needs } from "../../kinds/kind.ts";
+import { localKinds } from "../../kinds/local.ts";
 
 const { KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } = interlock;
 
@@ -7,18 +9,8 @@ const lock = new Lock(), held = new Lock(), semaphore = new Semaphore(2), keyed 
 const table = new RwLock(), event = new interlock.Event(), pool = new Pool(1);
 const condition = new interlock.Condition();
 const rate = new RateLimiter(2, 100), rated = new Pool(5, { rate: new RateLimiter(2, 100) });
-// What no path uses: that they can be made here is all.
-void [
-  new interlock.TimeoutLock(1),
-  new interlock.SetEvent(),
-  new interlock.BoundedSemaphore(1),
-  new interlock.Barrier(2),
-  new interlock.Queue(),
-  new interlock.TaskGroup(),
-  new interlock.SingleFlight(),
-  new interlock.KeyedSemaphore(1),
-  new interlock.GracefulShutdown({ grace: 1000 }),
-];
+// That they can be made here is all.
+for (const { make } of Object.values(localKinds)) make(undefined, {} as Needs);
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
