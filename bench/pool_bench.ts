@@ -13,6 +13,8 @@ const bareCalls = (): Call => {
 };
 const toArray = ({ Pool }: Lib): MapAll => (list, fn) => new Pool(10).map(list, fn).toArray();
 const floor = (): MapAll => (list, fn) => bareMap(list, fn, 10);
+const values = (results: readonly PromiseSettledResult<number>[]): number[] =>
+  results.map((result) => result.status === "fulfilled" ? result.value : NaN);
 
 const PEERS = ["pool", "calls"] as const;
 const CALLS: readonly (readonly [string, row: string | undefined, (lib: Lib) => Call, typeof PEERS | undefined])[] = [
@@ -67,6 +69,25 @@ export const situations = await register([
       return results;
     },
     floor,
+    peers: ["pool", "loops"],
+    play: (work, map) => work.mapAll(map, 10_000),
+  }),
+  situation<MapAll>({
+    name: "map a list of 10,000 in one call, 10 at a time",
+    operation: "item",
+    operations: 10_000,
+    ours: ({ Pool }) => (list, fn) => Pool.map(list, 10, fn),
+    floor,
+    peers: ["pool", "maps"],
+    play: (work, map) => work.mapAll(map, 10_000),
+  }),
+  situation<MapAll>({
+    name: "map a list of 10,000 to settled results, 10 at a time",
+    operation: "item",
+    operations: 10_000,
+    ours: ({ Pool }) => async (list, fn) => values(await Pool.map(list, 10, fn, { settled: true })),
+    floor,
+    peers: ["pool", "settled"],
     play: (work, map) => work.mapAll(map, 10_000),
   }),
 ]);

@@ -2,7 +2,7 @@
 import { limitAsync } from "es-toolkit";
 import fastq from "fastq";
 import pLimit from "p-limit";
-import pMap from "p-map";
+import pMap, { pMapIterable, pMapSettled } from "p-map";
 import PQueue from "p-queue";
 
 type Call = (n: number) => Promise<number>;
@@ -27,4 +27,17 @@ export const calls: Readonly<Record<string, () => Call>> = {
 
 export const maps = {
   "p-map": () => (list: readonly number[], fn: Call) => pMap(list, fn, { concurrency: 10 }),
+};
+
+export const loops = {
+  "p-map pMapIterable": () => async (list: readonly number[], fn: Call) => {
+    const results: number[] = [];
+    for await (const result of pMapIterable(list, fn, { concurrency: 10 })) results.push(result);
+    return results;
+  },
+};
+
+export const settled = {
+  "p-map pMapSettled": () => async (list: readonly number[], fn: Call) =>
+    (await pMapSettled(list, fn, { concurrency: 10 })).map((one) => one.status === "fulfilled" ? one.value : NaN),
 };
