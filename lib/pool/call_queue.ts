@@ -14,6 +14,7 @@ export class CallQueue extends WaitQueue<void, Call> {
 
   override peek(): Call | undefined {
     const { heap } = this;
+    if (this.size === 0) return undefined; // as of a map, whose calls wait in its source
     if (heap.length === 0) return super.peek(); // most pools have no priorities
     while (heap[0]?.cancellation?.isAborted) heap[0].cancellation.abort();
     const isNext = heap.length > 0 && heap[0]!.terms!.priority > 0; // before the calls of priority 0

@@ -158,24 +158,21 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   /** The maximum number of functions at a time. At least 1, so that the map of a paused pool waits in the queue. */
   #most(): number {
-    return Math.max(this.#pool.slots.limit, 1);
-  }
-
-  /** The maximum number of results ahead of the reader. */
-  #room(): number {
-    return Math.max(this.#buffer, this.#most());
+    return this.#pool.slots.limit || 1;
   }
 
   /** Whether enough results were read, since pulling stopped for lack of room, to be worth a wake-up. */
   #hasRoomAgain(): boolean {
-    const room = this.#room();
+    const room = Math.max(this.#buffer, this.#most());
     return this.#results.ahead === room - Math.max(room >> 2, 1);
   }
 
   /** While all functions run, an asynchronous source is asked for one item ahead, so that it works meanwhile. */
   #canPull(): boolean {
     if (this.#phase !== "pulling" || this.#isWaiting) return false;
-    return this.#running < this.#most() ? this.#results.ahead < this.#room() : this.#source?.canAskAhead === true;
+    const most = this.#most();
+    if (this.#running >= most) return this.#source?.canAskAhead === true;
+    return this.#results.ahead < most || this.#results.ahead < this.#buffer;
   }
 
   /**
@@ -187,15 +184,15 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     try {
       while (this.#canPull()) {
         const source = this.#source ??= new Source(this.#job.source);
-        if (source.state === "full") {
-          const call = this.#nextCall();
-          if (!this.#pool.slots.tryTake(call)) return void this.#wait(this.#pool.slots.wait(call), call);
-          this.#start(call, source.take());
-        } else {
+        if (source.state !== "full") {
           const asked = source.ask();
           if (asked !== undefined) return void this.#wait(asked);
           this.#noticeEnd();
+          if (this.#phase !== "pulling" || this.#running >= this.#most()) continue; // the source's own code may do that
         }
+        const call = this.#nextCall();
+        if (!this.#pool.slots.tryTake(call)) return void this.#wait(this.#pool.slots.wait(call), call);
+        this.#start(call, source.take());
       }
     } catch (error) {
       this.#fail(error);
@@ -270,7 +267,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   #goOn(): void {
     this.#pull();
-    if (this.#isIdle()) this.#wake?.();
+    if (this.#running === 0 && this.#isIdle()) this.#wake?.();
   }
 
   /** Ends the map at its first failure. Later failures are dropped: they come from functions that were aborted. */

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { grant, reject, Waiter, WaitQueue, wake } from "../internal/wait_queue.ts";
-import { describe } from "../internal/waited_for.ts";
+import { Rejection, type Resolve } from "../internal/wait_queue.ts";
 
 /** The outcome of one read. */
 export type Read<R> = IteratorResult<R, undefined>;
@@ -18,8 +17,6 @@ export interface ResultNode<R> {
   next: ResultNode<R> | undefined;
 }
 
-const READING = describe("", "read results");
-
 export class Results<R> {
   // Reads wait only while the first result is not ready, or results are held. While results are held, there is no first.
   /** The number of results ahead of the reader, ready or pending. */
@@ -29,8 +26,8 @@ export class Results<R> {
   /** The results by index, if reads get none but only the end. */
   held: R[] | undefined;
   readonly isOrdered: boolean;
-  /** The reads that wait. */
-  readonly #readers = new WaitQueue<Read<R>>();
+  /** The reads that wait. Few: a loop waits for one at a time. */
+  #readers: Resolve<Read<R>>[] = [];
 
   constructor(isOrdered: boolean) {
     this.isOrdered = isOrdered;
@@ -38,7 +35,7 @@ export class Results<R> {
 
   /** Whether a read waits. */
   get isAwaited(): boolean {
-    return this.#readers.size > 0;
+    return this.#readers.length > 0;
   }
 
   /** Holds all results for `takeAll`. */
@@ -70,7 +67,7 @@ export class Results<R> {
     node.value = value;
     node.isReady = true;
     if (!this.isOrdered) this.#append(node);
-    for (let read; this.isAwaited && (read = this.tryRead()) !== undefined;) wake(this.#readers, read, 1);
+    for (let read; this.#readers.length > 0 && (read = this.tryRead()) !== undefined;) this.#readers.shift()!(read);
   }
 
   /** Removes and returns the first result if it is ready. */
@@ -86,7 +83,9 @@ export class Results<R> {
 
   /** Waits for the first result. */
   read(): Promise<Read<R>> {
-    return this.#readers.wait(new Waiter(READING));
+    return new Promise((resolve) => {
+      this.#readers.push(resolve);
+    });
   }
 
   /** Takes all held results in the order of the items, once all are ready. */
@@ -101,11 +100,11 @@ export class Results<R> {
    * whether a read got the error.
    */
   end(end: { readonly error: unknown } | undefined): boolean {
-    const [first, ...others] = this.#readers.takeAll();
+    const [first, ...others] = this.#readers;
     if (first === undefined) return false;
-    if (end === undefined) grant(first, { value: undefined, done: true });
-    else reject(first, end.error);
-    for (const reader of others) grant(reader, { value: undefined, done: true });
+    this.#readers = [];
+    first(end === undefined ? { value: undefined, done: true } : new Rejection(end.error));
+    for (const reader of others) reader({ value: undefined, done: true });
     return end !== undefined;
   }
 

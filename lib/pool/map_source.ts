@@ -71,7 +71,7 @@ export class Source<T> {
 
   /** Reads each member once, because members may be getters. */
   #accept(step: IteratorResult<T | PromiseLike<T>, unknown>): Promise<void> | undefined {
-    must(Object(step) === step, "the next of source", "return an object", step);
+    if (Object(step) !== step) must(false, "the next of source", "return an object", step); // called for each item
     if (step.done) return undefined;
     const item = step.value as T | PromiseLike<T>;
     if (!this.#isAsync && isThenable(item)) return this.#awaited(item);

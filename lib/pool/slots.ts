@@ -70,7 +70,7 @@ export class Slots implements Served {
   /** Frees the slot of a call. */
   free(call: Call): void {
     this.active--;
-    if (hook === undefined) return this.#serve();
+    if (hook === undefined) return this.queue.size > 0 ? this.#serve() : this.#onServed();
     hook.step(() => {
       hook?.release(call.target, call);
       this.#serve();
