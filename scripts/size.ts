@@ -12,7 +12,7 @@ export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
   "{ RateLimiter }": 5820,
   "{ Pool }": 8950,
-  "*": 30_700,
+  "*": 31_000,
 };
 
 /** How many bytes `export IMPORTS from "@interlock/interlock"` comes to. */
