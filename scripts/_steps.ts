@@ -79,7 +79,7 @@ export const nightly: readonly Step[] = [
   task("explore", HOUR),
   task("explore", HOUR, "redis"),
   task("chaos", HOUR, "--random", "10"),
-  task("soak", HOUR, "--minutes", "20"),
+  task("soak", HOUR, "--minutes", "10"),
   task("shutdown-load", HOUR, "--rounds", "2"),
   task("test:npm", HOUR),
   task("test:browser", 1200),

@@ -1,17 +1,17 @@
 /** A short soak, and whether the slope would show a leak; `deno task soak` runs for long. */
 import assert from "node:assert/strict";
-import { seeded } from "../_tools.ts";
+import { spawnSync } from "node:child_process";
 import { test } from "../_test.ts";
 import { Series } from "../soak/_slope.ts";
-import { soak } from "../soak/_soak.ts";
+import { soakIn } from "../soak/_processes.ts";
 
-test("soak: two seconds of everything together", () =>
-  seeded(async (random) => {
-    // The slopes of two seconds say nothing: a machine that pauses makes one.
-    const { errors, left } = await soak(2, random);
-    assert.deepEqual(errors, []);
-    assert.deepEqual(left, []);
-  }));
+for (const runtime of ["deno", "node20", "node", "bun"] as const) {
+  test(`soak: seconds of everything together in ${runtime}, alone and observed`, async () => {
+    const [command, args] = await soakIn(runtime, { minutes: 0.1, seed: 1 + Date.now() % 2 ** 31 });
+    const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
+    assert.equal(status, 0, `${args.join(" ")}\n${stdout.slice(-3000)}${stderr.slice(-1000)}`);
+  });
+}
 
 test("soak: what grows is seen, what swings is not", () => {
   const series = (value: (i: number) => number): Series => {

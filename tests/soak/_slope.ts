@@ -23,6 +23,11 @@ export class Series {
     return average(this.#values);
   }
 
+  /** The mean of the last samples. */
+  get last(): number {
+    return average(this.#values.slice(-5));
+  }
+
   /** Growth in a minute, by the line that fits best. */
   get perMinute(): number {
     const [time, value] = [average(this.#times), this.mean];

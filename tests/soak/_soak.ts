@@ -3,9 +3,12 @@ import process from "node:process";
 import { flushMicrotasks, type Random, until } from "../_tools.ts";
 import { type Connected, connectNode } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
-import { localVisits, RandomLimits, type Visit } from "./_local.ts";
-import { redisVisits } from "./_redis.ts";
+import { localKinds } from "../kinds/local.ts";
+import { redisKinds } from "../kinds/redis.ts";
+import { webKinds } from "../kinds/web.ts";
+import { OwnLockManager } from "../web/_lock_manager.ts";
 import { Series } from "./_slope.ts";
+import { kindVisits, localVisits, RandomLimits, type Visit } from "./_visits.ts";
 
 /** The number of concurrent visitors. */
 const LOCAL = 60;
@@ -19,6 +22,8 @@ export interface Outcome {
   /** Errors that no caller should ever see. */
   readonly errors: readonly string[];
   readonly series: readonly Series[];
+  /** In MB, after a collection, at the end. */
+  readonly heap: number;
   /** What is still there at the end: keys that Redis keeps for good, timers that are set, connections. */
   readonly left: readonly string[];
 }
@@ -58,9 +63,11 @@ class Timers {
   }
 }
 
+/** @param observe Begins to observe everything; what it returns ends that. */
 export async function soak(
   seconds: number,
   random: Random,
+  observe: () => () => void | Promise<void>,
   onSample: (text: string) => void = () => {},
 ): Promise<Outcome> {
   const timers = new Timers();
@@ -86,9 +93,15 @@ export async function soak(
       if (random.below(200) === 0) limits.abortShared();
     }
   };
+  const unobserve = observe();
   try {
-    const local = localVisits(random, limits);
-    const remote = redisVisits(connected.map(({ backend }) => backend), random, limits);
+    const locks = new OwnLockManager();
+    const needs = connected.map(({ backend }) => ({ backend, locks }));
+    const local = [
+      ...localVisits(random, limits),
+      ...kindVisits({ ...localKinds, ...webKinds }, needs[0]!, limits),
+    ];
+    const remote = needs.flatMap((one) => kindVisits(redisKinds, one, limits));
     const actors = [
       ...Array.from({ length: LOCAL }, () => actor(local)),
       ...Array.from({ length: REMOTE }, () => actor(remote)),
@@ -97,6 +110,7 @@ export async function soak(
     await until(() => counts.visits > MANY && counts.cancelled > 0); // a machine that was busy takes longer
     over = true;
     await Promise.all(actors);
+    await unobserve();
     const keys = await keysWithoutExpiry(server);
     for (const one of connected) await one.close();
     const set = timers.texts();
@@ -104,13 +118,21 @@ export async function soak(
     const others = async () => await connections(server) - 1;
     await until(async () => await others() === 0).catch(() => {});
     const open = Array.from({ length: await others() }, () => "a connection");
-    return { ...counts, errors, series, left: [...keys, ...set, ...open] };
+    return { ...counts, errors, series, heap: series[0]!.last, left: [...keys, ...set, ...open] };
   } finally {
     over = true;
-    for (const one of connected) await one.close(); // again, or for the first time after an error
+    await unobserve(); // again, or for the first time after an error, as what follows
+    for (const one of connected) await one.close();
     await server[Symbol.asyncDispose]();
     timers.restore();
   }
+}
+
+/** Collects the garbage. The run-time has to be started with --expose-gc, but for Bun. */
+function collect(): void {
+  const { gc, Bun } = globalThis as { gc?: () => void; Bun?: { gc(sync: boolean): void } };
+  if (Bun === undefined) gc?.();
+  else Bun.gc(true);
 }
 
 async function connections(server: Server): Promise<number> {
@@ -146,7 +168,7 @@ async function sample(
   const every = Math.max(0.1, Math.min(5, seconds / 40));
   for (let next = every; next <= seconds; next += every) {
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, (next - elapsed()) * 1000)));
-    (globalThis as { gc?: () => void }).gc?.();
+    collect();
     const values = [
       process.memoryUsage().heapUsed / 1e6,
       timers.count,

@@ -1,19 +1,16 @@
 /** Random use of everything in one process: each function is one visit. */
 import {
-  Barrier,
-  Condition,
-  Event,
   GracefulShutdown,
   KeyedMutex,
-  Lock,
+  KeyedSemaphore,
   Pool,
+  Queue,
   RateLimiter,
-  RwLock,
   Semaphore,
-  SetEvent,
-  TimeoutLock,
-  type WaitOptions,
+  TaskGroup,
 } from "../../mod.ts";
+import type { WaitOptions } from "../../mod.ts";
+import type { Kinds, Needs } from "../kinds/kind.ts";
 import type { Random } from "../_tools.ts";
 
 export type Visit = () => Promise<unknown>;
@@ -51,33 +48,39 @@ export class RandomLimits {
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** All kinds of visits. */
+/** For each call of each kind: it waits, perhaps with limits, and is let go a turn later. All visitors share the things. */
+export function kindVisits(kinds: Kinds, needs: Needs, limits: RandomLimits): Visit[] {
+  return Object.values(kinds).flatMap(({ make, calls }) =>
+    Object.values(calls(make({ name: "soak" }, needs))).map(({ wait, block }) => async () => {
+      const unblock = await block?.();
+      const waits = wait(limits.options());
+      waits.catch(() => {});
+      await turn();
+      await unblock?.();
+      await waits;
+    })
+  );
+}
+
+/** What takes more than one call: many keys, producers and consumers, maps, servers. */
 export function localVisits(random: Random, limits: RandomLimits): Visit[] {
-  const locks = [new Lock(), new TimeoutLock(5), new RwLock().reader, new RwLock().writer];
   const semaphore = new Semaphore(4);
-  const keyed = new KeyedMutex<number>();
-  const event = new Event();
-  const condition = new Condition();
-  const barrier = new Barrier(3);
-  const set = new SetEvent<Promise<unknown>>();
+  const keys = [new KeyedMutex<number>(), new KeyedSemaphore<number>(2)];
+  const items = new Queue<number>(3);
   const pool = new Pool(4);
   const rated = new Pool(4, { rate: new RateLimiter(1000, 10) });
   return [
-    ...locks.map((lock) => () => lock.run(turn, limits.options())),
     () => semaphore.run(turn, { ...limits.options(), permits: 1 + random.below(3) }),
-    () => keyed.run(random.below(1_000_000), turn, limits.options()),
-    () => keyed.run(random.below(3), turn, limits.options()),
-    async () => {
-      const waiting = event.wait({ timeout: 5 });
-      if (random.below(2) === 0) event.set();
-      await waiting.finally(() => event.clear());
-    },
-    () => condition.run(() => condition.wait({ timeout: 2 })),
-    () => condition.run(() => condition.notify(random.below(3))),
-    () => barrier.wait({ timeout: 5 }),
-    () => set.track(turn()),
-    () => set.wait({ timeout: 3 }),
-    () => pool.run(turn, limits.options()),
+    ...keys.map((one) => () => one.run(random.below(1_000_000), turn, limits.options())),
+    ...keys.map((one) => () => one.run(random.below(3), turn, limits.options())),
+    () => items.put(1, { timeout: 5 }),
+    () => items.get({ timeout: 5 }),
+    () =>
+      TaskGroup.scope(async (group) => {
+        for (let i = 0; i < 3; i++) group.run(turn);
+        if (random.below(3) === 0) throw new Error("cancelled");
+        await turn();
+      }),
     async () => await (await pool.createTask(turn, limits.options())).result,
     async () => {
       for await (const _ of pool.map([1, 2, 3, 4, 5, 6], turn)) if (random.below(8) === 0) break;
