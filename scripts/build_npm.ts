@@ -1,9 +1,13 @@
 /**
- * The first part of `deno task npm`: makes the npm package in npm/ out of the same sources: ES modules and declarations file by file,
- * by tsc. Nothing is bundled, so that a bundler of its user drops what is not imported.
+ * The first part of `deno task npm`: makes the npm package in npm/ out of the same sources, in two forms. Bundlers get the
+ * modules file by file, so that they drop what is not imported; run-times get each entry as one file with a chunk that
+ * entries share, as an ES module and as CommonJS.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { transformSync } from "esbuild";
+import { type GetManualChunk, type GetModuleInfo, type OutputPlugin, rollup } from "rollup";
 import { entries } from "./_entries.ts";
 
 const KEYWORDS = "lock mutex keyed-mutex semaphore rwlock condition barrier queue pool concurrency rate-limiter " +
@@ -18,25 +22,80 @@ function compile(): void {
   });
 }
 
-/** tsc rewrites imports in JavaScript, but not in declarations: this does. And they name the lib that they need. */
+/**
+ * tsc rewrites imports in JavaScript, but not in declarations: this does. And they name the lib that they need. The copies
+ * for `require` differ in their names alone, by which TypeScript knows them for CommonJS.
+ */
 function rewriteDeclarations(): void {
   for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;
-    const text = readFileSync(`${OUT}/${file}`, "utf8").replace(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"');
+    const text = readFileSync(`${OUT}/${file}`, "utf8");
     // TypeScript has these types since 5.2, in a lib that users' settings need not name.
     const lib = /\bDisposable\b|AsyncDisposable|asyncDispose/.test(text)
       ? '/// <reference lib="esnext.disposable" />\n'
       : "";
-    writeFileSync(`${OUT}/${file}`, lib + text);
+    const importing = (extension: string) =>
+      lib + text.replace(/((?:from |import\()"\.[^"]*)\.ts"/g, `$1.${extension}"`);
+    writeFileSync(`${OUT}/${file}`, importing("js"));
+    writeFileSync(`${OUT}/${file.replace(/ts$/, "cts")}`, importing("cjs"));
+  }
+}
+
+/** The name of an entry. */
+const nameOf = (entry: string) => entry === "." ? "main" : entry.slice(2);
+const js = (file: string) => `./${file.replace(/\.ts$/, ".js")}`;
+const types = (file: string, extension: string) => `./${file.replace(/\.ts$/, `.d.${extension}`)}`;
+
+/** Writes dist/: a file for each entry, "shared" for what several of them use, and "observers" for what the dashboard observes with. */
+async function bundle(): Promise<void> {
+  const input = Object.fromEntries(entries.map(([entry, file]) => [nameOf(entry), `${OUT}/${js(file)}`]));
+  const onLog = (_: unknown, { message }: { message: string }) => {
+    throw new Error(`Cannot bundle: ${message}`);
+  };
+  const bundled = await rollup({ input, onLog });
+  /** The names of the entries that import this module, by way of others. */
+  const usersOf = (id: string, getModuleInfo: GetModuleInfo, seen = new Set<string>()): Set<string> => {
+    for (const importer of [id, ...getModuleInfo(id)!.importers]) {
+      if (!seen.has(importer)) usersOf(importer, getModuleInfo, seen.add(importer));
+    }
+    return seen;
+  };
+  const manualChunks: GetManualChunk = (id, { getModuleInfo }) => {
+    const all = usersOf(id, getModuleInfo);
+    const users = Object.keys(input).filter((name) => all.has(resolve(input[name]!)));
+    if (users.length < 2) return undefined;
+    return users.join() === "diagnostics,dashboard" ? "observers" : "shared";
+  };
+  /** Comments would be two thirds of what a run-time reads: they are in the declarations. */
+  const withoutComments: OutputPlugin = {
+    name: "without comments",
+    renderChunk: (code) => transformSync(code, { target: "es2022", legalComments: "none" }),
+  };
+  for (const [format, extension] of [["es", "js"], ["cjs", "cjs"]] as const) {
+    const names = `interlock-[name].${extension}`;
+    await bundled.write({
+      dir: `${OUT}/dist`,
+      format,
+      entryFileNames: names,
+      chunkFileNames: names,
+      manualChunks,
+      plugins: [withoutComments],
+    });
   }
 }
 
 function manifest(): object {
-  const js = (file: string) => `./${file.replace(/\.ts$/, ".js")}`;
-  const types = (file: string) => `./${file.replace(/\.ts$/, ".d.ts")}`;
-  const exports = entries.map(([path, file]) => [path, { types: types(file), default: js(file) }]);
-  // For moduleResolution node10, which does not know `exports`.
-  const typesVersions = entries.filter(([path]) => path !== ".").map(([path, file]) => [path.slice(2), [types(file)]]);
+  const exports = entries.map(([entry, file]) => {
+    const module = { types: types(file, "ts"), default: `./dist/interlock-${nameOf(entry)}.js` };
+    return [entry, {
+      module: { ...module, default: js(file) },
+      "module-sync": module,
+      bun: module,
+      import: module,
+      require: { types: types(file, "cts"), default: `./dist/interlock-${nameOf(entry)}.cjs` },
+      default: module,
+    }];
+  });
   return {
     name,
     version,
@@ -49,11 +108,19 @@ function manifest(): object {
     type: "module",
     sideEffects: false,
     engines: { node: ">=20.4" },
-    main: "./mod.js",
-    types: "./mod.d.ts",
-    typesVersions: { "*": Object.fromEntries(typesVersions) },
+    ...legacy(".", "mod.ts", "."),
     exports: { ...Object.fromEntries(exports), "./package.json": "./package.json" },
-    files: ["mod.*", "lib"],
+    files: ["mod.*", "lib", "dist", ...entries.slice(1).map(([entry]) => nameOf(entry))],
+  };
+}
+
+/** For what does not know `exports`, such as moduleResolution node10 and Jest before 28: it finds entries in folders. */
+function legacy(entry: string, file: string, root: string): object {
+  const from = (path: string) => path.replace(/^\./, root);
+  return {
+    main: from(`./dist/interlock-${nameOf(entry)}.cjs`),
+    module: from(js(file)),
+    types: from(types(file, "ts")),
   };
 }
 
@@ -69,6 +136,11 @@ rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT);
 compile();
 rewriteDeclarations();
+await bundle();
+for (const [entry, file] of entries.slice(1)) {
+  mkdirSync(`${OUT}/${nameOf(entry)}`);
+  writeFileSync(`${OUT}/${nameOf(entry)}/package.json`, JSON.stringify(legacy(entry, file, "..")));
+}
 copyFileSync("LICENSE", `${OUT}/LICENSE`);
 for (const file of ["README.md", "CHANGELOG.md"]) {
   writeFileSync(`${OUT}/${file}`, withAbsoluteLinks(readFileSync(file, "utf8")));

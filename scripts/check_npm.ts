@@ -1,7 +1,7 @@
 /**
  * The second part of `deno task npm`: whether the built package suits users of npm. publint and attw look at its
  * shape; then the packed tarball is installed into an empty project, and the files of tests/consumer are type-checked
- * there, in every TypeScript from 5.6 on and with every way of resolving modules that it has.
+ * there, in TypeScript from 5.2 on and with every way of resolving modules that it has.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 
-const TYPESCRIPTS = ["5.6.3", "5.7.3", "5.8.3", "5.9.3", "6.0.3", "7.0.2"];
+const TYPESCRIPTS = ["5.2.2", "5.4.5", "5.6.3", "5.7.3", "5.8.3", "5.9.3", "6.0.3", "7.0.2"];
 const RESOLUTIONS = [["nodenext", "nodenext"], ["node16", "node16"], ["esnext", "bundler"], [
   "esnext",
   "node10",
@@ -53,7 +53,7 @@ function config(module: string, moduleResolution: string): string {
 
 const deno = Deno.execPath();
 check("publint", ".", deno, "run", "-A", "npm:publint", "--strict", resolve("npm"));
-check("attw", ".", deno, "run", "-A", "npm:@arethetypeswrong/cli", "--pack", resolve("npm"), "--profile", "esm-only");
+check("attw", ".", deno, "run", "-A", "npm:@arethetypeswrong/cli", "--pack", resolve("npm"));
 const project = install();
 for (const typescript of TYPESCRIPTS) {
   for (const [module, resolution] of RESOLUTIONS) {

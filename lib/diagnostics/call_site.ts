@@ -64,7 +64,9 @@ export function callerIn(stack: unknown): CallSite | undefined {
   if (typeof stack !== "string") return undefined; // Error.prepareStackTrace may make anything of it
   const sites = stack.split("\n").flatMap((line) => siteOf(line) ?? []);
   // The first frame is that of captureStack.
-  const own = /^(.*\/)lib\/diagnostics\/call_site\.[jt]s$/.exec(pathOf(sites[0]?.file ?? ""))?.[1];
+  const own = /^(.*\/)(?:lib\/diagnostics\/call_site\.[jt]s|dist\/interlock-\w+\.c?js)$/.exec(
+    pathOf(sites[0]?.file ?? ""),
+  )?.[1];
   return own === undefined ? undefined : sites.find(({ file }) => !isForeign(file) && !isOwn(pathOf(file), own));
 }
 
@@ -87,7 +89,7 @@ function isForeign(file: string): boolean {
 
 /** Whether the path is in the library's folder, `own`. */
 function isOwn(path: string, own: string): boolean {
-  return path.startsWith(own) && /^(lib\/|mod\.[jt]s$)/.test(path.slice(own.length));
+  return path.startsWith(own) && /^(lib\/|dist\/interlock-|mod\.[jt]s$)/.test(path.slice(own.length));
 }
 
 /** The path of a file URL; any other text, such as a path or the invalid `file:///100%.js`, as it is. */

@@ -23,6 +23,14 @@ test("callSite: the first frame that is neither the library's nor the run-time's
   assert.equal(`${site}`, "check(out).ts:41");
 });
 
+test("callSite: in the npm package the library is a few files", () => {
+  const dist = "/srv/node_modules/@interlock/interlock/dist/interlock-";
+  for (const [first, next] of [["observers.cjs", "main.cjs"], ["observers.js", "shared.js"]]) {
+    const stack = `Error\n    at captureStack (${dist}${first}:1:1)\n    at Lock.acquire (${dist}${next}:9:1)`;
+    assert.equal(`${callerIn(`${stack}\n    at checkout (/srv/dist/checkout.js:41:7)`)}`, "checkout.js:41");
+  }
+});
+
 test("callSite: frames without a function, Windows paths, and the form of other engines", () => {
   const sites = {
     "    at file:///srv/checkout.ts:41:7": "checkout.ts:41",
