@@ -35,6 +35,8 @@ function install(): string {
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
   execFileSync("npm", ["install", `./${filename}`], { cwd: project, shell, stdio: ["ignore", "ignore", "inherit"] });
   cpSync("tests/consumer", project, { recursive: true });
+  // The same files as CommonJS modules, which node16 and nodenext give the declarations for `require`.
+  for (const file of ["local", "redis", "web"]) cpSync(`tests/consumer/${file}.ts`, join(project, `${file}.cts`));
   return project;
 }
 
@@ -47,7 +49,7 @@ function config(module: string, moduleResolution: string): string {
       ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
       ...{ noPropertyAccessFromIndexSignature: true, isolatedModules: true },
     },
-    include: ["local.ts", "redis.ts", "web.ts"],
+    include: ["*.ts", "*.cts"],
   });
 }
 

@@ -37,7 +37,7 @@ function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
   warned.add(store);
   const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
   const words = `A lease was lost. ${message}${why}. Further losses of this client are in metrics and events alone`;
-  warn(`${words}; see "Redis in trouble" in docs/running-redis.md.`, "INTERLOCK_LEASE_LOST");
+  warn(`${words}. Work under a lease should end when lease.signal aborts.`, "INTERLOCK_LEASE_LOST");
 }
 
 /** A caller of `extend()` that waits for the server's confirmation. */

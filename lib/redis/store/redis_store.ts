@@ -53,13 +53,13 @@ export class RedisStore extends ScriptRunner implements Store {
 
   warnSlow(refused: string): void {
     const words = `The Redis user of ${this.#client} may not ${refused}: ${SLOW}`;
-    this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. See "Least rights" in docs/redis.md.`);
+    this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. Give it that right by ACL SETUSER.`);
   }
 
   warnDeaf(failure: unknown): void {
     const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
     const words = `The subscription of ${this.#client} cannot be opened: ${messageOf(reason)}`;
-    this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}; see docs/running-redis.md.`);
+    this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}.`);
   }
 
   #warnOnce(code: string, message: string): void {

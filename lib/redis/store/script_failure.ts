@@ -44,7 +44,7 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   }
   // The text of Redis up to 7.0, then of later versions and of Valkey.
   if (/can't run this command|no permissions to run/.test(message)) {
-    return failure(`this Redis user may not run ${which}, see "Least rights" in docs/redis.md`);
+    return failure(`this Redis user may not run ${which}, which ACL SETUSER may allow`);
   }
   if (/can't access at least one of the keys|permissions to access (a key|one of the keys)/.test(message)) {
     return failure(`this Redis user may not use the keys of this name, ${quote(keys[0])}`);
