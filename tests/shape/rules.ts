@@ -171,6 +171,26 @@ function codeLines(source: ts.SourceFile): number {
   return lines.size;
 }
 
+/** Nothing is in lib/ for tests alone: each function, class and constant is used there, or public. */
+export const usedInLibrary: Rule = (tree) => {
+  const uses = new Map<string, number>();
+  for (const path of ["mod.ts", ...library(tree)]) {
+    for (const node of tree.nodes(path)) {
+      if (ts.isIdentifier(node)) uses.set(node.text, (uses.get(node.text) ?? 0) + 1);
+    }
+  }
+  return library(tree).flatMap((path) =>
+    tree.exports(path).filter(({ name, file, node }) => file === path && isValue(node) && uses.get(name) === 1)
+      .map(({ name, node }) =>
+        `${tree.at(path, node)} ${name} is not used in lib/: checks of tests stand in tests/sound/`
+      )
+  );
+};
+
+function isValue(node: ts.Node): boolean {
+  return ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isVariableDeclaration(node);
+}
+
 /** Every file of lib/ begins with its job. */
 export const filesSayTheirJob: Rule = (tree) =>
   library(tree).filter((path) => !/^\/\*\*[^]*?\*\//.test(tree.source(path).text)).map((path) =>

@@ -149,6 +149,12 @@ test("rules: no Deno, no using, nothing that can't be erased", () => {
   }
 });
 
+test("rules: nothing is in lib/ for tests alone", () => {
+  assert.equal(check(rules.usedInLibrary, with_("lib/base.ts", "export function assertSoundBase(): void {}")), 1);
+  assert.equal(check(rules.usedInLibrary, with_("lib/base.ts", "export const forTests = 1;")), 1);
+  assert.equal(check(rules.usedInLibrary, with_("lib/base.ts", "export const used = 1; used.toFixed();")), 0);
+});
+
 test("rules: short files that say their job", () => {
   const long = "/** Comment. */\n\n// More.\na();\n".repeat(rules.MOST_CODE_LINES);
   assert.equal(check(rules.shortFiles, { "lib/lock.ts": long }), 0);

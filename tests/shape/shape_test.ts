@@ -30,6 +30,7 @@ const structure = {
   noPrivateGetters: rules.noPrivateGetters,
   erasable: rules.erasable,
   shortFiles: rules.shortFiles,
+  usedInLibrary: rules.usedInLibrary,
   filesSayTheirJob: rules.filesSayTheirJob,
 };
 for (const [name, rule] of Object.entries(structure)) {
