@@ -191,3 +191,33 @@ test("data-fair 486: callers that left while a limit was used up have taken noth
     assert.equal(await states(live), "fulfilled fulfilled");
     assertSound(limiter);
   }));
+
+test("denoland/std 7275: an abort after the source is exhausted is not swallowed, and settled results do not hide it", async () => {
+  for (const settled of [false, true]) {
+    const [controller, reason] = [new AbortController(), new Error("late")];
+    const begun = deferred();
+    const mapping = watch(
+      Pool.map([1], 2, (_, __, signal) => {
+        begun.resolve();
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      }, { signal: controller.signal, settled }),
+    );
+    await begun.promise;
+    await flushMicrotasks();
+    controller.abort(reason);
+    assert.equal(await states([mapping]), "rejected");
+    assert.equal(mapping.reason, reason);
+  }
+});
+
+test("denoland/std 7086: a queue is the source of a map whose abort takes no item", async () => {
+  const queue = new Queue<number>();
+  const controller = new AbortController();
+  const mapping = watch(Pool.map(queue.values({ signal: controller.signal }), 2, (n) => n));
+  queue.tryPut(1);
+  await flushMicrotasks();
+  controller.abort("closed");
+  assert.equal(await states([mapping]), "rejected");
+  queue.tryPut(2);
+  assert.deepEqual([mapping.reason, queue.size, queue.getting], ["closed", 1, 0]);
+});
