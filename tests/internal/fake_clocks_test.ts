@@ -74,7 +74,7 @@ for (const [name, make] of Object.entries(fakes)) {
         assert.equal(await states(calls), "rejected rejected");
         for (const { reason } of calls) {
           assert.ok(reason instanceof TimeoutError);
-          assert.equal(reason.message, "Cannot acquire all: timed out after 100 ms");
+          assert.equal(reason.message, "Cannot acquire all: timed out after 100 ms waiting for lock");
         }
         assert.deepEqual(locks.map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [true, 0]]);
       }));
