@@ -18,7 +18,7 @@
  * // One at a time here.
  * ```
  *
- * @module
+ * @module interlock
  */
 export type { Acquirable, Guard, MaxWaitingOptions, NameOptions, WaitOptions } from "./lib/types.ts";
 export {

@@ -1,21 +1,15 @@
 /**
- * `deno task docs`: the whole site in site/: the guide by VitePress and as one text, the reference by `deno doc`, the
- * playground and a dashboard over a program in the page. Any static file server shows it. With --playground only the
- * scripts of the playground are built, next to its pages in docs/.
- *
- * The pages of `deno doc --html` are edited here, as it has no option for a page's head, a navigation, styles, the name in
- * import lines, or members on the page of their class (2.9.6). `@deno/doc` has some of them, in JSR only.
+ * `deno task docs`: the whole site in site/: the guide by VitePress, as pages and as one text, the reference by TypeDoc,
+ * the playground, and a dashboard over a program in the page. Any static file server shows it. With --playground only
+ * the scripts of the playground are built, next to its pages in docs/.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { buildSync } from "esbuild";
 import { background, guide as pages } from "../docs/.vitepress/pages.ts";
-import { entries, files } from "./_entries.ts";
-import { joinMembers, wayToGuide } from "./_reference.ts";
 import { size } from "./size.ts";
 
 const SITE = "site";
-const { name } = JSON.parse(readFileSync("deno.json", "utf8")) as { name: string };
 
 function deno(...args: string[]): void {
   execFileSync(Deno.execPath(), args, { stdio: ["ignore", "inherit", "inherit"] });
@@ -29,47 +23,10 @@ function guide(): void {
   deno("run", "-A", "npm:vitepress", "build", "docs");
 }
 
-/** The pages of `deno doc` get the guide's navigation, font and colours. */
-function dressed(html: string, font: string): string {
-  const face = `@font-face{font-family:Inter;font-weight:100 900;src:url(/assets/${font}) format("woff2")}`;
-  const links = [["/index.html", `<img src="/logo.svg" alt="">Interlock`], ["/getting-started.html", "Guide"]]
-    .concat([["/reference.html", "Reference"], ["/playground/index.html", "Playground"]])
-    .map(([href, text]) => `<a href="${href}">${text}</a>`).join("");
-  return html.replace("<head>", `<head><link rel="icon" href="/logo.svg">`)
-    .replace("</head>", `<style>${face}</style><link rel="stylesheet" href="/reference.css"></head>`)
-    .replace(/<body>/, `<body><nav class="guide" aria-label="Site">${links}</nav>`);
-}
-
-/** Light or dark as it was chosen in the guide, which stores "auto", too. */
-function themed(script: string): string {
-  const key = `"vitepress-theme-appearance"`;
-  return script.replaceAll(`setItem("theme"`, `setItem(${key}`)
-    .replaceAll(`localStorage.getItem("theme")`, `(localStorage.getItem(${key}) ?? "").replace("auto", "")`);
-}
-
-/** `deno doc` names an entry by its key in `exports`, as in `import { Lock } from "."`; users import it by its own name. */
+/** The reference as pages of the guide, by TypeDoc: members on the page of their class, found by the guide's search. */
 function reference(): void {
-  const folder = `${SITE}/reference`;
-  const font = readdirSync(`${SITE}/assets`).find((file) => /^inter-roman-latin\./.test(file))!;
-  deno("doc", "--html", "--quiet", `--name=${name}`, `--output=${folder}`, ...files);
-  joinMembers(folder);
-  for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    if (!file.endsWith(".html")) continue;
-    const html = readFileSync(`${folder}/${file}`, "utf8");
-    const named = html.replace(/<div class="usageContent">[^]*?<\/code>[^>]*>/g, withOwnNames);
-    const linked = named.replace(`class="contextLink">default<`, `class="contextLink">main entry<`)
-      .replace(`<div id="content">`, `${wayToGuide(file)}<div id="content">`);
-    writeFileSync(`${folder}/${file}`, dressed(linked, font));
-  }
-  const toggle = `${folder}/darkmode_toggle.js`;
-  writeFileSync(toggle, themed(readFileSync(toggle, "utf8")));
-}
-
-function withOwnNames(usage: string): string {
-  return entries.reduce((text, [key]) => {
-    const shown = key.replace(/^\.\//, "");
-    return text.replaceAll(`from &quot;${shown}&quot;`, `from &quot;${name}${key.slice(1)}&quot;`);
-  }, usage);
+  rmSync("docs/reference", { recursive: true, force: true });
+  deno("run", "-A", "npm:typedoc", "--options", "docs/.vitepress/typedoc.json");
 }
 
 /** Bundles the module and the two pages that run it, docs/playground/{index,dashboard}.html. */
@@ -107,8 +64,8 @@ if (Deno.args.includes("--playground")) {
   Deno.exit();
 }
 rmSync(SITE, { recursive: true, force: true });
-guide();
 reference();
+guide();
 playground();
 single();
 console.log(`The site is in ${SITE}/.`);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
 import { background, guide } from "./pages.ts";
-import { linkNames } from "./reference.ts";
+import { type Item, linkNames } from "./reference.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
@@ -16,6 +16,13 @@ const firstScreen = {
 const links = (pages: readonly (readonly [string, string])[]) =>
   pages.map(([text, page]) => ({ text, link: `/${page}` }));
 
+/** Written by TypeDoc. */
+const names: Item[] = JSON.parse(readFileSync(new URL("../reference/typedoc-sidebar.json", import.meta.url), "utf8"));
+
+/** Pages that explain come first, then those that list: the search of the page calls these, so they stand alone. */
+const boostDocument = (id: string) => /^\/(reference|migrating|benchmarks|examples|redis)\b/.test(id) ? 0.4 : 1;
+const fuzzy = (term: string) => term.length > 4 ? 0.15 : false; // 0.2 finds redlock for deadlock
+
 export default defineConfig({
   title: "Interlock",
   description: "Locks, limits, queues and Redis locks for Deno, Node and Bun, with asyncio's semantics",
@@ -23,25 +30,27 @@ export default defineConfig({
   base: "/",
   outDir: "../site",
   cleanUrls: false,
-  // They link into the reference and the playground, which scripts/docs.ts adds, or are not written yet.
-  ignoreDeadLinks: [/^\/(reference|playground)\//],
+  ignoreDeadLinks: [/^\/playground\//], // which scripts/docs.ts adds
   srcExclude: ["playground/**"],
-  markdown: { config: linkNames },
+  markdown: { config: (md) => linkNames(md, names) },
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   themeConfig: {
     firstScreen,
     logo: "/logo.svg",
-    search: { provider: "local" },
+    search: { provider: "local", options: { miniSearch: { searchOptions: { boostDocument, fuzzy } } } },
     nav: [
       { text: "Guide", link: "/getting-started" },
       { text: "Reference", link: "/reference" },
       { text: "Playground", link: "/playground/index.html", target: "_self" },
       { text: "Dashboard", link: "/playground/dashboard.html", target: "_self" },
     ],
-    sidebar: [
-      { text: "Guide", items: links(guide) },
-      { text: "Background", items: links(background) },
-    ],
+    sidebar: {
+      "/": [
+        { text: "Guide", items: links(guide) },
+        { text: "Background", items: links(background) },
+      ],
+      "/reference/": [{ text: "All names by subject", link: "/reference" }, ...names],
+    },
     outline: { level: [2, 3] },
   },
 });

@@ -1,6 +1,10 @@
-/** Ways from the guide to the reference: the first mention of a public name on a page leads to the page of that name. */
+/**
+ * Links between the guide and the reference, which TypeDoc writes into docs/reference: the first mention of a public name
+ * on a page of the guide leads to the page of that name, and that page to the section about the name.
+ */
 import { readFileSync } from "node:fs";
 import { entries } from "../../scripts/_entries.ts";
+import { background, guide } from "./pages.ts";
 
 /** What is used of a token of markdown-it. */
 interface Token {
@@ -19,34 +23,62 @@ interface Markdown {
   readonly core: { readonly ruler: { push(name: string, rule: (state: State) => void): void } };
 }
 
-const folderOf = (entry: string) => entry === "." ? "" : `${entry.slice(2)}/`;
+/** What typedoc-vitepress-theme writes: a tree of pages. */
+export interface Item {
+  readonly text: string;
+  readonly link?: string;
+  readonly items?: readonly Item[];
+}
 
-/** The page of each public name; a name that several entries export is that of the first one. */
-export const pages: ReadonlyMap<string, string> = new Map(
-  entries.toReversed().flatMap(([entry, file]) =>
-    namesOf(file).map((name) => [name, `/reference/${folderOf(entry)}~/${name}.html`] as const)
-  ),
-);
+/** All public names. */
+export const names: ReadonlySet<string> = new Set(entries.flatMap(([, file]) => namesOf(file)));
+
+/** The page of each public name. */
+function pagesOf(items: readonly Item[]): Map<string, string> {
+  return new Map(items.flatMap(({ text, link, items = [] }) => [
+    ...link !== undefined && names.has(text) ? [[text, link.replace(/\.md$/, ".html")] as const] : [],
+    ...pagesOf(items),
+  ]));
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+}
 
 function namesOf(file: string): string[] {
-  const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
-  const lists = source.matchAll(/^export (?:type )?\{([^}]*)\}/gm);
+  const lists = read(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm);
   return [...lists].flatMap(([, list]) => [...list!.matchAll(/(\w+)\s*(?:,|$)/g)].map(([, name]) => name!));
 }
 
+/** The section about a page such as `reference/redis/classes/RedisLock.md`, or the page of its entry. */
+function placeInGuide(path: string): string {
+  const [, entry = "", name] = /^reference\/(\w+)\/[\w-]+\/(\w+)\.md$/.exec(path) ?? [];
+  const all = [...guide, ...background].map(([, page]) => page);
+  const about = all.find((page) => read(`docs/${page}.md`).includes(`\n## ${name}\n`));
+  if (about !== undefined) return `/${about}.html#${name!.toLowerCase()}`;
+  return `/${{ interlock: "primitives", dashboard: "diagnostics" }[entry] ?? entry}.html`;
+}
+
 /** A heading that is a name gets a link behind it; code that is a name becomes a link, on the index of names each time. */
-export function linkNames(md: Markdown): void {
-  md.core.ruler.push("reference", ({ tokens, env, Token }) => {
+export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
+  const pages = pagesOf(sidebar);
+  md.core.ruler.push("reference", ({ tokens, env: { relativePath = "" }, Token }) => {
     const seen = new Set<string>();
     const html = (content: string) => Object.assign(new Token("html_inline", "", 0), { content });
-    const open = (page: string, kind = "") => html(`<a href="${page}" target="_self"${kind}>`);
+    const open = (page: string) => html(`<a href="${page}">`);
+    const behind = (page: string, text: string) =>
+      html(`<a href="${page}" class="ignore-header reference">${text}</a>`);
+    if (relativePath.startsWith("reference/")) {
+      tokens.find(({ type }) => type === "inline")?.children?.push(behind(placeInGuide(relativePath), "guide"));
+      return;
+    }
     tokens.forEach((token, i) => {
       if (token.type !== "inline" || token.children === null) return;
       if (tokens[i - 1]?.type === "heading_open") {
         const page = pages.get(token.content);
         if (page === undefined) return;
         seen.add(token.content);
-        token.children.splice(1, 0, open(page, ` class="ignore-header reference"`), html("reference</a>"));
+        token.children.push(behind(page, "reference"));
         return;
       }
       let links = 0;
@@ -55,7 +87,7 @@ export function linkNames(md: Markdown): void {
         const name = child.type === "code_inline" ? /^(?:new )?(\w+)(?=$|[(<])/.exec(child.content)?.[1] : undefined;
         const page = pages.get(name ?? "");
         if (name === undefined || page === undefined || links > 0) return [child];
-        if (seen.has(name) && env.relativePath !== "reference.md") return [child];
+        if (seen.has(name) && relativePath !== "reference.md") return [child];
         seen.add(name);
         return [open(page), child, html("</a>")];
       });

@@ -1,6 +1,6 @@
 /**
  * A live page about all waits and holds, for a fetch-style server. It uses public members of `./diagnostics` only.
  *
- * @module
+ * @module dashboard
  */
 export { type Dashboard, dashboard, type DashboardOptions } from "./dashboard.ts";

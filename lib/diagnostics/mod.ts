@@ -4,7 +4,7 @@
  *
  * Everything is off by default, at the cost of one comparison for each wait, grant and release.
  *
- * @module
+ * @module diagnostics
  */
 export type { DiagnosticEvent, GiveUpEvent, GrantEvent, Observer, ReleaseEvent, WaitEvent } from "./events.ts";
 export type { ObservedCall, ObservedThing } from "./acquisition.ts";

@@ -2,7 +2,7 @@
  * Locks, semaphores and rate limits across processes and machines, through Redis: leases that are renewed while they
  * are held, granted first come, first served, with a fencing token for the protected resource.
  *
- * @module
+ * @module redis
  */
 export { LeaseLostError, NotHeldError, SyncError, TimeoutError } from "../errors.ts";
 export type { Acquirable, WaitOptions } from "../types.ts";

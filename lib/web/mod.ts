@@ -2,7 +2,7 @@
  * Locks shared by all tabs and workers of an origin, without a server, through the platform's `navigator.locks`.
  * Browsers, Deno, and Node 24.5 and newer have it.
  *
- * @module
+ * @module web
  */
 export { LeaseLostError, SyncError, TimeoutError } from "../errors.ts";
 export type { Acquirable, Guard, WaitOptions } from "../types.ts";

@@ -6,7 +6,7 @@ import { expectToFit, test } from "./_page.ts";
 /** The reference has many pages of one kind: a few stand for all of them. */
 const isSampled = (path: string) =>
   !path.startsWith("/reference/") ||
-  /^\/reference\/([a-z]+\/)?(index|all_symbols|~\/(Lock|Pool|RedisLock|watchdog))\.html$/.test(path);
+  /^\/reference\/(index|redis|\w+\/[\w-]+\/(Lock|Pool|RedisLock|watchdog))\.html$/.test(path);
 
 test("every link leads to a page and its heading", async ({ page, baseURL }) => {
   test.setTimeout(240_000);
@@ -38,12 +38,32 @@ test("every link leads to a page and its heading", async ({ page, baseURL }) => 
   expect(anchors.size).toBeGreaterThan(12);
 });
 
-test("search finds a heading of the guide", async ({ page }) => {
-  await page.goto("/index.html");
-  await page.locator(".VPNavBarSearch button").click();
-  await page.locator("#localsearch-input").fill("KeyedMutex");
-  await page.locator(".VPLocalSearchBox .result", { hasText: "KeyedMutex" }).first().click();
-  await expect(page.getByRole("heading", { name: /KeyedMutex/ }).first()).toBeVisible();
+/** What a reader types, and the page or section that comes first. */
+const SEARCHES = {
+  "deadlock": /questions\.html#.*deadlock|it-hangs/,
+  "rate limit": /pool-and-rate-limits/,
+  "429": /pool-and-rate-limits/,
+  "timeout": /how-do-i-set-a-timeout|cancellation/,
+  "lock per user": /one-queue-per-user/,
+  "graceful shutdown": /^\/shutdown\.html/,
+  "downgrade": /^\/reference\/interlock\/interfaces\/WriterGuard\.html|primitives/,
+};
+
+for (const [text, place] of Object.entries(SEARCHES)) {
+  test(`search finds the right page first: ${text}`, async ({ page }) => {
+    await page.goto("/index.html");
+    await page.locator(".VPNavBarSearch button").click();
+    await page.locator("#localsearch-input").fill(text);
+    await expect(page.locator(".VPLocalSearchBox .result").first()).toHaveAttribute("href", place, { timeout: 30_000 });
+  });
+}
+
+test("the reference and the guide link to each other", async ({ page }) => {
+  await page.goto("/reference/interlock/classes/KeyedMutex.html");
+  await page.locator("h1 a.reference").click();
+  await expect(page).toHaveURL(/primitives\.html#keyedmutex$/);
+  await page.locator("h2#keyedmutex a.reference").click();
+  await expect(page).toHaveURL(/reference\/interlock\/classes\/KeyedMutex\.html/);
 });
 
 test("llms.txt has the whole guide", () => {
