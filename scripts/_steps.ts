@@ -57,6 +57,7 @@ export const ci: readonly Step[] = [
   // The README's command. It installs, too, which takes minutes where the registry is slow.
   testTask("test", 480),
   task("check", 240),
+  task("npm", 120, "--quick"),
   testTask("test:deep", 240),
   inOthers("bun", 200, ["bun"], "--differing"),
   inOthers("node20", 300, ["node20"], "--differing"),
@@ -81,6 +82,7 @@ export const nightly: readonly Step[] = [
   task("chaos", HOUR, "--random", "10"),
   task("soak", HOUR, "--minutes", "10"),
   task("shutdown-load", HOUR, "--rounds", "2"),
+  task("npm", 1200),
   task("test:npm", HOUR),
   task("test:browser", 1200),
   task("docs", 600),

@@ -22,6 +22,12 @@ function compile(): void {
   });
 }
 
+/** What users' settings need not name; TypeScript has these since 5.2. */
+const LIBS = {
+  "esnext.disposable": /\bDisposable\b|AsyncDisposable|asyncDispose/,
+  "es2020.promise": /PromiseSettledResult/,
+};
+
 /**
  * tsc rewrites imports in JavaScript, but not in declarations: this does. And they name the lib that they need. The copies
  * for `require` differ in their names alone, by which TypeScript knows them for CommonJS.
@@ -29,11 +35,13 @@ function compile(): void {
 function rewriteDeclarations(): void {
   for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;
-    const text = readFileSync(`${OUT}/${file}`, "utf8");
-    // TypeScript has these types since 5.2, in a lib that users' settings need not name.
-    const lib = /\bDisposable\b|AsyncDisposable|asyncDispose/.test(text)
-      ? '/// <reference lib="esnext.disposable" />\n'
-      : "";
+    // Before TypeScript 5.6, iterators that can be iterated have one type parameter.
+    const text = readFileSync(`${OUT}/${file}`, "utf8")
+      .replace(/\b(Async|)IterableIterator<(\w+), undefined>/g, "$1Iterator<$2, undefined> & $1IterableIterator<$2>");
+    const lib = Object.entries(LIBS)
+      .filter(([, names]) => names.test(text))
+      .map(([lib]) => `/// <reference lib="${lib}" />\n`)
+      .join("");
     const importing = (extension: string) =>
       lib + text.replace(/((?:from |import\()"\.[^"]*)\.ts"/g, `$1.${extension}"`);
     writeFileSync(`${OUT}/${file}`, importing("js"));

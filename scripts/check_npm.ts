@@ -1,13 +1,15 @@
 /**
  * The second part of `deno task npm`: whether the built package suits users of npm. publint and attw look at its
- * shape; then the packed tarball is installed into an empty project, and the files of tests/consumer are type-checked
- * there, in TypeScript from 5.2 on and with every way of resolving modules that it has.
+ * shape; then the packed tarball is installed into an empty project, where it is loaded, measured, and the files of
+ * tests/consumer are type-checked, in TypeScript from 5.2 on and with every way of resolving modules that it has.
+ * With --quick without these compilers, which are downloaded.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
+import { size } from "./size.ts";
 
 const TYPESCRIPTS = ["5.2.2", "5.4.5", "5.6.3", "5.7.3", "5.8.3", "5.9.3", "6.0.3", "7.0.2"];
 const RESOLUTIONS = [["nodenext", "nodenext"], ["node16", "node16"], ["esnext", "bundler"], [
@@ -53,11 +55,38 @@ function config(module: string, moduleResolution: string): string {
   });
 }
 
+/** From the package and from the sources, which may differ by a twentieth. */
+function compareSizes(project: string): void {
+  for (const [imports, entry] of [["{ Lock }"], ["{ Semaphore }"], ["{ Pool }"], ["{ RedisLock, ioRedis }", "redis"]]) {
+    const source = size(imports!, entry === undefined ? "./mod.ts" : `./lib/${entry}/mod.ts`);
+    const packed = size(imports!, ["@interlock/interlock", entry].filter(Boolean).join("/"), project);
+    const isFine = packed <= 1.05 * source;
+    console.log(`${isFine ? "ok    " : "FAILED"} size of ${imports}: ${packed} bytes, ${source} from the sources`);
+    if (!isFine) failed++;
+  }
+}
+
 const deno = Deno.execPath();
 check("publint", ".", deno, "run", "-A", "npm:publint", "--strict", resolve("npm"));
 check("attw", ".", deno, "run", "-A", "npm:@arethetypeswrong/cli", "--pack", resolve("npm"));
 const project = install();
-for (const typescript of TYPESCRIPTS) {
+check("import and require, Node", project, "node", "load.cjs");
+check("import and require, Deno", project, deno, "run", "-A", "load.cjs");
+const [major, minor] = execFileSync("node", ["-p", "process.versions.node"], { encoding: "utf8" }).split(".").map(
+  Number,
+);
+if (major! >= 23 || major === 22 && minor! >= 12 || major === 20 && minor! >= 19) {
+  check(
+    "the same without require(esm)",
+    project,
+    "node",
+    "--no-experimental-require-module",
+    "load.cjs",
+    "--two-copies",
+  );
+}
+compareSizes(project);
+for (const typescript of process.argv.includes("--quick") ? [] : TYPESCRIPTS) {
   for (const [module, resolution] of RESOLUTIONS) {
     if (resolution === "node10" && Number.parseInt(typescript) >= 6) continue; // which it no longer has
     writeFileSync(join(project, "tsconfig.json"), config(module, resolution));

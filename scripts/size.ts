@@ -1,7 +1,9 @@
 /**
  * `deno task size`: the size of imports in a page, minified and gzipped, against the limits; then of every class by itself,
- * which shows that a bundler drops the rest.
+ * which shows that a bundler drops the rest; and what loading costs a process, next to other packages.
  */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import process from "node:process";
 import { buildSync } from "esbuild";
@@ -15,15 +17,15 @@ export const LIMITS: Readonly<Record<string, number>> = {
   "*": 31_000,
 };
 
-/** How many bytes `export IMPORTS from "@interlock/interlock"` comes to. */
-export function size(imports: string): number {
-  return gzipSync(bundle(imports), { level: 9 }).length;
+/** How many bytes `export IMPORTS from "@interlock/interlock"` comes to, from the source or a package that is installed. */
+export function size(imports: string, from?: string, folder?: string): number {
+  return gzipSync(bundle(imports, from, folder), { level: 9 }).length;
 }
 
 /** The same before it is compressed. */
-export function bundle(imports: string): Uint8Array {
+export function bundle(imports: string, from = "./mod.ts", folder = "."): Uint8Array {
   const { outputFiles } = buildSync({
-    stdin: { contents: `export ${imports} from "./mod.ts";`, resolveDir: "." },
+    stdin: { contents: `export ${imports} from "${from}";`, resolveDir: folder },
     bundle: true,
     minify: true,
     format: "esm",
@@ -31,6 +33,34 @@ export function bundle(imports: string): Uint8Array {
     write: false,
   });
   return outputFiles[0]!.contents;
+}
+
+/** Programs that load one package; the first loads nothing. */
+const LOADS: readonly string[] = [
+  "",
+  ...existsSync("npm/dist")
+    ? ["main", "redis"].flatMap((entry) => [
+      `require("./npm/dist/interlock-${entry}.cjs")`,
+      `import("./npm/dist/interlock-${entry}.js")`,
+    ])
+    : [],
+  ...["async-mutex", "bottleneck", "redlock"].map((peer) => `require("${peer}")`),
+  'import("p-limit")',
+];
+const ROUNDS = 15;
+
+/** The median CPU time of each in milliseconds, beyond that of the first; in turns, as a machine is never quiet. */
+function loadTimes(): [what: string, ms: number][] {
+  const times = LOADS.map((): number[] => []);
+  const report =
+    "process.on('exit', () => { const { user, system } = process.cpuUsage(); console.log(user + system); });";
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [i, program] of LOADS.entries()) {
+      times[i]!.push(Number(execFileSync("node", ["-e", report + program], { encoding: "utf8" })) / 1000);
+    }
+  }
+  const medians = times.map((list) => list.sort((a, b) => a - b)[ROUNDS >> 1]!);
+  return LOADS.slice(1).map((program, i) => [program, medians[i + 1]! - medians[0]!]);
 }
 
 if (import.meta.main) {
@@ -43,5 +73,7 @@ if (import.meta.main) {
   for (const name of Object.keys(module)) {
     console.log(`       ${name.padEnd(20)} ${kB(size(`{ ${name} }`)).padStart(8)}`);
   }
+  console.log("\nCPU time of loading in Node, beyond an empty process (of the package in npm/, if it is built):");
+  for (const [what, ms] of loadTimes()) console.log(`       ${what.padEnd(34)} ${ms.toFixed(1).padStart(5)} ms`);
   process.exit(sizes.every(({ bytes, limit }) => bytes <= limit) ? 0 : 1);
 }

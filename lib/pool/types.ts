@@ -51,7 +51,9 @@ export type MapResult<R, S extends boolean> = S extends true ? PromiseSettledRes
 export type MapFunction<T, R> = (value: T, index: number, signal: AbortSignal) => R | PromiseLike<R>;
 
 /** Results of {@linkcode Pool.map}, to be read once: with `for await` or `toArray()`. */
-export interface MapResults<R> extends AsyncIterableIterator<R, undefined, undefined> {
+export interface MapResults<R> extends AsyncIterableIterator<R> {
+  /** The next result, as `for await` reads it. */
+  next(): Promise<IteratorResult<R, undefined>>;
   /**
    * Reads all results, in the order of the items even with `ordered: false`, and without back-pressure: `buffer` has no
    * effect. The first failure aborts all running functions; once they have ended, the error is thrown.

@@ -74,7 +74,7 @@ const POOL: Readonly<Record<string, string>> = {
   PoolMapOptions: "name signal rate settled",
   MapOptions: "ordered buffer signal priority settled",
   MapResult: "",
-  MapResults: "toArray",
+  MapResults: "next toArray",
   MapSource: "",
 };
 
