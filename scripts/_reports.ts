@@ -1,4 +1,6 @@
-/** Reads JUnit reports of Deno, Node and Bun. */
+/** Reads JUnit reports of Deno, Node and Bun, and the journals of tests/_one_failure.ts. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 export interface Case {
   readonly name: string;
@@ -31,8 +33,43 @@ function text(escaped: string): string {
   );
 }
 
+/** The tests that began, with their own failures; one that has not ended failed by that. */
+export function journalOf(folder: string): Case[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((file) => {
+    const cases = new Map<string, string | undefined>();
+    for (const line of readFileSync(join(folder, file), "utf8").trimEnd().split("\n")) {
+      const { began, passed, failed, error } = JSON.parse(line) as Record<string, string>;
+      cases.set((began ?? passed ?? failed)!, began === undefined ? error : RUNNING);
+    }
+    return [...cases].map(([name, failure]) => ({ name, failure }));
+  });
+}
+
+const RUNNING = "still running when its step was ended";
+
+/** The same cases, whose failures are those of the bodies where they are known: Bun reports the first uncaught error. */
+export function withCauses(cases: readonly Case[], journal: readonly Case[]): Case[] {
+  const causes = new Map(journal.map(({ name, failure }) => [name, failure]));
+  return cases.map((one) => ({ ...one, failure: one.failure && (causes.get(one.name) ?? one.failure) }));
+}
+
+/**
+ * Errors that no test answers for, such as those of a file that is loaded, in the output of Deno and Bun. Beside the
+ * failure of a body, Bun has there what that body left behind.
+ */
+export function uncaughtIn(output: string, failures: readonly Case[]): string[] {
+  // deno-lint-ignore no-control-regex -- the colors of a terminal
+  const plain = output.replace(/\x1b\[[\d;]*m/g, "");
+  const found = [
+    ...plain.matchAll(/^(\S.* \(uncaught error\)\n.+(?:\n(?! *\n|This error was not caught).+)*)/gm),
+    ...(failures.every(isConsequence) ? plain.matchAll(/^# Unhandled error between tests\n-+\n([^]*?)\n-{9}/gm) : []),
+  ];
+  return [...new Set(found.map(([, text]) => text!))];
+}
+
 /** Leaks, where another test has failed before, and tests that an uncaught error left no time to begin. */
-const CONSEQUENCE = /^(Leaks detected|Cancelled)/;
+const CONSEQUENCE = /^(Leaks detected|Cancelled|skipped)/;
 
 /** Whether another failure, or an error outside of all tests, may be the cause of this one. */
 export function isConsequence({ failure }: Case): boolean {

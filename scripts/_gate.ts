@@ -1,0 +1,110 @@
+/**
+ * Runs a list of steps, each in a process group of its own and with a limit in seconds. At the end the failed tests, then
+ * the last line "N passed, N failed" of all reports. A step that leaves no report, tests nothing, is skipped or exits with
+ * a code that no failed test explains has failed, and so has one whose output shows the password of the tests' servers.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { PASSWORD } from "../tests/_secrets.ts";
+import { QUARANTINE } from "./_quarantine.ts";
+import { type Case, casesOf, failuresOf, journalOf, show, uncaughtIn, withCauses } from "./_reports.ts";
+import { type Outcome, run } from "./_run.ts";
+import type { Step } from "./_steps.ts";
+
+interface Result {
+  readonly step: Step;
+  readonly outcome: Outcome;
+  readonly cases: readonly Case[];
+  readonly failed: readonly string[];
+}
+
+/** Of the failures of a step. */
+const MOST_SHOWN = 20;
+
+/**
+ * Runs the steps, prints what became of them, and resolves to whether all have passed. What is left of `seconds` limits
+ * each step, so that a busy machine still gets to the last line.
+ */
+export async function gate(steps: readonly Step[], seconds: number): Promise<boolean> {
+  const reports = mkdtempSync(join(tmpdir(), "interlock-reports-"));
+  const results: Result[] = [];
+  for (const step of steps) {
+    const limit = Math.max(1, Math.min(step.limit, Math.round(seconds - performance.now() / 1000)));
+    results.push(await result(step, limit, join(reports, step.name.replaceAll(" ", "-"))));
+  }
+  rmSync(reports, { recursive: true });
+  return report(results);
+}
+
+async function result(step: Step, limit: number, folder: string): Promise<Result> {
+  const journal = join(folder, "journal");
+  mkdirSync(journal, { recursive: true });
+  const [command, ...args] = step.command(folder);
+  console.log(`\n===== ${step.name}: ${[command, ...args].join(" ")} (at most ${limit} s)`);
+  const outcome = await run(command!, args, { limit, env: { TEST_JOURNAL: journal } });
+  const { status, seconds, timedOut, leftovers, output } = outcome;
+  console.log(`===== ${step.name}: ${timedOut ? "not over" : `exit code ${status}`} after ${Math.round(seconds)} s`);
+  for (const line of leftovers) console.log(`      left behind, ended now: ${line}`);
+  const began = journalOf(journal);
+  const cases: Case[] = timedOut ? began : [];
+  const failed: string[] = [];
+  for (const name of timedOut ? [] : step.reports) {
+    const files = readdirSync(folder).filter((file) => new RegExp(`^${name}\\d?\\.xml$`).test(file));
+    const found = withCauses(files.flatMap((file) => casesOf(readFileSync(join(folder, file), "utf8"))), began);
+    if (found.length === 0) {
+      failed.push(`no report of ${name}`);
+      cases.push(...began);
+    }
+    for (const one of found) cases.push(await isFlaky(one, name) ? { name: one.name, failure: undefined } : one);
+  }
+  // Node has a report of the other files when it loses the process of one.
+  if (!timedOut) {
+    const known = new Set(cases.map(({ name }) => name));
+    cases.push(...failuresOf(began).filter(({ name }) => !known.has(name)));
+  }
+  const isExplained = cases.some(({ failure }) => failure !== undefined) || failed.length > 0;
+  if (timedOut) failed.push(`not over after ${limit} s`);
+  else if (status !== 0 && !isExplained) failed.push(`exit code ${status}, and no failed test says why`);
+  if (output.includes(PASSWORD)) failed.push("the password of the tests' servers shows in the output");
+  return { step, outcome, cases, failed };
+}
+
+/** Whether a failed test is in quarantine, and passes when its file runs once more. */
+async function isFlaky({ name, failure }: Case, runTime: string): Promise<boolean> {
+  const listed = failure !== undefined && QUARANTINE.find(({ test }) => test === name);
+  if (!listed) return false;
+  const { file, since, reason } = listed;
+  console.log(`\n===== once more, in quarantine since ${since} (${reason}): "${name}" in ${runTime}`);
+  const args = runTime.startsWith("deno")
+    ? ["test", "-A", "--no-check", file]
+    : ["run", "-A", "scripts/test_in.ts", runTime, file];
+  return (await run(process.execPath, args, { limit: 120 })).status === 0;
+}
+
+/** Prints what has failed last: of a long output the end is what is kept. Returns whether nothing has. */
+function report(results: readonly Result[]): boolean {
+  const sum = { passed: 0, failed: 0 };
+  console.log(`\n===== ${Math.round(performance.now() / 1000)} s in all`);
+  for (const { step, outcome, cases, failed } of results) {
+    const failures = failuresOf(cases).length + failed.length;
+    const passed = cases.length - failuresOf(cases).length;
+    sum.passed += passed;
+    sum.failed += failures;
+    const times = `${Math.round(outcome.seconds)} of ${step.limit} s`;
+    console.log(`${step.name.padEnd(24)} ${times.padEnd(16)} ${passed} passed, ${failures} failed`);
+  }
+  for (const { step, outcome, cases, failed } of results) {
+    const failures = failuresOf(cases);
+    const uncaught = failures.length + failed.length > 0 ? uncaughtIn(outcome.output, failures) : [];
+    for (const error of uncaught) console.log(`\n${step.name}: UNCAUGHT in no test: ${error}`);
+    for (const failure of failures.slice(0, MOST_SHOWN)) console.log(`\n${step.name}: ${show(failure)}`);
+    for (const line of failed) {
+      console.log(`\n${step.name}: FAILED ${line}`);
+      if (failures.length + uncaught.length === 0) console.log(outcome.output.split("\n").slice(-40).join("\n"));
+    }
+  }
+  console.log(`\n${sum.passed} passed, ${sum.failed} failed`);
+  return sum.failed === 0 && sum.passed > 0;
+}
