@@ -45,7 +45,13 @@ export { SingleFlight } from "./lib/single_flight.ts";
 export { type KeyedPermits, KeyedSemaphore } from "./lib/keyed_semaphore.ts";
 export { acquireAll, type AnyGuard, type GuardGroup, type GuardsOf } from "./lib/acquire_all.ts";
 export { KeyedRateLimiter, type KeyedRateLimiterBudget } from "./lib/keyed_rate_limiter.ts";
-export { type RateBudget, RateLimiter, type RateLimiterBudget, type RateLimiterOptions } from "./lib/rate_limiter.ts";
+export {
+  type RateBudget,
+  RateLimiter,
+  type RateLimiterBudget,
+  type RateLimiterOptions,
+  type RateOptions,
+} from "./lib/rate_limiter.ts";
 export {
   type ArgumentMutex,
   type KeyPart,

@@ -9,11 +9,10 @@ import { checkKey, promised } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
-import type { RateWindow } from "./internal/start_log.ts";
-import { cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
+import type { StartLog, Terms } from "./internal/start_log.ts";
+import { Budgets, cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
-import type { RateBudget, RateLimiterOptions } from "./rate_limiter.ts";
-import type { MaxWaitingOptions } from "./types.ts";
+import type { RateBudget, RateLimiterOptions, RateOptions } from "./rate_limiter.ts";
 
 /** Up to this number of entries no timer is set for idle keys. */
 const FEW = 64;
@@ -33,7 +32,7 @@ export interface KeyedRateLimiterBudget<K> {
  * milliseconds. One {@linkcode RateLimiter} for each user, host or token.
  *
  * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window, a call waits, or the
- * key is blocked, so memory does not grow with the number of keys ever used. Not for limiting concurrency: use
+ * key is blocked, or its bucket is not full, so memory does not grow with the number of keys ever used. Not for limiting concurrency: use
  * {@linkcode KeyedSemaphore}.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -52,7 +51,10 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   // Every key that is not idle has an entry. More than FEW entries imply that #timer is set, which removes idle keys one
   // to two intervals after their first starts.
   readonly #entries = new Map<K, StartQueue>();
-  readonly #options: ReturnType<typeof readBudgets>;
+  readonly #name: string | undefined;
+  readonly #shared: Budgets;
+  /** The queue of a key that was never used, which a change of the limits changes, too. */
+  readonly #unused: StartQueue;
   readonly #budgets: readonly KeyedRateLimiterBudget<K>[];
   #end: { readonly reason: unknown } | undefined;
   readonly #timer = new Timer(() => this.#sweep());
@@ -67,37 +69,40 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param limit Starts of a key in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
-   * @param options Its name, and how many calls may wait for each key.
+   * @param options Its name, its kind, and how many calls may wait for each key.
    * @throws {TypeError} when `limit`, `interval` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
    *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(limit: number, interval: number, options?: MaxWaitingOptions);
+  constructor(limit: number, interval: number, options?: RateOptions);
   /**
    * Creates a limiter with several budgets for each key, each with a limit and an interval of its own.
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
-   * @param options Its name, and how many calls may wait for each key.
+   * @param options Its name, its kind, and how many calls may wait for each key.
    * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
    */
-  constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
+  constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
   constructor(...args: unknown[]) {
-    this.#options = readBudgets(args);
-    this.#budgets = this.#options.windows.map((window, i) =>
-      new KeyedBudget<K>(window, () => this.#serve(), (key) => this.#remaining(key, i))
-    );
+    const { terms, name, maxWaiting } = readBudgets(args);
+    this.#name = name;
+    this.#shared = new Budgets(terms, maxWaiting);
+    this.#unused = this.#queueOf();
+    const change = (change: () => void) => this.#change(change);
+    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, (key) => this.#remaining(key, i)));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#options.name;
+    return this.#name;
   }
 
   /**
-   * Maximum number of starts of a key in any window. Starts already made count against a new value.
+   * Maximum number of starts of a key in any window. Starts already made count against a new value. What is in a bucket is
+   * cut at a lower limit; a higher one adds nothing. 0 pauses the limiter.
    *
    * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not a whole number of 1 or more.
+   * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
    */
   get limit(): number {
     return this.#budgets[0]!.limit;
@@ -227,12 +232,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Gives back at most that number of the latest starts of `key` within the window.
+   * Gives back at most that number of the latest starts of `key` within the window, or what is missing in its bucket.
    *
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more.
+   * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   reward(key: K, permits: number | readonly number[] = 1): void {
     this.#use(key, (starts) => starts.reward(permits));
@@ -244,7 +249,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more.
+   * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   penalty(key: K, permits: number | readonly number[] = 1): void {
     this.#use(key, (starts) => starts.penalize(permits));
@@ -270,36 +275,51 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     checkKey(key);
     let starts = this.#entries.get(key);
     if (starts === undefined) {
-      const { windows, name, maxWaiting } = this.#options;
-      const self = { kind: "key", noun: "rate limiter", isHeld: false, name, key };
-      starts = new StartQueue(windows, self, maxWaiting);
+      this.#unused.advance();
+      starts = this.#queueOf(key, this.#unused.logs);
       starts.waits.end = this.#end;
       this.#entries.set(key, starts);
     }
     try {
       return fn(starts);
     } finally {
-      if (isIdle(starts)) this.#entries.delete(key); // the call was refused, or only read a value
+      if (this.#isIdle(starts)) this.#entries.delete(key); // the call was refused, or only read a value
       this.#setTimer();
     }
   }
 
+  #queueOf(key?: K, unused?: readonly StartLog[]): StartQueue {
+    return new StartQueue(
+      this.#shared,
+      { kind: "key", noun: "rate limiter", isHeld: false, name: this.#name, key },
+      unused,
+    );
+  }
+
+  /** Whether an entry that is made anew would be the same. */
+  #isIdle(starts: StartQueue): boolean {
+    return isIdle(starts) && isIdle(this.#unused);
+  }
+
   #sweep(): void {
-    for (const [key, starts] of this.#entries) if (isIdle(starts)) this.#entries.delete(key);
+    for (const [key, starts] of this.#entries) if (this.#isIdle(starts)) this.#entries.delete(key);
     this.#setTimer();
   }
 
   #setTimer(): void {
     if (this.#entries.size <= FEW) this.#timer.clear();
     else if (this.#timer.at === Infinity) {
-      this.#timer.set(performance.now() + Math.max(...this.#options.windows.map(({ interval }) => interval)));
+      this.#timer.set(performance.now() + Math.max(...this.#shared.terms.map(({ interval }) => interval)));
     }
   }
 
-  /** Serves all keys after the numbers have changed. */
-  #serve(): void {
+  /** Changes the numbers, and serves all keys. */
+  #change(change: () => void): void {
+    const queues = [...this.#entries.values()];
+    for (const starts of [this.#unused, ...queues]) starts.settle();
+    change();
     step(() => {
-      for (const starts of [...this.#entries.values()]) starts.serve();
+      for (const starts of queues) starts.serve();
     });
     this.#timer.clear();
     this.#sweep();
@@ -313,8 +333,8 @@ class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> 
     show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);
   }
 
-  constructor(window: RateWindow, onChange: () => void, remaining: (key: K) => number) {
-    super(window, onChange);
+  constructor(terms: Terms, change: (change: () => void) => void, remaining: (key: K) => number) {
+    super(terms, change);
     this.#remaining = remaining;
   }
 

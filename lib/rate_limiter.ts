@@ -8,8 +8,8 @@ import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
 import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
-import type { RateWindow } from "./internal/start_log.ts";
-import { cancelStarts, StartQueue } from "./internal/start_queue.ts";
+import type { Terms } from "./internal/start_log.ts";
+import { Budgets, cancelStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -26,10 +26,22 @@ export interface RateLimiterOptions extends WaitOptions {
 
 /** One budget of a limiter. */
 export interface RateBudget {
-  /** Starts in any window, 1 or more. */
+  /** Starts in any window, or permits of a full bucket; 1 or more. */
   readonly limit: number;
-  /** Length of the window in milliseconds, more than 0. */
+  /** Length of the window, or the time in which an empty bucket fills up; milliseconds, more than 0. */
   readonly interval: number;
+  /**
+   * How starts are counted. "window": never more than `limit` starts in any window of `interval` milliseconds. "bucket": a
+   * token bucket, which holds `limit` permits, is full at first, and gets one back every `interval / limit`
+   * milliseconds: bursts of up to `limit`, then even starts. Default: "window", or the `kind` of the limiter's options.
+   */
+  readonly kind?: "window" | "bucket" | undefined;
+}
+
+/** Options of the constructors of {@linkcode RateLimiter} and {@linkcode KeyedRateLimiter}. */
+export interface RateOptions extends MaxWaitingOptions {
+  /** The kind of budgets that name none; see {@linkcode RateBudget.kind}. Default: "window". */
+  readonly kind?: "window" | "bucket" | undefined;
 }
 
 /** One budget of a {@linkcode RateLimiter}. */
@@ -44,7 +56,8 @@ export interface RateLimiterBudget {
 
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The
- * window slides: unlike a token bucket or fixed windows, it never lets twice the limit through around an edge.
+ * window slides: it never lets twice the limit through around an edge. With `kind: "bucket"` it is a token bucket: never
+ * more than `limit + t * limit / interval` starts within any `t` milliseconds.
  *
  * With several budgets, a call starts when all of them allow it, and takes from all in one step: 20 a second and 1,000
  * an hour, or requests and tokens a minute. Two limiters in a row cannot keep both limits: the first counts a start
@@ -91,27 +104,30 @@ export class RateLimiter {
    *
    * @param limit Starts in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
-   * @param options Its name, and how many calls may wait.
+   * @param options Its name, its kind, and how many calls may wait.
    * @throws {TypeError} when `limit`, `interval` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
    *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */
-  constructor(limit: number, interval: number, options?: MaxWaitingOptions);
+  constructor(limit: number, interval: number, options?: RateOptions);
   /**
    * Creates a limiter with several budgets, each with a limit and an interval of its own.
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
-   * @param options Its name, and how many calls may wait.
+   * @param options Its name, its kind, and how many calls may wait.
    * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
    */
-  constructor(budgets: readonly RateBudget[], options?: MaxWaitingOptions);
+  constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
   constructor(...args: unknown[]) {
-    const { windows, name, maxWaiting } = readBudgets(args);
+    const { terms, name, maxWaiting } = readBudgets(args);
     const self = describe("rate-limiter", "acquire rate limiter", name);
-    const starts = this.#starts = new StartQueue(windows, self, maxWaiting);
-    this.#budgets = windows.map((window, i) =>
-      new LimiterBudget(window, () => starts.serve(), () => starts.remaining(i))
-    );
+    const starts = this.#starts = new StartQueue(new Budgets(terms, maxWaiting), self);
+    const change = (change: () => void) => {
+      starts.settle();
+      change();
+      starts.serve();
+    };
+    this.#budgets = terms.map((each, i) => new LimiterBudget(each, change, () => starts.remaining(i)));
   }
 
   /** The name shown in error messages and diagnostics. */
@@ -121,10 +137,10 @@ export class RateLimiter {
 
   /**
    * Maximum number of starts in any window. Starts already made count against a new value; a waiter that wants more
-   * keeps waiting.
+   * keeps waiting. What is in a bucket is cut at a lower limit; a higher one adds nothing. 0 pauses the limiter.
    *
    * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not a whole number of 1 or more.
+   * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
    */
   get limit(): number {
     return this.#budgets[0]!.limit;
@@ -231,7 +247,7 @@ export class RateLimiter {
 
   /**
    * Milliseconds until a call made now could start, behind the present waiters; 0 if it could start now. Rounded up to
-   * whole milliseconds; `Infinity` behind a waiter that wants more than a lowered limit. Divide by 1,000 and round up
+   * whole milliseconds; `Infinity` behind a waiter that wants more than a lowered limit, or while it is 0. Divide by 1,000 and round up
    * for a Retry-After header.
    *
    * @param permits How many starts. Default: 1.
@@ -255,12 +271,12 @@ export class RateLimiter {
   }
 
   /**
-   * Gives back at most that number of the latest starts within the window, for example after a call that used fewer
+   * Gives back at most that number of the latest starts within the window, or what is missing in a bucket, for example after a call that used fewer
    * tokens than it took.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more.
+   * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   reward(permits: number | readonly number[] = 1): void {
     this.#starts.reward(permits);
@@ -268,11 +284,11 @@ export class RateLimiter {
 
   /**
    * Counts further starts now, even beyond the limit, for example after a call that used more tokens than it took.
-   * Later calls wait until these starts have left the window.
+   * Later calls wait until these starts have left the window, or the bucket has filled up again from below zero.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more.
+   * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   penalty(permits: number | readonly number[] = 1): void {
     this.#starts.penalize(permits);
@@ -296,8 +312,8 @@ class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
     show(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);
   }
 
-  constructor(window: RateWindow, onChange: () => void, remaining: () => number) {
-    super(window, onChange);
+  constructor(terms: Terms, change: (change: () => void) => void, remaining: () => number) {
+    super(terms, change);
     this.#remaining = remaining;
   }
 

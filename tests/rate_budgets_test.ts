@@ -4,6 +4,7 @@ import {
   ClosedError,
   KeyedRateLimiter,
   type KeyedRateLimiterBudget,
+  type RateBudget,
   RateLimiter,
   type RateLimiterOptions,
   TimeoutError,
@@ -28,7 +29,7 @@ interface Limiter {
   penalty(permits?: Permits): void;
 }
 
-type Budgets = readonly { readonly limit: number; readonly interval: number }[];
+type Budgets = readonly RateBudget[];
 
 function plain(budgets: Budgets): Limiter {
   const one = new RateLimiter(budgets);
@@ -202,7 +203,7 @@ for (const [kind, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter
         assert.throws(() => limiter[method](permits as never), TypeError);
       }
     }
-    for (const permits of [0, -1, 1.5, NaN, Infinity, [0, 0], [1], [-1, 1]]) {
+    for (const permits of [-1, 1.5, NaN, Infinity, [1], [-1, 1], [0]]) {
       assert.throws(() => limiter.reward(permits), RangeError);
       assert.throws(() => limiter.penalty(permits), RangeError);
     }
@@ -225,6 +226,62 @@ for (const [kind, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter
     );
     assert.equal(limiter.remaining(), 2);
   });
+
+  test(`${kind}: a reward or penalty of 0 changes nothing`, () =>
+    withFakeTime(async (time) => {
+      const limiter = make([{ limit: 2, interval: 100 }, { limit: 10, interval: 100, kind: "bucket" }]);
+      for (const nothing of [0, [0, 0]]) {
+        limiter.reward(nothing);
+        limiter.penalty(nothing);
+      }
+      if (limiter.whole instanceof KeyedRateLimiter) assert.equal(limiter.whole.size, 0);
+      limiter.tryAcquire([2, 10]);
+      limiter.reward(0);
+      limiter.penalty([0, 0]);
+      assert.deepEqual([limiter.retryAfter([1, 0]), limiter.retryAfter([0, 1])], [100, 10]);
+      time.advance(100);
+      await flushMicrotasks();
+    }));
+
+  test(`${kind}: a limit or an interval that is set later counts alike, whether or not remaining was read before`, () =>
+    withFakeTime(async (time) => {
+      for (const bucket of [false, true]) {
+        const budget = { limit: 4, interval: 100, kind: bucket ? "bucket" : "window" } as const;
+        const [read, unread] = [make([budget]), make([budget])];
+        for (const limiter of [read, unread]) limiter.tryAcquire(4);
+        for (const change of [{ interval: 400 }, { limit: 2 }, { interval: 40 }, { limit: 8 }]) {
+          time.advance(110);
+          read.remaining();
+          for (const limiter of [read, unread]) {
+            limiter.tryAcquire();
+            Object.assign(limiter.whole, change);
+          }
+          time.advance(30);
+          assert.equal(unread.remaining(), read.remaining(), `${bucket} ${JSON.stringify(change)}`);
+          assert.equal(unread.retryAfter(2), read.retryAfter(2));
+        }
+      }
+      time.advance(1000);
+      await flushMicrotasks();
+    }));
+
+  test(`${kind}: with a limit of 0, calls of any size wait until it is raised`, () =>
+    withFakeTime(async (time) => {
+      for (const bucket of [false, true]) {
+        const limiter = make([{ limit: 2, interval: 100, kind: bucket ? "bucket" : "window" }]);
+        limiter.whole.limit = 0;
+        assert.deepEqual([limiter.remaining(), limiter.tryAcquire(), limiter.retryAfter()], [0, false, Infinity]);
+        const waits = [3, 1].map((permits) => watch(limiter.acquire({ permits })));
+        await time.pass(500);
+        assert.equal(await states(waits), "pending pending");
+        limiter.whole.limit = 4;
+        await time.pass(bucket ? 75 : 0);
+        assert.equal(await states(waits), bucket ? "fulfilled pending" : "fulfilled fulfilled");
+        await time.pass(100);
+        assert.equal(await states(waits), "fulfilled fulfilled");
+        await time.pass(100);
+      }
+    }));
 
   test(`${kind}: a cancelled waiter takes nothing from any budget`, () =>
     withFakeTime(async (time) => {
@@ -258,7 +315,7 @@ test("RateLimiter: budgets can be set one by one; the limiter's own numbers are 
     first!.limit = 4;
     second!.interval = 5;
     assert.deepEqual([limiter.limit, second!.limit, second!.interval], [4, 3, 5]);
-    for (const wrong of [0, 1.5, NaN]) assert.throws(() => second!.limit = wrong, RangeError);
+    for (const wrong of [-1, 1.5, NaN]) assert.throws(() => second!.limit = wrong, RangeError);
     for (const wrong of [0, Infinity]) assert.throws(() => second!.interval = wrong, RangeError);
     assert.throws(() => first!.limit = "1" as never, TypeError);
     time.advance(5);
@@ -279,7 +336,7 @@ test("KeyedRateLimiter: limit, interval and budgets hold for all keys, and can b
     users.interval = 10;
     time.advance(10);
     assert.deepEqual([budget.interval, users.remaining("a"), users.size], [10, 2, 0]);
-    assert.throws(() => users.limit = 0, RangeError);
+    assert.throws(() => users.limit = -1, RangeError);
     assert.throws(() => users.interval = "1" as never, TypeError);
     await flushMicrotasks();
   }));

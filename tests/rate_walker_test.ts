@@ -1,6 +1,6 @@
 /**
- * Random programs over limiters with several budgets, by fake time. A plain model keeps every start with its time: no window
- * of any budget has more than its limit, calls start in the order in which they came and as early as they may, and a call
+ * Random programs over limiters with several budgets, by fake time. A plain model keeps every start with its time, and fills
+ * buckets by fractions: no window of any budget has more than its limit, no time of any length more than a bucket allows, calls start in the order in which they came and as early as they may, and a call
  * that leaves takes nothing.
  */
 import assert from "node:assert/strict";
@@ -18,6 +18,7 @@ type Options = { readonly permits: Given; readonly signal: AbortSignal };
 interface Budget {
   limit: number;
   interval: number;
+  readonly kind?: "window" | "bucket";
 }
 
 /** The limiter of the walk, for one key or without keys. */
@@ -47,16 +48,64 @@ interface Start {
   readonly isPenalty: boolean;
 }
 
+/** A token bucket that counts exactly: `parts` of a permit of size 1 / `whole`. */
+class ExactBucket {
+  readonly #budget: Budget;
+  #parts: bigint;
+  #whole = 1n;
+  #at = 0n;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+    this.#parts = BigInt(budget.limit);
+  }
+
+  advance(now: number): void {
+    const [limit, interval] = [BigInt(this.#budget.limit), BigInt(this.#budget.interval)];
+    this.#parts = this.#parts * interval + (BigInt(now) - this.#at) * limit * this.#whole;
+    this.#whole *= interval;
+    this.#at = BigInt(now);
+    if (this.#parts >= limit * this.#whole) [this.#parts, this.#whole] = [limit, 1n];
+    let [a, b] = [this.#parts < 0n ? -this.#parts : this.#parts, this.#whole];
+    while (a !== 0n) [a, b] = [b % a, a];
+    [this.#parts, this.#whole] = [this.#parts / b, this.#whole / b];
+  }
+
+  take(permits: number): void {
+    this.#parts -= BigInt(permits) * this.#whole;
+  }
+
+  /** Whole permits. */
+  get level(): number {
+    return Math.floor(Number(this.#parts * 1000000n / this.#whole) / 1000000);
+  }
+}
+
 /** What the limiter should do, in the plainest words. */
 class Model {
   readonly budgets: readonly Budget[];
   readonly waiting: { readonly id: number; readonly permits: Permits }[] = [];
   readonly started: number[] = [];
+  readonly #buckets: readonly (ExactBucket | undefined)[];
   #starts: Start[] = [];
   #blockedUntil = 0;
+  /** A start that was given back, of which this forgets when it was, makes room for another. */
+  #rewarded = false;
 
   constructor(budgets: readonly Budget[]) {
     this.budgets = budgets.map((budget) => ({ ...budget }));
+    this.#buckets = this.budgets.map((budget) => budget.kind === "bucket" ? new ExactBucket(budget) : undefined);
+  }
+
+  /** Starts that the budget allows now. */
+  #left(budget: number, now: number): number {
+    const bucket = this.#buckets[budget];
+    bucket?.advance(now);
+    return bucket?.level ?? this.budgets[budget]!.limit - this.#used(budget, now);
+  }
+
+  settle(now: number): void {
+    for (const bucket of this.#buckets) bucket?.advance(now);
   }
 
   #used(budget: number, now: number): number {
@@ -65,17 +114,19 @@ class Model {
   }
 
   mayStart(permits: Permits, now: number): boolean {
-    const fits = (n: number, i: number) => n === 0 || this.#used(i, now) + n <= this.budgets[i]!.limit;
+    const fits = (n: number, i: number) => n === 0 || n <= this.#left(i, now);
     return now >= this.#blockedUntil && permits.every(fits);
   }
 
   remaining(budget: number, now: number): number {
     if (this.waiting.length > 0 || now < this.#blockedUntil) return 0;
-    return Math.max(0, this.budgets[budget]!.limit - this.#used(budget, now));
+    return Math.max(0, this.#left(budget, now));
   }
 
   add(permits: Permits, now: number, isPenalty = false): void {
     this.#starts.push({ at: now, permits: [...permits], isPenalty });
+    this.settle(now);
+    this.#buckets.forEach((bucket, i) => bucket?.take(permits[i]!));
   }
 
   tryAcquire(permits: Permits, now: number): boolean {
@@ -112,7 +163,12 @@ class Model {
   }
 
   reward(permits: Permits, now: number): void {
+    this.settle(now);
     permits.forEach((n, budget) => {
+      const bucket = this.#buckets[budget];
+      bucket?.take(-n);
+      bucket?.advance(now); // it may be more than full
+      this.#rewarded ||= n > 0;
       let left = Math.min(n, this.#used(budget, now));
       for (const one of [...this.#starts].reverse()) {
         const taken = Math.min(left, one.permits[budget]!);
@@ -123,13 +179,26 @@ class Model {
     this.serve(now);
   }
 
-  /** No window that begins with a start has more than the limit, penalties aside. */
-  assertWindows(): void {
-    this.budgets.forEach(({ limit, interval }, budget) => {
+  /** No window that begins with a start has more than the limit, penalties aside, and no time more than a bucket allows. */
+  assertBounds(): void {
+    this.budgets.forEach(({ limit, interval, kind }, budget) => {
+      if (kind === "bucket") return this.#rewarded || this.#assertBucket(budget);
       for (const { at } of this.#starts) {
         const inside = this.#starts.filter((one) => !one.isPenalty && one.at >= at && one.at < at + interval);
         const count = inside.reduce((sum, one) => sum + one.permits[budget]!, 0);
         assert.ok(count <= limit, `${count} of ${limit} starts within ${interval} ms from ${at} on`);
+      }
+    });
+  }
+
+  #assertBucket(budget: number): void {
+    const { limit, interval } = this.budgets[budget]!;
+    this.#starts.forEach(({ at }, from) => {
+      let count = 0;
+      for (const one of this.#starts.slice(from)) {
+        if (!one.isPenalty) count += one.permits[budget]!;
+        const most = limit * interval + (one.at - at) * limit;
+        assert.ok(count * interval <= most, `${count} starts within ${one.at - at} ms from ${at} on`);
       }
     });
   }
@@ -151,6 +220,7 @@ class Walk {
     const budgets = Array.from({ length: 1 + random.below(3) }, () => ({
       limit: 1 + random.below(6),
       interval: 1 + random.below(40),
+      kind: random.pick(["window", "bucket"] as const),
     }));
     this.#limiter = make(budgets);
     this.#model = new Model(budgets);
@@ -166,7 +236,7 @@ class Walk {
     for (const controller of this.#controllers.values()) controller.abort();
     this.#limiter.cancel();
     await flushMicrotasks();
-    if (this.#changes === 0) this.#model.assertWindows();
+    if (this.#changes === 0) this.#model.assertBounds();
     this.#time.advance(1000);
   }
 
@@ -247,6 +317,7 @@ class Walk {
   #change(now: number): void {
     this.#changes++;
     const index = this.#random.below(this.#limiter.budgets.length);
+    this.#model.settle(now);
     // A lower limit could leave a waiter that wants more; a longer interval could count starts that were forgotten.
     this.#model.budgets[index]!.limit += 1;
     this.#model.budgets[index]!.interval = Math.max(1, this.#model.budgets[index]!.interval - 3);

@@ -5,65 +5,99 @@
  */
 import type { MaxWaitingOptions } from "../types.ts";
 import { checkInteger, checkNotPromise, must, type QueueOptions, readQueueOptions } from "./check.ts";
-import type { RateWindow } from "./start_log.ts";
+import type { Terms } from "./start_log.ts";
+
+/** As users pass it: a number for every budget, or a list with a number for each. */
+export type Permits = number | readonly number[];
+
+/** How many starts a call takes from each budget. */
+export type Starts = readonly number[];
 
 /** The settable numbers of a budget. */
 export class BudgetNumbers {
-  readonly #window: RateWindow;
-  readonly #onChange: () => void;
+  readonly #terms: Terms;
+  readonly #change: (change: () => void) => void;
 
-  constructor(window: RateWindow, onChange: () => void) {
-    this.#window = window;
-    this.#onChange = onChange;
+  /** @param change Calls its argument, which changes the terms, at the right moment. */
+  constructor(terms: Terms, change: (change: () => void) => void) {
+    this.#terms = terms;
+    this.#change = change;
   }
 
   get limit(): number {
-    return this.#window.limit;
+    return this.#terms.limit;
   }
 
   set limit(limit: number) {
-    checkInteger(limit, "limit", 1);
-    this.#window.limit = limit;
-    this.#onChange();
+    checkInteger(limit, "limit", 0);
+    this.#change(() => this.#terms.limit = limit);
   }
 
   get interval(): number {
-    return this.#window.interval;
+    return this.#terms.interval;
   }
 
   set interval(interval: number) {
     checkInterval(interval, "interval");
-    this.#window.interval = interval;
-    this.#onChange();
+    this.#change(() => this.#terms.interval = interval);
   }
 }
 
 /** Reads and checks the arguments of a limiter's constructor. */
-export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly windows: RateWindow[] } {
+export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly terms: Terms[] } {
   const [first, second, third] = args;
   const isList = typeof first === "object";
-  const options = (isList ? second : third) as MaxWaitingOptions | undefined;
-  const windows = isList ? readList(first) : [readWindow(first, second, "")];
-  return { windows, ...readQueueOptions(options) };
+  const options = (isList ? second : third) as MaxWaitingOptions & Partial<Terms> | undefined;
+  const { name, maxWaiting } = readQueueOptions(options);
+  const kind = options?.kind;
+  return { name, maxWaiting, terms: isList ? readList(first, kind) : [readTerms(first, second, kind)] };
 }
 
-function readList(list: unknown): RateWindow[] {
+/** @param usual The kind of budgets that name none. */
+export function readList(list: unknown, usual: unknown): Terms[] {
   checkNotPromise(list, "budgets");
   must(Array.isArray(list), "budgets", "be a list of objects with a limit and an interval", list);
   checkInteger(list.length, "budgets.length", 1);
-  return Array.from(list as readonly (Partial<RateWindow> | undefined)[], (budget, i) => {
+  return Array.from(list as readonly (Partial<Terms> | undefined)[], (budget, i) => {
     must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
-    return readWindow(budget.limit, budget.interval, `budgets[${i}].`);
+    const { limit, interval, kind = usual } = budget;
+    return readTerms(limit, interval, kind, `budgets[${i}].`);
   });
 }
 
-function readWindow(limit: unknown, interval: unknown, where: string): RateWindow {
+export function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", where = ""): Terms {
   checkInteger(limit, `${where}limit`, 1);
   checkInterval(interval, `${where}interval`);
-  return { limit, interval };
+  must(kind === "window" || kind === "bucket", `${where}kind`, 'be "window" or "bucket"', kind, RangeError);
+  return { kind, limit, interval };
 }
 
 function checkInterval(interval: unknown, name: string): asserts interval is number {
   must(typeof interval === "number", name, "be a number of milliseconds", interval);
   must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
+}
+
+/** Reads the permits of a call. While a limit is 0, calls of any size wait. */
+export function readPermits(permits: unknown, limits: readonly number[]): Starts {
+  const most = limits.map((limit) => limit || Number.MAX_SAFE_INTEGER);
+  if (!Array.isArray(permits)) checkInteger(permits, "permits", 1, Math.min(...most));
+  const starts = readEach(permits, most);
+  must(starts.some((each) => each > 0), "permits", "not all be 0", permits, RangeError);
+  return starts;
+}
+
+/** Reads the permits of a reward or a penalty, which may be 0 or above the limits. */
+export function readChange(permits: unknown = 1, budgets: number): Starts {
+  const most = Array<number>(budgets).fill(Number.MAX_SAFE_INTEGER);
+  if (!Array.isArray(permits)) checkInteger(permits, "permits", 0);
+  return readEach(permits, most);
+}
+
+function readEach(permits: unknown, most: readonly number[]): Starts {
+  if (!Array.isArray(permits)) return most.map(() => permits as number);
+  must(permits.length === most.length, "permits.length", `be ${most.length}`, permits.length, RangeError);
+  return Array.from(permits as readonly unknown[], (each, i) => {
+    checkInteger(each, `permits[${i}]`, 0, most[i]!);
+    return each;
+  });
 }

@@ -5,89 +5,122 @@
  * @module
  */
 
-/** The settable numbers of a budget, shared by all keys of a limiter. */
-export interface RateWindow {
+/** A budget: its kind, and its settable numbers, shared by all keys of a limiter. */
+export interface Terms {
+  readonly kind: "window" | "bucket";
   limit: number;
   /** Milliseconds. */
   interval: number;
 }
 
-export class StartLog {
-  readonly window: RateWindow;
-  // permits[i] starts were made at times[i], which never decreases. Entries before `first` have expired; `used` is the sum
-  // of the others.
-  times: number[] = [];
-  permits: number[] = [];
+/** The starts of one budget. Before every other method, {@linkcode StartLog.advance} has to be called. */
+export interface StartLog {
+  readonly terms: Terms;
+  /** Whether a limiter that was never used is in the same state. */
+  readonly isUnused: boolean;
+  /**
+   * Moves on to `now`.
+   *
+   * @param turn Starts from then on move on to `now`, too: their callers have yet to resume, later in this turn.
+   */
+  advance(now: number, turn: number): void;
+  /** Called before the terms change. */
+  settle(now: number): void;
+  /** When `permits` starts will be allowed; `Infinity` for more than the limit. */
+  readyAt(permits: number): number;
+  /** The number of starts that are allowed now. */
+  remaining(now: number): number;
+  add(permits: number, now: number): void;
+  /** Takes back at most `permits` of the latest starts that still count. */
+  takeBack(permits: number, now: number): void;
+  /** Returns a copy for counting ahead, or for another key. */
+  copy(): StartLog;
+}
+
+/** A list up to this length is copied rather than pushed to: V8 adds room for 16 more then. */
+const FEW = 16;
+
+/** A flat list: its array literal takes a quarter of the memory of two arrays that grow. */
+type Starts = number[];
+
+export class WindowLog implements StartLog {
+  readonly terms: Terms;
+  // A time, which never decreases, and the number of starts made then; and so on. Those before `first` have expired;
+  // `used` is the sum of the others.
+  starts: Starts | undefined = undefined;
   first = 0;
-  /** The number of starts within the window, after {@linkcode StartLog.advance}. */
+  /** The number of starts within the window. */
   used = 0;
 
-  constructor(window: RateWindow) {
-    this.window = window;
+  constructor(terms: Terms) {
+    this.terms = terms;
   }
 
-  /**
-   * Drops expired starts; call it before every other method.
-   *
-   * @param turn Starts from then on move on to `now`: their callers have yet to resume, later in this turn.
-   */
+  get isUnused(): boolean {
+    return this.used === 0;
+  }
+
   advance(now: number, turn: number): void {
-    const last = this.times.length - 1;
-    if (this.times[last]! >= turn) this.times[last] = now;
-    while (this.first < this.times.length && this.endOf(this.times[this.first]!) <= now) {
-      this.used -= this.permits[this.first++]!;
+    const { starts } = this;
+    if (starts === undefined) return;
+    const last = starts.length - 2;
+    if (starts[last]! >= turn) starts[last] = now;
+    while (this.first <= last && this.endOf(starts[this.first]!) <= now) {
+      this.used -= starts[this.first + 1]!;
+      this.first += 2;
     }
-    if (this.first <= this.times.length / 2) return; // few enough
-    this.times = this.times.slice(this.first);
-    this.permits = this.permits.slice(this.first);
+    if (this.first <= starts.length / 2) return; // few enough
+    this.starts = this.first > last ? undefined : starts.slice(this.first);
     this.first = 0;
   }
 
-  /** When `permits` starts will be allowed; `Infinity` for more than the limit. */
+  settle(): void {}
+
   readyAt(permits: number): number {
-    const { limit } = this.window;
+    const { limit } = this.terms;
     if (permits > limit) return Infinity;
     let excess = this.used + permits - limit; // this number of starts must expire first
     if (permits === 0 || excess <= 0) return -Infinity;
     let i = this.first;
-    while ((excess -= this.permits[i]!) > 0) i++;
-    return this.endOf(this.times[i]!);
+    while ((excess -= this.starts![i + 1]!) > 0) i += 2;
+    return this.endOf(this.starts![i]!);
+  }
+
+  remaining(): number {
+    return Math.max(0, this.terms.limit - this.used);
   }
 
   add(wanted: number, now: number): void {
     const permits = Math.min(wanted, Number.MAX_SAFE_INTEGER - this.used); // a larger sum would not be exact
     if (permits === 0) return;
     this.used += permits;
-    const last = this.times.length - 1;
-    if (this.times[last] === now) this.permits[last]! += permits;
-    else {
-      this.times.push(now);
-      this.permits.push(permits);
-    }
+    const { starts } = this;
+    if (starts === undefined) this.starts = [now, permits];
+    else if (starts[starts.length - 2] === now) starts[starts.length - 1]! += permits;
+    else if (starts.length < FEW) this.starts = starts.concat(now, permits);
+    else starts.push(now, permits);
   }
 
-  /** Takes back at most `permits` of the latest starts within the window. */
   takeBack(permits: number): void {
+    const starts = this.starts!;
     for (let left = Math.min(permits, this.used); left > 0;) {
-      const last = this.times.length - 1;
-      const taken = Math.min(left, this.permits[last]!);
+      const last = starts.length - 1;
+      const taken = Math.min(left, starts[last]!);
       left -= taken;
       this.used -= taken;
-      this.permits[last]! -= taken;
-      if (this.permits[last]! > 0) return;
-      this.times.pop();
-      this.permits.pop();
+      starts[last]! -= taken;
+      if (starts[last]! > 0) return;
+      starts.length -= 2;
     }
   }
 
-  /** Returns a copy for counting ahead. */
-  copy(): StartLog {
-    return Object.assign(new StartLog(this.window), this, { times: [...this.times], permits: [...this.permits] });
+  copy(): WindowLog {
+    return Object.assign(new WindowLog(this.terms), this, { starts: this.starts?.slice() });
   }
 
   /** When the window that begins with this start ends. */
   private endOf(start: number): number {
-    const { interval } = this.window;
+    const { interval } = this.terms;
     const end = start + interval;
     return end - start < interval ? end * (1 + Number.EPSILON) : end; // the sum was rounded down: go one step up
   }

@@ -8,24 +8,20 @@
  * @module
  */
 import type { WaitOptions } from "../types.ts";
-import { admit, checkFunction, checkInteger, checkNumber, isThenable, must } from "./check.ts";
+import { type Permits, readChange, readPermits, type Starts } from "./budgets.ts";
+import { admit, checkFunction, checkNumber, isThenable, must } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
-import { type RateWindow, StartLog } from "./start_log.ts";
+import { type StartLog, type Terms, WindowLog } from "./start_log.ts";
 import { ROUNDING, Timer } from "./timer.ts";
 import { startTimer } from "./timers.ts";
+import { TokenBucket } from "./token_bucket.ts";
 import { cancelQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
 import type { WaitedFor } from "./waited_for.ts";
-
-/** As users pass it: a number for every budget, or a list with a number for each. */
-type Permits = number | readonly number[];
 
 interface StartOptions extends WaitOptions {
   readonly permits?: Permits | undefined;
 }
-
-/** How many starts a call takes from each budget. */
-export type Starts = readonly number[];
 
 /** Milliseconds by which no real timer fires early. If a timer does, it is of a replaced clock. */
 const EARLY = 2;
@@ -47,47 +43,72 @@ export class StartWaiter extends Waiter<void> {
   }
 }
 
-export class StartQueue {
-  // waits.size > 0 implies that `timer` is set for the first waiter, by `now`
-  readonly logs: readonly StartLog[];
-  /** One start from each budget. */
-  readonly one: Starts;
-  readonly self: WaitedFor;
-  readonly waits: WaitQueue<void, StartWaiter>;
-  readonly timer: Timer;
-  /** No call starts before this time. */
-  blockedUntil = -Infinity;
-  /** The latest time seen, and the correction to the platform's clock that keeps time from going back. */
+/** A clock that never goes back, even when a fake clock is installed or removed. */
+class Clock {
+  /** The latest time seen, and the correction to the platform's clock. */
   latest = -Infinity;
   offset = 0;
-  /** When this turn's starts began; Infinity once all of their callers have resumed. */
-  turn = Infinity;
-  /** Whether a call was granted since `goOn` looked. */
-  hasGranted = false;
 
-  constructor(windows: readonly RateWindow[], self: WaitedFor, maxWaiting: number) {
-    this.logs = windows.map((window) => new StartLog(window));
-    this.one = windows.map(() => 1);
+  /** Milliseconds. */
+  now(): number {
+    const now = performance.now() + this.offset;
+    if (now >= this.latest) return this.latest = now;
+    this.offset += this.latest - now;
+    return this.latest;
+  }
+}
+
+/** The parts that all keys of a limiter share. */
+export class Budgets {
+  readonly terms: readonly Terms[];
+  /** One start from each budget. */
+  readonly one: Starts;
+  readonly maxWaiting: number;
+  readonly clock: Clock = new Clock();
+
+  constructor(terms: readonly Terms[], maxWaiting: number) {
+    this.terms = terms;
+    this.one = terms.map(() => 1);
+    this.maxWaiting = maxWaiting;
+  }
+}
+
+function logOf(terms: Terms): StartLog {
+  return terms.kind === "bucket" ? new TokenBucket(terms) : new WindowLog(terms);
+}
+
+export class StartQueue {
+  // waits.size > 0 implies that `timer` is set for the first waiter, by the clock of `budgets`. There may be one queue for
+  // each of many keys, so it has no timer before a call waits.
+  readonly budgets: Budgets;
+  readonly logs: readonly StartLog[];
+  readonly self: WaitedFor;
+  readonly waits: WaitQueue<void, StartWaiter>;
+  private timer: Timer | undefined = undefined;
+  /** No call starts before this time. */
+  blockedUntil = 0;
+  /** When this turn's starts began, until all of their callers have resumed. */
+  private turn: number | undefined = undefined;
+  /** Whether a call was granted since `goOn` looked. */
+  private hasGranted = false;
+
+  /** @param unused The logs of a queue without starts, which are copied. */
+  constructor(budgets: Budgets, self: WaitedFor, unused?: readonly StartLog[]) {
+    this.budgets = budgets;
+    this.logs = unused?.map((log) => log.copy()) ?? budgets.terms.map(logOf);
     this.self = self;
-    this.waits = new WaitQueue({ afterLeave: () => this.serve() }, maxWaiting);
-    this.timer = new Timer((due) => this.onDue(due), true);
+    this.waits = new WaitQueue(this, budgets.maxWaiting);
   }
 
-  /** Reads the permits of a call. @param isBounded Whether they must be within the limits. */
-  readStarts(permits: unknown = 1, isBounded = true): Starts {
-    if (permits === 1) return this.one; // within any limit
-    const limits = this.logs.map(({ window }) => isBounded ? window.limit : Number.MAX_SAFE_INTEGER);
-    if (!Array.isArray(permits)) {
-      checkInteger(permits, "permits", 1, Math.min(...limits));
-      return limits.map(() => permits);
-    }
-    must(permits.length === limits.length, "permits.length", `be ${limits.length}`, permits.length, RangeError);
-    const starts = Array.from(permits as readonly unknown[], (each, i) => {
-      checkInteger(each, `permits[${i}]`, 0, limits[i]!);
-      return each;
-    });
-    must(starts.some((each) => each > 0), "permits", "not all be 0", permits, RangeError);
-    return starts;
+  /** The moment for which the timer is set; Infinity while it is not set. */
+  get due(): number {
+    return this.timer?.at ?? Infinity;
+  }
+
+  /** Reads the permits of a call. */
+  readStarts(permits: unknown = 1): Starts {
+    const { one, terms } = this.budgets;
+    return permits === 1 ? one : readPermits(permits, terms.map(({ limit }) => limit)); // 1 is within any limit
   }
 
   /** Starts a call and returns undefined, or returns its wait. */
@@ -131,7 +152,7 @@ export class StartQueue {
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
   serveAlong(call: { readonly waits: boolean }): void {
-    const untilNext = () => Math.min(Math.max(this.timer.at - this.now(), 1), LOOK_AGAIN);
+    const untilNext = () => Math.min(Math.max(this.due - this.budgets.clock.now(), 1), LOOK_AGAIN);
     startTimer(untilNext(), () => {
       this.serve();
       return call.waits ? untilNext() : undefined;
@@ -161,26 +182,36 @@ export class StartQueue {
   remaining(budget: number): number {
     const now = this.advance();
     if (this.waits.size > 0 || this.waits.closed || now < this.blockedUntil) return 0;
-    const { window, used } = this.logs[budget]!;
-    return Math.max(0, window.limit - used);
+    return this.logs[budget]!.remaining(now);
   }
 
   block(ms: number): void {
     checkNumber(ms, "ms");
     must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
-    this.blockedUntil = Math.max(this.blockedUntil, this.now() + ms);
+    this.blockedUntil = Math.max(this.blockedUntil, this.budgets.clock.now() + ms);
     this.setTimer();
   }
 
   reward(permits: Permits): void {
-    const starts = this.readStarts(permits, false);
-    this.advance();
-    this.logs.forEach((log, i) => log.takeBack(starts[i]!));
+    const starts = readChange(permits, this.logs.length);
+    const now = this.advance();
+    this.logs.forEach((log, i) => log.takeBack(starts[i]!, now));
     this.serve();
   }
 
   penalize(permits: Permits): void {
-    addTo(this.logs, this.readStarts(permits, false), this.advance());
+    addTo(this.logs, readChange(permits, this.logs.length), this.advance());
+  }
+
+  /** Called before the terms change, so that it does not matter when they were used last. */
+  settle(): void {
+    const now = this.advance();
+    for (const log of this.logs) log.settle(now);
+  }
+
+  /** Cancelled waiters have left the queue. */
+  afterLeave(): void {
+    this.serve();
   }
 
   /** Grants all starts that are allowed by now, and sets the timer for the next. */
@@ -200,7 +231,9 @@ export class StartQueue {
   setTimer(): void {
     const next = this.waits.peek();
     const due = next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
-    if (due !== this.timer.at) this.timer.set(due, this.now());
+    if (due === this.due) return;
+    this.timer ??= new Timer((due) => this.onDue(due), true);
+    this.timer.set(due, this.budgets.clock.now());
   }
 
   private tryTake(starts: Starts, isNow = false): boolean {
@@ -209,7 +242,7 @@ export class StartQueue {
     addTo(this.logs, starts, now);
     if (!isNow && performance.now === platformNow) {
       this.hasGranted = true;
-      if (this.turn === Infinity) void this.goOn(now);
+      if (this.turn === undefined) void this.goOn(now);
     }
     return true;
   }
@@ -223,36 +256,29 @@ export class StartQueue {
       await undefined; // resumes after all callers
     }
     this.advance();
-    this.turn = Infinity;
+    this.turn = undefined;
     this.setTimer();
   }
 
   /** A timer that fires proves that its time has passed, unless it is a real one, which may be up to 1 ms early. */
   private onDue(due: number): void {
-    this.turn = Infinity; // a turn that goes on under a timer is one of a replaced clock
-    const early = due - this.now();
-    if (early < ROUNDING || early >= EARLY) this.latest = Math.max(this.latest, due);
+    const { clock } = this.budgets;
+    this.turn = undefined; // a turn that goes on under a timer is one of a replaced clock
+    const early = due - clock.now();
+    if (early < ROUNDING || early >= EARLY) clock.latest = Math.max(clock.latest, due);
     this.serve();
   }
 
   advance(): number {
-    const now = this.now();
-    for (const log of this.logs) log.advance(now, this.turn);
+    const now = this.budgets.clock.now();
+    for (const log of this.logs) log.advance(now, this.turn ?? Infinity);
     return now;
-  }
-
-  /** Milliseconds on a clock that never goes back, even when a fake clock is installed or removed. */
-  private now(): number {
-    const now = performance.now() + this.offset;
-    if (now >= this.latest) return this.latest = now;
-    this.offset += this.latest - now;
-    return this.latest;
   }
 }
 
-/** Whether no start lies within a window, no block lasts, and no call waits. */
+/** Whether no start counts, no block lasts, and no call waits. */
 export function isIdle(queue: StartQueue): boolean {
-  return queue.waits.size === 0 && queue.blockedUntil <= queue.advance() && queue.logs.every(({ used }) => used === 0);
+  return queue.waits.size === 0 && queue.blockedUntil <= queue.advance() && queue.logs.every((log) => log.isUnused);
 }
 
 /** Closes limiters for good and rejects all waiters in one step. Cancelling again has no effect. */

@@ -5,7 +5,8 @@
  */
 import type { Cancellation } from "../internal/cancellation.ts";
 import { checkNumber, must, readWaitOptions, type WaitLimits } from "../internal/check.ts";
-import type { StartQueue, Starts } from "../internal/start_queue.ts";
+import type { Starts } from "../internal/budgets.ts";
+import type { StartQueue } from "../internal/start_queue.ts";
 import { Waiter } from "../internal/wait_queue.ts";
 import type { WaitedFor } from "../internal/waited_for.ts";
 import type { TaskOptions } from "./types.ts";

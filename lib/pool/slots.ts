@@ -7,7 +7,8 @@
 import type { Served } from "../internal/cancellation.ts";
 import { hook, step } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
-import { type StartQueue, type Starts, StartWaiter } from "../internal/start_queue.ts";
+import type { Starts } from "../internal/budgets.ts";
+import { type StartQueue, StartWaiter } from "../internal/start_queue.ts";
 import { grant, reject, remove, reportGrant } from "../internal/wait_queue.ts";
 import type { Call } from "./call.ts";
 import { CallQueue } from "./call_queue.ts";
@@ -128,5 +129,5 @@ export class Slots implements Served {
 }
 
 function startsOf({ terms }: Call, rate: StartQueue): Starts {
-  return terms?.starts ?? rate.one;
+  return terms?.starts ?? rate.budgets.one;
 }

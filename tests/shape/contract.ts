@@ -43,7 +43,8 @@ const LOCAL: Readonly<Record<string, string>> = {
     `name ${ACQUIRABLE} wrap waiting limit interval budgets remaining block reward penalty retryAfter cancel ` +
     "closed",
   RateLimiterBudget: "limit interval remaining",
-  RateBudget: "limit interval",
+  RateBudget: "limit interval kind",
+  RateOptions: "name maxWaiting kind",
   KeyedSemaphore: `name ${ACQUIRABLE} at value locked waiting size cancel closed`,
   KeyedPermits: `${ACQUIRABLE} wrap name key value locked waiting`,
   RateLimiterOptions: "signal timeout permits",

@@ -8,8 +8,15 @@ export type Rule = (tree: Tree) => string[];
 const LAYERS = [
   ["types", "errors"],
   ["internal/class_name", "internal/dispose", "internal/once", "internal/start_log"],
-  ["internal/check", "internal/is_cancellation", "internal/platform", "internal/rows", "internal/state"],
-  ["internal/hook", "internal/show"],
+  [
+    "internal/check",
+    "internal/is_cancellation",
+    "internal/platform",
+    "internal/rows",
+    "internal/state",
+    "internal/token_bucket",
+  ],
+  ["internal/budgets", "internal/hook", "internal/show"],
   ["internal/call_in", "internal/timers", "internal/wrap"],
   ["internal/cancellation", "internal/timer"],
   ["internal/waited_for"],

@@ -1,8 +1,8 @@
-import type { StartLog } from "../../../lib/internal/start_log.ts";
+import type { WindowLog } from "../../../lib/internal/start_log.ts";
 
-export function assertSoundStartLog({ times, permits, first, used }: StartLog): void {
-  const isOrdered = times.every((time, i) => permits[i]! > 0 && (i === 0 || time >= times[i - 1]!));
-  const sum = permits.slice(first).reduce((total, each) => total + each, 0);
-  if (isOrdered && sum === used && times.length === permits.length && first <= times.length) return;
-  throw new Error(`unsound starts: ${first} of ${times}, ${permits}, ${used} used`);
+export function assertSoundWindowLog({ starts = [], first, used }: WindowLog): void {
+  const isStart = (_: number, i: number) => i % 2 === 1 ? starts[i]! > 0 : i === 0 || starts[i]! >= starts[i - 2]!;
+  const sum = starts.reduce((total, each, i) => i >= first && i % 2 === 1 ? total + each : total, 0);
+  if (starts.every(isStart) && sum === used && starts.length % 2 === 0 && first <= starts.length) return;
+  throw new Error(`unsound starts: from ${first} of ${starts}, ${used} used`);
 }

@@ -1,0 +1,85 @@
+/**
+ * A token bucket: full at first, it gets one permit back every `interval / limit` milliseconds.
+ *
+ * @module
+ */
+import type { StartLog, Terms } from "./start_log.ts";
+
+export class TokenBucket implements StartLog {
+  readonly terms: Terms;
+  // At `since`, `level` permits were in it, less those taken since then. `since` moves only while the bucket is full and
+  // when its terms change, so no error of rounding adds up.
+  since = 0;
+  level: number;
+  /** Starts of the turn that began with `recentAt`, at their grant or later. */
+  recent = 0;
+  recentAt = 0;
+
+  constructor(terms: Terms) {
+    this.terms = terms;
+    this.level = terms.limit;
+  }
+
+  get isUnused(): boolean {
+    return this.level === this.terms.limit;
+  }
+
+  advance(now: number, turn: number): void {
+    if (this.recentAt < turn) this.recent = 0;
+    else this.recentAt = now;
+    this.cut(now);
+  }
+
+  settle(now: number): void {
+    this.level = this.levelAt(now);
+    this.since = now;
+  }
+
+  readyAt(permits: number): number {
+    const { limit, interval } = this.terms;
+    if (permits > limit) return Infinity;
+    const missing = permits - this.level;
+    if (permits === 0 || missing <= 0) return -Infinity;
+    let ready = this.since + missing * interval / limit;
+    while (this.refilled(ready) < missing) ready *= 1 + Number.EPSILON; // it was rounded down
+    return ready;
+  }
+
+  remaining(now: number): number {
+    let permits = Math.min(Math.floor(this.levelAt(now)) + 1, this.terms.limit);
+    while (permits > 0 && this.readyAt(permits) > now) permits--;
+    return Math.max(0, permits);
+  }
+
+  add(permits: number, now: number): void {
+    this.level = Math.max(this.level - permits, -Number.MAX_SAFE_INTEGER);
+    this.recent += permits;
+    this.recentAt = now;
+  }
+
+  takeBack(permits: number, now: number): void {
+    this.recent = Math.max(0, this.recent - permits);
+    this.level += permits;
+    this.cut(now);
+  }
+
+  copy(): TokenBucket {
+    return Object.assign(new TokenBucket(this.terms), this);
+  }
+
+  /** If it was full but for the starts of this turn, only they are missing. */
+  private cut(now: number): void {
+    const { limit } = this.terms;
+    if (this.levelAt(now) + this.recent < limit) return;
+    this.level = limit - this.recent;
+    this.since = now;
+  }
+
+  private levelAt(now: number): number {
+    return this.level + this.refilled(now);
+  }
+
+  private refilled(now: number): number {
+    return (now - this.since) * this.terms.limit / this.terms.interval;
+  }
+}
