@@ -17,7 +17,7 @@ export async function newSeeds(minutes: number): Promise<never> {
     console.log(`\nSEED=${seed}: ${status === 0 ? "passed" : "FAILED"}`);
   }
   console.log(
-    `\n${tried} seeds, ${failed.length} failed${failed.map((seed) => `\nSEED=${seed} deno task test`).join("")}`,
+    `\n${tried} seeds, ${failed.length} failed${failed.map((seed) => `\nSEED=${seed} deno task test FILE`).join("")}`,
   );
   process.exit(failed.length === 0 && tried > 0 ? 0 : 1);
 }

@@ -18,11 +18,18 @@ function testFiles(isWanted: (file: string) => boolean): string[] {
     .sort();
 }
 
-/** The scripts explored, for minutes: the deep run has them. */
-const MODELS = /^tests\/redis\/model\//;
+/** The scripts explored, for minutes: the deep run alone has them, and one run-time proves them for all. */
+const MODELS = /^tests\/redis\/model\/(?!store_walk)/;
 
-/** Everything but tests/long, tests/jsr and what the deep run alone has. */
-export const everyday = (): string[] => testFiles((file) => !/^tests\/(long|jsr)\//.test(file) && !MODELS.test(file));
+/** Guards races by brute force, or starts many processes. Runs on other run-times, too, if they may differ. */
+const BRUTE_FORCE =
+  /walker_test\.ts$|^tests\/(explore\/|asyncio\/|one_failure_test|gate_test|diagnostics\/growth_test)/;
+
+/** Everything but tests/long, tests/jsr and the models. */
+export const everywhere = (): string[] => testFiles((file) => !/^tests\/(long|jsr)\//.test(file) && !MODELS.test(file));
+
+/** What `deno task test` runs: everything that the deep run does not have to itself. */
+export const everyday = (): string[] => everywhere().filter((file) => !BRUTE_FORCE.test(file));
 
 export const longFiles = (): string[] => testFiles((file) => /^tests\/long\/\w+\.ts/.test(file));
 
@@ -31,7 +38,8 @@ export const differs = (file: string): boolean => !SAME_EVERYWHERE.test(file);
 
 export const deepFiles = (): string[] =>
   testFiles((file) =>
-    !/^tests\/(long|jsr)\//.test(file) && (MODELS.test(file) || DEEP.test(readFileSync(file, "utf8")))
+    !/^tests\/(long|jsr)\//.test(file) &&
+    (MODELS.test(file) || BRUTE_FORCE.test(file) || DEEP.test(readFileSync(file, "utf8")))
   );
 
-export const randomFiles = (): string[] => everyday().filter((file) => RANDOM.test(readFileSync(file, "utf8")));
+export const randomFiles = (): string[] => everywhere().filter((file) => RANDOM.test(readFileSync(file, "utf8")));

@@ -1,8 +1,8 @@
 /**
  * `deno task test [OPTION…] [FILE…]`: the tests to run after every change, in Deno; options go to `deno test`. First it
  * says how long they take, and at the end which tests failed and which it leaves out. `deno task check` has the types.
- * `deno task test:deep` adds --deep: random and exhaustive tests alone, with more seeds and further; with --minutes N the
- * random ones with new seeds.
+ * `deno task test:deep` adds --deep: tests by brute force, which it alone has, and the random and exhaustive ones with more
+ * seeds and further; with --minutes N the random ones with new seeds.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { deepFiles, everyday } from "./_test_files.ts";
 
 const LEFT_OUT = [
   ["check", "format, lint, types, documentation"],
-  ["test:deep", "random and exhaustive tests, further and with more seeds"],
+  ["test:deep", "races by brute force: walkers, schedules, recorded programs; random tests with more seeds"],
   ["test:node", "the same tests in Node 20 and the newest Node"],
   ["test:bun", "the same tests in Bun"],
   ["test:long", "processes, frameworks, loads, faults of Redis, soak; 9 to 11 minutes"],

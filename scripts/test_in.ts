@@ -7,9 +7,9 @@
  * - node: the newest Node, which strips types itself; only what it cannot run (decorators) goes through esbuild.
  * - bun: as it is.
  *
- * With --package, the tests get the built npm package instead of the source. Without files, everything but tests/long and
- * tests/jsr runs; with --differing, only the files in which a run-time may differ from Deno. Run-times that are not
- * installed come from npm.
+ * With --package, the tests get the built npm package instead of the source. Without files, everything but tests/long,
+ * tests/jsr and tests/redis/model runs; with --differing, only the files in which a run-time may differ from Deno.
+ * Run-times that are not installed come from npm.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { parseArgs } from "node:util";
 import { Groups, JOBS, parts } from "./_groups.ts";
 import { BUN, NEWEST_NODE, NODE_20, nodeOfNpm } from "./_node.ts";
 import { run } from "./_run.ts";
-import { differs, everyday } from "./_test_files.ts";
+import { differs, everywhere } from "./_test_files.ts";
 
 const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
@@ -61,7 +61,7 @@ const { values, positionals } = parseArgs({
 });
 const names = positionals.filter((one) => one in runners);
 const chosen = positionals.filter((one) => !(one in runners));
-const files = chosen.length > 0 ? chosen : everyday().filter((file) => !values.differing || differs(file));
+const files = chosen.length > 0 ? chosen : everywhere().filter((file) => !values.differing || differs(file));
 if (names.length === 0 || files.length === 0) throw new Error("Cannot test: nothing to run, or nowhere to run it");
 
 const groups = new Groups();
