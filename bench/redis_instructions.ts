@@ -1,0 +1,163 @@
+/**
+ * `deno run -A bench/redis_instructions.ts [WORD…]`: the instructions of a redis-server for one operation, counted by
+ * valgrind's callgrind: the same on a busy machine, where times are not. The client is a bare socket. Only the rows with
+ * all words.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { keysOf, settingsOf } from "../lib/redis/options.ts";
+import { EVERYTHING } from "../lib/redis/rw_lock.ts";
+import { channelsOf } from "../lib/redis/scripts/script.ts";
+import { RedisStore } from "../lib/redis/store/redis_store.ts";
+import type { StoredName } from "../lib/redis/store/store.ts";
+import { findServer } from "../tests/redis/_find_server.ts";
+import { freePort } from "../tests/redis/_server.ts";
+import { Wire } from "../tests/redis/_wire.ts";
+
+const KEYS = 50;
+const ROUNDS = 8;
+/** Waiters behind the holder of each name. */
+const WAITERS = 4;
+
+type NameOf = (key: number, call: number) => StoredName;
+
+const nameOf = (kind: "lock" | "semaphore" | "rw", limit: number, weightOf: (call: number) => number): NameOf => {
+  const settings = settingsOf({});
+  return (key, call) => ({
+    keys: keysOf("interlock:", kind, `name${key}`),
+    holders: kind === "lock" ? "one" : "weighted",
+    settings,
+    weight: weightOf(call),
+    limit,
+  });
+};
+
+const names: Record<string, NameOf> = {
+  lock: nameOf("lock", 1, () => 1),
+  semaphore: nameOf("semaphore", 1, () => 1),
+  writer: nameOf("rw", EVERYTHING, () => EVERYTHING),
+  reader: nameOf("rw", EVERYTHING, () => 1),
+  "readers and writers": nameOf("rw", EVERYTHING, (call) => call % 5 === 0 ? EVERYTHING : 1),
+};
+
+type Hold = { readonly id: string; readonly spec: StoredName };
+
+/** A server of its own for each figure: what ran before would change it by some percents. */
+class CountedServer {
+  readonly store: RedisStore;
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  #dumps = 0;
+
+  private constructor(child: ChildProcess, folder: string, wire: Wire) {
+    this.#child = child;
+    this.#folder = folder;
+    const run = async (...parts: (string | number)[]) => {
+      return await wire.send(...parts).catch((error: Error) => {
+        throw new Error(error.message.slice(1)); // without its dash
+      });
+    };
+    this.store = new RedisStore({
+      evalsha: (sha, keys, args) => run("EVALSHA", sha, keys.length, ...keys, ...args),
+      eval: (source, keys, args) => run("EVAL", source, keys.length, ...keys, ...args),
+    });
+  }
+
+  static async start(): Promise<CountedServer> {
+    const port = await freePort();
+    const folder = mkdtempSync(join(tmpdir(), "interlock-callgrind-"));
+    const valgrind = ["--tool=callgrind", `--callgrind-out-file=${folder}/out`, "--combine-dumps=no"];
+    const options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder];
+    const child = spawn("valgrind", [...valgrind, findServer()!, ...options], { stdio: "ignore" });
+    const server = new CountedServer(child, folder, await connect(port));
+    const subscriber = await connect(port);
+    subscriber.onPush = () => {};
+    await subscriber.send("SUBSCRIBE", channelsOf("interlock:") + server.store.ids.process);
+    return server;
+  }
+
+  async acquire(spec: StoredName): Promise<Hold> {
+    const id = this.store.ids.next();
+    await this.store.acquire({ id, spec, waits: true, position: 0, settled: false, granted() {} });
+    return { id, spec };
+  }
+
+  async release({ id, spec }: Hold): Promise<void> {
+    await this.store.release(spec, id, false);
+  }
+
+  /** Thousands of instructions of one `turn` of one key. */
+  async measure(turn: (key: number, call: number) => Promise<unknown>): Promise<number> {
+    for (let call = 0; call < 5; call++) await everyKey((key) => turn(key, call));
+    this.#counted();
+    for (let call = 5; call < 5 + ROUNDS; call++) await everyKey((key) => turn(key, call));
+    return this.#counted() / ROUNDS / KEYS / 1000;
+  }
+
+  /** The instructions since the last call. */
+  #counted(): number {
+    spawnSync("callgrind_control", ["--dump", String(this.#child.pid)]);
+    const dump = readFileSync(`${this.#folder}/out.${++this.#dumps}`, "utf8");
+    return Number(/^(?:totals|summary): (\d+)/m.exec(dump)?.[1]);
+  }
+
+  end(): void {
+    this.#child.kill("SIGKILL");
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+async function connect(port: number): Promise<Wire> {
+  for (;;) {
+    const wire = await Wire.connect(port).catch(() => undefined);
+    if (wire !== undefined) return wire;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function everyKey<T>(fn: (key: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: KEYS }, (_, key) => fn(key)));
+}
+
+type Figure = (server: CountedServer, name: NameOf) => Promise<number>;
+
+const figures: Record<string, Figure> = {
+  "a free pair": (server, name) =>
+    server.measure(async (key, call) => await server.release(await server.acquire(name(key, call)))),
+
+  "a renewal": async (server, name) => {
+    const holds = await everyKey((key) => server.acquire(name(key, 0)));
+    const renewals = holds.map((hold) => ({ ...hold, ttl: 30_000, number: 0 }));
+    return await server.measure((key) => key === 0 ? server.store.renew(renewals) : Promise.resolve());
+  },
+
+  "a wait and its hand-off": async (server, name) => {
+    const queues = await everyKey(async (key) => {
+      const queue: Hold[] = [];
+      for (let call = 0; call <= WAITERS; call++) queue.push(await server.acquire(name(key, call)));
+      return queue;
+    });
+    return await server.measure(async (key, call) => {
+      queues[key]!.push(await server.acquire(name(key, call)));
+      await server.release(queues[key]!.shift()!);
+    });
+  },
+};
+
+const only = process.argv.slice(2);
+for (const [row, name] of Object.entries(names)) {
+  for (const [figure, fn] of Object.entries(figures)) {
+    const title = `${row}: ${figure}`;
+    if (!only.every((word) => title.includes(word))) continue;
+    const server = await CountedServer.start();
+    try {
+      console.log(`${title}: ${(await fn(server, name)).toFixed(1)} k`);
+    } finally {
+      server.end();
+    }
+  }
+}
+process.exit();
