@@ -75,7 +75,7 @@ if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp then
   local last = sub(v, 39, 59)
   if last ~= id then
     call('SET', KEYS[1], stamp .. '-' .. id .. last .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
-    return { 1, stamp }
+    return stamp
   end
 end
 `,
@@ -131,17 +131,41 @@ export const memberOf = (id: string, hold: string): string => `${id} .. sub(${ho
 /** An expression: the weight of a hold. */
 export const weightOf = (hold: string): string => `string.match(${hold}, '^ (%d+) %d+ ', 25)`;
 
+const stored = `
+local s = call('HMGET', KEYS[1], 'f', 'n', 'r', 'l', id)
+local waiting = KEYS[3] and call('ZCARD', KEYS[3]) or 0
+`;
+
 export const weighted: Layout = {
   isLock: false,
-  acquireFree: "",
-  releaseFree: "",
+  // Without holders and waiters, no key is needed for longer than by this hold.
+  acquireFree: `${stored}
+if s[2] == '0' and waiting == 0 and not s[5] and s[3] ~= id and s[1] and s[1] < stamp then
+  local weight, limit = string.match(me, '^ (%d+) (%d+) ', 22)
+  call('ZADD', KEYS[2], time[1] * 1000000 + time[2] + (ARGV[2] - ${IDLE}) * 1000, me)
+  call('PEXPIRE', KEYS[2], ARGV[2])
+  call('HSET', KEYS[1], 'f', stamp, 'n', weight, 'l', limit, id, stamp .. '${UNSET}' .. sub(me, 22))
+  call('PEXPIRE', KEYS[1], ARGV[2])
+  return stamp
+end
+`,
+  // The last holder leaves, and no other waits.
+  releaseFree: `${stored}
+if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")} and call('ZREM', KEYS[2], ${
+    memberOf("id", "s[5]")
+  }) == 1 then
+  call('HDEL', KEYS[1], id)
+  call('HSET', KEYS[1], 'n', '0', 'r', id)
+  call('PEXPIRE', KEYS[1], '${IDLE}')
+  return 1
+end
+`,
   read: `
-local s = call('HMGET', KEYS[1], 'f', 'n', 'r', 'l', id)
 local fence, used, last, seen, hold = (s[1] or 0) + 0, (s[2] or 0) + 0, s[3] or '', s[4] or '', s[5]
 if string.find((s[1] or '') .. (s[2] or '') .. seen, '%D') or not s[1] and call('EXISTS', KEYS[1]) == 1 then
   error('no state of a semaphore')
 end
-local waiting, latest, dirty = KEYS[3] and call('ZCARD', KEYS[3]) or 0, now, false
+local latest, dirty = now, false
 `,
   prolong: `
 if hold then

@@ -100,15 +100,15 @@ const live = `
  * KEYS as of the layout. ARGV: member; the sum of the ttl and the time for which idle keys are kept; position ("": does
  * not wait; 0: the end of the queue); start of the channels.
  *
- * Returns 1 fence, and another limit if one is in use | 0 position fence, ms until a life ends, listeners of the caller
+ * Returns the fence of a name that was free | 1 fence, and another limit if one is in use | 0 position fence, ms until a life ends, listeners of the caller
  * (-1: unknown), 1 to be asked again at once, and another limit | -2 (the id was released already).
  */
 function acquireFrom(layout: Layout): Script {
   const { isLock, acquireFree, read, prolong, grant, save } = layout;
-  return script(`${commands}${time}${isLock ? stamp : ""}
+  return script(`${commands}${time}${stamp}
 local me = ARGV[1]
 local id = sub(me, 1, 21)
-${acquireFree}${now}${isLock ? digits.slice(stamp.length) : digits}${lives}${read}
+${acquireFree}${now}${digits.slice(stamp.length)}${lives}${read}
 local life, position, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
 local ttl = life - ${IDLE}
 ${prolong}

@@ -25,8 +25,12 @@ function numberOf(value: unknown): number {
   return isText || typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
 }
 
-/** 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners unfinished otherLimit | -2 */
+/** A token has 16 digits. */
+const FIRST_TOKEN = 1e15;
+
+/** fence | 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners unfinished otherLimit | -2 */
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
+  if (adopts === undefined && !Array.isArray(reply) && numberOf(reply) >= FIRST_TOKEN) reply = [1, reply];
   const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, other = 0] = numbersOf(reply);
   if (code === -2) return { kind: "refused" };
   if (code === 1) {

@@ -32,9 +32,10 @@ lua.lua_setglobal!(state, encode("redis"));
 
 const compiled = new Map<Script, number>();
 
-/** Runs a script and returns its numbers. */
+/** Runs a script and returns its numbers; a token alone is that of a grant. */
 export function evaluate(on: MemoryRedis, script: Script, keys: readonly string[], args: readonly string[]): number[] {
-  return [reply(on, script, keys, args)].flat().map(Number);
+  const numbers = [reply(on, script, keys, args)].flat().map(Number);
+  return numbers.length === 1 && numbers[0]! >= 1e15 ? [1, ...numbers] : numbers;
 }
 
 /** Runs a script and returns its reply. */
