@@ -8,7 +8,10 @@
 import { IDLE, memberOf, UNSET, weightOf } from "./layout.ts";
 import { clock, digits, type HolderScripts, lives, type Script, script } from "./script.ts";
 
-/** Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. */
+/**
+ * Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. Reads id,
+ * now.
+ */
 const find = (isLock: string, state: string, lives: string): string => `
 if ${isLock} then
   hold = call('GET', ${state})
@@ -71,8 +74,12 @@ return out
  *
  * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, required weight of the hold (0: any). Returns
  * 1 fence weight | 0 (not held) | -2 (the new id was released already).
+ *
+ * @param last An expression: the id that was released last. It reads hold.
+ * @param weight An expression: the weight of the hold. It reads hold.
+ * @param replace Stores the hold under the new id. Reads me, id (the old one), hold, rest, now.
  */
-function adoptBy(isLock: boolean, last: string, fields: string, replace: string): Script {
+function adoptBy(isLock: boolean, last: string, weight: string, replace: string): Script {
   return script(`${clock}${digits}${lives}
 local me, id, hold, rest = ARGV[1], ARGV[2], nil, 0
 ${find(String(isLock), "KEYS[1]", "KEYS[2]")}
@@ -82,7 +89,7 @@ if rest <= 0 then
   ${find(String(isLock), "KEYS[1]", "KEYS[2]")}
 end
 if rest <= 0 then return { 0 } end
-local fence, weight = tonumber(sub(hold, 1, 16)), ${fields}
+local fence, weight = tonumber(sub(hold, 1, 16)), ${weight}
 if ARGV[5] ~= '0' and weight ~= ARGV[5] + 0 then return { 0 } end
 rest = math.ceil(math.max(rest, ARGV[3] + 0))
 ${replace}

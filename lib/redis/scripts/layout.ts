@@ -35,23 +35,30 @@ export const UNSET = "0".repeat(8);
 /** Maximum number of members that one run checks. */
 export const LOOK = 200;
 
-/** Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. */
+/**
+ * Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. Each names the
+ * variables that it reads and sets, beside KEYS, ARGV and the constants of `script.ts`. The state is, for all of them:
+ * `fence`, `used`, `last`, `waiting` (the length of the queue), `dirty` (whether the state has to be written); for a lock
+ * also `v`, `rest`, `flag`, `holder`, `tail`; else `s`, `seen`, `hold` (that of `id`), `latest`.
+ */
 export interface Layout {
   /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
   readonly isLock: boolean;
-  /** Returns at once if the name is free, or held by `id`, and has no waiters. */
+  /** Returns the token at once if the name is free without waiters. Reads me, id, time, stamp; sets v or s, waiting. */
   readonly acquireFree: string;
+  /** Returns at once if `id` alone holds the name, without waiters. Reads id; sets v or s, waiting. */
   readonly releaseFree: string;
-  /** Sets fence, used, last, waiting (the length of the queue) and dirty (whether the state has to be written). */
+  /** Sets the state. Reads v or s, waiting, now. */
   readonly read: string;
-  /** Returns, with a new life, if `id` is a holder. */
+  /** Returns, with a new life, if `id` is a holder. Reads the state, id, life, ttl, now. */
   readonly prolong: string;
   /** Takes the holders among the members in `ended` out of the state. */
   readonly forget: string;
-  /** Makes the member `m` a holder until `ends`; its weight, limit and owner are variables. */
+  /** Makes the member `m` a holder until `ends`. Reads weight, limit, owner, now; sets the state. */
   readonly grant: string;
+  /** Writes the state. Reads now. */
   readonly save: string;
-  /** Ends the hold of `id`, and sets `code` to 1 if there was one. */
+  /** Ends the hold of `id`, and sets `code` to 1 if there was one. Sets the state. */
   readonly drop: string;
   /** Ends all holds, a bounded number; sets `code` to 1 if there was one, and `unfinished` to 1 if others are left. */
   readonly evict: string;
@@ -131,6 +138,7 @@ export const memberOf = (id: string, hold: string): string => `${id} .. sub(${ho
 /** An expression: the weight of a hold. */
 export const weightOf = (hold: string): string => `string.match(${hold}, '^ (%d+) %d+ ', 25)`;
 
+/** Reads id; sets s, waiting. */
 const stored = `
 local s = call('HMGET', KEYS[1], 'f', 'n', 'r', 'l', id)
 local waiting = KEYS[3] and call('ZCARD', KEYS[3]) or 0

@@ -32,7 +32,7 @@ const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
     used, dirty = 0, true
   `;
 
-/** Removes members whose life is over. Sets `unfinished` if there are more of them. */
+/** Removes members whose life is over. Reads now; sets the state, and `unfinished` if there are more of them. */
 const expire = ({ isLock, forget }: Layout): string => `
 if waiting > 0${isLock ? "" : " or used > 0"} then
   local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', '0', '${LOOK}')
@@ -44,7 +44,10 @@ if waiting > 0${isLock ? "" : " or used > 0"} then
 end
 `;
 
-/** Grants from the head while it fits. Sets `mine`, the token of `me`; `granted` is to be published. */
+/**
+ * Grants from the head while it fits. Reads me, now, unfinished; sets the state, unfinished, `mine`, the token of `me`, and
+ * `granted`, which is to be published.
+ */
 const serve = ({ isLock, grant }: Layout): string => `
 local granted, mine, looked = {}, nil, 0
 while waiting > 0 and unfinished == 0${isLock ? " and used == 0" : ""} do
@@ -65,7 +68,7 @@ while waiting > 0 and unfinished == 0${isLock ? " and used == 0" : ""} do
 end
 `;
 
-/** Notifies the granted waiters; sets `mute` if this user may not publish. */
+/** Notifies the granted waiters. Reads granted, channels; sets `mute` if this user may not publish. */
 const notify = `
 for _, to in ipairs(granted) do
   local message = sub(to[1], 1, 21) .. format(' %.0f', to[2])
@@ -73,7 +76,7 @@ for _, to in ipairs(granted) do
 end
 `;
 
-/** Gives the caller its position, or extends its life. */
+/** Gives the caller its position, or extends its life. Reads me, now, stamp, life, ttl; sets position, waiting. */
 const join = `
 if position == '0' then
   position = stamp
@@ -90,7 +93,7 @@ keep(KEYS[2], life)
 keep(KEYS[3], life)
 `;
 
-/** Runs first: if the user may not run ZADD, a hold alone would be an incomplete state. */
+/** Runs first: if the user may not run ZADD, a hold alone would be an incomplete state. Reads m, ends, life. */
 const live = `
   call('ZADD', KEYS[2], ends, m)
   keep(KEYS[2], life)
