@@ -70,7 +70,7 @@ class CountedServer {
     const port = await freePort();
     const folder = mkdtempSync(join(tmpdir(), "interlock-callgrind-"));
     const valgrind = ["--tool=callgrind", `--callgrind-out-file=${folder}/out`, "--combine-dumps=no"];
-    const options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder];
+    const options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--hz", "1"];
     const child = spawn("valgrind", [...valgrind, findServer()!, ...options], { stdio: "ignore" });
     const server = new CountedServer(child, folder, await connect(port));
     const subscriber = await connect(port);
