@@ -74,9 +74,12 @@ export type {
   HandlerOptions,
   NodeRequestLike,
   NodeServerLike,
+  PoolLike,
+  RawSocketLike,
   ServerLike,
   ShutdownReport,
   WebSocketLike,
+  WebSocketOptions,
 } from "./lib/shutdown/graceful_shutdown.ts";
 export { Pool, type PoolMapOptions, type PoolOptions } from "./lib/pool/pool.ts";
 export type { Task, TaskStatus } from "./lib/pool/task.ts";

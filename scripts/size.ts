@@ -14,7 +14,7 @@ export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
   "{ RateLimiter }": 6450,
   "{ Pool }": 8950,
-  "*": 31_900,
+  "*": 32_900,
 };
 
 /** How many bytes `export IMPORTS from "@interlock/interlock"` comes to, from the source or a package that is installed. */

@@ -11,6 +11,7 @@ import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
 import type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 import { readLabel } from "./options.ts";
+import { attachPool, detachPool, isPool, type PoolLike } from "./pool_work.ts";
 import { startCallback } from "./sequence.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
@@ -26,7 +27,7 @@ export interface AttachOptions {
   readonly label?: ((request: NodeRequestLike) => string) | undefined;
 }
 
-const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve";
+const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool";
 
 /** The shutdown of each attached server. */
 const known = new WeakMap<object, Known>();
@@ -44,6 +45,7 @@ export function checkAttach(
   server: unknown,
   options: AttachOptions | undefined,
 ): AttachOptions["label"] {
+  if (isPool(server)) return undefined;
   if (!isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
   const label = readLabel(options);
   const owner = known.get(server)?.state ?? state;
@@ -51,8 +53,9 @@ export function checkAttach(
   return label;
 }
 
-/** Attaches the server to `state` unless it is attached already. A server that is attached late stops listening. */
-export function attachTo(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): void {
+/** Attaches a server or pool to `state` unless it is attached already. A server that is attached late stops listening. */
+export function attachTo(state: ShutdownState, server: ServerLike | PoolLike, label: AttachOptions["label"]): void {
+  if (isPool(server)) return attachPool(state, server);
   const before = known.get(server);
   if (before?.state === state) return;
   if (before !== undefined) detachFrom(before.state, server);
@@ -100,8 +103,9 @@ function onConnection(listener: (server: NodeServerLike | null | undefined) => v
   return () => channels?.unsubscribe("net.server.socket", connected);
 }
 
-/** Detaches the server. */
+/** Detaches a server or pool. */
 export function detachFrom(state: ShutdownState, server: object): void {
+  if (isPool(server)) return detachPool(state, server);
   const entry = known.get(server);
   if (entry?.state !== state) return;
   known.delete(server);

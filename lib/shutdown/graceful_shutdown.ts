@@ -8,11 +8,20 @@ import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOpti
 import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
 import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./options.ts";
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
+import type { PoolLike } from "./pool_work.ts";
 import { force, runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { ShutdownState, type Step } from "./shutdown_state.ts";
 import { countShutdown, discountShutdown, warnInWorker } from "./warnings.ts";
-import { checkWebSocket, checkWork, countWebSocket, countWork, type WebSocketLike } from "./work.ts";
+import {
+  checkWebSocket,
+  countWebSocket,
+  type RawSocketLike,
+  readWebSocketOptions,
+  type WebSocketLike,
+  type WebSocketOptions,
+} from "./web_socket.ts";
+import { checkWork, countWork } from "./work.ts";
 import { ClosedError } from "../errors.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
@@ -24,8 +33,9 @@ export type { BunServerLike } from "./fetch/bun.ts";
 export type { DenoServerLike } from "./fetch/deno.ts";
 export type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 export type { GracefulShutdownOptions } from "./options.ts";
+export type { PoolLike } from "./pool_work.ts";
 export type { ShutdownReport } from "./report.ts";
-export type { WebSocketLike } from "./work.ts";
+export type { RawSocketLike, WebSocketLike, WebSocketOptions } from "./web_socket.ts";
 
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
@@ -135,10 +145,10 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     this.#state.started = value;
   }
 
-  /** The number of requests, tasks and WebSockets in flight. */
+  /** The number of requests, tasks, calls of attached pools (queued ones too) and WebSockets in flight. */
   get active(): number {
     this.#state.inFlight.sweep();
-    return this.#state.inFlight.size;
+    return [...this.#state.inFlight].reduce((sum, { count }) => sum + count, 0);
   }
 
   /** The labels of the work in flight, oldest first. */
@@ -206,21 +216,27 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Attaches a server: the shutdown closes its listener first, and its connections after their last responses.
+   * Attaches a server, or a {@linkcode Pool}. The shutdown closes a server's listener first, and its connections after
+   * their last responses.
    *
    * With node:http(s) and node:http2 it counts everything that begins from now on: requests and streams until their
-   * response was sent, upgraded connections (WebSockets) until they are closed. HTTP/2 clients get a GOAWAY. With
-   * Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts.
+   * response was sent, upgraded connections (WebSockets) until they are closed. An upgraded connection that no
+   * `webSocket()` declares is ended once everything else has ended and it has been silent for a second. HTTP/2 clients
+   * get a GOAWAY. With Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts.
    *
-   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve. Pass `signal: shutdown.forced` to
+   * A pool is closed when the shutdown begins. Its calls, queued ones included, and its maps whose reading began are
+   * work in flight. Its unobserved failures are in the report's `errors`, as `join()` would throw them. When forced, it
+   * is cancelled with the reason of `forced`.
+   *
+   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve; or a pool. Pass `signal: shutdown.forced` to
    * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A
    * server that is attached while listeners are being closed stops listening. Other servers of the same app, such as
    * those that Fastify makes for each address of localhost, are attached by their first connection.
    * @param options How requests are named in the report.
-   * @returns The same server.
+   * @returns The same server, or pool.
    * @throws {TypeError} when it is not such a server (an app, say), or is attached to another GracefulShutdown.
    */
-  attach<S extends ServerLike>(server: S, options?: AttachOptions): S {
+  attach<S extends ServerLike | PoolLike>(server: S, options?: AttachOptions): S {
     const state = this.#state;
     const label = checkAttach(state, server, options);
     this.#use("attach");
@@ -229,29 +245,32 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Undoes `attach`: this shutdown does not close the server. Its requests in flight stay counted until they end.
+   * Undoes `attach`: this shutdown does not close the server or pool. Its requests in flight stay counted until they end.
    * `handler` is not undone. Has no effect on a server that is not attached.
    */
-  detach(server: ServerLike): void {
+  detach(server: ServerLike | PoolLike): void {
     detachFrom(this.#state, server);
   }
 
   /**
-   * Counts a WebSocket until it is closed. At the signal it is closed with code 1001 (going away), after the listeners
-   * of `signal` have run. When forced, it is terminated if it has `terminate()`.
+   * Counts a WebSocket until it is closed. At the signal, after the listeners of `signal` have run, it is closed with
+   * code 1001 (going away), or by `options.close`. When forced, it is terminated.
    *
-   * @param socket The platform's WebSocket, Bun's ServerWebSocket, or one of the package ws. Not for socket.io: use
-   * `onShutdown(() => io.close())`.
-   * @param label Names it in the report if it has to be cut. Default: "WebSocket".
-   * @returns A function that ends the counting, for sockets that report their end by a callback (Bun's `close`) instead
-   * of an event.
-   * @throws {TypeError} when `socket` has no `close` method.
+   * @param socket The platform's WebSocket, Bun's ServerWebSocket, one of the package ws, or the raw socket of
+   * `server.on("upgrade")`, which is ended by `end()`. Not for socket.io: use `onShutdown(() => io.close())`.
+   * @param options How it is closed, and its name in the report if it has to be cut. A string is the name.
+   * @returns A function that ends the counting, for sockets without events whose end `readyState` does not show.
+   * @throws {TypeError} when `socket` is no such socket, and for options of a wrong type.
    * @throws {ClosedError} when the drain is over.
    */
-  webSocket(socket: WebSocketLike, label?: string): () => void {
+  webSocket<S extends WebSocketLike | RawSocketLike>(
+    socket: S,
+    options?: string | WebSocketOptions<S>,
+  ): () => void {
     checkWebSocket(socket);
+    const { label, close } = readWebSocketOptions(options);
     this.#count("count WebSocket", label);
-    return countWebSocket(this.#state, socket, label ?? "WebSocket");
+    return countWebSocket(this.#state, socket, label ?? "WebSocket", close);
   }
 
   /**

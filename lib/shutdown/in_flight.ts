@@ -16,6 +16,16 @@ export abstract class InFlight {
     return this.next !== undefined;
   }
 
+  /** The number of calls that it stands for. */
+  get count(): number {
+    return 1;
+  }
+
+  /** Whether the drain waits for it only while it is not silent. */
+  get isUndeclared(): boolean {
+    return false;
+  }
+
   /** Whether it is over, if nothing reports its end. */
   isOver?(): boolean;
   /** Called when shutdown is requested. */
@@ -56,6 +66,8 @@ export class WorkInFlight implements Iterable<InFlight> {
   #size = 0;
   // Bounds the entries that are over to half of the list.
   #sweepAt = 64;
+  /** The number of calls of sweepSome() since the last sweep. */
+  #newcomers = 0;
   /** Called when the last entry is deleted. */
   #emptied = (): void => {};
 
@@ -90,6 +102,12 @@ export class WorkInFlight implements Iterable<InFlight> {
   sweep(): void {
     for (const entry of [...this]) if (entry.isOver?.()) this.delete(entry);
     this.#sweepAt = 2 * this.#size + 64;
+    this.#newcomers = 0;
+  }
+
+  /** Sweeps at each call while there are few entries, and otherwise so seldom that a call costs 64 entries. */
+  sweepSome(): void {
+    if (++this.#newcomers * 64 >= this.#size) this.sweep();
   }
 
   *[Symbol.iterator](): Iterator<InFlight> {

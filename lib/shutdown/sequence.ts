@@ -108,14 +108,14 @@ function look(state: ShutdownState): number {
 export function force(state: ShutdownState, reason: Error, cause: string): void {
   if (state.forced.aborted) return;
   const labels = state.pending();
-  for (const entry of state.inFlight) state.cut.add(entry);
+  for (const entry of state.inFlight) if (entry.count > 0) state.cut.add(entry);
   abortServers(state.forcing, reason);
   warnForced(cause, labels);
 }
 
 function cut(state: ShutdownState): string[] {
   for (const entry of state.inFlight) state.cut.add(entry);
-  const labels = state.labels(state.cut);
+  const labels = Array.from(state.cut, ({ label }) => label);
   for (const entry of [...state.inFlight]) state.attempt(() => entry.cut?.());
   for (const server of state.servers.values()) state.attempt(() => labels.push(...server.cut()));
   return labels;

@@ -165,9 +165,15 @@ export class ShutdownState {
     this.release();
   }
 
+  /** Whether anything is in flight besides upgraded connections that were not declared. */
+  get isBusy(): boolean {
+    for (const entry of this.inFlight) if (!entry.isUndeclared) return true;
+    return false;
+  }
+
   /** The labels of the given work, or of all work in flight; oldest first. */
   labels(entries: Iterable<InFlight> = this.inFlight): string[] {
-    return Array.from(entries, ({ label }) => label);
+    return [...entries].filter(({ count }) => count > 0).map(({ label }) => label);
   }
 
   /** The labels of the work that would be cut now: the work in flight and the present clean-up step. */
@@ -193,6 +199,7 @@ export class ShutdownState {
 
   /** Aborts {@linkcode signal}, then notifies the work in flight. Work that is added later sees the phase. */
   notify(reason: unknown): void {
+    this.attempt(() => this.inFlight.sweep());
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
     for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());

@@ -89,11 +89,14 @@ const SHUTDOWN: Readonly<Record<string, string>> = {
   AttachOptions: "label",
   FetchHandler: "",
   ServerLike: "",
+  PoolLike: "name active waiting close cancel join",
   BunServerLike: "stop pendingRequests pendingWebSockets",
   DenoServerLike: "shutdown",
   NodeServerLike: "emit close closeIdleConnections closeAllConnections",
   NodeRequestLike: "method url headers",
   WebSocketLike: "readyState close terminate addEventListener",
+  RawSocketLike: "destroyed end destroy once",
+  WebSocketOptions: "label close",
 };
 
 const REDIS: Readonly<Record<string, string>> = {

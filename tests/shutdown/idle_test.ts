@@ -28,7 +28,7 @@ function connected() {
     for (let i = 0; i < times; i++) connection.endIfIdle();
     return socket.ends;
   };
-  const request = () => new Exchange(connection, { method: "GET", url: "/" } as Incoming, undefined);
+  const request = () => new Exchange(connection, { method: "GET", url: "/", complete: true } as Incoming, undefined);
   return { socket, look, request };
 }
 
@@ -48,11 +48,19 @@ test("idle: a request begins the time anew, with its beginning and with its end"
   assert.deepEqual([look(5), look(1)], [0, 1]);
 });
 
-test("idle: bytes that came begin the time anew", () => {
+test("idle: a head of which some bytes have come has a second after its last byte", () => {
   const { look, request, socket } = connected();
   request().end();
   assert.equal(look(5), 0);
-  socket.bytesRead = 1;
+  for (socket.bytesRead = 1; socket.bytesRead < 4; socket.bytesRead++) assert.equal(look(100), 0);
+  assert.deepEqual([look(100), look(1)], [0, 1]);
+});
+
+test("idle: bytes of requests that are over are no head", () => {
+  const { look, request, socket } = connected();
+  const first = request();
+  socket.bytesRead = 7;
+  first.end();
   assert.deepEqual([look(5), look(1)], [0, 1]);
 });
 

@@ -335,8 +335,63 @@ for (const ending of ["ended by the server", "cut"]) {
       await client.gets(/echo still there/);
       peer.end();
     }
+    const talking = setInterval(() => client.write("still there"), 100); // a silent one would not be waited for
     const { drained, remaining } = await shutdown.finished;
+    clearInterval(talking);
     assert.deepEqual([drained, remaining], ending === "cut" ? [false, ["GET /echo"]] : [true, []]);
     await client.end();
   });
+}
+
+test(`attach: a silent upgraded connection that nothing declares is ended, deaf or not, and the report is ok, ${runtime}`, async () => {
+  const shutdown = quiet({ grace: 60_000 });
+  const server = shutdown.attach(createServer((_, response) => response.end()));
+  server.on("upgrade", (_request, socket: Socket) => {
+    socket.on("error", () => {});
+    socket.resume();
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+  });
+  const port = await listen(server);
+  const tab = new Client(connect({ port, host }));
+  const deaf = new Client(connect({ port, host, allowHalfOpen: true })); // never ends its own side
+  for (const client of [tab, deaf]) {
+    client.send("/hmr", "connection: upgrade", "upgrade: echo");
+    await client.gets(/101/);
+  }
+  const work = gate();
+  shutdown.track(work.promise);
+  await stop(shutdown);
+  await new Promise((resolve) => setTimeout(resolve, 1_300));
+  assert.deepEqual([tab.closed, deaf.closed], [false, false]); // other work is in flight
+  work.open();
+  const { ok, remaining } = await shutdown.finished;
+  assert.deepEqual([ok, remaining], [true, []]);
+  deaf.destroy();
+  await Promise.all([tab.end(), deaf.end()]);
+});
+
+if (runtime !== "bun") { // whose node:http does not show that a head has begun
+  for (const first of ["a new connection", "a kept-alive connection"]) {
+    test(`attach: a head in two packets on ${first} is served while other work is in flight, ${runtime}`, async () => {
+      const shutdown = quiet({ grace: 60_000 });
+      const server = shutdown.attach(createServer((_, response) => response.end("served;")));
+      const client = new Client(connect({ port: await listen(server), host }));
+      if (first === "a kept-alive connection") {
+        client.send("/");
+        await client.gets(/served;/);
+      }
+      client.text = "";
+      client.write("GET / HTTP/1.1\r\nho");
+      await new Promise((resolve) => setTimeout(resolve, 50)); // until the server has read it
+      const work = gate();
+      shutdown.track(work.promise);
+      await stop(shutdown);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      client.write("st: localhost\r\n\r\n");
+      await client.gets(/connection: close[^]*served;/i);
+      work.open();
+      assert.equal((await shutdown.finished).ok, true);
+      await client.end();
+    });
+  }
 }

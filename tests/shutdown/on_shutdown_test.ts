@@ -379,7 +379,7 @@ test("attach: errors show how to mend the call", () => {
     [{ getHttpServer() {}, close() {} }, /pass app\.getHttpServer\(\).*defer\(\(\) => app\.close\(\)\)/],
     [{ executeOperation() {}, stop() {} }, /pass the server of node:http.*defer/],
     [{ inject() {}, route() {}, stop() {}, listener: {} }, /pass its property listener.*defer/],
-    [{}, /must be a server of node:http, node:http2, Deno\.serve or Bun\.serve/],
+    [{}, /must be a server of node:http, node:http2, Deno\.serve or Bun\.serve, or a Pool/],
     [undefined, /server must be a server of/],
   ];
   for (const [value, message] of wrong) {

@@ -1,7 +1,11 @@
 /** GracefulShutdown: WebSockets are told, counted and cut. */
 import assert from "node:assert/strict";
 import { test } from "../_test.ts";
-import { quiet } from "./client.ts";
+import { createServer } from "node:http";
+import { connect, type Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { flushMicrotasks } from "../_tools.ts";
+import { Client, gate, host, listen, quiet } from "./client.ts";
 
 test("GracefulShutdown: WebSockets are told with 1001, after the signal's listeners, and counted until closed", async () => {
   const shutdown = quiet();
@@ -94,4 +98,94 @@ test("GracefulShutdown: a WebSocket that opens after the signal, and calls back 
   let closed: () => void = () => assert.fail("called back before the function was returned");
   closed = shutdown.webSocket({ readyState: 1, close: () => closed() }); // Bun's, stored in its data
   assert.deepEqual((await shutdown.finished).errors, []);
+});
+
+test("GracefulShutdown: a WebSocket's own close is called once, in place of 1001, and awaited", async () => {
+  const shutdown = quiet();
+  const events: unknown[] = [];
+  const answered = gate();
+  const socket = Object.assign(new EventTarget(), { close: (code?: number) => events.push(code) });
+  const close = async (given: typeof socket) => {
+    events.push(given === socket);
+    await answered.promise;
+    socket.dispatchEvent(new globalThis.Event("close"));
+    await answered.promise;
+    events.push("answered");
+  };
+  shutdown.webSocket(socket, { label: "chat", close });
+  shutdown.request();
+  shutdown.request();
+  await flushMicrotasks();
+  assert.deepEqual([events, shutdown.labels, shutdown.active], [[true], ["chat"], 1]);
+  answered.open();
+  assert.equal((await shutdown.finished).ok, true);
+  assert.deepEqual(events, [true, "answered"]);
+});
+
+test("GracefulShutdown: a WebSocket's own close that fails is listed, and the socket is closed", async () => {
+  const boom = new Error("boom");
+  for (const close of [() => Promise.reject(boom), () => assert.fail(boom)]) {
+    const shutdown = quiet();
+    const codes: (number | undefined)[] = [];
+    const socket = Object.assign(new EventTarget(), {
+      close(code?: number) {
+        codes.push(code);
+        socket.dispatchEvent(new globalThis.Event("close"));
+      },
+    });
+    shutdown.webSocket(socket, { close });
+    shutdown.request();
+    const { drained, errors } = await shutdown.finished;
+    assert.deepEqual([drained, errors, codes], [true, [boom], [1001]]);
+  }
+});
+
+test("GracefulShutdown: WebSockets that are closed are dropped without being told, before and during the shutdown", async () => {
+  const shutdown = quiet();
+  const told: string[] = [];
+  const socket = (name: string) => ({ readyState: 1, close: () => void told.push(name) });
+  const sockets = [1, 2, 3].map((n) => socket(`socket ${n}`));
+  for (const each of sockets) shutdown.webSocket(each, { close: () => told.push("own close") });
+  sockets[1]!.readyState = 3;
+  assert.equal(shutdown.active, 2);
+  sockets[0]!.readyState = 3;
+  const last = socket("last");
+  shutdown.webSocket(last);
+  shutdown.request();
+  assert.deepEqual(told, ["own close", "last"]); // of the third
+  last.readyState = sockets[2]!.readyState = 3;
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test("GracefulShutdown: an upgraded socket is ended, and is in flight until it is closed; a Duplex too", async () => {
+  const shutdown = quiet({ grace: 60_000 });
+  const server = createServer();
+  server.on("upgrade", (_request, socket: Socket) => {
+    socket.resume();
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+    shutdown.webSocket(socket, "raw");
+  });
+  const client = new Client(connect({ port: await listen(server), host, allowHalfOpen: true }));
+  client.send("/", "connection: upgrade", "upgrade: echo");
+  await client.gets(/101/);
+  const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+  shutdown.webSocket(duplex, { label: "duplex", close: () => duplex.destroy() });
+  assert.deepEqual(shutdown.labels, ["raw", "duplex"]);
+  const ended = new Promise((resolve) => client.socket.once("end", resolve));
+  shutdown.request();
+  await ended;
+  assert.deepEqual(shutdown.labels, ["raw"]);
+  client.socket.end();
+  assert.equal((await shutdown.finished).ok, true);
+  await new Promise((closed) => server.close(closed));
+});
+
+test("GracefulShutdown: bad arguments of webSocket are TypeErrors", () => {
+  const shutdown = quiet();
+  const socket = { close() {}, readyState: 1 };
+  assert.throws(() => shutdown.webSocket({} as never), /socket must be a WebSocket, got/);
+  assert.throws(() => shutdown.webSocket(socket, { close: "1001" as never }), TypeError);
+  assert.throws(() => shutdown.webSocket(socket, { label: 1 as never }), TypeError);
+  assert.throws(() => shutdown.webSocket(socket, 1 as never), TypeError);
+  assert.equal(shutdown.active, 0);
 });

@@ -17,7 +17,7 @@
 import { throwUncaught } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
 import { InFlight, requestLabel } from "../in_flight.ts";
-import { LOOK, type ShutdownState } from "../shutdown_state.ts";
+import { LINGER, LOOK, type ShutdownState } from "../shutdown_state.ts";
 import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
@@ -72,7 +72,16 @@ export class Http1Connections {
 
   /** Called every few ms while draining. */
   endIdle(): void {
-    for (const connection of this.#open.values()) connection.endIfIdle();
+    const { isBusy } = this.#state;
+    for (const connection of this.#open.values()) {
+      if (connection.isUpgraded) connection.endIfSilent(isBusy);
+      else connection.endIfIdle();
+    }
+  }
+
+  /** Whether the head of a request has come in part, and its last byte less than a second ago. */
+  get isReceiving(): boolean {
+    return [...this.#open.values()].some((connection) => connection.isReceiving);
   }
 
   /** Closes all connections at once. */
@@ -195,6 +204,10 @@ export class Exchange extends InFlight {
     return this.connection.newest === this;
   }
 
+  override get isUndeclared(): boolean {
+    return this.response === undefined;
+  }
+
   override cut(): void {
     this.connection.socket.destroy();
   }
@@ -202,6 +215,7 @@ export class Exchange extends InFlight {
   /** Ends it: it is no longer in flight. Idempotent. */
   end(): void {
     this.connection.remove(this);
+    this.connection.rest(this.request.complete);
     this.connection.state.inFlight.delete(this);
   }
 }
@@ -214,12 +228,15 @@ export class Connection {
   newest: Exchange | undefined = undefined;
   /** The number of checks in a row that found it silent. */
   #looks: number;
-  #bytesRead: number | undefined;
+  /** The bytes read when its last request had arrived: more are the head of the next one. */
+  #restsAt: number;
+  /** The bytes at the last check; both directions of an upgraded connection. */
+  #bytes = 0;
 
   constructor(state: ShutdownState, socket: SocketLike) {
     this.state = state;
     this.socket = socket;
-    this.#bytesRead = socket.bytesRead;
+    this.#restsAt = socket.bytesRead ?? 0;
     this.#looks = -state.settings.idle / LOOK; // twice the time: its client may have connected and not written yet
   }
 
@@ -242,19 +259,50 @@ export class Connection {
     while (this.newest !== undefined) this.newest.end();
   }
 
+  /** Notes that what has been read belongs to requests that are over, and what follows too unless it is complete. */
+  rest(isComplete: boolean): void {
+    this.#restsAt = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
+  }
+
+  get isUpgraded(): boolean {
+    return this.newest !== undefined && this.newest.response === undefined;
+  }
+
+  get isReceiving(): boolean {
+    const { newest, socket } = this;
+    return newest === undefined && !socket.writableEnded && (socket.bytesRead ?? 0) > this.#restsAt;
+  }
+
   /**
-   * Closes the server's side if the connection has been silent for the idle time. The client sees the end of the stream
-   * rather than a reset, even if it is sending now: later requests are read and ignored.
+   * Closes the server's side if the connection has been silent for the idle time, or for a second within the head of a
+   * request. The client sees the end of the stream rather than a reset, even if it is sending now: later requests are
+   * read and ignored.
    */
   endIfIdle(): void {
     const { newest, socket, state: { settings: { idle } } } = this;
     if (newest !== undefined || socket.writableEnded) return;
-    if (this.#bytesRead !== socket.bytesRead) {
-      // The head or the body of a request is arriving.
-      this.#bytesRead = socket.bytesRead;
-      this.#looks = 0;
-    }
+    const limit = this.isReceiving ? Math.max(idle, LINGER) : idle;
     // Counted in checks: on a busy machine checks take longer, and so do clients.
-    if (++this.#looks > Math.max(FEWEST_LOOKS, idle / LOOK)) socket.end();
+    if (this.#silence(socket.bytesRead) > Math.max(FEWEST_LOOKS, limit / LOOK)) socket.end();
+  }
+
+  /**
+   * Ends an upgraded connection that nothing has declared, once it has been silent for a second and everything else has
+   * ended; destroys it a second later.
+   */
+  endIfSilent(isBusy: boolean): void {
+    const { socket } = this;
+    const looks = this.#silence((socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0));
+    if (isBusy || looks <= LINGER / LOOK) return;
+    if (socket.writableEnded) return void socket.destroy();
+    this.#looks = 0;
+    socket.end();
+  }
+
+  /** Returns the number of checks in a row that found no byte. */
+  #silence(bytes = 0): number {
+    if (this.#bytes !== bytes) this.#looks = Math.min(this.#looks, 0);
+    this.#bytes = bytes;
+    return ++this.#looks;
   }
 }

@@ -6,7 +6,7 @@
  */
 import { exposeState } from "../../internal/state.ts";
 import { calmTurn } from "../calm_turn.ts";
-import { type AttachedServer, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
+import { type AttachedServer, LINGER, LOOK, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { hasParent, isHttp2, Listener, override } from "./listener.ts";
@@ -69,6 +69,9 @@ export class NodeServer implements AttachedServer {
     if (hasParent()) await this.#state.pause(HANDOVER);
     // After the idle time, the remaining connections are half closed or have not finished their handshake.
     await this.#state.pause(idle + LINGER, this.#listener.closed);
+    while (this.#connections.isReceiving && inFlight.size === 0 && !this.#state.forced.aborted) {
+      await this.#state.pause(LOOK, this.#listener.closed);
+    }
     if (inFlight.size === 0) this.#end(); // a request that arrived meanwhile may take long
   }
 
@@ -98,6 +101,7 @@ export class NodeServer implements AttachedServer {
   }
 
   #intercept(event: string, first: unknown, second: unknown, pass: () => boolean): boolean {
+    if (this.#isDetached) return pass(); // `emit` has been replaced again, and cannot be restored
     switch (event) {
       case "listening":
         return this.#listening(pass);

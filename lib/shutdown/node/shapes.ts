@@ -37,6 +37,7 @@ export interface SocketLike extends Emitter {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly bytesRead?: number;
+  readonly bytesWritten?: number;
   readonly server?: HttpServer | null;
   /** The negotiated protocol, for TLS. */
   readonly alpnProtocol?: string | false | null;

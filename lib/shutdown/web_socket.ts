@@ -1,0 +1,173 @@
+/**
+ * WebSockets and other upgraded connections, in flight until either side closes them.
+ *
+ * @module
+ */
+import { checkFunction, checkOptions, checkString, must, quote } from "../internal/check.ts";
+import { isServerWebSocket } from "./fetch/bun.ts";
+import { InFlight } from "./in_flight.ts";
+import { warn } from "../internal/platform.ts";
+import type { ShutdownState } from "./shutdown_state.ts";
+
+/** The used part of a WebSocket: the platform's, Bun's ServerWebSocket, or one of the package ws. */
+export interface WebSocketLike {
+  /** 3 when it is closed. */
+  readonly readyState?: number;
+  /** Closes with a closing handshake. */
+  close(code?: number, reason?: string): unknown;
+  /** Closes without a closing handshake, if there is such a method. */
+  terminate?(): unknown;
+  /** Listens for its end and beginning, if it has events. */
+  // A method, because its parameters are compared loosely: this accepts every run-time's own listener types.
+  addEventListener?(type: "close" | "open", listener: () => void, options?: { once?: boolean }): unknown;
+}
+
+/** The used part of an upgraded connection, a Socket of node:net or another Duplex. */
+export interface RawSocketLike {
+  /** Whether it is over. */
+  readonly destroyed: boolean;
+  /** Ends this side. */
+  end(): unknown;
+  /** Closes at once. */
+  destroy(): unknown;
+  /** Listens for its end. */
+  once(event: string, listener: () => void): unknown;
+}
+
+/** How {@linkcode GracefulShutdown.webSocket} treats a socket. */
+export interface WebSocketOptions<S = unknown> {
+  /** Names it in {@linkcode ShutdownReport.remaining}. Default: "WebSocket". */
+  readonly label?: string | undefined;
+  /**
+   * Called once at the signal, in place of the close with code 1001: it answers the accepted messages, then closes the
+   * socket. Its promise is in flight, too. If it fails, its error is in the report and the socket is closed.
+   */
+  readonly close?: ((socket: S) => unknown) | undefined;
+}
+
+/** Checks the first argument of webSocket(). */
+export function checkWebSocket(value: unknown): void {
+  const { close, disconnect } = Object(value) as { close?: unknown; disconnect?: unknown };
+  const hint = typeof disconnect === "function" ? " (close those of socket.io by onShutdown(() => io.close()))" : "";
+  must(typeof close === "function" || isRaw(value), "socket", `be a WebSocket${hint}`, value);
+}
+
+/** Reads the second argument of webSocket(). */
+export function readWebSocketOptions<S>(options: string | WebSocketOptions<S> | undefined): WebSocketOptions<S> {
+  if (typeof options === "string") return { label: options };
+  checkOptions(options);
+  const { label, close } = options ?? {};
+  if (label !== undefined) checkString(label, "label");
+  if (close !== undefined) checkFunction(close, "close");
+  return { label, close };
+}
+
+/** Counts a socket. Returns a function that ends the counting, for sockets without events. */
+export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
+  state: ShutdownState,
+  socket: S,
+  label: string,
+  close?: (socket: S) => unknown,
+): () => void {
+  const adapter: WebSocketLike = isRaw(socket) ? fromRaw(socket) : socket;
+  warnIfSilent(adapter, label);
+  const entry = new OpenSocket(state, adapter, label, close && (() => close(socket)));
+  const closed = () => entry.closed();
+  if (entry.isOver()) return closed; // its close event is over
+  adapter.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
+  state.inFlight.sweepSome(); // nothing reports the end of some sockets
+  state.inFlight.add(entry);
+  if (state.phase === "serving") return closed;
+  // Bun's callback comes inside close(), before the caller has the returned function.
+  if (isServerWebSocket(adapter)) void Promise.resolve().then(() => state.attempt(() => entry.onShutdown()));
+  else state.attempt(() => entry.onShutdown());
+  return closed;
+}
+
+/** One open socket. It is in flight until it is closed and the function that closes it has ended. */
+class OpenSocket extends InFlight {
+  readonly label: string;
+  readonly #state: ShutdownState;
+  readonly #socket: WebSocketLike;
+  readonly #close: (() => unknown) | undefined;
+  #isClosed = false;
+  /** Whether the caller's function runs. */
+  #isClosing = false;
+
+  constructor(state: ShutdownState, socket: WebSocketLike, label: string, close: (() => unknown) | undefined) {
+    super();
+    this.label = label;
+    this.#state = state;
+    this.#socket = socket;
+    this.#close = close;
+  }
+
+  override isOver(): boolean {
+    return !this.#isClosing && (this.#isClosed || this.#socket.readyState === 3);
+  }
+
+  closed(): void {
+    this.#isClosed = true;
+    if (!this.#isClosing) this.#state.inFlight.delete(this);
+  }
+
+  override onShutdown(): void {
+    const socket = this.#socket;
+    // Deno's server (2.9.6) forgets a close() before its socket is open.
+    const isOpening = socket.readyState === 0 && socket.addEventListener !== undefined;
+    if (isOpening) socket.addEventListener!("open", () => this.#state.attempt(() => this.onShutdown()), { once: true });
+    if (this.#close === undefined) closeGoingAway(socket);
+    else if (!isOpening) void this.#closeByCaller(this.#close);
+  }
+
+  override cut(): void {
+    if (this.#socket.terminate === undefined) closeGoingAway(this.#socket);
+    else this.#socket.terminate();
+  }
+
+  async #closeByCaller(close: () => unknown): Promise<void> {
+    this.#isClosing = true;
+    await this.#state.attemptLater(async () => {
+      try {
+        await close();
+      } catch (error) {
+        if (!this.#isClosed) closeGoingAway(this.#socket);
+        throw error;
+      }
+    });
+    this.#isClosing = false;
+    if (this.isOver()) this.#state.inFlight.delete(this);
+  }
+}
+
+function isRaw(value: unknown): value is RawSocketLike {
+  const { end, destroy, once } = Object(value) as Partial<RawSocketLike>;
+  return [end, destroy, once].every((method) => typeof method === "function");
+}
+
+/** Presents a raw socket as a WebSocket. */
+function fromRaw(socket: RawSocketLike): WebSocketLike {
+  return {
+    get readyState() {
+      return socket.destroyed ? 3 : 1;
+    },
+    close: () => socket.end(),
+    terminate: () => socket.destroy(),
+    addEventListener: (type, listener) => socket.once(type, listener),
+  };
+}
+
+function warnIfSilent(socket: WebSocketLike, label: string): void {
+  if (socket.addEventListener !== undefined || isServerWebSocket(socket)) return;
+  const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
+  warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
+}
+
+function closeGoingAway(socket: WebSocketLike): void {
+  try {
+    // 1001 is "going away": the other side should reconnect elsewhere.
+    socket.close(1001, "shutting down");
+  } catch {
+    socket.close(); // the platform's client WebSocket does not accept 1001
+  }
+}
