@@ -13,7 +13,7 @@ import * as module from "../mod.ts";
 export const LIMITS: Readonly<Record<string, number>> = {
   "{ Lock }": 4100,
   "{ RateLimiter }": 6450,
-  "{ Pool }": 8950,
+  "{ Pool }": 9000,
   "*": 32_900,
 };
 
