@@ -68,11 +68,16 @@ export class RedisRateLimiter {
   #spec: RateSpec;
   readonly #backend: Backend;
 
+  /** The prototype of limiters for one key, which have no `at`. */
+  static #ofKey: object;
+
   static {
     show(RedisRateLimiter, "RedisRateLimiter", ["name", "key", "limit", "interval"], (limiter) => {
       const { limit, interval, resource: { name, key } } = limiter.#spec;
       return { name, key, limit, interval };
     });
+    const { at: _, ...members } = Object.getOwnPropertyDescriptors(RedisRateLimiter.prototype);
+    RedisRateLimiter.#ofKey = Object.create(Object.prototype, members);
   }
 
   /**
@@ -118,12 +123,12 @@ export class RedisRateLimiter {
    * @param key Any text that is not empty.
    * @throws {TypeError | RangeError} The key has a wrong type or value.
    */
-  at(key: string): RedisRateLimiter {
+  at(key: string): Omit<RedisRateLimiter, "at"> {
     checkName(key, "key");
     const { namespace, namespace: { prefix }, limit, interval } = this.#spec;
     const limiter = new RedisRateLimiter(this.#backend, this.name, limit, interval, { prefix });
     limiter.#spec = specOf(namespace, this.name, limit, interval, key);
-    return limiter;
+    return Object.setPrototypeOf(limiter, RedisRateLimiter.#ofKey);
   }
 
   /**
@@ -230,11 +235,11 @@ export class RedisRateLimiter {
    *
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
-   * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
+   * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
   async reward(permits: number = 1): Promise<void> {
-    checkInteger(permits, "permits", 1);
-    await changeRate(this.#spec, "settle", { reward: permits });
+    checkInteger(permits, "permits", 0);
+    if (permits > 0) await changeRate(this.#spec, "reward", { reward: permits });
   }
 
   /**
@@ -242,11 +247,11 @@ export class RedisRateLimiter {
    *
    * @param permits How many starts. More than a trillion count as about one. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
-   * @throws {TypeError | RangeError} `permits` is not a whole number of 1 or more.
+   * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
   async penalty(permits: number = 1): Promise<void> {
-    checkInteger(permits, "permits", 1);
-    await changeRate(this.#spec, "settle", { penalty: Math.min(permits, MOST_COUNTED) });
+    checkInteger(permits, "permits", 0);
+    if (permits > 0) await changeRate(this.#spec, "penalize", { penalty: Math.min(permits, MOST_COUNTED) });
   }
 
   #check(permits: number): void {

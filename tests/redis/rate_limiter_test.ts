@@ -271,7 +271,7 @@ eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backe
   await brief.block(50);
   await brief.acquire({ permits: 3 });
   assert.ok(performance.now() - before >= 49);
-  for (const wrong of [0, -1, 1.5, NaN]) {
+  for (const wrong of [-1, 1.5, NaN]) {
     await assert.rejects(limiter.reward(wrong), RangeError);
     await assert.rejects(limiter.penalty(wrong), RangeError);
   }
@@ -286,6 +286,28 @@ eachStore("RedisRateLimiter: the greatest penalties leave no error in the count"
   await limiter.acquire({ permits: 5 });
   const tries = [await limiter.tryAcquire(5), await limiter.tryAcquire(5), await limiter.tryAcquire(5)];
   assert.deepEqual(tries, [true, false, false]);
+});
+
+eachStore(
+  "RedisRateLimiter: a reward or penalty of 0 changes nothing; a limiter for a key has no at",
+  async (backend) => {
+    const limiter = new RedisRateLimiter(backend, "zero", 1, 60_000);
+    const ofKey = limiter.at("a");
+    assert.equal("at" in ofKey, false);
+    // @ts-expect-error: it is not declared either
+    assert.equal(ofKey.at, undefined);
+    await ofKey.acquire();
+    await ofKey.reward(0);
+    await ofKey.penalty(0);
+    assert.deepEqual([await ofKey.remaining(), await limiter.remaining()], [0, 1]);
+  },
+);
+
+test("RedisRateLimiter: errors say what was called", async () => {
+  const fail = () => Promise.reject(new Error("ERR refused"));
+  const limiter = new RedisRateLimiter({ evalsha: fail, eval: fail } as never, "api", 1, 1000);
+  await assert.rejects(limiter.reward(), /^RedisError: Cannot reward rate limiter "api"/);
+  await assert.rejects(limiter.penalty(), /^RedisError: Cannot penalize rate limiter "api"/);
 });
 
 eachStore("RedisRateLimiter: a block may be as long as a number can say", async (backend) => {
