@@ -16,6 +16,7 @@ import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import { LeaseHandle } from "./lease/lease_handle.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
+import { within } from "./store/commands.ts";
 import { SINGLE_COMMAND } from "./times.ts";
 
 /** Takes over the hold with this id. */
@@ -26,13 +27,13 @@ export async function adoptLease(spec: ResourceSpec, id: string): Promise<Lease 
 
 export function inspect(spec: ResourceSpec): Promise<Inspection> {
   const { namespace: { store }, what } = spec;
-  return explained(`inspect ${what}`, store.within(SINGLE_COMMAND, store.inspect(spec)));
+  return explained(`inspect ${what}`, within(SINGLE_COMMAND, (command) => store.inspect(spec, command)));
 }
 
 /** Revokes all holds and hands off to the next waiters. */
 export function forceRelease(spec: ResourceSpec): Promise<boolean> {
   const { namespace: { store }, what } = spec;
-  return explained(`release ${what} by force`, store.within(SINGLE_COMMAND, store.releaseAll(spec)));
+  return explained(`release ${what} by force`, within(SINGLE_COMMAND, (command) => store.releaseAll(spec, command)));
 }
 
 /**

@@ -10,6 +10,19 @@ export function now(): number {
   return performance.now();
 }
 
+/** A moment on both local clocks. */
+export interface Moment {
+  /** Milliseconds on the monotonic clock. */
+  readonly at: number;
+  /** Milliseconds by which the wall clock is ahead of the monotonic clock. */
+  readonly wallAhead: number;
+}
+
+export function moment(): Moment {
+  const at = now();
+  return { at, wallAhead: Date.now() - at };
+}
+
 /**
  * The time at which a timer fires that was set for `at`. Rounding makes timers early, and test frameworks may replace
  * `setTimeout` but not `performance.now`: its set time has come.

@@ -12,12 +12,12 @@ import type { WaitOptions } from "../../types.ts";
 import { warnDiffering } from "../differing.ts";
 import { UnansweredError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
-import type { Moment } from "../lease/lease_deadline.ts";
 import { LeaseHandle } from "../lease/lease_handle.ts";
 import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
+import type { Command } from "../store/commands.ts";
 import type { AcquireAnswer, AcquireRequest, Granted, Waiting } from "../store/store.ts";
-import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, now, trusted } from "../times.ts";
+import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, type Moment, now, trusted } from "../times.ts";
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
@@ -64,12 +64,12 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   // Asking.
 
-  protected send(): Promise<AcquireAnswer> {
+  protected send(command: Command): Promise<AcquireAnswer> {
     const { store, subscription } = this.spec.namespace;
     // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
     this.#gaps = subscription.gaps;
-    return store.acquire(this);
+    return store.acquire(this, command);
   }
 
   protected take(answer: AcquireAnswer, sent: Moment): void {

@@ -12,11 +12,6 @@ import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } fr
 /** Maximum number of grants in a row that come after their own end, as when a clock of tests comes or goes. */
 const REFUSALS = 3;
 
-/** The milliseconds that a call has. A round trip does not count as waiting, but is bounded too. */
-export function boundOf(timeout: number): number {
-  return timeout === 0 ? ONE_ATTEMPT : timeout;
-}
-
 export class RetryPolicy {
   /** Local time at which the call ends at the latest. */
   readonly endsAt: number;
@@ -35,13 +30,13 @@ export class RetryPolicy {
    */
   constructor(ttl: number, { signal, timeout = Infinity }: WaitOptions) {
     this.#ttl = ttl;
-    this.endsAt = now() + boundOf(timeout);
+    this.endsAt = now() + (timeout || ONE_ATTEMPT); // a round trip does not count as waiting, but is bounded too
     this.#endless = timeout === Infinity && signal === undefined;
   }
 
-  /** Milliseconds since the first command without an answer was sent. */
-  get silence(): number {
-    return now() - (this.#failingSince ?? this.#sentAt);
+  /** When the first command without an answer was sent. */
+  get silentSince(): number {
+    return this.#failingSince ?? this.#sentAt;
   }
 
   /** Called before a command is sent. Returns the milliseconds that it may take. */

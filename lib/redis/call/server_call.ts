@@ -23,13 +23,13 @@ import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
 import { explain, mayHaveRun, withoutArguments } from "../errors.ts";
-import { type Moment, moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import { now, SILENCE } from "../times.ts";
-import { boundOf, RetryPolicy } from "./retry_policy.ts";
+import { Command, type Sender } from "../store/commands.ts";
+import { type Moment, now, SILENCE } from "../times.ts";
+import { RetryPolicy } from "./retry_policy.ts";
 
 /** The object itself is the hook's `call`. */
-export abstract class ServerCall<S extends CallSpec, A, T> {
+export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   readonly spec: S;
   /** Undefined if a try found the resource taken. */
   readonly result: Promise<T | undefined>;
@@ -40,8 +40,8 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
   protected retries: boolean;
   settled = false;
   protected readonly retry: RetryPolicy;
-  /** The limit of the last command, until it is answered. Calls share timers for it, unlike those that can be moved. */
-  #limit: Cancellation | undefined;
+  /** The last command, until one is answered. */
+  #command: Command | undefined;
   /** Whether an earlier command has no answer: it may have run, or may still run. */
   protected isUnsure = false;
   readonly #timeout: number;
@@ -77,10 +77,13 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
   /** Call it at the end of the constructor. */
   protected begin(signal: AbortSignal | undefined): void {
     if (hook !== undefined) hook.begin(this);
-    this.#limits = onCancel({ signal, timeout: boundOf(this.#timeout) }, (outcome) => {
-      if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
-      else this.#timeOut();
-    });
+    const timeout = this.#timeout || Infinity; // without waiting, the limit of the only command is enough
+    if (signal !== undefined || timeout < Infinity) {
+      this.#limits = onCancel({ signal, timeout }, (outcome) => {
+        if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
+        else this.#timeOut();
+      });
+    }
     this.ask();
   }
 
@@ -90,32 +93,31 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
   ask(): void {
     if (this.settled) return;
     this.timer.set(hook === undefined || this.#isReported ? Infinity : now() + SILENCE);
-    const sent = moment();
-    const timeout = this.retry.begin();
-    this.#limit?.end();
-    this.#limit = onCancel({ timeout }, () => {
-      const silence = this.spec.namespace.store.silence?.(this.retry.silence);
-      if (silence !== undefined) this.#failed(silence);
-    });
-    this.send(sent).then((answer) => this.#answered(answer, sent), (error) => {
+    this.#command?.end();
+    const command = this.#command = new Command(this.retry.begin(), this);
+    this.send(command).then((answer) => this.#answered(answer, command), (error) => {
       if (this.isAsking) this.#failed(error); // else an earlier command has its answer
     });
   }
 
   /** Whether the last command has no answer yet. */
   protected get isAsking(): boolean {
-    return this.#limit !== undefined;
+    return this.#command !== undefined;
   }
 
-  #endLimit(): void {
-    this.#limit?.end();
-    this.#limit = undefined;
+  unanswered(): void {
+    this.#failed(this.spec.namespace.store.silence?.(this.retry.silentSince));
   }
 
-  protected abstract send(sent: Moment): Promise<A>;
+  #endCommand(): void {
+    this.#command?.end();
+    this.#command = undefined;
+  }
+
+  protected abstract send(command: Command): Promise<A>;
 
   #answered(answer: A, sent: Moment): void {
-    this.#endLimit();
+    this.#endCommand();
     try {
       this.take(answer, sent);
     } catch (error) {
@@ -128,7 +130,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
 
   #failed(error: unknown): void {
     if (this.settled) return;
-    this.#endLimit();
+    this.#endCommand();
     if (mayHaveRun(error)) this.isUnsure = true;
     const againAt = this.retry.failed(error);
     this.reportWait();
@@ -148,10 +150,10 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
   // Settled.
 
   #timeOut(): void {
-    const { failure, silence } = this.retry;
+    const { failure, silentSince } = this.retry;
     const { store } = this.spec.namespace;
-    const isSilent = this.isAsking && silence > SILENCE;
-    const cause = failure ?? (isSilent ? store.silence?.(silence) : withoutArguments(store.backend.failure));
+    const silence = this.isAsking ? store.silence?.(silentSince, SILENCE) : undefined;
+    const cause = failure ?? silence ?? withoutArguments(store.backend.failure);
     this.cancel(this.#timedOut(cause), "timeout");
   }
 
@@ -198,7 +200,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> {
     this.#limits?.end();
     this.timer.clear();
     this.leave(isGranted); // before the caller continues
-    this.#endLimit();
+    this.#endCommand();
     settle();
   }
 

@@ -47,6 +47,13 @@ export interface Backend {
    * answer to a second run of a release does not show the effect of the first run.
    */
   readonly losses?: number;
+  /**
+   * The present connection, or the next one while there is none: a new object for each. `since` is on the clock of
+   * `performance.now()`, at the latest when the client may send the commands that waited for the connection. A lease is
+   * trusted from then on rather than from the call. Without this member, a connection that is slow to come costs leases
+   * time.
+   */
+  readonly connection?: { readonly since: number } | undefined;
   /** Whether the keys live on several nodes, so that one command never has keys of two names. */
   readonly cluster?: boolean;
   /** Whether the client was closed for good, so that no command is retried. */
@@ -82,6 +89,25 @@ export function adapter<C extends object>(
     checkBoolean(push, "push");
     return push ? withPush(client) : withoutPush(client);
   };
+}
+
+/** The connections of a client, one after the other. */
+export class Connections {
+  present = { since: -Infinity };
+  /** Whether commands may have been sent over the present one. */
+  #isUp = true;
+
+  /** Called before the client sends the commands that have waited, perhaps several times. */
+  begun(): void {
+    this.#isUp = true;
+    this.present.since = performance.now();
+  }
+
+  /** Called when the client has lost the present one, or has failed to open the next one. */
+  lost(): void {
+    if (this.#isUp) this.present = { since: -Infinity };
+    this.#isUp = false;
+  }
 }
 
 export type Subscribe = NonNullable<Backend["subscribe"]>;

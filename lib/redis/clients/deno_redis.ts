@@ -6,7 +6,7 @@
  */
 import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
-import { type Backend, checkClient, refuse } from "./backend.ts";
+import { type Backend, checkClient, Connections, refuse } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
 /** The members of a client that `denoRedis` uses. */
@@ -73,12 +73,17 @@ const subscriptionsOf = onceFor((subscriber: DenoRedisSubscriber) => new Subscri
 function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
   let connections = 0;
   let isReconnecting = false;
+  const each = new Connections();
   client.addEventListener?.("connect", () => {
     connections++;
+    each.begun();
     isReconnecting = false;
     subscriptions?.move(); // it may be another server now
   });
-  client.addEventListener?.("reconnecting", () => isReconnecting = true);
+  client.addEventListener?.("reconnecting", () => {
+    isReconnecting = true;
+    each.lost();
+  });
   // A client that is connecting again calls itself closed (0.41.2), and has an "end" after each ten attempts.
   const isClosed = () => client.isClosed === true && !isReconnecting;
   // After a loss, the client sends a command again over its next connection. If the server answers that with an error,
@@ -99,6 +104,9 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     library: "jsr:@db/redis",
     get losses() {
       return connections;
+    },
+    get connection() {
+      return each.present;
     },
     get closed() {
       return isClosed();

@@ -10,6 +10,7 @@ import {
   checkClient,
   checkPush,
   type ClientOptions,
+  Connections,
   type Emitter,
   Listeners,
   orEnd,
@@ -41,7 +42,7 @@ interface Connection extends Emitter {
   /** The commands of a cluster client that wait for a retry. */
   readonly delayQueue?: { readonly queues?: { readonly tryagain?: unknown; readonly clusterdown?: unknown } };
   readonly status: string;
-  readonly stream?: Stream & { unref?(): void };
+  readonly stream?: Stream & { unref?(): void; prependListener?(event: "data", listener: () => void): void };
   listenerCount?(event: string): number;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -77,6 +78,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
+  const connections = new Connections();
   let failure: unknown;
   const noteFailure = (error?: unknown) => void (failure = error);
   const noteSubscriber = (error?: unknown) => void (backend.subscriberFailure = withoutArguments(error));
@@ -89,6 +91,9 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteSubscriber) },
     library: "npm:ioredis",
     cluster,
+    get connection() {
+      return cluster ? undefined : connections.present;
+    },
     get failure() {
       return heldBack(connection) ?? failure;
     },
@@ -101,7 +106,11 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   };
   noteFailures(connection, noteFailure);
   if (cluster) noteClusterFailures(connection, noteFailure);
-  countLosses(connection, () => backend.losses++);
+  countLosses(connection, () => {
+    backend.losses++;
+    connections.lost();
+  });
+  if (!cluster) noteConnections(connection, connections);
   return backend;
 });
 
@@ -147,6 +156,19 @@ function heldBack({ delayQueue }: Connection): UnansweredError | undefined {
   const { tryagain, clusterdown } = delayQueue?.queues ?? {};
   if (!tryagain && !clusterdown) return undefined;
   return new UnansweredError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
+}
+
+/**
+ * ioredis sends the commands that have waited as soon as it has read the last answer to its greeting, before its event.
+ * Each part of an answer may be the last one.
+ */
+function noteConnections(connection: Connection, connections: Connections): void {
+  connection.on("connecting", () => connections.begun());
+  connection.on("connect", () => {
+    connection.stream?.prependListener?.("data", () => {
+      if (connection.status === "connect") connections.begun();
+    });
+  });
 }
 
 function countLosses(connection: Connection, onLoss: () => void): void {

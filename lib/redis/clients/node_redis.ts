@@ -12,6 +12,7 @@ import {
   checkClient,
   checkPush,
   type ClientOptions,
+  Connections,
   type Emitter,
   Listeners,
   orEnd,
@@ -92,6 +93,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     if (backend.failure !== undefined) answer.then(() => backend.failure = undefined, () => {});
     return answer;
   };
+  const connections = new Connections();
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
       send(() => target().evalSha(sha, { keys, arguments: args })),
@@ -101,6 +103,9 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
       subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
     },
     library: nameOf(client, kind),
+    get connection() {
+      return kind === "client" ? connections.present : undefined;
+    },
     cluster: kind === "cluster",
     failure: undefined as unknown,
     subscriberFailure: undefined as unknown,
@@ -116,6 +121,8 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   };
   events.on("error", failed);
   events.on("ready", () => backend.failure = undefined);
+  events.on("connect", () => connections.begun()); // queued commands are sent with the greeting
+  events.on("reconnecting", () => connections.lost());
   return backend;
 });
 

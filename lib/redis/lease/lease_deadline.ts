@@ -7,23 +7,10 @@
  * @module
  */
 import type { Settings } from "../options.ts";
-import { clocksMoved, clockTolerance, now, renewAgainAfter, trusted } from "../times.ts";
-
-/** A moment on both local clocks. */
-export interface Moment {
-  /** Milliseconds on the monotonic clock. */
-  readonly at: number;
-  /** Milliseconds by which the wall clock is ahead of the monotonic clock. */
-  readonly wallAhead: number;
-}
+import { clocksMoved, clockTolerance, type Moment, moment, now, renewAgainAfter, trusted } from "../times.ts";
 
 /** Test frameworks replace it, often without the monotonic clock: its time is then no sign of a suspended machine. */
 const PlatformDate = Date;
-
-export function moment(): Moment {
-  const at = now();
-  return { at, wallAhead: Date.now() - at };
-}
 
 export class LeaseDeadline {
   // All are set in here alone.
@@ -102,9 +89,14 @@ export class LeaseDeadline {
     if (end < this.at) this.#set(end);
   }
 
-  /** Schedules another command soon after a failed one, or after `ms` milliseconds without an answer. */
-  retry(ms = 0): void {
-    this.#renewAt(now() + ms + renewAgainAfter(this.ttl));
+  /** Called when a command was sent that sets the end: its answer, its failure or silence follows. */
+  asked(): void {
+    this.renewAt = Infinity;
+  }
+
+  /** Schedules another command soon after a failed one. */
+  retry(): void {
+    this.#renewAt(now() + renewAgainAfter(this.ttl));
   }
 
   #trustClocksOf({ wallAhead }: Moment): void {

@@ -11,8 +11,9 @@ import { exposeState } from "../../internal/state.ts";
 import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
-import { commandLimit, LEAST_LIMIT, now } from "../times.ts";
-import { LeaseDeadline, type Moment, moment } from "./lease_deadline.ts";
+import { within } from "../store/commands.ts";
+import { commandLimit, LEAST_LIMIT, type Moment, now } from "../times.ts";
+import { LeaseDeadline } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
 
@@ -127,7 +128,7 @@ export class LeaseHold implements RenewableLease {
 
   #expire(time: number): void {
     const { namespace: { store }, settings: { renew } } = this.spec;
-    const silence = this.#askedAt === undefined ? undefined : store.silence?.(time - this.#askedAt);
+    const silence = this.#askedAt === undefined ? undefined : store.silence?.(this.#askedAt);
     const failure = this.#failure ?? silence;
     const expired = `its ttl of ${this.deadline.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
     const hasFailed = this.deadline.renewAt < Infinity || failure !== undefined; // it was to be renewed once more
@@ -144,8 +145,8 @@ export class LeaseHold implements RenewableLease {
   async verify(): Promise<boolean> {
     if (!this.isHeld()) return false;
     const { namespace: { store }, what } = this.spec;
-    const sent = moment();
-    const answer = store.within(this.#limit(), store.verify(this.spec, this.grant.id));
+    let sent!: Moment;
+    const answer = within(this.limit, (command) => store.verify(this.spec, this.grant.id, sent = command));
     const rest = await explained(`verify ${what}`, answer);
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();
@@ -174,14 +175,23 @@ export class LeaseHold implements RenewableLease {
     for (const { resolve, reject } of settled) error === undefined ? resolve() : reject(error);
   }
 
-  #limit(): number {
+  get limit(): number {
     return commandLimit(this.deadline.ttl, LEAST_LIMIT.renew);
   }
 
-  /** Called before a command is sent that sets the end: without an answer, the next one follows. */
+  /** Called before a command is sent that sets the end. */
   #ask(): void {
     this.#askedAt ??= now();
-    this.deadline.retry(this.#limit());
+    this.deadline.asked();
+  }
+
+  unanswered(): void {
+    if (this.#askedAt !== undefined) this.#renewAgain(); // otherwise another command was answered
+  }
+
+  #renewAgain(): void {
+    this.deadline.retry();
+    this.reschedule();
   }
 
   renewed(sent: Moment, number: number, renewed: Renewed): void {
@@ -201,8 +211,7 @@ export class LeaseHold implements RenewableLease {
       this.deadline.refused(number);
       this.#settleExtensions(number, explain(`extend ${what}`, error));
     }
-    this.deadline.retry();
-    this.reschedule();
+    this.#renewAgain();
   }
 
   #loseUnknown(): void {

@@ -9,8 +9,8 @@ import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, DataError } from "../errors.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
-import { firing } from "../times.ts";
-import { type Moment, moment } from "./lease_deadline.ts";
+import { Command } from "../store/commands.ts";
+import { firing, type Moment } from "../times.ts";
 
 /** Leases in one command: few commands renew 10,000 leases, and none of them blocks the server. */
 const BATCH = 100;
@@ -19,16 +19,20 @@ const BATCH = 100;
 export interface RenewableLease {
   /** The present request to renew it. */
   readonly renewal: Renewal;
+  /** Milliseconds that a command may take. */
+  readonly limit: number;
   /** Local time of its next check. */
   readonly nextLook: number;
   /**
    * Ends the lease if its time is over, before its holder can act on it. Returns whether to renew it now. If so, its next
-   * check lies ahead, when the next renewal follows unless there is an answer.
+   * check lies ahead.
    */
   look(time: number): boolean;
   /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */
   renewed(sent: Moment, number: number, renewed: Renewed): void;
   failRenewal(number: number, error: unknown): void;
+  /** Called when a command has no answer. */
+  unanswered(): void;
   /** Called when the client is closed: a lease that can no longer be renewed or released is not trusted. */
   close(): void;
 }
@@ -76,10 +80,12 @@ export class LeaseRenewer {
 
   /** Sends one command. */
   async renew(batch: readonly RenewableLease[]): Promise<void> {
-    const sent = moment();
+    const sent = new Command(Math.min(...batch.map(({ limit }) => limit)), {
+      unanswered: () => batch.forEach((lease) => lease.unanswered()),
+    });
     const holds = batch.map(({ renewal }) => renewal);
     try {
-      const renewed = await this.#store.renew(holds);
+      const renewed = await this.#store.renew(holds, sent);
       batch.forEach((lease, i) => lease.renewed(sent, holds[i]!.number, renewed[i]!));
     } catch (error) {
       // Bad data of one lease must not end the other leases.

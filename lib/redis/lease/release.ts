@@ -8,6 +8,7 @@
 import { onCancel } from "../../internal/cancellation.ts";
 import { explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
+import { within } from "../store/commands.ts";
 import type { Store, Was } from "../store/store.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
@@ -15,30 +16,51 @@ import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../tim
 export async function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
   const { namespace: { store, store: { backend } }, what } = spec;
   const endsAt = Math.max(until, now() + LEAST_RELEASING);
-  let hasHeld!: (was: Was) => void;
-  const held = new Promise<Was>((resolve) => hasHeld = resolve); // the answer to any attempt, even if it is late
+  const answers: Promise<Was>[] = []; // the answer to any attempt counts, even if it is late
   let lost: unknown; // why an attempt that may have run has no answer
   for (let attempt = 0;; attempt++) {
     const { losses } = backend;
-    const answer = store.release(spec, id, false, attempt > 0);
-    answer.then((was) => was === "held" && hasHeld(was), () => {});
     try {
-      const was = await store.within(limitOf(spec, endsAt), Promise.race([held, answer]));
+      const was = await within(limitOf(spec, endsAt), (command) => {
+        answers.push(store.release(spec, id, command, false, attempt > 0));
+        return Promise.race([whenHeld(answers.slice(0, -1)), answers[attempt]!]);
+      });
       if (was === "held") return true;
       // The client may have sent it again, so that the first run has no answer.
       if (backend.losses !== losses) {
-        lost = new NoAnswerError("the connection was lost while the command was in flight");
+        lost ??= new NoAnswerError("the connection was lost while the command was in flight");
       }
       break;
     } catch (error) {
-      if (mayHaveRun(error)) lost = error;
+      if (mayHaveRun(error)) lost ??= error;
       else if (!store.mayPass?.(error)) throw explain(`release ${what}`, error);
     }
     if (backend.closed || now() >= endsAt) break;
     await pause(store, attempt);
   }
   if (lost === undefined) return false;
+  if (!backend.closed && await isHeldBy(endsAt, answers, store)) return true;
   throw new UnknownOutcomeError(`release ${what}`, lost);
+}
+
+/** Resolves once one of the answers shows that it gave the hold back. */
+function whenHeld(answers: readonly Promise<Was>[]): Promise<"held"> {
+  return new Promise((resolve) => {
+    for (const answer of answers) answer.then((was) => was === "held" && resolve(was), () => {});
+  });
+}
+
+/** Whether an answer that comes by then shows that it gave the hold back. */
+function isHeldBy(endsAt: number, answers: readonly Promise<Was>[], { closing }: Store): Promise<boolean> {
+  return new Promise((resolve) => {
+    const limit = onCancel({ signal: closing, timeout: Math.max(0, endsAt - now()) }, () => resolve(false));
+    const end = (isHeld: boolean) => {
+      limit.end();
+      resolve(isHeld);
+    };
+    void whenHeld(answers).then(() => end(true));
+    void Promise.allSettled(answers).then(() => end(false));
+  });
 }
 
 /** Releases without a waiting caller, for one ttl. Without an answer, the hold or position expires. */
@@ -47,7 +69,7 @@ export async function releaseInBackground(spec: ResourceSpec, id: string): Promi
   const endsAt = now() + ttl;
   for (let failures = 0; now() < endsAt; failures++) {
     try {
-      await store.within(limitOf(spec, endsAt), store.release(spec, id, true), false);
+      await within(limitOf(spec, endsAt), (command) => store.release(spec, id, command, true));
       return;
     } catch { /* Every refusal may pass, since rights, for example, may change. */ }
     if (store.backend.closed) return;
@@ -62,7 +84,8 @@ function pause({ closing }: Store, failures: number, keepsAlive = true): Promise
   });
 }
 
-/** The time for one attempt. */
+/** The time for one attempt. The last one may end slightly later: in less time, silence proves nothing. */
 function limitOf({ settings: { ttl } }: ResourceSpec, endsAt: number): number {
-  return Math.min(commandLimit(ttl, LEAST_LIMIT.release), Math.max(1, endsAt - now()));
+  const { release } = LEAST_LIMIT;
+  return Math.max(release, Math.min(commandLimit(ttl, release), endsAt - now()));
 }

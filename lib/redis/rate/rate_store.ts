@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { Command } from "../store/commands.ts";
 
 /** One rate limit in a store, as one caller uses it. */
 export interface StoredRate {
@@ -18,8 +19,6 @@ export interface StartRequest {
   readonly permits: number;
   /** The longest wait in milliseconds; less than 0 to take nothing. */
   readonly within: number;
-  /** The call has ended. */
-  readonly settled: boolean;
 }
 
 /** The turn of one call. */
@@ -50,9 +49,9 @@ export interface RateChange {
 /** The rate limits of a store. A request may run twice, or later than its caller waits. */
 export interface RateStore {
   /** Gives a call its turn; see {@linkcode StartRequest}. */
-  start(request: StartRequest): Promise<StartAnswer>;
+  start(request: StartRequest, command: Command): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
   giveBack(rate: StoredRate, turn: Turn): Promise<void>;
   /** Gives back or counts starts, or blocks. */
-  change(rate: StoredRate, change: RateChange): Promise<void>;
+  change(rate: StoredRate, change: RateChange, command: Command): Promise<void>;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { UnansweredError } from "../errors.ts";
+import type { Command } from "../store/commands.ts";
 import { numbersOf } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
@@ -16,19 +17,18 @@ export class RedisRates implements RateStore {
     this.#runner = runner;
   }
 
-  async start(request: StartRequest): Promise<StartAnswer> {
-    const { spec, permits, within } = request;
+  async start({ spec, permits, within }: StartRequest, command: Command): Promise<StartAnswer> {
     const longest = within === Infinity ? "" : within < 0 ? "-1" : String(Math.floor(within * 1000));
     const args = argumentsOf(spec, permits, longest);
-    return startAnswer(await this.#runner.run(start, spec.keys, args, request));
+    return startAnswer(await this.#runner.run(start, spec.keys, args, command));
   }
 
   async giveBack(rate: StoredRate, { number }: Turn): Promise<void> {
     await this.#runner.run(giveBack, rate.keys, argumentsOf(rate, number));
   }
 
-  async change(rate: StoredRate, { reward = 0, penalty = 0, block = 0 }: RateChange): Promise<void> {
-    await this.#runner.run(change, rate.keys, argumentsOf(rate, reward, penalty, Math.ceil(block * 1000)));
+  async change(rate: StoredRate, { reward = 0, penalty = 0, block = 0 }: RateChange, command: Command): Promise<void> {
+    await this.#runner.run(change, rate.keys, argumentsOf(rate, reward, penalty, Math.ceil(block * 1000)), command);
   }
 }
 

@@ -11,8 +11,8 @@ import type { WaitOptions } from "../../types.ts";
 import { ServerCall } from "../call/server_call.ts";
 import { warnDiffering } from "../differing.ts";
 import { explained } from "../errors.ts";
-import type { Moment } from "../lease/lease_deadline.ts";
 import type { CallSpec } from "../resource_spec.ts";
+import { type Command, within } from "../store/commands.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
@@ -31,8 +31,9 @@ export function start(spec: RateSpec, permits: number, limits?: WaitOptions): Pr
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
 export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
   const { namespace: { store }, what } = spec;
-  const request = { spec, permits, within: -1, settled: false };
-  const answer = await explained(`look at ${what}`, store.within(SINGLE_COMMAND, store.rates.start(request)));
+  const request = { spec, permits, within: -1 };
+  const sent = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
+  const answer = await explained(`look at ${what}`, sent);
   return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
 }
 
@@ -41,7 +42,8 @@ export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: n
  */
 export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
   const { namespace: { store }, what } = spec;
-  await explained(`${act} ${what}`, store.within(SINGLE_COMMAND, store.rates.change(spec, change)));
+  const sent = within(SINGLE_COMMAND, (command) => store.rates.change(spec, change, command));
+  await explained(`${act} ${what}`, sent);
   if (change.block !== undefined) StartCall.askAgain([...sleepersOf(store.rates).get(spec.keys[0]) ?? []]);
 }
 
@@ -61,9 +63,9 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   // Asking.
 
-  protected send(sent: Moment): Promise<StartAnswer> {
-    this.within = this.waits ? this.retry.endsAt - sent.at : 0;
-    return this.spec.namespace.store.rates.start(this);
+  protected send(command: Command): Promise<StartAnswer> {
+    this.within = this.waits ? this.retry.endsAt - command.at : 0;
+    return this.spec.namespace.store.rates.start(this, command);
   }
 
   protected take(answer: StartAnswer): void {

@@ -54,11 +54,6 @@ export class MemoryStore implements Store {
     return this.#nameOf(spec).inspect();
   }
 
-  /** Answers come within this turn, even if a test moves the clock meanwhile. */
-  within<T>(_: number, answer: Promise<T>): Promise<T> {
-    return answer;
-  }
-
   #nameOf({ keys: [key] }: StoredName): MemoryName {
     return this.#names.of(key, () => new MemoryName());
   }

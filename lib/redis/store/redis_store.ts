@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { promised } from "../../internal/check.ts";
 import { warn } from "../../internal/platform.ts";
 import type { Backend } from "../clients/backend.ts";
 import { messageOf, SlotMovingError } from "../errors.ts";
@@ -16,6 +15,7 @@ import { acquire, release } from "../scripts/state_machine.ts";
 import { IDLE_KEPT } from "../times.ts";
 import { RedisRates } from "../rate/redis_rates.ts";
 import { acquireAnswer, inspectedPage, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
+import type { Command } from "./commands.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import type {
   AcquireAnswer,
@@ -42,7 +42,6 @@ export class RedisStore extends ScriptRunner implements Store {
   /** The codes of its warnings so far. */
   readonly #warned = new Set<string>();
   readonly rates = new RedisRates(this);
-  readonly #loaded = new Set<StoredName["holders"]>();
   readonly subscribe: Store["subscribe"];
 
   constructor(backend: Backend) {
@@ -68,38 +67,31 @@ export class RedisStore extends ScriptRunner implements Store {
     warn(message, code);
   }
 
-  async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+  async acquire(request: AcquireRequest, command: Command): Promise<AcquireAnswer> {
     const { adopts, spec } = request;
     const { holders, keys } = spec;
     const reply = adopts !== undefined
-      ? this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), request)
-      : this.run(acquire[holders], keys, acquireArguments(request), request);
-    this.#loadRelease(holders);
+      ? this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), command)
+      : this.run(acquire[holders], keys, acquireArguments(request), command);
+    this.load(release[holders]); // before it is needed under maxmemory or at the end of a process
     return acquireAnswer(request, await reply);
   }
 
-  /** Loads the release script into the server before it is needed under maxmemory or at the end of a process. */
-  #loadRelease(holders: StoredName["holders"]): void {
-    if (this.#loaded.has(holders) || this.backend.cluster) return; // in a cluster, a command without keys may go to any node
-    this.#loaded.add(holders);
-    promised(() => this.backend.eval(release[holders].source, [], [])).catch(() => this.#loaded.delete(holders));
-  }
-
-  async release(spec: StoredName, id: string, late: boolean, again = false): Promise<Was> {
+  async release(spec: StoredName, id: string, command: Command, late: boolean, again = false): Promise<Was> {
     const purpose = late ? "late" : "";
-    if (this.backend.cluster && again) return await this.#release(spec, id, purpose, holdKeys(spec));
+    if (this.backend.cluster && again) return await this.#release(spec, id, purpose, command, holdKeys(spec));
     try {
-      return await this.#release(spec, id, purpose);
+      return await this.#release(spec, id, purpose, command);
     } catch (error) {
       if (!(error instanceof SlotMovingError)) throw error;
-      const was = await this.#release(spec, id, purpose, holdKeys(spec));
+      const was = await this.#release(spec, id, purpose, command, holdKeys(spec));
       if (was === "unknown") throw error; // it may be in the queue
       return was;
     }
   }
 
-  async releaseAll(spec: StoredName): Promise<boolean> {
-    return await this.#release(spec, "", "force") === "held";
+  async releaseAll(spec: StoredName, command: Command): Promise<boolean> {
+    return await this.#release(spec, "", "force", command) === "held";
   }
 
   async wake(spec: StoredName): Promise<void> {
@@ -111,35 +103,36 @@ export class RedisStore extends ScriptRunner implements Store {
     spec: StoredName,
     id: string,
     purpose: ReleasePurpose,
+    command?: Command,
     keys: readonly string[] = spec.keys,
   ): Promise<Was> {
     const { holders, settings } = spec;
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
     if (purpose !== "") args.push(purpose);
-    const { was, left, isMute } = releaseAnswer(await this.run(release[holders], keys, args));
+    const { was, left, isMute } = releaseAnswer(await this.run(release[holders], keys, args, command));
     if (isMute) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
-    if (left === "the same") await this.#release(spec, "", purpose);
+    if (left === "the same") await this.#release(spec, "", purpose, command);
     // If this fails, the next waiter that asks serves the queue.
     if (left === "serve") void this.#release(spec, "", "serve").catch(() => {});
     return was;
   }
 
-  async renew(holds: readonly Renewal[]): Promise<Renewed[]> {
+  async renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
     const args = holds.flatMap(({ id, ttl, number, spec }) => [CODES[spec.holders], id, String(ttl), String(number)]);
-    return renewedOf(await this.run(renew, keys, args), holds.length);
+    return renewedOf(await this.run(renew, keys, args, command), holds.length);
   }
 
-  async verify(spec: StoredName, id: string): Promise<number> {
-    return restOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id]));
+  async verify(spec: StoredName, id: string, command: Command): Promise<number> {
+    return restOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id], command));
   }
 
-  async inspect({ holders, keys }: StoredName): Promise<Inspection> {
+  async inspect({ holders, keys }: StoredName, command: Command): Promise<Inspection> {
     const found = new Map<string, Holder>(); // a page may show a holder again
     let first: Inspection | undefined;
     for (let next = "0"; next !== "";) {
-      const [page, cursor] = inspectedPage(await this.run(inspect[holders], keys, [next]));
+      const [page, cursor] = inspectedPage(await this.run(inspect[holders], keys, [next], command));
       for (const holder of page.holders) found.set(holder.id, holder);
       first ??= page;
       next = cursor;

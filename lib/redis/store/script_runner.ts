@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
+import { promised } from "../../internal/check.ts";
 import { ClientClosedError, codeOf, isPassing, NoAnswerError, StateError, withoutArguments } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
 import type { Script } from "../scripts/script.ts";
+import { type Command, Commands } from "./commands.ts";
 import { Ids } from "./ids.ts";
 import { scriptFailure } from "./script_failure.ts";
 
@@ -16,38 +17,67 @@ export class ScriptRunner {
   readonly ids: Ids = new Ids();
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
+  readonly #commands: Commands;
+  /** The last time that each script was sent in full. */
+  readonly #sentInFull = new Map<Script, object>();
 
   constructor(backend: Backend) {
     this.backend = backend;
     const controller = new AbortController();
     this.closing = controller.signal;
     backend.onClose?.(() => controller.abort());
+    this.#commands = new Commands(this.closing, ({ at }) => this.silence(at));
   }
 
   /**
    * Resolves to the reply of a script. Settles when the client does, perhaps never; rejects with the client's own error.
    *
-   * @param unless The call: once it has `settled`, a script that the server does not know is not sent in full, because
-   *   it could arrive after the command that cancels this call.
+   * @param command Counts as unanswered if it is. Afterwards, its moment is when the client had it and was connected.
    */
-  async run(
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    unless?: { readonly settled: boolean },
-  ): Promise<unknown> {
-    const { backend } = this;
-    const given = [keys as string[], args as string[]] as const; // no client changes them
+  async run(script: Script, keys: readonly string[], args: readonly string[], command?: Command): Promise<unknown> {
     try {
-      // One promise for all calls, so that the first calls are sent in order.
-      const sha = script.sha ?? await (script.digest ??= digest(script));
-      return await backend.evalsha(sha, ...given).catch((error) => {
-        if (codeOf(error) !== "NOSCRIPT" || unless?.settled) throw error;
-        return backend.eval(script.source, ...given);
-      });
+      const reply = await this.#send(script, keys as string[], args as string[], command); // no client changes them
+      if (command !== undefined) this.#commands.answered(command);
+      return reply;
     } catch (error) {
-      throw scriptFailure(this.#causeOf(error), script.source, keys, backend.cluster === true);
+      if (command !== undefined && codeOf(error) !== "") this.#commands.answered(command);
+      command?.end();
+      throw scriptFailure(this.#causeOf(error), script.source, keys, this.backend.cluster === true);
     }
+  }
+
+  /** A script that the server does not know is sent in full by the first command that learns of it; others follow. */
+  async #send(script: Script, keys: string[], args: string[], command?: Command): Promise<unknown> {
+    const { backend } = this;
+    // One promise for all calls, so that the first calls are sent in order.
+    if (script.sha === undefined) await (script.digest ??= digest(script));
+    for (let inFull = false;;) {
+      const known = this.#sentInFull.get(script);
+      if (inFull) this.#sentInFull.set(script, {});
+      const { connection } = backend;
+      if (command !== undefined) this.#commands.add(command);
+      try {
+        const reply =
+          await (inFull ? backend.eval(script.source, keys, args) : backend.evalsha(script.sha!, keys, args));
+        // It ran after the client was connected.
+        if (command !== undefined && connection !== undefined) {
+          command.at = Math.max(command.at, connection.since);
+        }
+        return reply;
+      } catch (error) {
+        // It could arrive after the command that cancels this call.
+        if (codeOf(error) !== "NOSCRIPT" || command?.sender.settled) throw error;
+        inFull = this.#sentInFull.get(script) === known; // no other command has sent it meanwhile
+        command?.restart();
+      }
+    }
+  }
+
+  /** Loads a script before it is needed. In a cluster, a command without keys may go to any node. */
+  protected load(script: Script): void {
+    if (this.#sentInFull.has(script) || this.backend.cluster) return;
+    this.#sentInFull.set(script, {});
+    promised(() => this.backend.eval(script.source, [], [])).catch(() => this.#sentInFull.delete(script));
   }
 
   /**
@@ -61,21 +91,10 @@ export class ScriptRunner {
     return closed ? new ClientClosedError(error, failure) : failure ?? error;
   }
 
-  /** The reason why a command has no answer after `ms`. */
-  silence(ms: number): unknown {
-    return this.#causeOf(new NoAnswerError(`Redis has not answered for ${Math.round(ms)} ms`));
-  }
-
-  /** No client bounds the wait for an answer itself. A command without an answer may have run, or may still run. */
-  within<T>(ms: number, answer: Promise<T>, keepsAlive = true): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const limit = onCancel({ signal: this.closing, timeout: ms, keepsAlive }, () => reject(this.silence(ms)));
-      const ending = <V>(settle: (value: V) => void) => (value: V) => {
-        limit.end();
-        settle(value);
-      };
-      answer.then(ending(resolve), ending(reject));
-    });
+  /** Why a command that was sent at that time has no answer; undefined if the silence is not longer than `least`. */
+  silence(at: number, least = -1): unknown {
+    const ms = this.#commands.silenceSince(at);
+    return ms > least ? this.#causeOf(new NoAnswerError(`Redis has not answered for ${Math.round(ms)} ms`)) : undefined;
   }
 
   /** Whether a retry may help after this error. */

@@ -3,7 +3,7 @@
  * holds (lease/) use a store only by this interface; `redis_store.ts` runs scripts, `memory_store.ts` works in this
  * process. Invariant: it is harmless if a request runs twice, or later than its caller waits.
  *
- * A request settles when its answer comes, however late, and perhaps never: callers have limits of their own. A store
+ * A request settles when its answer comes, however late, and perhaps never: its command then counts as unanswered. A store
  * returns durations in milliseconds, because callers do not know its clock.
  *
  * @module
@@ -12,6 +12,7 @@ import type { Backend } from "../clients/backend.ts";
 import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { RateStore } from "../rate/rate_store.ts";
+import type { Command } from "./commands.ts";
 import type { Ids } from "./ids.ts";
 
 /**
@@ -36,8 +37,6 @@ export interface AcquireRequest {
   readonly position: number;
   /** The id of a hold to take over instead of waiting; 0 permits mean any number. */
   readonly adopts?: string | undefined;
-  /** Whether the call has ended, so that the request is not sent again. */
-  readonly settled: boolean;
   /** Called by a store without messages when it grants the waiting call. */
   granted(fence: number): void;
 }
@@ -119,7 +118,7 @@ export interface Store {
   /** Ids for its calls, unique across processes. */
   readonly ids: Ids;
   /** Grants the call, queues it, or keeps its position in the queue. */
-  acquire(request: AcquireRequest): Promise<AcquireAnswer>;
+  acquire(request: AcquireRequest, command: Command): Promise<AcquireAnswer>;
   /**
    * Ends the hold or the position of an id, and serves the queue.
    *
@@ -127,17 +126,17 @@ export interface Store {
    *   since.
    * @param again Whether an earlier request for a hold has no answer: in a cluster, the queue may be moving.
    */
-  release(spec: StoredName, id: string, late: boolean, again?: boolean): Promise<Was>;
+  release(spec: StoredName, id: string, command: Command, late: boolean, again?: boolean): Promise<Was>;
   /** Ends all holds of a name, and serves the queue. Resolves to whether there was one. */
-  releaseAll(spec: StoredName): Promise<boolean>;
+  releaseAll(spec: StoredName, command: Command): Promise<boolean>;
   /** Sets the ends of holds: of one server and, in a cluster, of one name. */
-  renew(holds: readonly Renewal[]): Promise<Renewed[]>;
+  renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]>;
   /** Makes the first waiters ask, because a lease ends earlier than they expect. Never rejects. */
   wake?(spec: StoredName): Promise<void>;
   /** Resolves to the milliseconds left of a hold; 0 or less if it is over. */
-  verify(spec: StoredName, id: string): Promise<number>;
+  verify(spec: StoredName, id: string, command: Command): Promise<number>;
   /** Resolves to the holders and the waiters of a name. */
-  inspect(spec: StoredName): Promise<Inspection>;
+  inspect(spec: StoredName, command: Command): Promise<Inspection>;
   /** Its rate limits. */
   readonly rates: RateStore;
   /**
@@ -151,8 +150,9 @@ export interface Store {
   warnDeaf?(failure: unknown): void;
   /** Whether a retry may help after this error. */
   mayPass?(error: unknown): boolean;
-  /** The reason why a request has no answer after `ms`; missing if answers come in the same turn. */
-  silence?(ms: number): unknown;
-  /** Resolves to the answer. Rejects after `ms` milliseconds without one, or once the client is closed. */
-  within<T>(ms: number, answer: Promise<T>, keepsAlive?: boolean): Promise<T>;
+  /**
+   * Why a request that was sent at that time has no answer; undefined if the silence is not longer than `least`.
+   * Missing if answers come in the same turn.
+   */
+  silence?(at: number, least?: number): unknown;
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { RedisLock } from "../../../lib/redis/mod.ts";
 import { script } from "../../../lib/redis/scripts/script.ts";
+import { Command } from "../../../lib/redis/store/commands.ts";
 import { ScriptRunner } from "../../../lib/redis/store/script_runner.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
@@ -13,8 +14,8 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
   test(`ScriptRunner: a script that the server reports as unknown is sent in full ${sent} times, settled: ${settled}`, async () => {
     let inFull = 0;
     const runner = new ScriptRunner({ evalsha: () => Promise.reject(NOSCRIPT), eval: () => Promise.resolve(++inFull) });
-    const call = { settled: false };
-    const answer = watch(runner.run({ ...script("return 1"), sha: "0" }, ["a"], [], call));
+    const call = { settled: false, unanswered: () => {} };
+    const answer = watch(runner.run({ ...script("return 1"), sha: "0" }, ["a"], [], new Command(1000, call)));
     call.settled = settled;
     await flushMicrotasks();
     assert.equal(inFull, sent); // later it could arrive after the command that cancels this one
@@ -22,6 +23,27 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
     else assert.equal(answer.value, 1);
   });
 }
+
+test("ScriptRunner: a burst sends a script that the server does not know in full once", async () => {
+  let known = false;
+  const sent: string[] = [];
+  const runner = new ScriptRunner({
+    evalsha: async () => {
+      const isKnown = known;
+      await Promise.resolve(sent.push("sha"));
+      if (!isKnown) throw NOSCRIPT;
+    },
+    eval: async () => await Promise.resolve(known = sent.push("full") > 0),
+  });
+  const one = { ...script("return 1"), sha: "0" };
+  const burst = () => Promise.all(Array.from({ length: 3 }, () => runner.run(one, ["a"], [])));
+  for (let i = 0; i < 2; i++) {
+    known = false;
+    sent.length = 0;
+    await burst();
+    assert.deepEqual(sent, ["sha", "sha", "sha", "full", "sha", "sha"]);
+  }
+});
 
 test("ScriptRunner: the cause of an error that a closed client gives shows no arguments", async () => {
   const command = { name: "evalsha", args: ["a secret"] };

@@ -1,0 +1,150 @@
+/**
+ * The commands of one client that have no answer yet, and when they count as unanswered: the only place where silence
+ * is judged. Invariants: a command counts as unanswered only if neither its answer nor an answer to an earlier command
+ * has come for the whole of its limit, and everything that has arrived was read; one timer, set only while a command
+ * has no answer.
+ *
+ * Redis answers the commands of a connection in their order. So a command behind 50,000 others is not unanswered while
+ * their answers come. An answer that overtakes an earlier command came over another connection, and proves nothing.
+ *
+ * @module
+ */
+import { onCancel } from "../../internal/cancellation.ts";
+import { Timer } from "../../internal/timer.ts";
+import { clockInForce } from "../../internal/timers.ts";
+import { firing, type Moment, moment, now, SILENCE } from "../times.ts";
+
+/** The caller of a command. */
+export interface Sender {
+  /** Whether it has ended, so that a script that the server does not know is not sent in full. */
+  readonly settled?: boolean;
+  /** Called when the command counts as unanswered: it may have run, or may still run, and its answer may still come. */
+  unanswered(command: Command, reason: unknown): void;
+}
+
+/** One command. As a moment, it is when it was handed to the client, or when the client that had it was connected. */
+export class Command implements Moment {
+  at!: number;
+  wallAhead!: number;
+  /** Milliseconds of silence after which it counts as unanswered. */
+  readonly limit: number;
+  readonly sender: Sender;
+  // These are set by the list alone. A command is in a list, or has no `list`.
+  list: Commands | undefined;
+  number = 0;
+  before: Command | undefined;
+  after: Command | undefined;
+
+  constructor(limit: number, sender: Sender) {
+    this.limit = limit;
+    this.sender = sender;
+    this.restart();
+  }
+
+  /** Sets its moment to now: it was not handed over before. */
+  restart(): void {
+    const { at, wallAhead } = moment();
+    this.at = at;
+    this.wallAhead = wallAhead;
+  }
+
+  /** Its sender waits for it no longer. Idempotent. */
+  end(): void {
+    this.list?.delete(this);
+  }
+}
+
+/** Sends a command with the limit. Rejects if the command counts as unanswered. */
+export function within<T>(limit: number, send: (command: Command) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    send(new Command(limit, { unanswered: (_, reason) => reject(reason) })).then(resolve, reject);
+  });
+}
+
+// Captured at load, as a fake clock may replace them.
+const clock = clockInForce();
+const { setImmediate } = globalThis as { setImmediate?: (fn: () => void) => void };
+
+/** Calls `fn` after the sockets have been read, or at once under a fake clock, which has its own order. */
+function afterReading(fn: () => void): void {
+  if (setImmediate === undefined || clockInForce() !== clock) fn();
+  else setImmediate(fn);
+}
+
+export class Commands {
+  // In the order of sending.
+  #first: Command | undefined;
+  #last: Command | undefined;
+  #count = 0;
+  /** The time of the last answer that overtook no earlier command, or of the end of a block. */
+  #heardAt = -Infinity;
+  /** Whether a block of the event loop has ended since the last answer. */
+  #wasBlocked = false;
+  readonly #timer = new Timer((at) => this.#onTime(at), true);
+  readonly #reasonOf: (command: Command) => unknown;
+
+  /** @param reasonOf Returns why a command has no answer. */
+  constructor(closing: AbortSignal, reasonOf: (command: Command) => unknown) {
+    this.#reasonOf = reasonOf;
+    onCancel({ signal: closing }, () => this.#endSilent(Infinity));
+  }
+
+  add(command: Command): void {
+    command.end();
+    command.list = this;
+    command.number = ++this.#count;
+    command.before = this.#last;
+    if (this.#last === undefined) this.#first = command;
+    else this.#last.after = command;
+    this.#last = command;
+    this.#timer.advance(command.at + command.limit);
+  }
+
+  /** Called when the server has answered a command, perhaps after it counted as unanswered. */
+  answered(command: Command): void {
+    if (this.#first !== undefined && command.number <= this.#first.number) {
+      this.#heardAt = now();
+      this.#wasBlocked = false;
+    }
+    command.end();
+  }
+
+  delete(command: Command): void {
+    const { before, after } = command;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    command.list = command.before = command.after = undefined;
+    if (this.#first === undefined) this.#timer.clear();
+  }
+
+  /** The milliseconds for which Redis has been silent, at most those since `at`. */
+  silenceSince(at: number): number {
+    return now() - Math.max(at, this.#heardAt);
+  }
+
+  #onTime(at: number): void {
+    // A blocked event loop also sends nothing. Excused once, so that a busy process notices a silent server, too.
+    if (now() - at > SILENCE && !this.#wasBlocked) {
+      this.#wasBlocked = true;
+      this.#heardAt = now();
+    }
+    afterReading(() => this.#endSilent(firing(at)));
+  }
+
+  #endSilent(time: number): void {
+    const silent: Command[] = [];
+    let next = Infinity;
+    for (let one = this.#first; one !== undefined; one = one.after) {
+      const due = Math.max(one.at, this.#heardAt) + one.limit;
+      if (due <= time) silent.push(one);
+      else next = Math.min(next, due);
+    }
+    this.#timer.advance(next);
+    for (const command of silent) {
+      command.end();
+      command.sender.unanswered(command, this.#reasonOf(command));
+    }
+  }
+}
