@@ -122,6 +122,9 @@ export const SUBSCRIPTIONS_APART = 500;
 
 // Leases.
 
+/** Time without a loss after which the next one is a warning again. */
+export const LOSSES_APART = 600_000;
+
 /** The ttl without the drift allowed between two clocks. */
 export function trusted(ttl: number): number {
   return ttl - Math.min(ttl / 100 + 1, 1000);

@@ -70,3 +70,37 @@ test("a subscription that is confirmed late is none", async () => {
     [],
   );
 });
+
+test("a subscription that is confirmed within a busy second is no warning, and the next failure after it is one", async () => {
+  using warnings = new Warnings();
+  await withFakeTime(async (time) => {
+    let confirm = (_: () => void) => {};
+    let end: (() => void) | undefined;
+    let fails = false;
+    const subscribe: NonNullable<Backend["subscribe"]> = (_channel, _onMessage, _onGap, onEnd) => {
+      end = onEnd;
+      return fails ? Promise.reject(new Error("down")) : new Promise((resolve) => confirm = resolve);
+    };
+    const controller = new AbortController();
+    const lock = new RedisLock(queued(subscribe), "orders", { ttl: 3000 });
+    const call = assert.rejects(lock.acquire({ signal: controller.signal }));
+    await flushMicrotasks();
+    for (let i = 0; i < 2; i++) {
+      fails = false;
+      time.block(1500); // a heartbeat is answered before the confirmation is read
+      await flushMicrotasks();
+      assert.equal(warnings.seen.length, i);
+      confirm(() => {});
+      await time.pass(100);
+      fails = true;
+      end!();
+      await time.pass(4000, 50);
+      assert.equal(warnings.seen.length, i + 1);
+      fails = false;
+      await time.pass(1000, 50);
+    }
+    controller.abort();
+    await call;
+    await time.pass(5000, 50);
+  });
+});

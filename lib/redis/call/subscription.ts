@@ -57,6 +57,8 @@ export class Subscription {
   #unconfirmed = 0;
   /** The time since which messages are to arrive but cannot; Infinity while they can. */
   #deafSince = Infinity;
+  /** When the server has answered although messages should have arrived for long. */
+  #overdueAt = Infinity;
   /** Why the last attempt failed, and when the next one may begin. */
   #failure: unknown;
   #notBefore = -Infinity;
@@ -86,8 +88,23 @@ export class Subscription {
     if (queue === undefined) this.#queues.set(listener.queue, new Set([listener]));
     else queue.add(listener);
     this.#begin();
-    // The server answers, so nothing else shows why hand-offs are slow.
-    if (now() - this.#deafSince >= DEAF_AFTER) this.#store.warnDeaf?.(this.#failure);
+    this.#warnIfDeaf();
+  }
+
+  /** Called while the server answers, so that nothing else shows why hand-offs are slow. */
+  #warnIfDeaf(): void {
+    const time = now();
+    if (time - this.#deafSince < DEAF_AFTER) return;
+    this.#overdueAt = Math.min(this.#overdueAt, time);
+    // After a busy moment, the confirmation may have arrived unread.
+    if (this.#failure !== undefined || time - this.#overdueAt >= SUBSCRIPTIONS_APART) {
+      this.#store.warnDeaf?.(this.#failure);
+    }
+  }
+
+  #isHeard(): void {
+    this.#deafSince = this.#overdueAt = Infinity;
+    this.#failure = undefined;
   }
 
   delete(id: string): void {
@@ -153,7 +170,8 @@ export class Subscription {
     if (mine !== this.#current) return void ignoreErrors(stop);
     mine.stop = stop;
     this.#unconfirmed = 0;
-    this.#deafSince = Infinity;
+    this.#isHeard();
+    this.#store.notDeaf?.();
     this.gaps++;
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     this.#checkTurns(1);
@@ -203,7 +221,7 @@ export class Subscription {
   /** Ends a subscription that is no longer needed. */
   #retire(): void {
     this.#end();
-    this.#deafSince = Infinity;
+    this.#isHeard();
   }
 
   #end(): void {

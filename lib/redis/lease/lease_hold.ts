@@ -12,7 +12,7 @@ import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { within } from "../store/commands.ts";
-import { commandLimit, LEAST_LIMIT, type Moment, now } from "../times.ts";
+import { commandLimit, LEAST_LIMIT, LOSSES_APART, type Moment, now } from "../times.ts";
 import { LeaseDeadline } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
@@ -29,15 +29,17 @@ export interface Grant {
   readonly call: object;
 }
 
-/** Clients that have lost a lease. */
-const warned = new WeakSet<Store>();
+/** When each client has lost its last lease. */
+const lostAt = new WeakMap<Store, number>();
 
-/** Warns of a client's first loss: a program that ignores `lease.signal` would continue as if it held. */
+/** Warns of the first loss in a while: a program that ignores `lease.signal` would continue as if it held. */
 function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
-  if (warned.has(store)) return;
-  warned.add(store);
+  const isQuiet = now() - (lostAt.get(store) ?? -Infinity) >= LOSSES_APART;
+  lostAt.set(store, now());
+  if (!isQuiet) return;
   const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
-  const words = `A lease was lost. ${message}${why}. Further losses of this client are in metrics and events alone`;
+  const words =
+    `A lease was lost. ${message}${why}. Until ten minutes pass without a loss, further losses of this client are in metrics and events alone`;
   warn(`${words}. Work under a lease should end when lease.signal aborts.`, "INTERLOCK_LEASE_LOST");
 }
 
@@ -78,7 +80,7 @@ export class LeaseHold implements RenewableLease {
 
   /** Whether it is held now by the monotonic clock. It is lost once its time is over. */
   isHeld(time = now()): boolean {
-    if (this.#end === undefined && time >= this.deadline.at) this.#expire(time);
+    if (this.#end === undefined && time >= this.deadline.at) this.#expire();
     return this.#end === undefined;
   }
 
@@ -126,7 +128,7 @@ export class LeaseHold implements RenewableLease {
     if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
   }
 
-  #expire(time: number): void {
+  #expire(): void {
     const { namespace: { store }, settings: { renew } } = this.spec;
     const silence = this.#askedAt === undefined ? undefined : store.silence?.(this.#askedAt);
     const failure = this.#failure ?? silence;

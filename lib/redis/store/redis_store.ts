@@ -32,6 +32,9 @@ import type {
 /** The codes of both ways to store holders, for the scripts. */
 const CODES = { one: "m", weighted: "w" } as const;
 
+/** The code of the warning that no messages come. */
+const SUBSCRIPTION = "INTERLOCK_REDIS_SUBSCRIPTION";
+
 /** The effect of no messages. */
 const SLOW = "waiters find out by heartbeats, and a hand-off takes longer";
 type ReleasePurpose = "" | "late" | "force" | "serve" | "wake";
@@ -58,7 +61,11 @@ export class RedisStore extends ScriptRunner implements Store {
   warnDeaf(failure: unknown): void {
     const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
     const words = `The subscription of ${this.#client} cannot be opened: ${messageOf(reason)}`;
-    this.#warnOnce("INTERLOCK_REDIS_SUBSCRIPTION", `${words}. Meanwhile ${SLOW}.`);
+    this.#warnOnce(SUBSCRIPTION, `${words}. Meanwhile ${SLOW}.`);
+  }
+
+  notDeaf(): void {
+    this.#warned.delete(SUBSCRIPTION);
   }
 
   #warnOnce(code: string, message: string): void {

@@ -146,8 +146,10 @@ export interface Store {
   readonly subscribe?: ((listener: PushListener, prefix: string) => Promise<Unsubscribe>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
   warnSlow?(refused: string): void;
-  /** Warns, once for each client, that its subscription cannot be opened, with the reason if it is known. */
+  /** Warns that its subscription cannot be opened, with the reason if it is known; once until `notDeaf`. */
   warnDeaf?(failure: unknown): void;
+  /** Called when its subscription works. */
+  notDeaf?(): void;
   /** Whether a retry may help after this error. */
   mayPass?(error: unknown): boolean;
   /**
