@@ -71,19 +71,23 @@ redisTest(
 );
 
 redisTest("inspect returns at most 1,000 waiters, and their number", async ({ server, backend }) => {
-  const lock = new RedisLock(backend, "a");
-  const semaphore = new RedisSemaphore(backend, "a", 1050);
+  // On a busy machine 1,050 signs of life take longer than a short ttl gives them.
+  const lock = new RedisLock(backend, "a", { ttl: 600_000 });
+  const semaphore = new RedisSemaphore(backend, "a", 1050, { ttl: 600_000 });
   const holder = await lock.acquire();
   const controller = new AbortController();
-  const calls = Array.from({ length: 1050 }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
-  await until(async () => await server.send("ZCARD", "interlock:lock:3:{a}:queue") === 1050);
-  await until(async () => {
-    const { waiters, waiting } = await lock.inspect();
-    assert.deepEqual([waiters.length, waiting, new Set(waiters.map(({ id }) => id)).size], [1000, 1050, 1000]);
-    return true;
-  });
+  const calls = Array.from({ length: 1050 }, () => lock.acquire({ signal: controller.signal }));
+  const outcomes = Promise.allSettled(calls);
+  // A call that fails meanwhile says why.
+  await Promise.race([
+    Promise.all(calls),
+    until(async () => await server.send("ZCARD", "interlock:lock:3:{a}:queue") === 1050),
+  ]);
+  const { waiters, waiting } = await lock.inspect();
+  assert.deepEqual([waiters.length, waiting, new Set(waiters.map(({ id }) => id)).size], [1000, 1050, 1000]);
   controller.abort();
-  await Promise.all(calls);
+  const reasons = (await outcomes).map((outcome) => outcome.status === "rejected" && outcome.reason);
+  assert.ok(reasons.every((reason) => reason === controller.signal.reason));
   await holder.release();
   const leases = await Promise.all(Array.from({ length: 1050 }, () => semaphore.acquire()));
   assert.equal((await semaphore.inspect()).holders.length, 1050);
