@@ -87,4 +87,10 @@ export const nightly: readonly Step[] = [
   task("test:browser", 1200),
   task("docs", 600),
   task("bench", HOUR),
+  {
+    name: "redis instructions",
+    limit: HOUR,
+    reports: [],
+    command: () => [deno, "run", "-A", "bench/redis_instructions.ts"],
+  },
 ];
