@@ -230,6 +230,8 @@ export class Connection {
   #looks: number;
   /** The bytes read when its last request had arrived: more are the head of the next one. */
   #restsAt: number;
+  /** When the silence of an upgraded connection began. Not counted in checks: Ctrl-C is to take no longer than it has to. */
+  #silentSince = 0;
   /** The bytes at the last check; both directions of an upgraded connection. */
   #bytes = 0;
 
@@ -292,8 +294,10 @@ export class Connection {
    */
   endIfSilent(isBusy: boolean): void {
     const { socket } = this;
+    const now = performance.now();
     const looks = this.#silence((socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0));
-    if (isBusy || looks <= LINGER / LOOK) return;
+    if (looks <= 1) this.#silentSince = now;
+    if (isBusy || looks < FEWEST_LOOKS || now - this.#silentSince < LINGER) return;
     if (socket.writableEnded) return void socket.destroy();
     this.#looks = 0;
     socket.end();
