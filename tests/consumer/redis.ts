@@ -35,7 +35,9 @@ export async function main(
   const held: Acquirable<Lease> | Acquirable<Guard> = lock;
   await new RedisKeyedMutex(bunRedis(bun)).run("ada", (lease) => lease.fencingToken);
   denoRedis(deno, undefined);
-  const limiter: RedisRateLimiter = new RedisRateLimiter(nodeRedis(node), "crawl", 10, 1000).at("example.com");
+  const limiter: Omit<RedisRateLimiter, "at"> = new RedisRateLimiter(nodeRedis(node), "crawl", 10, 1000).at(
+    "example.com",
+  );
   await limiter.acquire({ permits: 2, timeout: 100 });
   console.log(await limiter.tryAcquire(), await limiter.retryAfter(), limiter.limit, limiter.interval, limiter.name);
   await using lease = await lock.acquire();
