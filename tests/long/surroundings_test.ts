@@ -142,3 +142,28 @@ for (const { name, command: [command, ...args], missing } of RUNNERS) {
     assert.equal(result.checked.length, LIBRARIES - missing.length);
   });
 }
+
+const BIN = "node_modules/.bin/";
+const PLAIN = "runners/plain.test.cjs";
+/** Runners and loaders without any settings, and what they print. */
+const WITHOUT_SETTINGS: readonly (readonly [name: string, command: readonly string[], printed: RegExp])[] = [
+  ["Jest 29", [`${BIN}jest`, "--rootDir=runners", "--testMatch=**/plain.test.cjs"], /1 passed/],
+  ["Jest 30", ["node_modules/jest30/bin/jest.js", "--rootDir=runners", "--testMatch=**/plain.test.cjs"], /1 passed/],
+  ["mocha", [`${BIN}mocha`, PLAIN], /1 passing/],
+  ["ts-node", [`${BIN}ts-node`, "runners/commonjs/program.ts"], /1 passed/],
+  ["tsx", [`${BIN}tsx`, "runners/commonjs/program.ts"], /1 passed/],
+];
+
+for (const [name, command, printed] of WITHOUT_SETTINGS) {
+  test(`${name}: the package is required without any settings, also without require(esm)`, () => {
+    for (const flags of [[], ["--no-experimental-require-module"]]) {
+      const { stdout, stderr } = spawnSync(node, [...flags, ...command], { cwd: folder, encoding: "utf8" });
+      assert.match(stdout + stderr, printed);
+    }
+  });
+}
+
+test("webpack, and esbuild as ES module and CommonJS: one instance of each class, by its name", () => {
+  const fine = "Lock 1 true";
+  assert.deepEqual(json(node, "bundlers.mjs"), { webpack: fine, esm: fine, cjs: fine });
+});

@@ -28,7 +28,7 @@ const compilers = {
 };
 
 const lower = await compilers[compiler]();
-for (const file of readdirSync(source, { recursive: true }).filter((file) => file.endsWith(".js"))) {
+for (const file of readdirSync(source, { recursive: true }).filter((file) => /^(mod|lib\b.*)\.js$/.test(file))) {
   mkdirSync(dirname(join(target, file)), { recursive: true });
   writeFileSync(join(target, file), lower(readFileSync(join(source, file), "utf8")));
 }
