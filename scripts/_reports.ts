@@ -59,13 +59,23 @@ export function withCauses(cases: readonly Case[], journal: readonly Case[]): Ca
  * failure of a body, Bun has there what that body left behind.
  */
 export function uncaughtIn(output: string, failures: readonly Case[]): string[] {
-  // deno-lint-ignore no-control-regex -- the colors of a terminal
-  const plain = output.replace(/\x1b\[[\d;]*m/g, "");
+  const plain = withoutColors(output);
   const found = [
     ...plain.matchAll(/^(\S.* \(uncaught error\)\n.+(?:\n(?! *\n|This error was not caught).+)*)/gm),
     ...(failures.every(isConsequence) ? plain.matchAll(/^# Unhandled error between tests\n-+\n([^]*?)\n-{9}/gm) : []),
   ];
   return [...new Set(found.map(([, text]) => text!))];
+}
+
+function withoutColors(output: string): string {
+  // deno-lint-ignore no-control-regex -- the colors of a terminal
+  return output.replace(/\x1b\[[\d;]*m/g, "");
+}
+
+/** The first error that a check of Deno reports: types, lint, format, documentation. Later ones often follow from it. */
+export function firstCause(output: string): string {
+  const found = /^(TS\d+ \[ERROR\]|error\[|from |error: )[^]*/m.exec(withoutColors(output));
+  return (found?.[0] ?? "").split(/\n *\n/)[0]!.split("\n").slice(0, 8).map((line) => `    ${line}`).join("\n");
 }
 
 /** Leaks, where another test has failed before, and tests that an uncaught error left no time to begin. */

@@ -1,8 +1,9 @@
-/** Everything about the code that can be known without running it. Goes through all checks, then fails if one did. */
-import { spawnSync } from "node:child_process";
+/** Everything about the code that can be known without running it. Goes through all checks, then shows the first cause of each that failed. */
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { files } from "./_entries.ts";
+import { firstCause } from "./_reports.ts";
+import { run } from "./_run.ts";
 
 /** These import packages from JSR, which cannot be reached everywhere: `deno test -A tests/jsr` checks them. */
 const FROM_JSR = /^(tests\/jsr|examples\/deno)\//;
@@ -31,9 +32,12 @@ const checks = [
   ["publish", "--dry-run", "--allow-dirty"],
 ];
 
-const failed = checks.filter((args) => {
-  console.log(`\n== deno ${args.slice(0, 4).join(" ")}`);
-  return spawnSync(Deno.execPath(), args, { stdio: ["ignore", "inherit", "inherit"] }).status !== 0;
-});
-for (const args of failed) console.error(`FAILED: deno ${args.slice(0, 4).join(" ")}`);
+const failed: string[] = [];
+for (const args of checks) {
+  const command = `deno ${args.slice(0, 4).join(" ")}`;
+  console.log(`\n== ${command}`);
+  const { status, output } = await run(Deno.execPath(), args);
+  if (status !== 0) failed.push(`FAILED: ${command}\n${firstCause(output)}`);
+}
+for (const one of failed) console.error(one);
 process.exit(failed.length === 0 ? 0 : 1);

@@ -9,13 +9,26 @@ import process from "node:process";
 import { buildSync } from "esbuild";
 import * as module from "../mod.ts";
 
-/** Bytes that a bundle of these imports has at most. */
+/**
+ * Bytes that a bundle of these imports has at most: about 100 more than it had when the limit was set, so that a mended fault
+ * fits. Whoever needs more first looks for what to take out (`deno task size` shows each class). If it is worth its bytes,
+ * the limit becomes the new size and 100 bytes, rounded up to 50, and the commit says what they buy.
+ */
 export const LIMITS: Readonly<Record<string, number>> = {
-  "{ Lock }": 4100,
-  "{ RateLimiter }": 6450,
-  "{ Pool }": 9000,
+  "{ Lock }": 4150,
+  "{ RateLimiter }": 6500,
+  "{ Pool }": 9100,
   "*": 32_900,
 };
+
+/** What is wrong with a size, if it is. */
+export function excess(imports: string, bytes: number): string | undefined {
+  const limit = LIMITS[imports]!;
+  if (bytes <= limit) return undefined;
+  return `import ${imports} is ${bytes} bytes, ${
+    bytes - limit
+  } over its limit in scripts/size.ts, whose comment says when to raise it; \`deno task size\` shows what each class costs`;
+}
 
 /** How many bytes `export IMPORTS from "@interlock/interlock"` comes to, from the source or a package that is installed. */
 export function size(imports: string, from?: string, folder?: string): number {

@@ -101,7 +101,14 @@ test("the index of names has each public name once, and no other", () => {
   const cells = read("docs/reference.md").split("\n").filter((line) => line.startsWith("| "))
     .flatMap((line) => line.split("|").slice(2));
   const names = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
-  assert.deepEqual(names.sort(), [...publicNames].sort());
+  assert.deepEqual(
+    names.sort(),
+    [...publicNames].sort(),
+    `the tables of docs/reference.md lack: ${
+      [...publicNames].filter((name) => !names.includes(name))
+    }; have no such public ` +
+      `name, or have it twice: ${names.filter((name, i) => ![...publicNames].includes(name) || names[i - 1] === name)}`,
+  );
 });
 
 if (deeply(false, runtime === "deno")) {

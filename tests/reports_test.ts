@@ -1,6 +1,6 @@
 /** The count of CI: a skipped test is never a success, and the failed tests come in a useful order. */
 import assert from "node:assert/strict";
-import { casesOf, failuresOf, isConsequence, show } from "../scripts/_reports.ts";
+import { casesOf, failuresOf, firstCause, isConsequence, show } from "../scripts/_reports.ts";
 import { test } from "./_test.ts";
 
 const report = (...cases: string[]) => `<testsuites>${cases.join("\n")}</testsuites>`;
@@ -35,4 +35,15 @@ test("reports: causes come before leaks and cancelled tests, and are shown with 
   assert.deepEqual(failures.map(({ name }) => name), ["c", "d", "g"]);
   assert.deepEqual(failures.map(isConsequence), [false, true, true]);
   assert.equal(show(failures[0]!), 'FAILED c\n    1 < 2\n    at "x"');
+});
+
+test("reports: the first cause of a failed check is its first error", () => {
+  const types =
+    "Check mod.ts\nTS2322 [ERROR]: no number\n    at lib/a.ts:1:2\n\nTS2304 [ERROR]: later\n\nerror: Type checking failed.";
+  assert.equal(firstCause(types), "    TS2322 [ERROR]: no number\n        at lib/a.ts:1:2");
+  assert.equal(
+    firstCause("\x1b[1mfrom\x1b[0m a.ts:\n1 | a;\n\nerror: Found 1 not formatted file"),
+    "    from a.ts:\n    1 | a;",
+  );
+  assert.equal(firstCause("Checking\nerror: no such file"), "    error: no such file");
 });
