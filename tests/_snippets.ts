@@ -70,9 +70,12 @@ export function instrumented(name: string, code: string, hook: string): string {
   return ["// @ts-nocheck", ...lines.slice(1)].join("\n");
 }
 
-/** The lines whose output differs from their comments. */
+/** The lines whose output differs from their comments, and the output that differs from a last comment "Prints:". */
 export function brokenPromises(snippet: Snippet, prints: readonly Print[]): string[] {
   const broken: string[] = [];
+  const all = /\n\/\/ Prints:\n([^]+)$/.exec(snippet.code)?.[1]?.replaceAll(/^\/\/ /gm, "").trimEnd();
+  const shown = prints.map(([, text]) => text).join("\n");
+  if (all !== undefined && all !== shown) broken.push(`${snippet.name} printed:\n${shown}`);
   for (const [index, line] of snippet.code.split("\n").entries()) {
     const stated = /\bconsole\.log\(.*\/\/ (.+)$/.exec(line)?.[1];
     if (stated === undefined) continue;

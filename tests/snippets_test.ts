@@ -56,6 +56,9 @@ test("what is printed has to be what the comment says", () => {
   assert.equal(brokenPromises(one, [[11, "3"]]).length, 1, "another line's output");
   assert.equal(brokenPromises(one, []).length, 1, "never reached");
   assert.equal(brokenPromises(one, [[10, "3"], [10, "3"]]).length, 1, "reached twice");
+  const whole = snippet("console.log(a);\n// Prints:\n// 1\n// 2\n");
+  assert.deepEqual(brokenPromises(whole, [[10, "1"], [10, "2"]]), []);
+  assert.equal(brokenPromises(whole, [[10, "2"], [10, "1"]]).length, 1, "another order");
 });
 
 test("a remark in parentheses may follow, and several prints are joined", () => {
