@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { TimeoutError } from "../../mod.ts";
+import { runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
 import { gate, quiet } from "./client.ts";
 import { flushMicrotasks, nextTurn } from "../_tools.ts";
@@ -50,6 +51,11 @@ test("GracefulShutdown: no grace at all, and grace without end", async () => {
   long.track(new Promise((resolve) => setTimeout(resolve, 10)));
   long.request();
   assert.equal((await long.finished).drained, true);
+});
+
+test("GracefulShutdown: grace without end keeps the process waiting for work that keeps no process alive", async () => {
+  const { code, err } = await runProgram(new URL("./exits.ts", import.meta.url), ["endless"]);
+  assert.equal(code, 0, err); // Node ends with 13 if nothing is left to do
 });
 
 test("GracefulShutdown: a callback or a step that is cancelled by force has not failed", async () => {

@@ -179,6 +179,28 @@ test(`http2: an upload that goes on behind its answer counts for at most a secon
   assert.ok(ok && elapsed < 30_000);
 });
 
+test(`http2: a GET that sends its trailers late is in flight until its stream is closed, ${runtime}`, async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer());
+  let active: number | undefined;
+  server.on("stream", (stream: ServerHttp2Stream) => {
+    stream.respond({ ":status": 200 }, { waitForTrailers: true });
+    stream.end("done");
+    stream.on("wantTrailers", () => {
+      // Longer than the body of an upload is awaited.
+      setTimeout(() => {
+        active = shutdown.active;
+        stream.sendTrailers({ late: "yes" });
+      }, 1_100);
+    });
+  });
+  const [, session] = await open(server, "http");
+  assert.equal(await get(session, "/slow"), "200 done");
+  await stop(shutdown);
+  assert.equal((await shutdown.finished).ok, true);
+  assert.equal(active, 1);
+});
+
 test(`http2: at the signal, the service's own close() leaves sessions alone, ${runtime}`, async () => {
   const served = gate();
   const shutdown = quiet({ delay: () => served.promise, idle: 10_000 });
