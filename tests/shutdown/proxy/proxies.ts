@@ -17,7 +17,7 @@ export interface Proxy {
 }
 
 /**
- * "nginx max_fails" and "haproxy retry-on" are set up as docs/shutdown.md recommends; "nginx keepalive" also keeps
+ * "nginx max_fails" and "haproxy retry-on" are set up as docs/operating.md recommends; "nginx keepalive" also keeps
  * connections to its upstreams alive, as its own documentation recommends.
  */
 export type ProxyName =

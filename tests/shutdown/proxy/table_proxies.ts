@@ -30,7 +30,7 @@ const rows = (proxies: [name: string, proxy: ProxyName][], servers: typeof SERVE
 
 const ROWS = [...rows(RECOMMENDED, SERVERS), ...rows(FURTHER, SERVERS.filter(([, runtime]) => runtime === "node"))];
 
-/** The others are loaded if they are installed, and promise nothing: what each cannot hide is in docs/shutdown.md. */
+/** The others are loaded if they are installed, and promise nothing: what each cannot hide is in docs/operating.md. */
 const PROMISING: readonly ProxyName[] = [...RECOMMENDED.map(([, proxy]) => proxy), "nginx", "haproxy"];
 
 /**
