@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkKey, checkName, promised, quote } from "../internal/check.ts";
+import { checkKey, checkString, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquireOnce } from "./call/acquire_call.ts";
@@ -64,7 +64,7 @@ export class RedisKeyedMutex {
    * **Fairness**: strictly first come, first served within the key. **Cancellation**: by `signal` or `timeout`, at any
    * time.
    *
-   * @param key Any text that is not empty.
+   * @param key Any text.
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
@@ -78,7 +78,7 @@ export class RedisKeyedMutex {
    *
    * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
-   * @param key Any text that is not empty.
+   * @param key Any text.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
@@ -90,7 +90,7 @@ export class RedisKeyedMutex {
    *
    * **Fairness** and **Cancellation**: as `acquire`.
    *
-   * @param key Any text that is not empty.
+   * @param key Any text.
    * @param fn Called with the lease.
    * @param options As for `acquire`; they bound the wait, not `fn`.
    * @throws The errors of `acquire` and of `fn`.
@@ -102,7 +102,7 @@ export class RedisKeyedMutex {
   /**
    * Returns one key as a lock, for code that takes any `Acquirable` and for `acquireAll`. No command is sent to Redis.
    *
-   * @param key Any text that is not empty.
+   * @param key Any text.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
   at(key: string): RedisAcquirable {
@@ -121,7 +121,7 @@ export class RedisKeyedMutex {
 
   #spec(key: string): ResourceSpec {
     checkKey(key);
-    checkName(key, "key");
+    checkString(key, "key");
     const resource = { kind: "redis-key", noun: "redis lock", name: undefined, key };
     const parts = { stored: ["keyed", key], resource, what: `key ${quote(key)}`, holders: "one" } as const;
     return specOf(this.#setup, parts);

@@ -102,9 +102,11 @@ export function rateKeysOf(prefix: string, name: string, key?: string): readonly
 /**
  * Escapes only characters that would be ambiguous or unreadable in a key: the escape itself, braces, white space,
  * control and invisible characters, and lone surrogates, which would all become the same replacement character. It uses
- * no set that grows with Unicode (`\p{C}`, `\p{Cf}`), so that a name gives the same key on every run-time.
+ * no set that grows with Unicode (`\p{C}`, `\p{Cf}`), so that a name gives the same key on every run-time. A cluster
+ * ignores an empty hash tag, `{}`: the text for empty names is that of no other name.
  */
 function escapeName(name: string): string {
+  if (name === "") return "%.";
   return name.replace(/[%{}\s\p{Cc}\p{Co}\p{Cs}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f]/gu, (char) => {
     const hex = (char.codePointAt(0) ?? 0).toString(16);
     return `%${hex}.`;

@@ -9,6 +9,7 @@ import {
   checkInteger,
   checkName,
   checkNumber,
+  checkString,
   must,
   quote,
   readWaitOptions,
@@ -120,11 +121,11 @@ export class RedisRateLimiter {
   /**
    * Returns a limiter with the same numbers for one key, such as a host or a user. No command is sent to Redis.
    *
-   * @param key Any text that is not empty.
+   * @param key Any text.
    * @throws {TypeError | RangeError} The key has a wrong type or value.
    */
   at(key: string): Omit<RedisRateLimiter, "at"> {
-    checkName(key, "key");
+    checkString(key, "key");
     const { namespace, namespace: { prefix }, limit, interval } = this.#spec;
     const limiter = new RedisRateLimiter(this.#backend, this.name, limit, interval, { prefix });
     limiter.#spec = specOf(namespace, this.name, limit, interval, key);

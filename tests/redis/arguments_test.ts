@@ -8,14 +8,16 @@ import {
   nodeRedis,
   RedisKeyedMutex,
   RedisLock,
+  RedisRateLimiter,
   RedisRwLock,
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
-import { keysOf } from "../../lib/redis/options.ts";
+import { keysOf, rateKeysOf } from "../../lib/redis/options.ts";
 import { Redis } from "ioredis";
 import { createClient, createClientPool } from "redis";
 import { createSentinel as createSentinel5 } from "redis5";
 import { redisTest } from "./_clients.ts";
+import { slotOf } from "./_slots.ts";
 import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
 
@@ -141,15 +143,34 @@ test("clients that cannot subscribe are rejected unless push is switched off", a
 
 test("bad keys of a keyed mutex reject the call", async () => {
   const mutex = new RedisKeyedMutex(silent);
-  for (const key of ["", 5, null, undefined]) {
-    const type = key === "" ? RangeError : TypeError;
-    await assert.rejects(mutex.acquire(key as never), type);
-    await assert.rejects(mutex.tryAcquire(key as never), type);
-    await assert.rejects(mutex.run(key as never, () => {}), type);
-    await assert.rejects(mutex.inspect(key as never), type);
+  for (const key of [5, null, undefined]) {
+    await assert.rejects(mutex.acquire(key as never), TypeError);
+    await assert.rejects(mutex.tryAcquire(key as never), TypeError);
+    await assert.rejects(mutex.run(key as never, () => {}), TypeError);
+    await assert.rejects(mutex.inspect(key as never), TypeError);
   }
   // @ts-expect-error: the key comes first
   await assert.rejects(mutex.run(() => {}), /^TypeError: key must be .*: the key comes first/);
+});
+
+redisTest("an empty key is a key like others, in memory, too", async ({ backend }) => {
+  for (const one of [backend, memoryBackend()]) {
+    const mutex = new RedisKeyedMutex(one);
+    const lease = await mutex.acquire("");
+    assert.equal(await mutex.tryAcquire(""), undefined);
+    assert.equal((await mutex.inspect("")).holders.length, 1);
+    assert.equal(await mutex.run("%.", () => "another key"), "another key");
+    assert.equal(await lease.release(), true);
+    const limiter = new RedisRateLimiter(one, "api", 1, 60_000);
+    assert.deepEqual([await limiter.at("").tryAcquire(), await limiter.at("").tryAcquire()], [true, false]);
+    assert.deepEqual([await limiter.tryAcquire(), await limiter.at("%.").tryAcquire()], [true, true]);
+  }
+});
+
+test("an empty key has all its keys in one slot of a cluster", () => {
+  for (const keys of [keysOf("", "keyed", ""), rateKeysOf("", "api", "")]) {
+    assert.equal(new Set(keys.map(slotOf)).size, 1, keys.join(" "));
+  }
 });
 
 test("a key is the same whatever version of Unicode a run-time knows", () => {
