@@ -85,6 +85,10 @@ class Hub implements Omit<Hook, "step"> {
     if (acquisition?.state === "holds") this.#end(acquisition, isLost);
   }
 
+  failRenewal(resource: Resource): void {
+    this.#listeners.failRenewal(resource);
+  }
+
   releaseWithoutGuard(hold: object): void {
     const acquisition = this.registry.acquisitionOf(hold);
     if (acquisition?.state !== "holds") return;
@@ -200,6 +204,7 @@ const guarded: Hook = {
   grant: (resource, call, permits, hold) => note(resource, () => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => note(resource, () => hub.giveUp(resource, call, outcome, permits)),
   release: (resource, call, isLost) => note(resource, () => hub.release(resource, call, isLost)),
+  failRenewal: (resource) => note(resource, () => hub.failRenewal(resource)),
   releaseWithoutGuard: (hold) => guard(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => note(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller

@@ -5,6 +5,7 @@
  */
 import type { Acquisition, Origin } from "./acquisition.ts";
 import type { EventName, EventOf } from "./events.ts";
+import type { Resource } from "../internal/hook.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
 /** A hold released by a caller whose own acquisition was refused. */
@@ -26,6 +27,7 @@ export type Listener =
     /** Records the `run` around each wait, and adds the holder to the messages of time-outs. */
     readonly frames?: boolean;
     wrongRelease?(release: WrongRelease): void;
+    failRenewal?(resource: Resource): void;
   };
 
 type Change = readonly [EventName, EventOf[EventName], Acquisition];
@@ -55,6 +57,10 @@ export class Listeners {
 
   wrongRelease(release: WrongRelease): void {
     for (const listener of this.#all) guard(() => listener.wrongRelease?.(release));
+  }
+
+  failRenewal(resource: Resource): void {
+    for (const listener of this.#all) guard(() => listener.failRenewal?.(resource));
   }
 
   notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {

@@ -64,6 +64,7 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * - `interlock.hold.duration` (histogram, s): how long each hold lasted
  * - `interlock.waiters`, `interlock.holders` (up-down counters): present numbers
  * - `interlock.give_ups` (counter): calls that ended without a grant
+ * - `interlock.renewal_failures` (counter): renewals of a lease that failed or were not answered in time
  *
  * The attributes are `interlock.kind`, `interlock.name` if there is one, and `interlock.outcome`: "timeout", "aborted",
  * "full" or "error" for calls that ended without a grant, "lost" for lost leases. Keys are never attributes, because
@@ -107,6 +108,7 @@ class Instruments implements Listener {
   readonly #waiters: CounterLike;
   readonly #holders: CounterLike;
   readonly #giveUps: CounterLike;
+  readonly #renewalFailures: CounterLike;
   /** Computed once for each resource, so that counters go down in the series in which they went up. */
   readonly #attributesOf: (resource: Resource) => Record<string, string>;
 
@@ -123,10 +125,10 @@ class Instruments implements Listener {
       meter.createUpDownCounter(name, { description, unit });
     this.#waiters = upDown("interlock.waiters", "Calls that wait now", "{waiter}");
     this.#holders = upDown("interlock.holders", "Present holds", "{holder}");
-    this.#giveUps = meter.createCounter("interlock.give_ups", {
-      description: "Calls that ended without a grant",
-      unit: "{call}",
-    });
+    const counter = (name: string, description: string, unit: string) =>
+      meter.createCounter(name, { description, unit });
+    this.#giveUps = counter("interlock.give_ups", "Calls that ended without a grant", "{call}");
+    this.#renewalFailures = counter("interlock.renewal_failures", "Renewals without success", "{renewal}");
   }
 
   /** Counts present waits and holds. */
@@ -154,6 +156,10 @@ class Instruments implements Listener {
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
     this.#giveUps.add(1, ended);
     this.#waits.record(waited / 1000, ended);
+  }
+
+  failRenewal(resource: Resource): void {
+    this.#renewalFailures.add(1, this.#attributesOf(resource));
   }
 
   release({ held, outcome }: ReleaseEvent, acquisition: Acquisition): void {

@@ -70,6 +70,8 @@ export interface Hook {
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
   /** `call` has ended its hold, or lost it. */
   release(resource: Resource, call: object, isLost?: boolean): void;
+  /** The renewal of a lease has failed, or has no answer. It may still be renewed in time. */
+  failRenewal(resource: Resource): void;
   /** A caller without the guard, perhaps not the holder, is about to release the hold (`Lock.release()`). */
   releaseWithoutGuard(hold: object): void;
   /** Permits were given back without a guard (`Semaphore.release()`): the oldest holds count as ended. */

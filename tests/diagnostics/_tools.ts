@@ -36,6 +36,10 @@ export class Thing implements Resource {
     hook?.giveUp(this, call, "full", permits);
   }
 
+  failRenewal(): void {
+    hook?.failRenewal(this);
+  }
+
   release(call: object): void {
     hook?.release(this, call);
   }

@@ -54,6 +54,9 @@ function play(time: FakeTime): void {
   const event = new Thing("event"), waiter = {};
   event.wait(waiter);
   event.grant(waiter);
+  const lease = new Thing("redis-lock", "orders");
+  lease.failRenewal();
+  lease.failRenewal();
 }
 
 test("metrics: names, units, values and attributes", async () => {
@@ -68,6 +71,7 @@ test("metrics: names, units, values and attributes", async () => {
     "interlock.waiters": "{waiter}",
     "interlock.holders": "{holder}",
     "interlock.give_ups": "{call}",
+    "interlock.renewal_failures": "{renewal}",
   });
   assert.deepEqual(values, {
     "interlock.wait.duration": ["key users: 2 in 0.5", "key users timeout: 1 in 0.5", "event: 1 in 0"],
@@ -75,6 +79,7 @@ test("metrics: names, units, values and attributes", async () => {
     "interlock.waiters": ["key users: 0", "event: 0"],
     "interlock.holders": ["key users: 1"],
     "interlock.give_ups": ["key users timeout: 1"],
+    "interlock.renewal_failures": ["redis-lock orders: 2"],
   });
 });
 

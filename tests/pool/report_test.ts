@@ -21,6 +21,7 @@ async function recorded(fn: () => Promise<void>): Promise<string[]> {
     grant: (resource, call, permits) => note("grant", call, resource, permits),
     giveUp: (resource, call, outcome) => note("give up", call, resource, outcome),
     release: (resource, call) => note("release", call, resource),
+    failRenewal: () => {},
     releaseWithoutGuard: () => {},
     giveBack: () => {},
     run: (call, fn) => (note("run", call), fn()),

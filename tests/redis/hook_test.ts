@@ -28,6 +28,7 @@ redisTest(
       giveUp: ({ kind }, call) => note("giveUp", kind, call),
       release: ({ kind }, call) => note("release", kind, call),
       giveBack: () => {},
+      failRenewal: () => {},
       releaseWithoutGuard: () => {},
       run: (call, fn) => {
         note("run", "", call);

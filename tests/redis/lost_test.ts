@@ -12,7 +12,7 @@ await computeDigests();
 
 /** Forgets its holds, as after a flush. */
 function forgetful() {
-  return scripted((command) => command === "renew" ? [0] : undefined);
+  return scripted((command) => /^(renew|verify)$/.test(command) ? [0] : undefined);
 }
 
 test("a lost lease ends with the outcome lost, in its event and in the metrics, and one that is released without", () =>
@@ -39,6 +39,54 @@ test("a lost lease ends with the outcome lost, in its event and in the metrics, 
     ]);
     assert.match(records.at(-1)!, /^interlock.hold.duration redis-lock orders lost 1/);
     assert.equal(warnings.seen.length, 1);
+  }));
+
+test("each renewal that fails or has no answer counts once in the metrics, and an answered one not", () =>
+  withFakeTime(async (time) => {
+    const counts: string[] = [];
+    const instrument = (name: string) => ({
+      record: () => {},
+      add: (value: number, of: object) => void counts.push([name, ...Object.values(of), value].join(" ")),
+    });
+    const others = { createHistogram: instrument, createUpDownCounter: () => ({ add: () => {} }) };
+    using _ = metrics({ ...others, createCounter: instrument });
+    const failed = "interlock.renewal_failures redis-lock orders 1";
+    const fail = () => Promise.reject(new Error("Socket closed unexpectedly"));
+    let reject!: (reason: Error) => void;
+    const late = new Promise<never>((_, fail) => reject = fail);
+    const renewals = [undefined, fail, undefined, () => late, undefined];
+    let sent = 0;
+    const backend = scripted((command) => command === "renew" ? renewals[sent++]?.() : undefined);
+    const lease = await new RedisLock(backend, "orders", { ttl: 3000 }).acquire();
+    const until = async (count: number) => {
+      while (sent < count) await time.pass(50, 50);
+      return counts;
+    };
+    assert.deepEqual(await until(1), []);
+    assert.deepEqual(await until(3), [failed]);
+    assert.deepEqual(await until(4), [failed]);
+    assert.deepEqual(await until(5), [failed, failed]);
+    reject(new Error("Socket closed unexpectedly"));
+    await flushMicrotasks();
+    assert.deepEqual(counts, [failed, failed]);
+    assert.equal(lease.held, true);
+    await lease.release();
+  }));
+
+test("a lost lease is a warning again after ten minutes without a loss, and not before", () =>
+  withFakeTime(async (time) => {
+    using warnings = new Warnings();
+    const backend = forgetful();
+    const loseAfter = async (ms: number) => {
+      await time.pass(ms);
+      await new RedisLock(backend, "orders", { ttl: 3000, renew: false }).acquire().then((lease) => lease.verify());
+      return warnings.seen.length;
+    };
+    assert.equal(await loseAfter(0), 1);
+    assert.equal(await loseAfter(599_000), 1);
+    assert.equal(await loseAfter(599_000), 1);
+    assert.equal(await loseAfter(601_000), 2);
+    assert.equal(await loseAfter(1000), 2);
   }));
 
 test("the first lost lease of a client is a warning that names it and the cause; another client has its own", () =>

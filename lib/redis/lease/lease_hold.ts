@@ -188,7 +188,12 @@ export class LeaseHold implements RenewableLease {
   }
 
   unanswered(): void {
+    this.#reportFailure();
     if (this.#askedAt !== undefined) this.#renewAgain(); // otherwise another command was answered
+  }
+
+  #reportFailure(): void {
+    if (hook !== undefined && this.#end !== "released") hook.failRenewal(this.spec.resource);
   }
 
   #renewAgain(): void {
@@ -205,7 +210,8 @@ export class LeaseHold implements RenewableLease {
     this.reschedule();
   }
 
-  failRenewal(number: number, error: unknown): void {
+  failRenewal(number: number, error: unknown, isLate: boolean): void {
+    if (!isLate) this.#reportFailure();
     this.#askedAt = undefined;
     this.#failure = error;
     const { namespace: { store }, what } = this.spec;

@@ -30,7 +30,8 @@ export interface RenewableLease {
   look(time: number): boolean;
   /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */
   renewed(sent: Moment, number: number, renewed: Renewed): void;
-  failRenewal(number: number, error: unknown): void;
+  /** @param isLate Whether the command counted as unanswered before. */
+  failRenewal(number: number, error: unknown, isLate: boolean): void;
   /** Called when a command has no answer. */
   unanswered(): void;
   /** Called when the client is closed: a lease that can no longer be renewed or released is not trusted. */
@@ -80,8 +81,12 @@ export class LeaseRenewer {
 
   /** Sends one command. */
   async renew(batch: readonly RenewableLease[]): Promise<void> {
+    let isLate = false;
     const sent = new Command(Math.min(...batch.map(({ limit }) => limit)), {
-      unanswered: () => batch.forEach((lease) => lease.unanswered()),
+      unanswered: () => {
+        isLate = true;
+        batch.forEach((lease) => lease.unanswered());
+      },
     });
     const holds = batch.map(({ renewal }) => renewal);
     try {
@@ -91,7 +96,7 @@ export class LeaseRenewer {
       // Bad data of one lease must not end the other leases.
       if (error instanceof DataError && batch.length > 1) return batch.forEach((lease) => void this.renew([lease]));
       if (codeOf(error) === "CROSSSLOT") this.#single = true;
-      batch.forEach((lease, i) => lease.failRenewal(holds[i]!.number, error));
+      batch.forEach((lease, i) => lease.failRenewal(holds[i]!.number, error, isLate));
     }
   }
 }
