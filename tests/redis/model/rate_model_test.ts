@@ -11,6 +11,7 @@ import type { Script } from "../../../lib/redis/scripts/script.ts";
 import { deeply } from "../../_random.ts";
 import { test } from "../../_test.ts";
 import { type FakeTime, flushMicrotasks, Random, withFakeTime } from "../../_tools.ts";
+import { command } from "./_command.ts";
 import { reply } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
@@ -78,13 +79,13 @@ class Walk {
       const giant = 2 ** 40;
       const change = random.pick([{ reward: amount }, { penalty: amount }, { block: amount }, { penalty: giant }]);
       this.#isSettled ||= change.reward !== undefined;
-      for (const store of this.#stores) await store.change(rate, change);
+      for (const store of this.#stores) await store.change(rate, change, command());
     }
   }
 
   async #start(rate: StoredRate, permits: number, within: number): Promise<void> {
-    const request = { spec: rate, permits, within, settled: false };
-    const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request))) as [
+    const request = { spec: rate, permits, within };
+    const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request, command()))) as [
       StartAnswer,
       StartAnswer,
     ];
@@ -137,7 +138,7 @@ test("a rate limit of which 500 sleepers give up from the first to the last is f
     const redis = new MemoryRedis();
     const rates = new RedisRates(runnerOf(redis, () => {}));
     const rate = { keys: KEYS, limit: 1, interval: 10 };
-    const start = async (within: number) => await rates.start({ spec: rate, permits: 1, within, settled: false });
+    const start = async (within: number) => await rates.start({ spec: rate, permits: 1, within }, command());
     const turns: Turn[] = [];
     for (let i = 0; i < 500; i++) {
       const answer = await start(Infinity);
@@ -155,7 +156,7 @@ test("a start given back with more than 200 behind it counts until its turn, the
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const rate = { keys: KEYS, limit: 1, interval: 10 };
   const start = async () => {
-    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
+    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity }, command());
     return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
   };
   const turns: Turn[] = [];
@@ -173,7 +174,7 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
   const redis = new MemoryRedis();
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const [long, brief] = [1000, 10].map((interval) => ({ keys: KEYS, limit: 50, interval }));
-  const start = (rate: StoredRate, within: number) => rates.start({ spec: rate, permits: 1, within, settled: false });
+  const start = (rate: StoredRate, within: number) => rates.start({ spec: rate, permits: 1, within }, command());
   for (let i = 0; i < 20; i++) await start(long!, 0);
   redis.now += 20_000;
   for (let i = 0; i < 8; i++) await start(brief!, 0);
@@ -187,7 +188,7 @@ test("a start counts although all those before it have been dropped", async () =
     const redis = new MemoryRedis();
     redis.now += offset;
     const rates = new RedisRates(runnerOf(redis, () => {}));
-    const start = (within: number) => rates.start({ spec: rate, permits: 1, within, settled: false });
+    const start = (within: number) => rates.start({ spec: rate, permits: 1, within }, command());
     for (let i = 0; i < 8; i++) await start(Infinity); // until 300
     redis.now += 350_000;
     await start(Infinity); // at 400
@@ -201,7 +202,7 @@ test("a start that is given back twice takes none of another call with the same 
   const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
   const rate = { keys: KEYS, limit: 3, interval: 10 };
   const start = async () => {
-    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
+    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity }, command());
     return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
   };
   const turns: Turn[] = [];
@@ -219,7 +220,7 @@ test("starts that are over keep no later start waiting once they are dropped", a
     if (i === 8) redis.now += 5000;
     if (i === 9) redis.now += 6000; // the first eight are over
     const { wait } =
-      (await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false }) as { turn: Turn }).turn;
+      (await rates.start({ spec: rate, permits: 1, within: Infinity }, command()) as { turn: Turn }).turn;
     waits.push(wait);
   }
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 36, "the first ones are dropped");
@@ -232,12 +233,12 @@ test("penalties alone keep no start that is over, and their count stays exact", 
   const rate = { keys: KEYS, limit: 10, interval: 10 };
   for (let i = 0; i < 600; i++) {
     redis.now += 1000;
-    await rates.change(rate, { penalty: 2 ** 45 });
+    await rates.change(rate, { penalty: 2 ** 45 }, command());
     assert.ok(Number(redis.call("LLEN", KEYS[1])) <= 20, "a penalty each millisecond");
   }
   const waits: number[] = [];
   for (let i = 0; i < 4; i++) {
-    const answer = await rates.start({ spec: rate, permits: 5, within: Infinity, settled: false });
+    const answer = await rates.start({ spec: rate, permits: 5, within: Infinity }, command());
     waits.push(answer.kind === "turn" ? answer.turn.wait : NaN);
   }
   assert.deepEqual(waits.map(Math.round), [10, 10, 20, 20]);
@@ -250,9 +251,9 @@ test("only calls that start count as callers with other numbers", async () => {
     StoredRate,
     StoredRate,
   ];
-  const start = (rate: StoredRate) => rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
+  const start = (rate: StoredRate) => rates.start({ spec: rate, permits: 1, within: Infinity }, command());
   await start(mine);
-  await rates.change(theirs, { penalty: 1 });
+  await rates.change(theirs, { penalty: 1 }, command());
   assert.equal((await start(mine)).other, undefined);
   assert.deepEqual((await start(theirs)).other, { limit: 5, interval: 10 });
 });
@@ -262,7 +263,7 @@ test("the time of a rate limit goes on after the server's clock was set back", a
   const rates = new RedisRates(runnerOf(redis, () => {}));
   const rate = { keys: KEYS, limit: 1, interval: 10 };
   const wait = async () => {
-    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity, settled: false });
+    const answer = await rates.start({ spec: rate, permits: 1, within: Infinity }, command());
     return answer.kind === "turn" && Math.round(answer.turn.wait);
   };
   assert.equal(await wait(), 0);

@@ -14,6 +14,7 @@ import { deeply, seeded } from "../../_random.ts";
 import { type FakeTime, flushMicrotasks, type Random, withFakeTime } from "../../_tools.ts";
 import { redisTest } from "../_clients.ts";
 import { ClockedRedis } from "./_clocked_redis.ts";
+import { command } from "./_command.ts";
 
 const TTLS = [1000, 3000, 90_000];
 const LONGEST = 600_000;
@@ -68,7 +69,7 @@ class Side {
     for (let runs = twice && this.server ? 2 : 1; runs > 0; runs--) {
       const position = this.#positions.get(id) ?? 0;
       const granted = (fence: number) => void this.#messages.push(`${id} ${fence}`);
-      const answer = await this.store.acquire({ ...request, id, spec, position, granted, settled: false });
+      const answer = await this.store.acquire({ ...request, id, spec, position, granted }, command());
       const otherLimit = known.otherLimit || answer.kind !== "refused" && answer.otherLimit || 0; // a second answer leaves it out
       Object.assign(known, answer, { otherLimit });
       this.endsIn.delete(spec.keys[0]);
@@ -115,7 +116,7 @@ class Side {
 
   /** With tokens as their ranks, and whole milliseconds. */
   async inspect(spec: StoredName): Promise<Inspection> {
-    const { holders, waiters, ...rest } = await this.store.inspect(spec);
+    const { holders, waiters, ...rest } = await this.store.inspect(spec, command());
     const rounded = <T extends { since: number; expiresIn: number }>(one: T): T => {
       return { ...one, since: Math.round(one.since), expiresIn: Math.round(one.expiresIn) };
     };
@@ -242,8 +243,8 @@ class Walk {
     const { id, spec } = client;
     const isOver = ![...this.#all("holders"), ...this.#all("waiters")].includes(client);
     await this.#same(`${id} releases`, async ({ store, server }) => {
-      const was = await store.release(spec, id, false);
-      if (server && was === "held") assert.equal(await store.release(spec, id, false), "held");
+      const was = await store.release(spec, id, command(), false);
+      if (server && was === "held") assert.equal(await store.release(spec, id, command(), false), "held");
       return isOver && was === "held" ? "unknown" : was;
     });
   }
@@ -264,11 +265,11 @@ class Walk {
     if (holds.length === 0) return;
     const what = holds.map(({ id, ttl, number }) => `${id} for ${ttl} (${number})`).join(", ");
     await this.#same(`renews ${what}`, async ({ store, server }) => {
-      const answer = await store.renew(holds);
+      const answer = await store.renew(holds, command());
       await store.wake?.(holds[0]!.spec);
       const late = holds.filter(({ number }, i) => number > 0 && answer[i] === "set");
       if (server && late.length > 0) {
-        const answers = await store.renew(late.map((one) => ({ ...one, number: one.number - 1, ttl: 700 })));
+        const answers = await store.renew(late.map((one) => ({ ...one, number: one.number - 1, ttl: 700 })), command());
         assert.deepEqual(answers, late.map(() => "late"));
       }
       return answer;
@@ -292,12 +293,15 @@ class Walk {
     const client = this.#some();
     if (client === undefined) return;
     const { id, spec } = client;
-    await this.#same(`${id} verifies`, async ({ store }) => Math.round(Math.max(0, await store.verify(spec, id))));
+    await this.#same(
+      `${id} verifies`,
+      async ({ store }) => Math.round(Math.max(0, await store.verify(spec, id, command()))),
+    );
   }
 
   async #releaseAll(): Promise<void> {
     const name = this.#random.pick(this.#names);
-    await this.#same(`${name.keys[0]} is freed`, ({ store }) => store.releaseAll(name));
+    await this.#same(`${name.keys[0]} is freed`, ({ store }) => store.releaseAll(name, command()));
   }
 
   /**
@@ -322,9 +326,9 @@ class Walk {
 
   async #passed(ms: number, died: readonly Client[]): Promise<void> {
     this.#time.advance(ms);
-    for (const { id, spec } of died.toReversed()) await this.#memory.store.release(spec, id, false);
+    for (const { id, spec } of died.toReversed()) await this.#memory.store.release(spec, id, command(), false);
     await this.#same(`${ms} ms pass, ${died.length} die`, async ({ store, server }) => {
-      if (server) { for (const name of this.#names) await store.release(name, "", false); }
+      if (server) { for (const name of this.#names) await store.release(name, "", command(), false); }
     });
   }
 
