@@ -15,11 +15,12 @@ function deno(...args: string[]): void {
   execFileSync(Deno.execPath(), args, { stdio: ["ignore", "inherit", "inherit"] });
 }
 
-/** The home page shows what an import costs. */
+/** The home page shows what an import and loading cost. */
 function guide(): void {
   const kB = (imports: string) => `${(size(imports) / 1000).toFixed(1)} kB`;
   const sizes = `No dependencies. Lock alone ${kB("{ Lock }")}, everything local ${kB("*")}, minified and gzipped.`;
-  Deno.env.set("INTERLOCK_SIZES", sizes);
+  const load = /Loading takes about \d+ ms[^,]*/.exec(readFileSync("README.md", "utf8").replaceAll(/\s+/g, " "))![0];
+  Deno.env.set("INTERLOCK_SIZES", `${sizes} ${load}.`);
   deno("run", "-A", "npm:vitepress", "build", "docs");
 }
 
