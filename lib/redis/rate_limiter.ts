@@ -133,7 +133,7 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Waits until the call may start. One command; the call then sleeps until its turn.
+   * Waits until the call may start. One command; if it has to wait, the call sleeps until its turn and asks again.
    *
    * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at
    * any time; one command gives its start back, and later calls keep their turns or come sooner.
@@ -217,8 +217,7 @@ export class RedisRateLimiter {
 
   /**
    * Blocks all starts for `ms` milliseconds from now, for example after a 429 response with Retry-After. A call may
-   * prolong the current block but never shortens it. Waiters of this process get new turns, in their order; waiters of
-   * other processes start at the turns they already have.
+   * prolong the current block but never shortens it. It holds for the waiters of all processes, which keep their order.
    *
    * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as one.
    * @throws {RedisError} Redis refuses, or cannot be reached.
@@ -244,7 +243,7 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Counts further starts now, even beyond the limit. Waiters keep their turns. One command.
+   * Counts further starts now, even beyond the limit. Waiters of all processes wait for them, too. One command.
    *
    * @param permits How many starts. More than a trillion count as about one. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.

@@ -159,7 +159,7 @@ redisTest(
     holds = true;
     const sleeper = call("sleeper");
     holds = false;
-    await until(async () => await server.send("EXISTS", "interlock:rate:4:{crawl}") === 0);
+    await until(async () => await server.send("EXISTS", "interlock:rate:5:{crawl}") === 0);
     late.resolve();
     await flushMicrotasks();
     await Promise.all([sleeper, call("newcomer")]);
@@ -340,6 +340,81 @@ eachStore("RedisRateLimiter: calls that sleep when their process blocks start af
   assert.deepEqual(order, ["first", "last"]);
 });
 
+/** Two processes with a limit of one start in a second, which one of them has made; a server for each call of `connect`. */
+function eachPair(
+  name: string,
+  fn: (
+    one: RedisRateLimiter,
+    other: RedisRateLimiter,
+    order: (limiter: RedisRateLimiter, name: string) => Promise<void>,
+    seen: string[],
+  ) => Promise<void>,
+): void {
+  const run = async (backends: readonly Backend[]) => {
+    const [one, other] = backends.map((backend) => new RedisRateLimiter(backend, "crawl", 1, 1000));
+    const seen: string[] = [];
+    const order = (limiter: RedisRateLimiter, name: string) => limiter.acquire().then(() => void seen.push(name));
+    await one!.acquire();
+    await fn(one!, other!, order, seen);
+  };
+  redisTest(name, async ({ backend, connect }) => await run([backend, await connect()]));
+  test(`${name} (memory)`, () =>
+    withRunningTime(async () => {
+      const backend = memoryBackend();
+      await run([backend, backend]);
+    }));
+}
+
+eachPair(
+  "RedisRateLimiter: calls that sleep while another process blocks start after it, in order",
+  async (one, other, call, seen) => {
+    const calls: Promise<void>[] = [];
+    for (const [limiter, name] of [[one, "a"], [other, "b"], [one, "c"]] as const) {
+      calls.push(call(limiter, name));
+      await limiter.retryAfter(); // behind its command
+    }
+    const begin = performance.now();
+    await other.block(1300);
+    await calls[0];
+    assert.ok(performance.now() - begin >= 1299, `after ${performance.now() - begin} ms`);
+    calls.push(call(other, "newcomer"));
+    await Promise.all(calls);
+    assert.deepEqual(seen, ["a", "b", "c", "newcomer"]);
+    assert.ok(performance.now() - begin >= 4299);
+  },
+);
+
+eachPair(
+  "RedisRateLimiter: a call that sleeps while another process counts a start waits for it, too",
+  async (one, other, call, seen) => {
+    const calls = [call(one, "first")];
+    await one.retryAfter(); // behind its command
+    calls.push(call(other, "second"));
+    await other.retryAfter();
+    const begin = performance.now();
+    await other.penalty();
+    await calls[0];
+    assert.ok(performance.now() - begin >= 999, `after ${performance.now() - begin} ms`);
+    await calls[1];
+    assert.deepEqual(seen, ["first", "second"]);
+    assert.ok(performance.now() - begin >= 1999);
+  },
+);
+
+eachPair(
+  "RedisRateLimiter: a call whose turn another process moves beyond its timeout uses nothing",
+  async (one, other) => {
+    const call = one.acquire({ timeout: 2500 });
+    await one.retryAfter(); // behind its command
+    await other.block(60_000);
+    await assert.rejects(
+      call,
+      (error) => error instanceof TimeoutError && error.message.includes("its turn would come after"),
+    );
+    await until(async () => await one.retryAfter() <= 60_000);
+  },
+);
+
 test("RedisRateLimiter in memory: a call that sleeps when its process blocks stays ahead of a newcomer", () =>
   withFakeTime(async (time) => {
     const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 1, 1000);
@@ -366,18 +441,25 @@ test("RedisRateLimiter: wrap makes a function each call of which is a run", asyn
   assert.throws(() => limiter.wrap(5 as never), TypeError);
 });
 
-redisTest("RedisRateLimiter: one command for each acquire, none while sleeping", async ({ server, backend }) => {
-  const limiter = new RedisRateLimiter(backend, "crawl", 2, 50);
-  await limiter.acquire(); // which makes the script known
-  const before = await server.calls("evalsha", "eval", "publish", "subscribe");
-  await Promise.all(Array.from({ length: 9 }, () => limiter.acquire()));
-  assert.equal(await server.calls("evalsha", "eval", "publish", "subscribe") - before, 9);
-});
+redisTest(
+  "RedisRateLimiter: one command for a call that starts at once, at most one more for one that slept",
+  async ({ server, backend }) => {
+    const limiter = new RedisRateLimiter(backend, "crawl", 2, 50);
+    const calls = () => server.calls("evalsha", "eval", "publish", "subscribe");
+    await Promise.all([limiter.acquire({ permits: 2 }), limiter.acquire()]); // which makes the scripts known
+    await until(async () => await limiter.remaining() === 2);
+    const before = await calls();
+    await Promise.all([limiter.acquire(), limiter.acquire()]);
+    assert.equal(await calls() - before, 2);
+    await Promise.all(Array.from({ length: 8 }, () => limiter.acquire()));
+    assert.ok(await calls() - before <= 2 + 2 * 8);
+  },
+);
 
 redisTest(
   "RedisRateLimiter: at most 16 bytes a call, gone one interval after the last",
   async ({ server, backend }) => {
-    const [head, starts] = ["interlock:rate:4:{crawl}", "interlock:rate:4:{crawl}:starts"];
+    const [head, starts] = ["interlock:rate:5:{crawl}", "interlock:rate:5:{crawl}:starts"];
     const bytes = async () =>
       Number(await server.send("MEMORY", "USAGE", head, "SAMPLES", 0)) +
       Number(await server.send("MEMORY", "USAGE", starts, "SAMPLES", 0));
@@ -398,7 +480,7 @@ redisTest(
 );
 
 redisTest("RedisRateLimiter: a turn that was given back keeps no data", async ({ server, backend }) => {
-  const [head, starts] = ["interlock:rate:4:{crawl}", "interlock:rate:4:{crawl}:starts"];
+  const [head, starts] = ["interlock:rate:5:{crawl}", "interlock:rate:5:{crawl}:starts"];
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
   await limiter.acquire();
   const controller = new AbortController();
@@ -414,7 +496,7 @@ redisTest("RedisRateLimiter: a call of 100,000 permits is one entry, and entries
   const limiter = new RedisRateLimiter(setup.backend, "crawl", 100_000, 5);
   for (let i = 0; i < 40; i++) {
     await limiter.acquire({ permits: 100_000 });
-    const length = Number(await setup.server.send("LLEN", "interlock:rate:4:{crawl}:starts"));
+    const length = Number(await setup.server.send("LLEN", "interlock:rate:5:{crawl}:starts"));
     assert.ok(length <= 2 * 16, `${length / 2} entries`);
   }
 });
@@ -436,24 +518,24 @@ redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once"
   await limiter.acquire();
   const controller = new AbortController();
   const calls = [0, 1, 2].map(() => limiter.acquire({ signal: controller.signal }));
-  await until(async () => await server.send("LLEN", "interlock:rate:4:{crawl}:starts") === 8);
+  await until(async () => await server.send("LLEN", "interlock:rate:5:{crawl}:starts") === 8);
   const rest = new AbortController();
   const kept = limiter.acquire({ signal: rest.signal });
-  await until(async () => await server.send("LLEN", "interlock:rate:4:{crawl}:starts") === 10);
+  await until(async () => await server.send("LLEN", "interlock:rate:5:{crawl}:starts") === 10);
   controller.abort();
   await Promise.allSettled(calls);
-  await until(async () => await server.send("LLEN", "interlock:rate:4:{crawl}:starts") as number === 4);
+  await until(async () => await server.send("LLEN", "interlock:rate:5:{crawl}:starts") as number === 4);
   rest.abort();
   await assert.rejects(kept);
 });
 
 redisTest("RedisRateLimiter: data of another shape is an error that names the key", async ({ server, backend }) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 1000);
-  for (const [command, key] of [["SET", "interlock:rate:4:{crawl}"], ["SET", "interlock:rate:4:{crawl}:starts"]]) {
+  for (const [command, key] of [["SET", "interlock:rate:5:{crawl}"], ["SET", "interlock:rate:5:{crawl}:starts"]]) {
     await server.send("FLUSHALL");
     await server.send(command!, key!, "garbage");
     await assert.rejects(limiter.acquire(), (error) => {
-      return error instanceof RedisError && error.message.includes("interlock:rate:4:{crawl}");
+      return error instanceof RedisError && error.message.includes("interlock:rate:5:{crawl}");
     });
   }
 });
@@ -526,7 +608,7 @@ test("RedisRateLimiter in memory: timers of one moment that fire in another orde
 test("RedisRateLimiter: a second command that fails does not end the sleep until the turn that the first one has brought", () =>
   withFakeTime(async (time) => {
     await computeDigests();
-    const replies = [deferred<unknown>(), deferred<unknown>()];
+    const replies = [deferred<unknown>(), deferred<unknown>(), deferred<unknown>()];
     let sent = 0;
     const run = () => replies[sent++]!.promise;
     const call = watch(new RedisRateLimiter({ evalsha: run, eval: run }, "crawl", 1, 20_000).acquire());
@@ -536,26 +618,25 @@ test("RedisRateLimiter: a second command that fails does not end the sleep until
     await flushMicrotasks();
     replies[1]!.reject(new Error("Socket closed unexpectedly"));
     await time.pass(9900, 50);
-    assert.equal(call.state, "pending");
+    assert.deepEqual([call.state, sent], ["pending", 2]);
+    replies[2]!.resolve([1, 0, 1]);
     await time.pass(200, 50);
-    assert.deepEqual([call.state, sent], ["fulfilled", 2]);
+    assert.deepEqual([call.state, sent], ["fulfilled", 3]);
   }));
 
-test("RedisRateLimiter: a failure before a long sleep does not shorten the command that follows a block", () =>
+test("RedisRateLimiter: a failure before a long sleep does not shorten the command at its turn", () =>
   withFakeTime(async (time) => {
     await computeDigests();
     let sent = 0;
-    const run = async (_: string, __: string[], args: string[]) => {
-      if (args.length !== 4) return 1; // it gives back, or blocks
+    const run = async () => {
       if (++sent === 1) throw new Error("Socket closed unexpectedly");
       await new Promise((resolve) => setTimeout(resolve, 20));
-      return [1, sent === 2 ? 60_000_000 : 0, sent];
+      return [1, sent === 2 ? 60_000_000 : 0, 7];
     };
     const limiter = new RedisRateLimiter({ evalsha: run, eval: run }, "crawl", 1, 100_000);
     const call = watch(limiter.acquire());
     await time.pass(40_000, 50);
     assert.deepEqual([call.state, sent], ["pending", 2]);
-    await limiter.block(1);
-    await time.pass(30, 10);
+    await time.pass(30_000, 50);
     assert.deepEqual([call.state, sent], ["fulfilled", 3], String(call.reason));
   }));

@@ -16,6 +16,11 @@ export class MemoryRates implements RateStore {
   }
 
   // deno-lint-ignore require-await
+  async again(request: StartRequest, turn: Turn): Promise<StartAnswer> {
+    return this.#rateOf(request.spec).again(request, turn);
+  }
+
+  // deno-lint-ignore require-await
   async giveBack(rate: StoredRate, turn: Turn): Promise<void> {
     this.#rateOf(rate).giveBack(turn);
   }
@@ -32,7 +37,9 @@ export class MemoryRates implements RateStore {
 
 /** The starts of one call, or of a penalty. */
 interface Start {
-  readonly at: number;
+  at: number;
+  /** Its first turn, which identifies it. */
+  readonly number: number;
   permits: number;
 }
 
@@ -40,8 +47,6 @@ interface Start {
 class MemoryRate {
   // Past and future starts in the order of their turns.
   #starts: Start[] = [];
-  /** All of their permits. */
-  #total = 0;
   #blockedUntil = -Infinity;
   /** The longest interval in use, for which starts are kept. */
   #longest = 0;
@@ -59,7 +64,7 @@ class MemoryRate {
   start({ spec: { limit, interval }, permits, within }: StartRequest): StartAnswer {
     const time = this.#advance(interval);
     const last = this.#starts.at(-1)?.at ?? -Infinity;
-    const at = Math.max(time, this.#blockedUntil, last + 1, this.#gate(permits, limit, interval));
+    const at = Math.max(time, this.#blockedUntil, last + 1, this.#gate(this.#starts, permits, limit, interval));
     const wait = (at - time) / 1000;
     const isOther = this.#callers !== undefined &&
       (this.#callers.limit !== limit || this.#callers.interval !== interval);
@@ -70,16 +75,36 @@ class MemoryRate {
       return { kind: "later", wait, remaining, other };
     }
     this.#callers = { limit, interval };
-    this.#starts.push({ at, permits });
-    this.#total += permits;
+    this.#starts.push({ at, number: at, permits });
     this.#keep(time);
     return { kind: "turn", turn: { wait, number: at }, other };
   }
 
+  again({ spec: { limit, interval }, permits: asked }: StartRequest, { number }: Turn): StartAnswer {
+    const time = this.#advance(interval);
+    const answer = (wait: number): StartAnswer => ({ kind: "turn", turn: { wait, number }, other: undefined });
+    const index = this.#starts.findIndex((start) => start.number === number);
+    const mine = this.#starts[index];
+    if (mine === undefined && number + this.#longest <= time && this.#blockedUntil <= time) return answer(0);
+    const { at: turn, permits } = mine ?? { at: time, permits: asked };
+    const ready = (ahead: readonly Start[]) =>
+      Math.max(this.#blockedUntil, this.#gate(ahead, permits, limit, interval));
+    if (mine !== undefined && turn <= time && ready(this.#starts.slice(0, index)) <= turn) return answer(0);
+    const others = this.#starts.filter((start) => start !== mine);
+    const isBehind = mine === undefined ? () => false : ({ at }: Start) => at > turn && at > time;
+    const behind = others.filter(isBehind);
+    const ahead = others.slice(0, others.length - behind.length);
+    const at = Math.max(time, (ahead.at(-1)?.at ?? -Infinity) + 1, ready(ahead));
+    for (const start of behind) start.at += Math.max(0, at - turn);
+    this.#starts = [...ahead, { at, number, permits }, ...behind];
+    this.#keep(time);
+    return answer((at - time) / 1000);
+  }
+
   giveBack({ number }: Turn): void {
-    const left = this.#starts.filter(({ at }) => at !== number);
+    const left = this.#starts.filter((start) => start.number !== number);
     if (left.length === this.#starts.length) return;
-    this.#set(left);
+    this.#starts = left;
     this.#keep(this.#moment());
   }
 
@@ -93,14 +118,9 @@ class MemoryRate {
       made[i]!.permits -= taken;
       left -= taken;
     }
-    if (penalty > 0) made.push({ at: time, permits: penalty });
-    this.#set([...made.filter(({ permits }) => permits > 0), ...toCome]);
+    if (penalty > 0) made.push({ at: time, number: time, permits: penalty });
+    this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
     this.#keep(time);
-  }
-
-  #set(starts: Start[]): void {
-    this.#starts = starts;
-    this.#total = sum(starts);
   }
 
   #keep(time: number): void {
@@ -110,10 +130,10 @@ class MemoryRate {
     this.#until = Math.max(last + this.#longest, this.#blockedUntil);
   }
 
-  /** When the window of the caller has room for its starts. */
-  #gate(permits: number, limit: number, interval: number): number {
-    let over = this.#total + permits - limit; // this number of the oldest starts must expire first
-    for (const start of this.#starts) {
+  /** When the window of the caller has room for its starts behind these. */
+  #gate(starts: readonly Start[], permits: number, limit: number, interval: number): number {
+    let over = sum(starts) + permits - limit; // this number of the oldest starts must expire first
+    for (const start of starts) {
       if (over <= 0) break;
       over -= start.permits;
       if (over <= 0) return start.at + micros(interval);
@@ -128,7 +148,7 @@ class MemoryRate {
       if (this.#seen > -Infinity) this.#keep(time); // starts are kept for it from now on
     }
     const first = this.#starts.findIndex(({ at }) => at + this.#longest > time);
-    if (first !== 0 && this.#starts.length > 0) this.#set(first < 0 ? [] : this.#starts.slice(first));
+    if (first !== 0 && this.#starts.length > 0) this.#starts = first < 0 ? [] : this.#starts.slice(first);
     return time;
   }
 

@@ -50,6 +50,11 @@ export interface RateChange {
 export interface RateStore {
   /** Gives a call its turn; see {@linkcode StartRequest}. */
   start(request: StartRequest, command: Command): Promise<StartAnswer>;
+  /**
+   * Asks at its turn whether a call that has slept may start. The answer is its turn with a wait of 0, or with the wait
+   * until it is to ask again: it keeps its place.
+   */
+  again(request: StartRequest, turn: Turn, command: Command): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
   giveBack(rate: StoredRate, turn: Turn): Promise<void>;
   /** Gives back or counts starts, or blocks. */

@@ -8,7 +8,7 @@ import type { Command } from "../store/commands.ts";
 import { numbersOf } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
-import { change, giveBack, start } from "./scripts.ts";
+import { again, change, giveBack, start } from "./scripts.ts";
 
 export class RedisRates implements RateStore {
   readonly #runner: Pick<ScriptRunner, "run">;
@@ -21,6 +21,10 @@ export class RedisRates implements RateStore {
     const longest = within === Infinity ? "" : within < 0 ? "-1" : String(Math.floor(within * 1000));
     const args = argumentsOf(spec, permits, longest);
     return startAnswer(await this.#runner.run(start, spec.keys, args, command));
+  }
+
+  async again({ spec, permits }: StartRequest, { number }: Turn, command: Command): Promise<StartAnswer> {
+    return startAnswer(await this.#runner.run(again, spec.keys, argumentsOf(spec, permits, number), command));
   }
 
   async giveBack(rate: StoredRate, { number }: Turn): Promise<void> {

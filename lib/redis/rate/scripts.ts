@@ -4,16 +4,17 @@
  * - KEYS[1], the head, is a string: the latest moment, the correction of the server's clock, the end of a block, the
  *   count of dropped starts, the longest interval in use, and limit and interval of the last caller.
  * - KEYS[2] is a list with two elements for each call, in the order of turns: its turn, which no other call has, and the
- *   count of all starts up to and including its own.
+ *   count of all starts up to and including its own. If the turn was moved, its first value follows after a colon.
  *
  * Moments and intervals are µs. The scripts:
  *
  * - start: gives a call its turn, now or as soon as the calls ahead of it and its own window allow. A turn that comes
  *   too late for its caller is not taken.
+ * - again: asks, at its turn, whether a call that has slept may start; otherwise moves its turn, and those behind it.
  * - give back: removes the start of a cancelled call. Calls behind it keep their turns, and later calls come sooner.
  * - change: gives back the latest starts, counts further starts, or blocks.
  *
- * Each call is judged by its own limit and interval, on which the stored data does not depend. Invariants: turns and
+ * The first value of a turn identifies its call. Each call is judged by its own limit and interval, on which the stored data does not depend. Invariants: turns and
  * counts grow along the list. The window that ends with a turn has at most as many starts as its caller allows. Time
  * goes on with each command, even if the server's clock does not.
  *
@@ -62,16 +63,21 @@ longest = max(longest, interval)
 local other, otherInterval -- a reply ends before what is nil
 if callers and callers ~= ARGV[1] .. ' ' .. ARGV[2] then other, otherInterval = string.match(callers, '(%d+) (%d+)') end
 
--- Turn and count of the k-th entry from the end; without one, no turn and the count of those dropped. The turn of a start
--- that was given back and still counts is stored as less than 0.
+-- Turn, count, whether it was given back and still counts (stored as less than 0), first turn, and turns as stored, of
+-- the k-th entry from the end; without one, no turn and the count of those dropped.
 local function entry(k)
   local pair = call('LRANGE', KEYS[2], k == 1 and '-2' or format('%.0f', -2 * k), k == 1 and '-1' or format('%.0f', 1 - 2 * k))
   if not pair[2] then return nil, dropped end
-  local turn, count = tonumber(pair[1]), tonumber(pair[2])
+  local turn, count, first = tonumber(pair[1]), tonumber(pair[2]), nil
+  if not turn then
+    turn, first = string.match(pair[1], '^(-?%d+):(%d+)$')
+    turn, first = tonumber(turn), tonumber(first)
+  end
   -- Lua takes other text for numbers, too, and many digits for one that is infinite.
-  local isStart = string.find(pair[1] .. pair[2], '^-?%d+$') and turn % 1 + count % 1 == 0
+  local isStart = turn and count and string.find(pair[1] .. pair[2], '^-?[%d:]+$') and turn % 1 + count % 1 == 0
   if not isStart then error('no start of a rate limit') end
-  return turn < 0 and -turn or turn, count, turn < 0
+  local positive = turn < 0 and -turn or turn
+  return positive, count, turn < 0, first or positive, pair[1]
 end
 local last, total, isVoid = entry(1)
 for _ = 1, isVoid and ${VOIDS} or 0 do -- these keep none waiting
@@ -105,6 +111,19 @@ local function after(time) return earliest(0, length(), function(turn) return tu
 `;
 
 const edit = `${search}
+-- The k of the call with this first turn, unless it was given back.
+local function find(mine)
+  local newest = after(mine)
+  local moved = earliest(0, after(moment), function(_, _, _, first) return first > mine end)
+  for _, k in ipairs({ newest + 1, moved + 1 }) do
+    local _, _, isVoid, first = entry(k)
+    if first == mine and not isVoid then return k end
+  end
+  for k = newest, 1, -1 do -- it was moved behind calls that came later
+    local _, _, isVoid, first = entry(k)
+    if first == mine and not isVoid then return k end
+  end
+end
 -- Puts these entries, a flat list, in place of the last k.
 local function put(k, entries)
   call('LTRIM', KEYS[2], '0', format('%.0f', -2 * k - 1))
@@ -154,7 +173,7 @@ if (total + permits) % ${LOOK} < permits then
   local past, step, factor = 0, ${LOOK}, 2 -- steps that grow as long as they find no other start, and then shrink
   while step >= ${LOOK} do
     local old = call('LINDEX', KEYS[2], format('%.0f', 2 * (past + step) - 2))
-    if old and math.abs(old) + longest <= moment then past = past + step else factor = 0.5 end
+    if old and string.match(old, '%d+') + longest <= moment then past = past + step else factor = 0.5 end
     step = step * factor
   end
   if past > 0 then
@@ -166,14 +185,59 @@ save()
 return { 1, wait, turn, other, otherInterval }
 `);
 
-/** ARGV[3]: turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
+/**
+ * ARGV[3]: permits; ARGV[4]: the call's first turn. Returns 1 wait turn, as start. A call that is late goes behind those
+ * that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
+ */
+export const again: Script = script(`${begin}${edit}
+local permits, mine = ARGV[3] + 0, ARGV[4] + 0
+local k, turn, count = find(mine), nil, nil
+if k then
+  turn, count = entry(k)
+  local _, others = entry(k + 1)
+  permits = count - others
+elseif mine + longest <= moment and blocked <= moment then return { 1, 0, mine } end -- it is over by now
+-- When it may start behind the first \`others\` starts, of which the last is the p-th entry from the end.
+local function ready(others, p)
+  local expiring, at = others + permits - limit, blocked
+  if expiring <= dropped then return at end
+  local gate = entry(earliest(p, length(), function(time, all)
+    return (turn and time >= turn and all - permits or all) >= expiring
+  end))
+  return max(at, gate + interval)
+end
+if k and turn <= moment and ready(count - permits, k) <= turn then return { 1, 0, mine } end
+local behind = k and min(k - 1, after(moment)) or 0 -- this number of calls is behind it
+local ahead, others = entry(behind + 1)
+if k then others = others - permits end
+if k == behind + 1 then ahead = entry(k + 1) end
+local at = max(moment, (ahead or 0) + 1, ready(others, behind + 1))
+local stored, entries = k and call('LRANGE', KEYS[2], format('%.0f', -2 * k), '-1') or {}, {}
+local function add(text, all)
+  entries[#entries + 1] = text
+  entries[#entries + 1] = format('%.0f', all)
+end
+k = k or 0
+for i = 3, 2 * (k - behind), 2 do add(stored[i], stored[i + 1] - permits) end
+add(format('%.0f:%.0f', at, mine), others + permits)
+for i = 2 * (k - behind) + 1, #stored, 2 do
+  local sign, time, first = string.match(stored[i], '^(-?)(%d+):?(%d*)$')
+  if turn and at > turn then stored[i] = sign .. format('%.0f:', time + at - turn) .. (first == '' and time or first) end
+  add(stored[i], stored[i + 1])
+end
+put(k, entries)
+last = entry(1)
+save()
+return { 1, at - moment, mine }
+`);
+
+/** ARGV[3]: first turn of the call. Returns 1, or 0 if there is nothing to give back any more. */
 export const giveBack: Script = script(`${begin}${edit}
-local mine = ARGV[3] + 0
-local k = after(mine) + 1
-local turn, count, isVoid = entry(k)
-if turn ~= mine or isVoid then return 0 end
+local k = find(ARGV[3] + 0)
+if not k then return 0 end
+local _, count, _, _, stored = entry(k)
 local _, before = entry(k + 1)
-if k <= ${REWRITTEN} then put(k, shifted(k - 1, before - count)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. ARGV[3]) end
+if k <= ${REWRITTEN} then put(k, shifted(k - 1, before - count)) else call('LSET', KEYS[2], format('%.0f', -2 * k), '-' .. stored) end
 last = entry(1)
 save()
 return 1
@@ -198,12 +262,12 @@ if reward + penalty > 0 then
   local k, taken, entries = later, 0, {}
   local _, count = entry(k + 1)
   while taken < reward and k - later < ${REWARDED} do
-    local turn = entry(k + 1)
+    local turn, _, _, _, stored = entry(k + 1)
     if not turn or turn + interval <= moment then break end
     k = k + 1
     local _, before = entry(k + 1)
     taken = min(reward, count - before)
-    if count - before > taken then entries = { format('%.0f', turn), format('%.0f', count - taken) } end
+    if count - before > taken then entries = { stored, format('%.0f', count - taken) } end
   end
   if penalty > 0 then
     entries[#entries + 1] = format('%.0f', moment)

@@ -1,6 +1,6 @@
 /**
- * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command, unless it
- * fails or this process blocks the limit; a cancelled call gives its turn back.
+ * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command if it starts
+ * at once; a call that has slept asks again at its turn; a cancelled call gives its turn back.
  *
  * @module
  */
@@ -37,20 +37,19 @@ export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: n
   return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
 }
 
-/**
- * Gives back or counts starts, or blocks. After a block, the sleeping calls of this process ask again, in their order.
- */
+/** Gives back or counts starts, or blocks. */
 export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
   const { namespace: { store }, what } = spec;
   const sent = within(SINGLE_COMMAND, (command) => store.rates.change(spec, change, command));
   await explained(`${act} ${what}`, sent);
-  if (change.block !== undefined) StartCall.askAgain([...sleepersOf(store.rates).get(spec.keys[0]) ?? []]);
 }
 
 export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
   /** Set until it starts. */
   #turn: Turn | undefined;
+  /** The number of the turn at which it has started. */
+  #started: number | undefined;
 
   static {
     exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#turn]);
@@ -64,44 +63,59 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   // Asking.
 
   protected send(command: Command): Promise<StartAnswer> {
+    const { rates } = this.spec.namespace.store;
     this.within = this.waits ? this.retry.endsAt - command.at : 0;
-    return this.spec.namespace.store.rates.start(this, command);
+    return this.#turn === undefined ? rates.start(this, command) : rates.again(this, this.#turn, command);
   }
 
   protected take(answer: StartAnswer): void {
     this.retry.answered();
     if (answer.other !== undefined) this.#warn(answer.other);
-    const needsTurn = !this.settled && this.#turn === undefined; // the answer to another command may have been first
-    if (answer.kind === "later") {
-      if (needsTurn) this.refuse(`; its turn would come after ${Math.ceil(answer.wait)} ms`);
-    } else if (needsTurn) this.#take(answer.turn);
-    else this.#giveBack(answer.turn);
+    // The answer to another command may have been first.
+    if (answer.kind === "turn") this.#take(answer.turn);
+    else if (!this.settled && this.#turn === undefined) this.#refuse(answer.wait);
+  }
+
+  #take(turn: Turn): void {
+    const isOther = this.#turn?.number !== turn.number;
+    if (this.settled ? turn.number !== this.#started : this.#turn !== undefined && isOther) this.#giveBack(turn);
+    else if (!this.settled) this.#use(turn);
+  }
+
+  #refuse(wait: number): void {
+    this.refuse(`; its turn would come after ${Math.ceil(wait)} ms`);
   }
 
   // Sleeping until its turn.
 
-  #take(turn: Turn): void {
+  #use(turn: Turn): void {
     this.#turn = turn;
     if (turn.wait === 0) return this.#startInOrder();
+    if (turn.wait > this.within) return this.#refuse(turn.wait); // it was moved
     const { keys: [key], namespace: { store: { rates } } } = this.spec;
     sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
     if (!this.settled) this.timer.set(now() + turn.wait); // an observer may have cancelled it
   }
 
+  /** Asks again, after the calls of this process whose turns are ahead, even if their timers are late. */
   protected override onTime(): void {
-    if (this.#turn === undefined) super.onTime();
-    else this.#startInOrder();
+    for (const call of [...this.#turn === undefined ? [] : this.#ahead(), this]) {
+      if (!call.isAsking) call.ask();
+    }
   }
 
-  /** Once its turn has come, so have all turns ahead of it, even if their timers are late or their clock is gone. */
+  /** Once it may start, so may all calls ahead of it, even if their timers are late or their clock is gone. */
   #startInOrder(): void {
-    const mine = this.#turn!.number;
-    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn!.number < mine);
-    ahead.sort((a, b) => a.#turn!.number - b.#turn!.number);
-    for (const call of [...ahead, this]) {
+    for (const call of [...this.#ahead(), this]) {
       if (call.#turn !== undefined) call.grant(true); // observers may end the sleep of others
     }
+  }
+
+  #ahead(): StartCall[] {
+    const mine = this.#turn!.number;
+    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn!.number < mine);
+    return ahead.sort((a, b) => a.#turn!.number - b.#turn!.number);
   }
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
@@ -109,16 +123,11 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     return sleepersOf(this.spec.namespace.store.rates).get(this.spec.keys[0]);
   }
 
-  /** After a block, all give their turns back before the first one asks again. */
-  static askAgain(sleepers: readonly StartCall[]): void {
-    for (const call of sleepers) call.leave(false);
-    for (const call of sleepers) call.ask();
-  }
-
   /** Ends its sleep, and gives its turn back unless it starts. */
   protected override leave(isGranted: boolean): void {
     const turn = this.#turn;
     this.#turn = undefined;
+    if (isGranted) this.#started = turn?.number;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);

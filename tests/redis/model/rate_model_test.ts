@@ -22,8 +22,10 @@ interface Taken {
   readonly rate: StoredRate;
   readonly turns: readonly [redis: Turn, memory: Turn];
   /** By the fake clock, in ms. */
-  readonly at: number;
+  at: number;
   back: boolean;
+  /** Whether it was told to start. */
+  made: boolean;
 }
 
 /** Runs scripts on `redis`, after `before`. */
@@ -44,11 +46,14 @@ class Walk {
   readonly #stores: readonly [RedisRates, MemoryRates];
   readonly #rates: readonly StoredRate[];
   readonly #taken: Taken[] = [];
-  #isSettled = false;
+  #isSettled: boolean;
+  /** Whether calls ask again at their turns. */
+  readonly #asks: boolean;
 
   constructor(random: Random, time: FakeTime) {
     this.#random = random;
     this.#time = time;
+    this.#asks = this.#isSettled = random.below(2) === 0;
     const runner = runnerOf(this.#redis, () => this.#redis.now = this.#zero + performance.now() * 1000);
     this.#stores = [new RedisRates(runner), new MemoryRates()];
     this.#rates = Array.from({ length: 1 + random.below(3) }, () => {
@@ -60,6 +65,7 @@ class Walk {
   async run(steps: number): Promise<void> {
     for (let step = 0; step < steps; step++) {
       await this.#step();
+      if (this.#asks) await this.#again();
       if (this.#random.below(3) === 0) this.#time.advance(this.#random.pick([1, 5, 40]));
       await flushMicrotasks();
     }
@@ -92,11 +98,36 @@ class Walk {
     if (redis.kind === "turn" && memory.kind === "turn") {
       assert.equal(redis.turn.wait, memory.turn.wait);
       const at = performance.now() + redis.turn.wait;
-      this.#taken.push({ permits, rate, turns: [redis.turn, memory.turn], at, back: false });
+      this.#taken.push({
+        permits,
+        rate,
+        turns: [redis.turn, memory.turn],
+        at,
+        back: false,
+        made: redis.turn.wait === 0,
+      });
     } else if (redis.kind === "later" && memory.kind === "later") {
       assert.equal(redis.wait, memory.wait);
       if (within < 0) assert.equal(redis.remaining, memory.remaining);
     } else assert.fail(`${redis.kind} ${redis.kind === "later" && redis.wait} ${memory.kind}`);
+  }
+
+  /** Calls whose turns have come ask again, sometimes late or twice. Both stores agree when they may start. */
+  async #again(): Promise<void> {
+    const due = this.#taken.filter(({ at, back, made }) => at <= performance.now() && !back && !made);
+    for (const taken of due) {
+      if (this.#random.below(4) === 0) continue;
+      const request = { spec: taken.rate, permits: taken.permits, within: Infinity };
+      for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
+        const waits = await Promise.all(this.#stores.map(async (store, i) => {
+          const answer = await store.again(request, taken.turns[i]!, command());
+          return answer.kind === "turn" ? answer.turn.wait : assert.fail("refused");
+        }));
+        assert.equal(waits[0], waits[1]);
+        taken.made = waits[0] === 0;
+        taken.at = performance.now() + waits[0]!;
+      }
+    }
   }
 
   /** Of a call that sleeps; sometimes twice. */

@@ -71,6 +71,15 @@ class Walk {
       started.then((has) => has && this.#starts.push(performance.now()), () => {});
       return;
     }
+    if (random.below(8) === 0) {
+      const limiter = random.pick(this.#limiters);
+      const change = random.pick([
+        () => limiter.block(random.below(INTERVAL)),
+        () => limiter.penalty(random.below(LIMIT)),
+      ]);
+      this.#calls.push(watch(change()));
+      return;
+    }
     const controller = new AbortController();
     if (random.below(4) === 0) setTimeout(() => controller.abort(), random.below(INTERVAL));
     this.#start({
