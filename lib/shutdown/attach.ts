@@ -5,7 +5,7 @@
  */
 import { must } from "../internal/check.ts";
 import { builtin, runtime } from "../internal/platform.ts";
-import { bunAbilities, type BunServerLike, onBunConnection } from "./fetch/bun.ts";
+import { bunAbilities, type BunServerLike, onBunConnection } from "./platform/bun.ts";
 import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";

@@ -29,7 +29,7 @@ import { exposeState } from "../internal/state.ts";
 
 export type { AttachOptions, ServerLike } from "./attach.ts";
 export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
-export type { BunServerLike } from "./fetch/bun.ts";
+export type { BunServerLike } from "./platform/bun.ts";
 export type { DenoServerLike } from "./fetch/deno.ts";
 export type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 export type { GracefulShutdownOptions } from "./options.ts";

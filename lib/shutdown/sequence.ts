@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { abortServers } from "./fetch/deno.ts";
+import { abortServers } from "./platform/deno.ts";
 import { Task } from "./in_flight.ts";
 import { type Cancellation, onCancel } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { checkFunction, checkOptions, checkString, must, quote } from "../internal/check.ts";
-import { isServerWebSocket } from "./fetch/bun.ts";
+import { isServerWebSocket } from "./platform/bun.ts";
 import { InFlight } from "./in_flight.ts";
 import { warn } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";

@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { isSent } from "./bun.ts";
+import { isSent } from "../platform/bun.ts";
 import { InFlight, requestLabel } from "../in_flight.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
 
@@ -66,7 +66,7 @@ export function calls({ inFlight }: ShutdownState): Call[] {
   return [...inFlight].filter((entry) => entry instanceof Call);
 }
 
-/** The abilities of an attached server with a fetch-style handler, stated by deno.ts and bun.ts. */
+/** The abilities of an attached server with a fetch-style handler, of either run-time. */
 export interface Abilities {
   /** Stops listening; closes every connection if `force` is set. */
   stop(force: boolean): Promise<void> | void;

@@ -1,13 +1,10 @@
 /**
- * Peculiarities of Deno (2.9.6). Of Deno.serve: the moment at which a response is sent, uploads, and closing by force;
- * of node:http: connections whose server does not listen.
+ * Calls of Deno.serve (2.9.6): the moment at which a response is sent, uploads, and closing by force.
  *
  * @module
  */
 import { withCut } from "./body_end.ts";
 import type { Abilities, Call } from "./calls.ts";
-import { runtime } from "../../internal/platform.ts";
-import type { HttpServer, Outgoing } from "../node/shapes.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
 
 /** The part of Deno.serve's server that is used. */
@@ -27,32 +24,6 @@ export function denoAbilities(server: DenoServerLike): Abilities {
   // It has no method to close connections by force, only its `signal` option.
   // https://github.com/denoland/deno/issues/36809
   return { stop: () => server.shutdown() };
-}
-
-/**
- * Aborts the signal of servers that may be closed already: the listener of Deno.serve then throws. Deno dispatches such
- * exceptions by the replaced function, first to the listeners of the process.
- */
-export function abortServers(controller: AbortController, reason: unknown): void {
-  if (runtime() !== "deno") return controller.abort(reason);
-  const { dispatchEvent } = globalThis;
-  globalThis.dispatchEvent = (event) =>
-    (event as ErrorEvent).error?.name !== "BadResource" && dispatchEvent.call(globalThis, event);
-  controller.abort(reason);
-  globalThis.dispatchEvent = dispatchEvent;
-}
-
-/**
- * node:http destroys the connection after a response without `Connection: close` if the server is not listening. It
- * checks this in a listener of "finish", so the server appears to listen during that event.
- */
-export function outliveListener(response: Outgoing, server: HttpServer | null | undefined): void {
-  if (runtime() !== "deno" || server == null) return;
-  response.prependListener?.(
-    "finish",
-    () => Object.defineProperty(server, "listening", { value: true, configurable: true }),
-  );
-  response.once("finish", () => delete server.listening);
 }
 
 /** The second argument of a Deno.serve handler. */

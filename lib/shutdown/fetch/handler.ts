@@ -7,7 +7,7 @@
 import { checkFunction, isThenable, must } from "../../internal/check.ts";
 import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
-import { reportsEnd } from "./bun.ts";
+import { reportsEnd } from "../platform/bun.ts";
 import { Call } from "./calls.ts";
 import { isDenoInfo, readsOn, sendByDeno, trackUpload } from "./deno.ts";
 import { requestLabel } from "../in_flight.ts";

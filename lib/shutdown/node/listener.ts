@@ -6,7 +6,7 @@
  */
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { builtin, currentProcess, runtime } from "../../internal/platform.ts";
-import { innerServer } from "../fetch/bun.ts";
+import { innerServer } from "../platform/bun.ts";
 import type { HttpServer } from "./shapes.ts";
 
 /** The listener of one server. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
-import { outliveListener } from "../fetch/deno.ts";
+import { outliveListener } from "../platform/deno.ts";
 import type { Emitter, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
 
