@@ -199,9 +199,9 @@ export class ShutdownState {
 
   /** Aborts {@linkcode signal}, then notifies the work in flight. Work that is added later sees the phase. */
   notify(reason: unknown): void {
-    this.attempt(() => this.inFlight.sweep());
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
+    this.attempt(() => this.inFlight.sweep());
     for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());
   }
 

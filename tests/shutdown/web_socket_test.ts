@@ -146,8 +146,11 @@ test("GracefulShutdown: WebSockets that are closed are dropped without being tol
   const socket = (name: string) => ({ readyState: 1, close: () => void told.push(name) });
   const sockets = [1, 2, 3].map((n) => socket(`socket ${n}`));
   for (const each of sockets) shutdown.webSocket(each, { close: () => told.push("own close") });
+  const ended = socket("ended by a listener of the signal");
+  shutdown.webSocket(ended);
+  shutdown.signal.addEventListener("abort", () => ended.readyState = 3);
   sockets[1]!.readyState = 3;
-  assert.equal(shutdown.active, 2);
+  assert.equal(shutdown.active, 3);
   sockets[0]!.readyState = 3;
   const last = socket("last");
   shutdown.webSocket(last);
