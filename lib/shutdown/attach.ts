@@ -5,8 +5,8 @@
  */
 import { must } from "../internal/check.ts";
 import { builtin, runtime } from "../internal/platform.ts";
-import { bunAbilities, type BunServerLike, onBunConnection } from "./platform/bun.ts";
-import { denoAbilities, type DenoServerLike } from "./fetch/deno.ts";
+import { type BunServerLike, onBunConnection } from "./platform/bun.ts";
+import type { DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
 import type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
@@ -59,10 +59,9 @@ export function attachTo(state: ShutdownState, server: ServerLike | PoolLike, la
   const before = known.get(server);
   if (before?.state === state) return;
   if (before !== undefined) detachFrom(before.state, server);
-  const abilities = "emit" in server ? undefined : "shutdown" in server ? denoAbilities(server) : bunAbilities(server);
-  const attached: AttachedServer = abilities === undefined
-    ? new NodeServer(state, server as NodeServerLike, label)
-    : new FetchServer(state, abilities);
+  const attached: AttachedServer = "emit" in server
+    ? new NodeServer(state, server, label)
+    : new FetchServer(state, server);
   const isOpen = state.listeners === "open"; // attaching has thrown for a frozen server
   const stopLooking = isOpen && attached instanceof NodeServer ? attachSiblings(state, attached, label) : undefined;
   known.set(server, { state, attached, stopLooking });

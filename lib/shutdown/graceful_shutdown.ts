@@ -153,7 +153,6 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
 
   /** The labels of the work in flight, oldest first. */
   get labels(): string[] {
-    this.#state.inFlight.sweep();
     return this.#state.labels();
   }
 

@@ -38,11 +38,10 @@ export abstract class InFlight {
 export class Task extends InFlight {
   readonly label: string;
 
-  constructor(label: string, cut?: () => void, onShutdown?: () => void) {
+  constructor(label: string, cut?: () => void) {
     super();
     this.label = label;
     if (cut !== undefined) this.cut = cut;
-    if (onShutdown !== undefined) this.onShutdown = onShutdown;
   }
 }
 

@@ -33,7 +33,8 @@ export function onProcess(event: string, fn: () => void): () => void {
   const source = currentProcess();
   const { on, off, listeners } = source ?? {};
   if (typeof on !== "function" || typeof off !== "function") return () => {};
-  const { fns, heard } = shared.get(event) ?? share();
+  const fns = shared.get(event)?.fns ?? new Set();
+  const heard = shared.get(event)?.heard ?? (() => [...fns].forEach((each) => fns.has(each) && each()));
   // Test suites remove all listeners between tests.
   if (!listeners?.call(source, event).includes(heard)) on.call(source, event, heard);
   shared.set(event, { fns, heard });
@@ -43,14 +44,6 @@ export function onProcess(event: string, fn: () => void): () => void {
     shared.delete(event);
     off.call(source, event, heard);
   };
-}
-
-function share(): { readonly fns: Set<() => void>; readonly heard: () => void } {
-  const fns = new Set<() => void>();
-  const heard = () => {
-    for (const fn of [...fns]) if (fns.has(fn)) fn();
-  };
-  return { fns, heard };
 }
 
 /**

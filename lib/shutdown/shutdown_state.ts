@@ -171,14 +171,14 @@ export class ShutdownState {
     return false;
   }
 
-  /** The labels of the given work, or of all work in flight; oldest first. */
-  labels(entries: Iterable<InFlight> = this.inFlight): string[] {
-    return [...entries].filter(({ count }) => count > 0).map(({ label }) => label);
+  /** The labels of the work in flight, oldest first. */
+  labels(): string[] {
+    this.inFlight.sweep();
+    return [...this.inFlight].filter(({ count }) => count > 0).map(({ label }) => label);
   }
 
   /** The labels of the work that would be cut now: the work in flight and the present clean-up step. */
   pending(): string[] {
-    this.inFlight.sweep();
     return this.labels().concat(this.step ?? []);
   }
 

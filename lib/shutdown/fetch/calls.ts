@@ -65,11 +65,3 @@ export class Call extends InFlight {
 export function calls({ inFlight }: ShutdownState): Call[] {
   return [...inFlight].filter((entry) => entry instanceof Call);
 }
-
-/** The abilities of an attached server with a fetch-style handler, of either run-time. */
-export interface Abilities {
-  /** Stops listening; closes every connection if `force` is set. */
-  stop(force: boolean): Promise<void> | void;
-  /** Whether the server knows that nothing is in flight. Bun's does. */
-  isQuiet?(): boolean;
-}

@@ -4,7 +4,7 @@
  * @module
  */
 import { withCut } from "./body_end.ts";
-import type { Abilities, Call } from "./calls.ts";
+import type { Call } from "./calls.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
 
 /** The part of Deno.serve's server that is used. */
@@ -18,13 +18,6 @@ const PIECE = 65_536;
 
 /** In bytes. Larger responses are sent in pieces even by attached servers, which takes four times the CPU time. */
 const LARGE = 16 * PIECE;
-
-/** Describes a server of Deno.serve. */
-export function denoAbilities(server: DenoServerLike): Abilities {
-  // It has no method to close connections by force, only its `signal` option.
-  // https://github.com/denoland/deno/issues/36809
-  return { stop: () => server.shutdown() };
-}
 
 /** The second argument of a Deno.serve handler. */
 interface DenoInfo {

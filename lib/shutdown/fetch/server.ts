@@ -4,8 +4,10 @@
  *
  * @module
  */
-import { type Abilities, calls } from "./calls.ts";
+import { calls } from "./calls.ts";
+import type { DenoServerLike } from "./deno.ts";
 import { calmTurn } from "../calm_turn.ts";
+import type { BunServerLike } from "../platform/bun.ts";
 import { type AttachedServer, LINGER, LOOK, type ShutdownState } from "../shutdown_state.ts";
 
 /** How long responses are held back at first for uploads that have just begun, in ms. */
@@ -14,19 +16,19 @@ const MOMENT = 250;
 /** One attached server. */
 export class FetchServer implements AttachedServer {
   readonly #state: ShutdownState;
-  readonly #server: Abilities;
+  readonly #server: DenoServerLike | BunServerLike;
   /** Settles when the last connection is closed. Set by stopListening(). */
   #closed: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(state: ShutdownState, server: Abilities) {
+  constructor(state: ShutdownState, server: DenoServerLike | BunServerLike) {
     this.#state = state;
     this.#server = server;
   }
 
   isUncounted(): boolean {
     const { wrapped, arrived } = this.#state;
-    return !wrapped || (arrived === 0 && this.#server.isQuiet?.() === false);
+    return !wrapped || (arrived === 0 && this.#isQuiet() === false);
   }
 
   /**
@@ -56,21 +58,36 @@ export class FetchServer implements AttachedServer {
 
   stopListening(): void {
     const closed = () => void (this.#isClosed = true);
-    this.#closed = (async () => await this.#server.stop(false))();
+    this.#closed = (async () => await this.#stop(false))();
     this.#closed.then(closed, closed); // close() throws the error
   }
 
   async close(): Promise<void> {
     await this.#state.pause(LINGER, this.#closed);
     // The remaining connections have sent no complete request.
-    if (!this.#isClosed && this.#server.isQuiet?.()) await this.#server.stop(true);
+    if (!this.#isClosed && this.#isQuiet()) await this.#stop(true);
     // Deno waits for all uploads to end, even after their responses; often nothing else can be open.
-    if (this.#server.isQuiet !== undefined || this.#state.untold || this.isUncounted()) await this.#closed;
+    if (this.#isQuiet() !== undefined || this.#state.untold || this.isUncounted()) await this.#closed;
   }
 
   cut(): string[] {
-    void this.#state.attemptLater(() => this.#server.stop(true));
+    void this.#state.attemptLater(() => this.#stop(true));
     // Connections of routes that bypass the handler.
     return this.#isClosed || this.#state.cut.size > 0 ? [] : ["connections that were not counted"];
+  }
+
+  /**
+   * Stops listening; closes every connection if `force` is set. Deno's server has no method for that, only its `signal`
+   * option. https://github.com/denoland/deno/issues/36809
+   */
+  #stop(force: boolean): Promise<void> | void {
+    const server = this.#server;
+    return "shutdown" in server ? server.shutdown() : server.stop(force);
+  }
+
+  /** Whether nothing is in flight; undefined on Deno, whose server does not know. */
+  #isQuiet(): boolean | undefined {
+    const server = this.#server;
+    return "shutdown" in server ? undefined : server.pendingRequests === 0 && server.pendingWebSockets === 0;
   }
 }

@@ -104,7 +104,9 @@ export class NodeServer implements AttachedServer {
     if (this.#isDetached) return pass(); // `emit` has been replaced again, and cannot be restored
     switch (event) {
       case "listening":
-        return this.#listening(pass);
+        // It was stopped; its callback reads the address first.
+        if (this.#listener.closed !== undefined) void this.#state.pause(TURN).then(() => this.#listener.close());
+        break;
       case "stream":
         return !this.#sessions.count(first as StreamLike, second as StreamHeaders) || pass();
       case "request":
@@ -123,12 +125,6 @@ export class NodeServer implements AttachedServer {
       case "session":
         this.#sessions.add(first as SessionLike);
     }
-    return pass();
-  }
-
-  /** Closes a server that begins to listen after it was stopped, once its callback has read the address. */
-  #listening(pass: () => boolean): boolean {
-    if (this.#listener.closed !== undefined) void this.#state.pause(TURN).then(() => this.#listener.close());
     return pass();
   }
 

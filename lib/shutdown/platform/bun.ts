@@ -18,16 +18,6 @@ export interface BunServerLike {
   readonly pendingWebSockets?: number;
 }
 
-/** Describes a server of Bun.serve. */
-export function bunAbilities(
-  server: BunServerLike,
-): { stop(force: boolean): Promise<void> | void; isQuiet(): boolean } {
-  return {
-    stop: (force) => server.stop(force),
-    isQuiet: () => server.pendingRequests === 0 && server.pendingWebSockets === 0,
-  };
-}
-
 /** The second argument of a Bun.serve handler. */
 interface BunInfo {
   /** undefined for a Unix socket. `port` shows this too, but takes half a microsecond to read. */
