@@ -251,19 +251,19 @@ export const tested = (entry: string, testFiles: ReadonlySet<string>): Rule => (
     return testFiles.has(expected) ? [] : [`${one.file} with ${one.name} has no ${expected}`];
   });
 
-/** Every class of the contract is there, with its members. */
-export const keepsContract = (entry: string, contract: Readonly<Record<string, string>>): Rule => (tree) => {
+/** Every public name is there, with its members. */
+export const hasNames = (entry: string, publicNames: Readonly<Record<string, string>>): Rule => (tree) => {
   const exported = tree.exports(entry);
-  const missing = Object.keys(contract).filter((name) => !exported.some((one) => one.name === name));
+  const missing = Object.keys(publicNames).filter((name) => !exported.some((one) => one.name === name));
   return missing.map((name) => `${entry} has no ${name}`).concat(exported.flatMap((one) => {
-    const promised = contract[one.name]?.split(" ").filter((member) => member !== "");
-    if (promised === undefined) return [`${one.name} is not in the contract`];
+    const promised = publicNames[one.name]?.split(" ").filter((member) => member !== "");
+    if (promised === undefined) return [`${one.name} is not in tests/shape/public_names.ts`];
     const there = [...tree.members(one)].filter((member) => !UNLISTED.has(member));
     return [
       ...promised.filter((member) => !there.includes(member) && !tree.members(one).has(member))
         .map((member) => `${one.name} has no ${member}`),
       ...there.filter((member) => !promised.includes(member)).map((member) =>
-        `${one.name}.${member} is not in the contract`
+        `${one.name}.${member} is not in tests/shape/public_names.ts`
       ),
     ];
   }));

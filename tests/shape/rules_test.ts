@@ -190,9 +190,9 @@ test("rules: public classes have tests", () => {
   assert.equal(rules.tested("mod.ts", new Set(["tests/locks_test.ts"]))(tree).length, 1);
 });
 
-test("rules: the contract's names and members, inherited ones included", () => {
+test("rules: the public names and members, inherited ones included", () => {
   const tree = new Tree(Object.entries(SOUND));
-  const broken = (contract: Record<string, string>) => rules.keepsContract("mod.ts", contract)(tree);
+  const broken = (names: Record<string, string>) => rules.hasNames("mod.ts", names)(tree);
   const whole = { Guard: "held", Lock: "acquire locked release Symbol.dispose" };
   assert.deepEqual(broken(whole), []);
   assert.deepEqual(broken({ ...whole, Base: "" }), ["mod.ts has no Base"], "there, but not exported");
@@ -200,9 +200,9 @@ test("rules: the contract's names and members, inherited ones included", () => {
   assert.deepEqual(broken(otherwise), [
     "Lock has no run",
     "Lock has no #secret",
-    "Lock.release is not in the contract",
+    "Lock.release is not in tests/shape/public_names.ts",
   ]);
-  assert.deepEqual(broken({ Guard: "held" }), ["Lock is not in the contract"]);
+  assert.deepEqual(broken({ Guard: "held" }), ["Lock is not in tests/shape/public_names.ts"]);
 });
 
 test("rules: the other files", () => {

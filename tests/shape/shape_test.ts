@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "../_test.ts";
-import { CONTRACT } from "./contract.ts";
+import { PUBLIC_NAMES } from "./public_names.ts";
 import * as rules from "./rules.ts";
 import * as texts from "./texts.ts";
 import { Tree } from "./tree.ts";
@@ -45,12 +45,12 @@ for (const [name, entry] of entries) {
   test(`shape: ${entry} explains everything that waits`, () =>
     assert.deepEqual(rules.waitingIsExplained(entry)(tree), []));
   test(`shape: ${entry} is tested file by file`, () => assert.deepEqual(rules.tested(entry, files)(tree), []));
-  test(`shape: ${entry} keeps the contract`, () =>
-    assert.deepEqual(rules.keepsContract(entry, CONTRACT[name]!)(tree), []));
+  test(`shape: ${entry} has the public names that users were promised`, () =>
+    assert.deepEqual(rules.hasNames(entry, PUBLIC_NAMES[name]!)(tree), []));
 }
 
-test("shape: the entry points are those of the contract", () => {
-  assert.deepEqual(entries.map(([name]) => name), Object.keys(CONTRACT));
+test("shape: the entry points are those of the public names", () => {
+  assert.deepEqual(entries.map(([name]) => name), Object.keys(PUBLIC_NAMES));
 });
 
 test("shape: everything at the top is there", () => {

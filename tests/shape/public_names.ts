@@ -193,7 +193,7 @@ const WEB: Readonly<Record<string, string>> = {
 };
 
 /** By entry point. */
-export const CONTRACT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+export const PUBLIC_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ".": { ...LOCAL, ...POOL, ...SHUTDOWN },
   "./redis": REDIS,
   "./web": WEB,
