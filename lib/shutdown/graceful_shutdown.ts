@@ -336,8 +336,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
 
   #step(fn: Step["fn"], label: string | undefined, otherwise: string): Step {
     checkFunction(fn, "fn");
-    if (label !== undefined) checkString(label, "label");
-    this.#use(`register ${otherwise}`);
+    this.#use(`register ${otherwise}`, label);
     return { fn, label: label ?? (fn.name || otherwise) };
   }
 
@@ -349,12 +348,12 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   #count(operation: string, label: string | undefined): void {
-    if (label !== undefined) checkString(label, "label");
-    this.#use(operation);
+    this.#use(operation, label);
     if (!this.#state.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
   }
 
-  #use(operation: string): void {
+  #use(operation: string, label?: string): void {
+    if (label !== undefined) checkString(label, "label");
     if (this.#state.isDisposed) throw new ClosedError(`Cannot ${operation}: shutdown was disposed of`);
     this.#state.used = true;
   }

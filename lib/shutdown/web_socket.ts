@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, checkOptions, checkString, must, quote } from "../internal/check.ts";
+import { checkFunction, checkOptions, must, quote } from "../internal/check.ts";
 import { isServerWebSocket } from "./platform/bun.ts";
 import { InFlight } from "./in_flight.ts";
 import { warn } from "../internal/platform.ts";
@@ -52,12 +52,11 @@ export function checkWebSocket(value: unknown): void {
   must(typeof close === "function" || isRaw(value), "socket", `be a WebSocket${hint}`, value);
 }
 
-/** Reads the second argument of webSocket(). */
+/** Reads the second argument of webSocket(). The label is still to be checked. */
 export function readWebSocketOptions<S>(options: string | WebSocketOptions<S> | undefined): WebSocketOptions<S> {
   if (typeof options === "string") return { label: options };
   checkOptions(options);
   const { label, close } = options ?? {};
-  if (label !== undefined) checkString(label, "label");
   if (close !== undefined) checkFunction(close, "close");
   return { label, close };
 }
