@@ -1,4 +1,4 @@
-/** The default theme with the README's first example, its picture, the install commands and the sizes beside the headline. */
+/** The default theme with the README's first example, the install commands, the sizes and the picture beside the headline. */
 import { h } from "vue";
 import { useData } from "vitepress";
 import DefaultTheme from "vitepress/theme";
@@ -31,9 +31,9 @@ const Example = () => {
   const { code, installs, sizes } = useData().theme.value.firstScreen as FirstScreen;
   return h("div", { class: "first-screen" }, [
     h("pre", h("code", highlighted(code))),
-    h("img", { src: picture, alt: "Six calls for three keys: calls with the same key take turns, and keys do not wait for each other" }),
     h("pre", h("code", installs.map(([, command]) => `$ ${command}\n`))),
     h("p", sizes),
+    h("img", { src: picture, alt: "Six calls for three keys: calls with the same key take turns, and keys do not wait for each other" }),
   ]);
 };
 
