@@ -82,6 +82,34 @@ test("bucket: a lower limit cuts what is in it, a higher one adds nothing, an in
     await flushMicrotasks();
   }));
 
+test("bucket: after a change of its numbers, starts are not late by a rounding error", () =>
+  withFakeTime(async (time) => {
+    for (const api of [new RateLimiter(3, 21, { kind }), new RateLimiter([{ limit: 3, interval: 21, kind }])]) {
+      api.tryAcquire();
+      time.advance(3);
+      api.limit = 4; // two and three sevenths are in it, and four sevenths are to come
+      time.advance(3);
+      api.penalty(2);
+      assert.deepEqual([api.remaining, api.retryAfter()], [1, 0]);
+      assertSound(api);
+    }
+    const late: string[] = [];
+    for (let limit = 1; limit <= 12; limit++) {
+      for (let step = 1; step <= 9; step++) {
+        for (let before = 1; before < step * limit; before++) {
+          const api = new RateLimiter(limit, step * limit, { kind });
+          api.tryAcquire(limit);
+          time.advance(before);
+          api.interval = 2 * step * limit; // what is missing takes twice as long
+          time.advance(2 * (step * limit - before));
+          if (api.remaining < limit) late.push(`${limit} in ${step * limit} ms, changed after ${before} ms`);
+        }
+      }
+    }
+    assert.deepEqual(late, []);
+    await flushMicrotasks();
+  }));
+
 test("bucket: block, cancel and mixed kinds", () =>
   withFakeTime(async (time) => {
     const api = new RateLimiter([{ limit: 2, interval: 100, kind }, { limit: 3, interval: 1000 }]);

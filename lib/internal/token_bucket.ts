@@ -5,6 +5,9 @@
  */
 import type { StartLog, Terms } from "./start_log.ts";
 
+/** The part of the limit by which the rounded sum of two fractions may be too small, and more. */
+const ROUNDED = 1e-14;
+
 export class TokenBucket implements StartLog {
   readonly terms: Terms;
   // At `since`, `level` permits were in it, less those taken since then. `since` moves only while the bucket is full and
@@ -31,7 +34,8 @@ export class TokenBucket implements StartLog {
   }
 
   settle(now: number): void {
-    this.level = this.levelAt(now);
+    const { limit } = this.terms;
+    this.level = Math.min(limit, this.levelAt(now) + limit * ROUNDED); // a fraction rounded down would delay starts
     this.since = now;
   }
 
