@@ -4,9 +4,21 @@ import { readFileSync } from "node:fs";
 import { Tracks } from "../../lib/dashboard/tracks.ts";
 import { Frame } from "../../lib/dashboard/view.ts";
 import { metrics, observe, snapshot } from "../../lib/diagnostics/mod.ts";
-import { type Backend, memoryBackend, nodeRedis, type NodeRedisClient, RedisLock } from "../../lib/redis/mod.ts";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import {
+  type Backend,
+  ioRedis,
+  memoryBackend,
+  nodeRedis,
+  type NodeRedisClient,
+  RedisError,
+  RedisLock,
+} from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { FakeTime, flushMicrotasks } from "../_tools.ts";
+import { closeIo, ending, until } from "./_clients.ts";
+import { Server } from "./_server.ts";
 import { type Command, computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -72,6 +84,21 @@ function closing(): Patient {
   };
 }
 
+/** Down for two thirds of a ttl. */
+function shortlyDown(): Patient {
+  let backAt = Infinity;
+  const { backend, beginTrouble } = patient(() => {
+    if (performance.now() < backAt) throw new Error("connect ECONNREFUSED 127.0.0.1:6379");
+  });
+  return {
+    backend,
+    beginTrouble: () => {
+      beginTrouble();
+      backAt = performance.now() + 20_000;
+    },
+  };
+}
+
 /** The client of a program that forgot to connect it. */
 function unconnected(): Patient {
   const run = () => Promise.reject(new Error("The client is closed"));
@@ -86,7 +113,9 @@ function forgetting(): Patient {
 
 const troubles: Record<string, () => Patient> = {
   "Redis is down": () => patient(new Error("connect ECONNREFUSED 127.0.0.1:6379")),
+  "down for less than a ttl": shortlyDown,
   "Redis is silent": () => patient(() => nothing),
+  "a blocking command (BLPOP) on its client": () => patient(() => nothing),
   "out of memory (OOM)": () =>
     patient((command) => {
       if (command === "acquire") throw OOM;
@@ -96,6 +125,8 @@ const troubles: Record<string, () => Patient> = {
   "starting (LOADING)": replies("LOADING Redis is loading the dataset in memory"),
   "a long script (BUSY)": replies("BUSY Redis is busy running a script."),
   "a missing right (NOPERM)": replies("NOPERM this user has no permissions to run the 'evalsha' command"),
+  "a password is missing (NOAUTH)": replies("NOAUTH Authentication required."),
+  "a wrong password (WRONGPASS)": replies("WRONGPASS invalid username-password pair or user is disabled."),
   "out of connections": () => patient(MAXCLIENTS),
   "no connection for messages": () =>
     patient((command) => command === "acquire" ? queuedReply() : undefined, {
@@ -119,8 +150,10 @@ async function suffer(make: () => Patient) {
   using warnings = new Warnings();
   const outcomes = new Set<string>();
   const waiting = new Set<number>();
-  const instrument = () => {
-    const note = (_: number, of: Record<string, string>) => void outcomes.add(of["interlock.outcome"] ?? "");
+  const instrument = (name: string) => {
+    const isFailure = name === "interlock.renewal_failures";
+    const note = (_: number, of: Record<string, string>) =>
+      void outcomes.add(isFailure ? "renewal_failures" : of["interlock.outcome"] ?? "");
     return { add: note, record: note };
   };
   using _metrics = metrics({
@@ -181,5 +214,57 @@ for (const row of rows) {
     assert.equal(page.includes("gave up"), outcomes.has("timeout") || outcomes.has("error"));
     assert.equal(page.includes(" lost"), outcomes.has("lost"));
     if (outcomes.has("lost")) assert.equal(lease!.signal.aborted, true);
+  });
+}
+
+/** A raw client, for a command or a setting of the application's own. */
+const raw = {
+  "node-redis": async (url: string) => {
+    const client = createClient({ url });
+    client.on("error", () => {});
+    await client.connect();
+    const block = () => client.blPop("jobs", 0);
+    return { backend: nodeRedis(client), block, close: () => Promise.resolve(client.destroy()) };
+  },
+  ioredis: async (url: string) => {
+    const client = new Redis(url, { lazyConnect: true });
+    client.on("error", () => {});
+    await client.connect();
+    return { backend: ioRedis(client), block: () => client.blpop("jobs", 0), close: () => closeIo(client) };
+  },
+};
+
+for (const [name, connect] of Object.entries(raw)) {
+  test(`docs/running-redis.md: ${name} with a blocking command`, async () => {
+    await using server = await Server.start();
+    const client = await connect(server.url);
+    await using _ = ending(() => client.close());
+    const lock = new RedisLock(client.backend, "orders");
+    await (await lock.acquire()).release();
+    const blocking = client.block();
+    await assert.rejects(lock.acquire({ timeout: 300 }), (error: Error) => {
+      assert.match(chain(error), /Redis has not answered for/);
+      return error.name === "TimeoutError";
+    });
+    await server.send("RPUSH", "jobs", "one");
+    await blocking;
+    await (await lock.acquire()).release();
+  });
+
+  test(`docs/running-redis.md: ${name} after its password was changed`, async () => {
+    await using server = await Server.start();
+    await server.send("CONFIG", "SET", "requirepass", "old");
+    const client = await connect(`redis://:old@127.0.0.1:${server.port}`);
+    await using _ = ending(() => client.close());
+    const lock = new RedisLock(client.backend, "orders", { ttl: 1500 });
+    await (await lock.acquire()).release();
+    await server.send("CONFIG", "SET", "requirepass", "new");
+    await server.send("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    const words = name === "ioredis" ? /does not accept the password \(WRONGPASS/ : /asks for a password \(NOAUTH/;
+    for (const limits of [{ timeout: 20_000 }, undefined]) {
+      await assert.rejects(lock.acquire(limits), (error) => error instanceof RedisError && words.test(error.message));
+    }
+    await server.send("CONFIG", "SET", "requirepass", "old");
+    await until(() => lock.acquire().then((lease) => lease.release(), () => false));
   });
 }
