@@ -15,6 +15,7 @@ import { RedisStore } from "../lib/redis/store/redis_store.ts";
 import type { StoredName } from "../lib/redis/store/store.ts";
 import { findServer } from "../tests/redis/_find_server.ts";
 import { freePort } from "../tests/redis/_server.ts";
+import { command } from "../tests/redis/model/_command.ts";
 import { Wire } from "../tests/redis/_wire.ts";
 
 const KEYS = 50;
@@ -81,12 +82,12 @@ class CountedServer {
 
   async acquire(spec: StoredName): Promise<Hold> {
     const id = this.store.ids.next();
-    await this.store.acquire({ id, spec, waits: true, position: 0, settled: false, granted() {} });
+    await this.store.acquire({ id, spec, waits: true, position: 0, granted() {} }, command());
     return { id, spec };
   }
 
   async release({ id, spec }: Hold): Promise<void> {
-    await this.store.release(spec, id, false);
+    await this.store.release(spec, id, command(), false);
   }
 
   /** Thousands of instructions of one `turn` of one key. */
@@ -131,7 +132,7 @@ const figures: Record<string, Figure> = {
   "a renewal": async (server, name) => {
     const holds = await everyKey((key) => server.acquire(name(key, 0)));
     const renewals = holds.map((hold) => ({ ...hold, ttl: 30_000, number: 0 }));
-    return await server.measure((key) => key === 0 ? server.store.renew(renewals) : Promise.resolve());
+    return await server.measure((key) => key === 0 ? server.store.renew(renewals, command()) : Promise.resolve());
   },
 
   "a wait and its hand-off": async (server, name) => {

@@ -10,6 +10,7 @@ import type { ShutdownState } from "./shutdown_state.ts";
 
 /** The part of a {@linkcode Pool} that is used. */
 export interface PoolLike {
+  /** Its label in reports. */
   readonly name: string | undefined;
   /** The number of functions that run. */
   readonly active: number;
