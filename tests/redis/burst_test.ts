@@ -1,0 +1,36 @@
+/** Thousands of calls in one turn: a process that is busy with itself is no silent server. */
+import assert from "node:assert/strict";
+import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { clients, redisTest } from "./_clients.ts";
+
+const CALLS = 3000;
+
+/** The same backend, with the number of commands that it has sent. */
+function counted(backend: Backend): [Backend, () => number] {
+  let count = 0;
+  const { evalsha, eval: evaluate } = backend;
+  const counting: Partial<Backend> = {
+    evalsha: (...command) => (count++, evalsha(...command)),
+    eval: (...command) => (count++, evaluate(...command)),
+  };
+  return [Object.assign(Object.create(backend), counting), () => count];
+}
+
+for (const client of clients.filter(({ name }) => /^(redis|ioredis) 6/.test(name))) {
+  redisTest(
+    `${client.name}: a burst is granted with hardly a command more, and leases beside it are kept`,
+    async (setup) => {
+      const [backend, commands] = counted(setup.backend);
+      const beside = await new RedisLock(backend, "beside").acquire();
+      const locks = Array.from({ length: CALLS }, (_, i) => new RedisLock(backend, `order:${i}`));
+      const leases = await Promise.all(locks.map((lock) => lock.acquire()));
+      assert.ok(leases.every((lease) => lease.held), "all are held");
+      const released = await Promise.all(leases.map((lease) => lease.release()));
+      assert.ok(released.every((isReleased) => isReleased), "all were held to the end");
+      assert.equal(beside.signal.aborted, false);
+      assert.equal(await beside.release(), true);
+      assert.ok(commands() <= 2.2 * CALLS, `${commands()} commands for ${CALLS} pairs`);
+    },
+    { client },
+  );
+}
