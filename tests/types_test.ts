@@ -316,6 +316,8 @@ export async function remote(backend: Backend): Promise<void> {
   const limiter = new RedisRateLimiter(backend, "x", 2, 1000);
   await limiter.acquire({ permits: 2, timeout: 5 }) satisfies void;
   await limiter.tryAcquire() satisfies boolean;
+  const budgets = [{ limit: 2, interval: 1000, kind: "bucket" }, { limit: 9, interval: 60_000 }] as const;
+  await new RedisRateLimiter(backend, "x", budgets, { kind: "window" }).at("a").tryAcquire([1, 5]) satisfies boolean;
   const keyed = new RedisKeyedMutex(backend);
   keyed satisfies ArgumentMutex;
   is<Promise<Lease | undefined>>()(keyed.tryAcquire("ada"));

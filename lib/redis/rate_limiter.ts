@@ -6,7 +6,6 @@
  */
 import {
   checkFunction,
-  checkInteger,
   checkName,
   checkNumber,
   checkString,
@@ -18,6 +17,8 @@ import {
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
+import { type Permits, readChange, readList, readPermits, readTerms, type Starts } from "../internal/budgets.ts";
+import type { Terms } from "../internal/start_log.ts";
 import { changeRate, lookAt, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
@@ -27,12 +28,21 @@ import { prefixOf, rateKeysOf } from "./options.ts";
 export interface RedisRateLimiterOptions {
   /** The beginning of all keys in Redis, without braces or lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
+  /**
+   * The kind of budgets that name none. "window": never more than `limit` starts in any window of `interval`
+   * milliseconds. "bucket": a token bucket, which holds `limit` permits, is full at first, and gets one back every
+   * `interval / limit` milliseconds. Default: "window".
+   */
+  readonly kind?: "window" | "bucket" | undefined;
 }
 
 /** Options of {@linkcode RedisRateLimiter.acquire} and {@linkcode RedisRateLimiter.run}. */
 export interface RedisRateLimiterWaitOptions extends WaitOptions {
-  /** How many starts the call takes at once. Default: 1. */
-  readonly permits?: number | undefined;
+  /**
+   * How many starts the call takes at once: a number, or a list with a number for each budget, such as `[1, 1200]`. A 0
+   * in a list takes nothing from that budget; at least one number must be greater. Default: 1.
+   */
+  readonly permits?: number | readonly number[] | undefined;
 }
 
 /** The longest interval: a month. */
@@ -66,7 +76,7 @@ const MOST_COUNTED = 2 ** 40;
  * ```
  */
 export class RedisRateLimiter {
-  #spec: RateSpec;
+  #spec: LimiterSpec;
   readonly #backend: Backend;
 
   /** The prototype of limiters for one key, which have no `at`. */
@@ -89,18 +99,41 @@ export class RedisRateLimiter {
    * @param limit Starts in any window, 1 or more. Callers may use different limits and intervals, as during the rollout
    * of a new version: each call is judged by its own numbers, and a process warning names the limiter once.
    * @param interval Length of the window in milliseconds, more than 0, at most 31 days.
-   * @param options Where keys live.
+   * @param options Where keys live, and the kind.
    * @throws {TypeError | RangeError} An argument has a wrong type or value.
    */
-  constructor(backend: Backend, name: string, limit: number, interval: number, options?: RedisRateLimiterOptions) {
+  constructor(backend: Backend, name: string, limit: number, interval: number, options?: RedisRateLimiterOptions);
+  /**
+   * Creates a handle of a limiter with several budgets: a call starts when all of them allow it, and takes from all in
+   * one step on the server.
+   *
+   * @param budgets One or more, each with `limit`, `interval` in milliseconds and perhaps a `kind`.
+   * @param options Where keys live, and the kind of budgets that name none.
+   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   */
+  constructor(
+    backend: Backend,
+    name: string,
+    budgets: readonly {
+      readonly limit: number;
+      readonly interval: number;
+      readonly kind?: "window" | "bucket" | undefined;
+    }[],
+    options?: RedisRateLimiterOptions,
+  );
+  constructor(backend: Backend, name: string, ...args: readonly unknown[]) {
     checkBackend(backend);
     checkName(name);
-    checkInteger(limit, "limit", 1);
-    must(typeof interval === "number", "interval", "be a number of milliseconds", interval);
-    const isInRange = interval > 0 && interval <= MOST_MS;
-    must(isInRange, "interval", "be a number of milliseconds above 0, at most 31 days", interval, RangeError);
+    const [first, second, third] = args;
+    const isList = typeof first === "object";
+    const options = (isList ? second : third) as RedisRateLimiterOptions | undefined;
+    const prefix = prefixOf(options);
+    const terms = isList ? readList(first, options?.kind) : [readTerms(first, second, options?.kind)];
+    for (const { interval } of terms) {
+      must(interval <= MOST_MS, "interval", "be at most 31 days in milliseconds", interval, RangeError);
+    }
     this.#backend = backend;
-    this.#spec = specOf(namespaceOf(backend, prefixOf(options)), name, limit, interval);
+    this.#spec = specOf(namespaceOf(backend, prefix), name, terms);
   }
 
   /** Its name. */
@@ -108,12 +141,12 @@ export class RedisRateLimiter {
     return this.#spec.resource.name!;
   }
 
-  /** Maximum number of starts in any window. */
+  /** Maximum number of starts in any window, or permits of a full bucket; with several budgets that of the first. */
   get limit(): number {
     return this.#spec.limit;
   }
 
-  /** The length of the window in milliseconds. */
+  /** The length of the window in milliseconds; with several budgets that of the first. */
   get interval(): number {
     return this.#spec.interval;
   }
@@ -126,9 +159,9 @@ export class RedisRateLimiter {
    */
   at(key: string): Omit<RedisRateLimiter, "at"> {
     checkString(key, "key");
-    const { namespace, namespace: { prefix }, limit, interval } = this.#spec;
-    const limiter = new RedisRateLimiter(this.#backend, this.name, limit, interval, { prefix });
-    limiter.#spec = specOf(namespace, this.name, limit, interval, key);
+    const { namespace, namespace: { prefix }, terms } = this.#spec;
+    const limiter = new RedisRateLimiter(this.#backend, this.name, terms, { prefix });
+    limiter.#spec = specOf(namespace, this.name, terms, key);
     return Object.setPrototypeOf(limiter, RedisRateLimiter.#ofKey);
   }
 
@@ -146,10 +179,9 @@ export class RedisRateLimiter {
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
     const limits = readWaitOptions(options) ?? {};
-    const { permits = 1 } = options ?? {};
-    this.#check(permits);
+    const starts = this.#read(options?.permits);
     throwIfAborted(limits);
-    await start(this.#spec, permits, limits);
+    await start(this.#spec, starts, limits);
   }
 
   /**
@@ -157,13 +189,12 @@ export class RedisRateLimiter {
    *
    * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
-   * @param permits How many starts, all or none. Default: 1.
+   * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
-  async tryAcquire(permits: number = 1): Promise<boolean> {
-    this.#check(permits);
-    return await start(this.#spec, permits) === true;
+  async tryAcquire(permits: number | readonly number[] = 1): Promise<boolean> {
+    return await start(this.#spec, this.#read(permits)) === true;
   }
 
   /**
@@ -188,9 +219,8 @@ export class RedisRateLimiter {
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
-  async retryAfter(permits: number = 1): Promise<number> {
-    this.#check(permits);
-    return Math.ceil((await lookAt(this.#spec, permits)).wait);
+  async retryAfter(permits: number | readonly number[] = 1): Promise<number> {
+    return Math.ceil((await lookAt(this.#spec, this.#read(permits))).wait);
   }
 
   /**
@@ -206,13 +236,13 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Returns the starts that a new call could make now: 0 while calls wait for their turns or the limit is blocked. One
+   * Returns the starts that a new call could make now, by the first budget: 0 while calls wait for their turns or the limit is blocked. One
    * command, without taking a start.
    *
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   async remaining(): Promise<number> {
-    return (await lookAt(this.#spec, 1)).remaining;
+    return (await lookAt(this.#spec, this.#read(1))).remaining;
   }
 
   /**
@@ -230,16 +260,16 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Gives back at most that number of the latest starts within the window, for example after a call that used less than
+   * Gives back at most that number of the latest starts within the window, or what is missing in a bucket, for example after a call that used less than
    * it took. Waiters keep their turns; later calls come sooner. One command.
    *
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
-  async reward(permits: number = 1): Promise<void> {
-    checkInteger(permits, "permits", 0);
-    if (permits > 0) await changeRate(this.#spec, "reward", { reward: permits });
+  async reward(permits: number | readonly number[] = 1): Promise<void> {
+    const rewards = readChange(permits, this.#spec.terms.length);
+    if (rewards.some(Boolean)) await changeRate(this.#spec, "reward", { reward: rewards[0]!, rewards });
   }
 
   /**
@@ -249,20 +279,27 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
-  async penalty(permits: number = 1): Promise<void> {
-    checkInteger(permits, "permits", 0);
-    if (permits > 0) await changeRate(this.#spec, "penalize", { penalty: Math.min(permits, MOST_COUNTED) });
+  async penalty(permits: number | readonly number[] = 1): Promise<void> {
+    const penalties = readChange(permits, this.#spec.terms.length).map((each) => Math.min(each, MOST_COUNTED));
+    if (penalties.some(Boolean)) await changeRate(this.#spec, "penalize", { penalty: penalties[0]!, penalties });
   }
 
-  #check(permits: number): void {
-    checkInteger(permits, "permits", 1, this.limit);
+  #read(permits: Permits = 1): Starts {
+    return readPermits(permits, this.#spec.terms.map(({ limit }) => limit));
   }
 }
 
-function specOf(namespace: Namespace, name: string, limit: number, interval: number, key?: string): RateSpec {
-  const keys = rateKeysOf(namespace.prefix, name, key);
+interface LimiterSpec extends RateSpec {
+  readonly terms: readonly Terms[];
+}
+
+function specOf(namespace: Namespace, name: string, terms: readonly Terms[], key?: string): LimiterSpec {
+  const [{ kind, limit, interval }] = terms as readonly [Terms];
+  const budgets = terms.length === 1 && kind === "window" ? undefined : terms;
+  const window = rateKeysOf(namespace.prefix, name, key);
+  const keys = budgets === undefined ? window : [`${window[0]}:budgets`, `${window[0]}:calls`] as const;
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
-  return { namespace, keys, limit, interval, what, resource };
+  return { namespace, keys, limit, interval, terms, budgets, what, resource };
 }

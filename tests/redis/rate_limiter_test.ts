@@ -432,6 +432,98 @@ test("RedisRateLimiter in memory: a call that sleeps when its process blocks sta
     assert.deepEqual(order, ["sleeper", "newcomer"]);
   }));
 
+eachStore("RedisRateLimiter: a bucket allows a burst, then gives one permit back after the other", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "bucket", 4, 800, { kind: "bucket" });
+  assert.deepEqual([await limiter.remaining(), await limiter.tryAcquire(4), await limiter.tryAcquire()], [
+    4,
+    true,
+    false,
+  ]);
+  const begin = performance.now();
+  const starts: number[] = [];
+  await Promise.all([1, 2, 3].map(() => limiter.acquire().then(() => starts.push(performance.now() - begin))));
+  for (const [i, start] of starts.entries()) assert.ok(start >= 200 * (i + 1) - 100, `${starts}`);
+  const slow = new RedisRateLimiter(backend, "slow", 4, 400_000, { kind: "bucket" }).at("a");
+  await slow.acquire({ permits: 3 });
+  await slow.reward(2);
+  assert.equal(await slow.remaining(), 3);
+  await slow.reward(100);
+  assert.equal(await slow.remaining(), 4, "never more than the bucket holds");
+  await slow.penalty(6);
+  const wait = await slow.retryAfter();
+  assert.ok(wait > 290_000 && wait <= 300_000, `${wait}`);
+});
+
+eachStore("RedisRateLimiter: a call takes from all budgets in one step, or from none", async (backend) => {
+  const budgets = [{ limit: 2, interval: 60_000 }, { limit: 1000, interval: 120_000, kind: "bucket" }] as const;
+  const model = new RedisRateLimiter(backend, "model", budgets);
+  assert.deepEqual([model.limit, model.interval, await model.remaining()], [2, 60_000, 2]);
+  for (const limiter of [model, model.at("a")]) {
+    assert.equal(await limiter.tryAcquire([1, 600]), true);
+    assert.equal(await limiter.tryAcquire([1, 600]), false);
+    assert.equal(await limiter.remaining(), 1, "nothing was taken");
+    await limiter.reward([0, 500]);
+    await limiter.acquire({ permits: [1, 600] });
+    const rest = await limiter.retryAfter([1, 0]);
+    assert.ok(rest > 50_000 && rest <= 60_000, `${rest}`);
+    assert.equal(await limiter.tryAcquire([0, 200]), true);
+    await limiter.reward();
+    assert.equal(await limiter.remaining(), 1);
+    await limiter.penalty([1, 0]);
+    assert.equal(await limiter.remaining(), 0);
+    await limiter.block(300_000);
+    assert.ok(await limiter.retryAfter([0, 1]) > 290_000);
+  }
+  for (const wrong of [[1], [0, 0], [3, 1], [1, 1001], [1, 1, 1], 3]) {
+    await assert.rejects(model.tryAcquire(wrong as number[]), RangeError);
+  }
+  await assert.rejects(model.acquire({ permits: [1, "1"] as never }), TypeError);
+  assert.throws(() => new RedisRateLimiter(backend, "a", []), RangeError);
+  assert.throws(() => new RedisRateLimiter(backend, "a", 1, 1, { kind: "leaky" as never }), RangeError);
+});
+
+eachStore("RedisRateLimiter: of three sleepers over budgets the middle one gives up", async (backend) => {
+  const limiter = new RedisRateLimiter(backend, "model", [{ limit: 1, interval: 500 }, {
+    limit: 5,
+    interval: 500,
+    kind: "bucket",
+  }]);
+  await limiter.acquire();
+  const controller = new AbortController();
+  const order: string[] = [];
+  const calls = ["first", "middle", "last"].map((name) =>
+    limiter.acquire(name === "middle" ? { signal: controller.signal } : {}).then(() => order.push(name))
+  );
+  await limiter.retryAfter(); // behind their commands
+  controller.abort("enough");
+  await assert.rejects(calls[1]!, (reason) => reason === "enough");
+  await Promise.all([calls[0], calls[2]]);
+  assert.deepEqual(order, ["first", "last"]);
+});
+
+eachStore("RedisRateLimiter: callers with other budgets and kinds fail no call, with one warning", async (backend) => {
+  using warnings = new Warnings();
+  const name = `kinds ${Math.random()}`;
+  const [bucket, two] = [
+    new RedisRateLimiter(backend, name, 2, 60_000, { kind: "bucket" }),
+    new RedisRateLimiter(backend, name, [{ limit: 3, interval: 60_000 }, { limit: 5, interval: 1000 }]),
+  ];
+  assert.deepEqual([await bucket.tryAcquire(2), await bucket.tryAcquire()], [true, false]);
+  assert.deepEqual([await two.tryAcquire(2), await two.tryAcquire()], [false, true]);
+  await two.penalty([1, 1]);
+  await two.reward([1, 1]);
+  assert.equal(await bucket.tryAcquire(), false);
+  assert.equal(warnings.seen.length, 1);
+  assert.match(warnings.seen[0]!, /disagree: 3 in 60000 ms, 5 in 1000 ms here, 2 in 60000 ms \(bucket\) elsewhere/);
+});
+
+redisTest("RedisRateLimiter: the keys of a bucket are gone once it is full", async ({ server, backend }) => {
+  const keys = ["interlock:rate:5:{b}:budgets", "interlock:rate:5:{b}:calls"];
+  await new RedisRateLimiter(backend, "b", 5, 80, { kind: "bucket" }).acquire({ permits: 5 });
+  for (const key of keys) assert.ok(Number(await server.send("PTTL", key)) <= 82);
+  await until(async () => await server.send("EXISTS", ...keys) === 0);
+});
+
 test("RedisRateLimiter: wrap makes a function each call of which is a run", async () => {
   const limiter = new RedisRateLimiter(memoryBackend(), "crawl", 5, 1000);
   const add = limiter.wrap(function add(this: number[], a: number, b: number): number {

@@ -106,7 +106,7 @@ const REDIS: Readonly<Record<string, string>> = {
   RedisKeyedMutex: `${ACQUIRABLE} ${LOOKING} at`,
   RedisRwLock: `reader writer ${LOOKING}`,
   RedisRateLimiter: `${ACQUIRABLE} wrap retryAfter remaining block reward penalty at limit interval name`,
-  RedisRateLimiterOptions: "prefix",
+  RedisRateLimiterOptions: "prefix kind",
   RedisRateLimiterWaitOptions: "signal timeout permits",
   RedisAcquirable: `${ACQUIRABLE} wrap adopt`,
   RedisOptions: "ttl renew prefix owner",

@@ -4,30 +4,45 @@
  * @module
  */
 import { MemoryData } from "../store/memory_data.ts";
-import { now } from "../times.ts";
+import { MemoryBudgets } from "./memory_budgets.ts";
+import { clock, micros } from "./memory_clock.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export class MemoryRates implements RateStore {
   readonly #rates = new MemoryData<MemoryRate>();
+  readonly #budgets = new MemoryData<MemoryBudgets>();
 
   // deno-lint-ignore require-await
   async start(request: StartRequest): Promise<StartAnswer> {
-    return this.#rateOf(request.spec).start(request);
+    const { spec, spec: { budgets }, starts, within } = request;
+    if (budgets !== undefined) return this.#budgetsOf(spec).start(budgets, starts!, within);
+    return this.#rateOf(spec).start(request);
   }
 
   // deno-lint-ignore require-await
   async again(request: StartRequest, turn: Turn): Promise<StartAnswer> {
-    return this.#rateOf(request.spec).again(request, turn);
+    const { spec, spec: { budgets }, starts } = request;
+    if (budgets !== undefined) return this.#budgetsOf(spec).again(budgets, starts!, turn);
+    return this.#rateOf(spec).again(request, turn);
   }
 
   // deno-lint-ignore require-await
   async giveBack(rate: StoredRate, turn: Turn): Promise<void> {
-    this.#rateOf(rate).giveBack(turn);
+    if (rate.budgets !== undefined) this.#budgetsOf(rate).giveBack(rate.budgets, turn);
+    else this.#rateOf(rate).giveBack(turn);
   }
 
   // deno-lint-ignore require-await
   async change(rate: StoredRate, change: RateChange): Promise<void> {
-    this.#rateOf(rate).change(rate.interval, change);
+    const { budgets } = rate;
+    if (budgets === undefined) return this.#rateOf(rate).change(rate.interval, change);
+    const none = budgets.map(() => 0);
+    const { rewards = none, penalties = none, block = 0 } = change;
+    this.#budgetsOf(rate).change(budgets, rewards, penalties, block);
+  }
+
+  #budgetsOf(rate: StoredRate): MemoryBudgets {
+    return this.#budgets.of(rate.keys[0], () => new MemoryBudgets());
   }
 
   #rateOf(rate: StoredRate): MemoryRate {
@@ -68,7 +83,7 @@ class MemoryRate {
     const wait = (at - time) / 1000;
     const isOther = this.#callers !== undefined &&
       (this.#callers.limit !== limit || this.#callers.interval !== interval);
-    const other = isOther ? this.#callers : undefined;
+    const other = isOther ? [{ kind: "window" as const, ...this.#callers! }] : undefined;
     if (wait > within) {
       const used = sum(this.#starts.filter((start) => start.at + micros(interval) > time));
       const remaining = time < this.#blockedUntil || last > time ? 0 : Math.max(0, limit - used);
@@ -156,14 +171,6 @@ class MemoryRate {
   #moment(): number {
     return Math.max(clock() + this.#shift, this.#seen + 1);
   }
-}
-
-function clock(): number {
-  return Math.floor(now() * 1000);
-}
-
-function micros(ms: number): number {
-  return Math.ceil(ms * 1000);
 }
 
 function sum(starts: readonly Start[]): number {

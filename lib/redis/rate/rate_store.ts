@@ -5,6 +5,8 @@
  *
  * @module
  */
+import type { Starts } from "../../internal/budgets.ts";
+import type { Terms } from "../../internal/start_log.ts";
 import type { Command } from "../store/commands.ts";
 
 /** One rate limit in a store, as one caller uses it. */
@@ -12,11 +14,15 @@ export interface StoredRate {
   readonly keys: readonly [head: string, starts: string];
   readonly limit: number;
   readonly interval: number;
+  /** Undefined for a single window. */
+  readonly budgets?: readonly Terms[] | undefined;
 }
 
 export interface StartRequest {
   readonly spec: StoredRate;
   readonly permits: number;
+  /** Of each budget, if there are budgets. */
+  readonly starts?: Starts;
   /** The longest wait in milliseconds; less than 0 to take nothing. */
   readonly within: number;
 }
@@ -28,8 +34,8 @@ export interface Turn {
   readonly number: number;
 }
 
-/** The limit and interval of the last caller, if they differ; undefined if they agree. */
-export type OtherNumbers = { readonly limit: number; readonly interval: number } | undefined;
+/** The budgets of the last caller, if they differ; undefined if they agree. */
+export type OtherNumbers = readonly Terms[] | undefined;
 
 export type StartAnswer =
   | { readonly kind: "turn"; readonly turn: Turn; readonly other: OtherNumbers }
@@ -42,6 +48,9 @@ export interface RateChange {
   readonly reward?: number;
   /** Starts to count now. */
   readonly penalty?: number;
+  /** The same for each budget, if there are budgets. */
+  readonly rewards?: Starts;
+  readonly penalties?: Starts;
   /** Milliseconds to block. */
   readonly block?: number;
 }

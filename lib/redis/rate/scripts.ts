@@ -111,17 +111,17 @@ local function after(time) return earliest(0, length(), function(turn) return tu
 `;
 
 const edit = `${search}
--- The k of the call with this first turn, unless it was given back.
+-- The k of the call with this first turn, unless it was given back or is over.
 local function find(mine)
   local newest = after(mine)
   local moved = earliest(0, after(moment), function(_, _, _, first) return first > mine end)
   for _, k in ipairs({ newest + 1, moved + 1 }) do
-    local _, _, isVoid, first = entry(k)
-    if first == mine and not isVoid then return k end
+    local turn, _, isVoid, first = entry(k)
+    if first == mine and not isVoid and turn + longest > moment then return k end
   end
   for k = newest, 1, -1 do -- it was moved behind calls that came later
-    local _, _, isVoid, first = entry(k)
-    if first == mine and not isVoid then return k end
+    local turn, _, isVoid, first = entry(k)
+    if first == mine and not isVoid and turn + longest > moment then return k end
   end
 end
 -- Puts these entries, a flat list, in place of the last k.
@@ -204,7 +204,7 @@ local function ready(others, p)
   local gate = entry(earliest(p, length(), function(time, all)
     return (turn and time >= turn and all - permits or all) >= expiring
   end))
-  return max(at, gate + interval)
+  return gate + longest > moment and max(at, gate + interval) or at
 end
 if k and turn <= moment and ready(count - permits, k) <= turn then return { 1, 0, mine } end
 local behind = k and min(k - 1, after(moment)) or 0 -- this number of calls is behind it

@@ -6,6 +6,8 @@
  */
 import { quote } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
+import type { Starts } from "../../internal/budgets.ts";
+import type { Terms } from "../../internal/start_log.ts";
 import { exposeState } from "../../internal/state.ts";
 import type { WaitOptions } from "../../types.ts";
 import { ServerCall } from "../call/server_call.ts";
@@ -24,14 +26,14 @@ export const sleepersOf: (rates: RateStore) => Map<string, Set<StartCall>> = onc
 );
 
 /** Resolves to true once the call may start. Without limits it is a try, which may resolve to undefined. */
-export function start(spec: RateSpec, permits: number, limits?: WaitOptions): Promise<true | undefined> {
+export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Promise<true | undefined> {
   return new StartCall(spec, permits, limits).result;
 }
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
-export async function lookAt(spec: RateSpec, permits: number): Promise<{ wait: number; remaining: number }> {
+export async function lookAt(spec: RateSpec, starts: Starts): Promise<{ wait: number; remaining: number }> {
   const { namespace: { store }, what } = spec;
-  const request = { spec, permits, within: -1 };
+  const request = { spec, permits: starts[0]!, starts, within: -1 };
   const sent = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
   const answer = await explained(`look at ${what}`, sent);
   return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
@@ -46,6 +48,7 @@ export async function changeRate(spec: RateSpec, act: string, change: RateChange
 
 export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
+  readonly starts: Starts;
   /** Set until it starts. */
   #turn: Turn | undefined;
   /** The number of the turn at which it has started. */
@@ -55,8 +58,9 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#turn]);
   }
 
-  constructor(spec: RateSpec, permits: number, limits?: WaitOptions) {
-    super(spec, permits, limits, TRYING);
+  constructor(spec: RateSpec, starts: Starts, limits?: WaitOptions) {
+    super(spec, starts[0]!, limits, TRYING);
+    this.starts = starts;
     this.begin(limits?.signal);
   }
 
@@ -135,14 +139,20 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     if (turn !== undefined && !isGranted) this.#giveBack(turn);
   }
 
-  #warn(other: { limit: number; interval: number }): void {
-    const { resource: { name }, limit, interval } = this.spec;
-    const words = [`${limit} in ${interval} ms`, `${other.limit} in ${other.interval} ms`] as const;
-    warnDiffering(`rate limiter ${quote(name)}`, ...words);
+  #warn(other: readonly Terms[]): void {
+    const { resource: { name }, limit, interval, budgets = [{ kind: "window", limit, interval }] } = this.spec;
+    warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(other));
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
     this.spec.namespace.store.rates.giveBack(this.spec, turn).catch(() => {});
   }
+}
+
+function wordsOf(budgets: readonly Terms[]): string {
+  const words = budgets.map(({ kind, limit, interval }) =>
+    `${limit} in ${interval} ms${kind === "bucket" ? " (bucket)" : ""}`
+  );
+  return words.join(", ");
 }

@@ -28,6 +28,11 @@ interface Taken {
   made: boolean;
 }
 
+/** No more than each limit. */
+function startsOf({ budgets = [] }: StoredRate, permits: number): number[] {
+  return budgets.map(({ limit }) => Math.min(permits, limit));
+}
+
 /** Runs scripts on `redis`, after `before`. */
 function runnerOf(redis: MemoryRedis, before: () => void): ConstructorParameters<typeof RedisRates>[0] {
   return {
@@ -49,16 +54,22 @@ class Walk {
   #isSettled: boolean;
   /** Whether calls ask again at their turns. */
   readonly #asks: boolean;
+  readonly #hasBudgets: boolean;
 
   constructor(random: Random, time: FakeTime) {
     this.#random = random;
     this.#time = time;
-    this.#asks = this.#isSettled = random.below(2) === 0;
+    this.#hasBudgets = random.below(2) === 0;
+    this.#asks = random.below(2) === 0;
+    this.#isSettled = this.#asks || this.#hasBudgets;
     const runner = runnerOf(this.#redis, () => this.#redis.now = this.#zero + performance.now() * 1000);
     this.#stores = [new RedisRates(runner), new MemoryRates()];
     this.#rates = Array.from({ length: 1 + random.below(3) }, () => {
-      const numbers = { limit: 1 + random.below(8), interval: 1 + random.below(60) };
-      return { keys: KEYS, ...numbers };
+      const numbers = () => ({ limit: 1 + random.below(8), interval: 1 + random.below(60) });
+      if (!this.#hasBudgets) return { keys: KEYS, ...numbers() };
+      const kind = () => random.pick(["window", "bucket"] as const);
+      const budgets = Array.from({ length: 1 + random.below(3) }, () => ({ kind: kind(), ...numbers() }));
+      return { keys: KEYS, ...budgets[0]!, budgets };
     });
   }
 
@@ -84,13 +95,15 @@ class Walk {
       const amount = 1 + random.below(12);
       const giant = 2 ** 40;
       const change = random.pick([{ reward: amount }, { penalty: amount }, { block: amount }, { penalty: giant }]);
+      const each = (most = 0) => (rate.budgets ?? []).map(() => random.below(most + 1));
+      const lists = { rewards: each(change.reward), penalties: each(change.penalty) };
       this.#isSettled ||= change.reward !== undefined;
-      for (const store of this.#stores) await store.change(rate, change, command());
+      for (const store of this.#stores) await store.change(rate, { ...change, ...lists }, command());
     }
   }
 
   async #start(rate: StoredRate, permits: number, within: number): Promise<void> {
-    const request = { spec: rate, permits, within };
+    const request = { spec: rate, permits, starts: startsOf(rate, permits), within };
     const [redis, memory] = await Promise.all(this.#stores.map((store) => store.start(request, command()))) as [
       StartAnswer,
       StartAnswer,
@@ -117,7 +130,8 @@ class Walk {
     const due = this.#taken.filter(({ at, back, made }) => at <= performance.now() && !back && !made);
     for (const taken of due) {
       if (this.#random.below(4) === 0) continue;
-      const request = { spec: taken.rate, permits: taken.permits, within: Infinity };
+      const { rate: spec, permits } = taken;
+      const request = { spec, permits, starts: startsOf(spec, permits), within: Infinity };
       for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
         const waits = await Promise.all(this.#stores.map(async (store, i) => {
           const answer = await store.again(request, taken.turns[i]!, command());
@@ -155,7 +169,7 @@ class Walk {
 }
 
 test("walk: the scripts of a rate limit answer as the store in memory", async () => {
-  for (let seed = 1; seed <= deeply(6, 60); seed++) {
+  for (let seed = 1; seed <= deeply(12, 120); seed++) {
     try {
       await withFakeTime((time) => new Walk(new Random(seed), time).run(80));
     } catch (error) {
@@ -286,7 +300,7 @@ test("only calls that start count as callers with other numbers", async () => {
   await start(mine);
   await rates.change(theirs, { penalty: 1 }, command());
   assert.equal((await start(mine)).other, undefined);
-  assert.deepEqual((await start(theirs)).other, { limit: 5, interval: 10 });
+  assert.deepEqual((await start(theirs)).other, [{ kind: "window", limit: 5, interval: 10 }]);
 });
 
 test("the time of a rate limit goes on after the server's clock was set back", async () => {
