@@ -6,13 +6,15 @@
 import type { Starts } from "../../internal/budgets.ts";
 import type { Terms } from "../../internal/start_log.ts";
 import { MOST_MISSING } from "./budget_scripts.ts";
-import { clock, micros } from "./memory_clock.ts";
+import { clock, EARLY, micros } from "./memory_clock.ts";
 import type { StartAnswer, Turn } from "./rate_store.ts";
 
 interface Start {
   at: number;
   /** Its first turn, which identifies it. */
   readonly first: number;
+  /** The turn that its caller knows. */
+  readonly told: number;
   readonly permits: readonly number[];
 }
 
@@ -45,12 +47,13 @@ export class MemoryBudgets {
       return { kind: "later", wait, remaining: waits ? 0 : this.#remaining(budgets[0]!, time), other };
     }
     this.#callers = budgets;
-    this.#starts.push({ at, first: at, permits });
+    this.#starts.push({ at, first: at, told: at, permits });
     this.#keep(budgets, time);
     return { kind: "turn", turn: { wait, number: at }, other };
   }
 
   again(budgets: readonly Terms[], asked: Starts, { number }: Turn): StartAnswer {
+    this.#trust(this.#starts.find(({ first }) => first === number)?.told);
     const time = this.#advance(budgets);
     const answer = (wait: number): StartAnswer => ({ kind: "turn", turn: { wait, number }, other: undefined });
     const mine = this.#starts.find(({ first }) => first === number);
@@ -64,7 +67,7 @@ export class MemoryBudgets {
     const ahead = others.slice(0, others.length - behind.length);
     const at = Math.max(time, (ahead.at(-1)?.at ?? -Infinity) + 1, this.#ready(budgets, permits, ahead));
     for (const start of behind) start.at += Math.max(0, at - turn);
-    this.#starts = [...ahead, { at, first: number, permits }, ...behind];
+    this.#starts = [...ahead, { at, first: number, told: at, permits }, ...behind];
     this.#keep(budgets, time);
     return answer((at - time) / 1000);
   }
@@ -92,7 +95,7 @@ export class MemoryBudgets {
       }).reverse();
       return penalty[i]!;
     });
-    if (changed.some((each) => each !== 0)) made.push({ at: time, first: time, permits: changed });
+    if (changed.some((each) => each !== 0)) made.push({ at: time, first: time, told: time, permits: changed });
     this.#starts = [...made, ...toCome];
     this.#keep(budgets, time);
   }
@@ -161,6 +164,13 @@ export class MemoryBudgets {
     this.#since = last.at;
     this.#starts = this.#starts.slice(dropped.length);
     return true;
+  }
+
+  /** A call that asks far too early has the timer of a replaced clock. */
+  #trust(told = -Infinity): void {
+    if (told - this.#moment() < EARLY) return;
+    this.#seen = told - 1;
+    this.#shift = Math.max(this.#shift, told - clock());
   }
 
   #keep(budgets: readonly Terms[], time: number): void {

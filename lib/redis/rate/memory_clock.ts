@@ -5,6 +5,9 @@
  */
 import { now } from "../times.ts";
 
+/** By which no real timer fires early. */
+export const EARLY = 2000;
+
 export function clock(): number {
   return Math.floor(now() * 1000);
 }

@@ -5,7 +5,7 @@
  */
 import { MemoryData } from "../store/memory_data.ts";
 import { MemoryBudgets } from "./memory_budgets.ts";
-import { clock, micros } from "./memory_clock.ts";
+import { clock, EARLY, micros } from "./memory_clock.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
 
 export class MemoryRates implements RateStore {
@@ -55,6 +55,8 @@ interface Start {
   at: number;
   /** Its first turn, which identifies it. */
   readonly number: number;
+  /** The turn that its caller knows. */
+  told: number;
   permits: number;
 }
 
@@ -90,12 +92,13 @@ class MemoryRate {
       return { kind: "later", wait, remaining, other };
     }
     this.#callers = { limit, interval };
-    this.#starts.push({ at, number: at, permits });
+    this.#starts.push({ at, number: at, told: at, permits });
     this.#keep(time);
     return { kind: "turn", turn: { wait, number: at }, other };
   }
 
   again({ spec: { limit, interval }, permits: asked }: StartRequest, { number }: Turn): StartAnswer {
+    this.#trust(this.#starts.find((start) => start.number === number)?.told);
     const time = this.#advance(interval);
     const answer = (wait: number): StartAnswer => ({ kind: "turn", turn: { wait, number }, other: undefined });
     const index = this.#starts.findIndex((start) => start.number === number);
@@ -111,7 +114,7 @@ class MemoryRate {
     const ahead = others.slice(0, others.length - behind.length);
     const at = Math.max(time, (ahead.at(-1)?.at ?? -Infinity) + 1, ready(ahead));
     for (const start of behind) start.at += Math.max(0, at - turn);
-    this.#starts = [...ahead, { at, number, permits }, ...behind];
+    this.#starts = [...ahead, { at, number, told: at, permits }, ...behind];
     this.#keep(time);
     return answer((at - time) / 1000);
   }
@@ -133,9 +136,16 @@ class MemoryRate {
       made[i]!.permits -= taken;
       left -= taken;
     }
-    if (penalty > 0) made.push({ at: time, number: time, permits: penalty });
+    if (penalty > 0) made.push({ at: time, number: time, told: time, permits: penalty });
     this.#starts = [...made.filter(({ permits }) => permits > 0), ...toCome];
     this.#keep(time);
+  }
+
+  /** A call that asks far too early has the timer of a replaced clock. */
+  #trust(told = -Infinity): void {
+    if (told - this.#moment() < EARLY) return;
+    this.#seen = told - 1;
+    this.#shift = Math.max(this.#shift, told - clock());
   }
 
   #keep(time: number): void {

@@ -51,6 +51,8 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   readonly starts: Starts;
   /** Set until it starts. */
   #turn: Turn | undefined;
+  /** When its turn comes, as far as it knows. */
+  #askAt = 0;
   /** The number of the turn at which it has started. */
   #started: number | undefined;
 
@@ -99,13 +101,14 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     const { keys: [key], namespace: { store: { rates } } } = this.spec;
     sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
-    if (!this.settled) this.timer.set(now() + turn.wait); // an observer may have cancelled it
+    this.#askAt = now() + turn.wait;
+    if (!this.settled) this.timer.set(this.#askAt); // an observer may have cancelled it
   }
 
   /** Asks again, after the calls of this process whose turns are ahead, even if their timers are late. */
   protected override onTime(): void {
     for (const call of [...this.#turn === undefined ? [] : this.#ahead(), this]) {
-      if (!call.isAsking) call.ask();
+      if (!call.isAsking && call.#askAt <= this.#askAt) call.ask();
     }
   }
 
