@@ -140,6 +140,7 @@ class Walk {
         assert.equal(waits[0], waits[1]);
         taken.made = waits[0] === 0;
         taken.at = performance.now() + waits[0]!;
+        if (!taken.made) break; // in memory, the timer of a call that asks is trusted
       }
     }
   }
