@@ -215,7 +215,7 @@ function fine(error: unknown, what: string): undefined {
 /** One name of one body, one of whose keys is spoilt while it is held and waited for. */
 async function round({ server, backend }: Setup, body: HostileBody, end: string, seed: number): Promise<void> {
   const what = `${body.name}, ${end || "state"}, seed ${seed}`;
-  const state = `interlock:${body.kind}:${body.kind === "rate" ? 4 : 3}:{${seed}}`;
+  const state = `interlock:${body.kind}:${body.kind === "rate" ? 5 : 3}:{${seed}}`;
   const { take, wait, asks, looks } = body.make(backend, String(seed));
   const { calls, release } = await take();
   const controller = new AbortController();

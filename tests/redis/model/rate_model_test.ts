@@ -109,7 +109,7 @@ class Walk {
       StartAnswer,
     ];
     if (redis.kind === "turn" && memory.kind === "turn") {
-      assert.equal(redis.turn.wait, memory.turn.wait);
+      this.#assertSame(redis.turn.wait, memory.turn.wait);
       const at = performance.now() + redis.turn.wait;
       this.#taken.push({
         permits,
@@ -120,9 +120,18 @@ class Walk {
         made: redis.turn.wait === 0,
       });
     } else if (redis.kind === "later" && memory.kind === "later") {
-      assert.equal(redis.wait, memory.wait);
+      this.#assertSame(redis.wait, memory.wait);
       if (within < 0) assert.equal(redis.remaining, memory.remaining);
     } else assert.fail(`${redis.kind} ${redis.kind === "later" && redis.wait} ${memory.kind}`);
+  }
+
+  /**
+   * To a µs, once turns move: a turn given back may keep its µs in one store, and a bucket's moments are fractions, which
+   * each store rounds.
+   */
+  #assertSame(redis: number, memory: number): void {
+    if (this.#isSettled) assert.ok(Math.abs(redis - memory) < 0.0015, `${redis} and ${memory}`);
+    else assert.equal(redis, memory);
   }
 
   /** Calls whose turns have come ask again, sometimes late or twice. Both stores agree when they may start. */
@@ -137,7 +146,7 @@ class Walk {
           const answer = await store.again(request, taken.turns[i]!, command());
           return answer.kind === "turn" ? answer.turn.wait : assert.fail("refused");
         }));
-        assert.equal(waits[0], waits[1]);
+        this.#assertSame(waits[0]!, waits[1]!);
         taken.made = waits[0] === 0;
         taken.at = performance.now() + waits[0]!;
         if (!taken.made) break; // in memory, the timer of a call that asks is trusted
