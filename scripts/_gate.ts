@@ -9,7 +9,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { PASSWORD } from "../tests/_secrets.ts";
 import { QUARANTINE } from "./_quarantine.ts";
-import { type Case, casesOf, failuresOf, journalOf, show, uncaughtIn, withCauses } from "./_reports.ts";
+import { type Case, casesOf, failuresOf, isConsequence, journalOf, show, uncaughtIn, withCauses } from "./_reports.ts";
 import { type Outcome, run } from "./_run.ts";
 import type { Step } from "./_steps.ts";
 
@@ -100,10 +100,9 @@ function report(results: readonly Result[]): boolean {
     const uncaught = failures.length + failed.length > 0 ? uncaughtIn(outcome.output, failures) : [];
     for (const error of uncaught) console.log(`\n${step.name}: UNCAUGHT in no test: ${error}`);
     for (const failure of failures.slice(0, MOST_SHOWN)) console.log(`\n${step.name}: ${show(failure)}`);
-    for (const line of failed) {
-      console.log(`\n${step.name}: FAILED ${line}`);
-      if (failures.length + uncaught.length === 0) console.log(outcome.output.split("\n").slice(-40).join("\n"));
-    }
+    for (const line of failed) console.log(`\n${step.name}: FAILED ${line}`);
+    const isUnexplained = failures.length + failed.length > 0 && uncaught.length === 0 && failures.every(isConsequence);
+    if (isUnexplained) console.log(outcome.output.split("\n").slice(-40).join("\n"));
   }
   console.log(`\n${sum.passed} passed, ${sum.failed} failed`);
   return sum.failed === 0 && sum.passed > 0;

@@ -78,8 +78,11 @@ export function firstCause(output: string): string {
   return (found?.[0] ?? "").split(/\n *\n/)[0]!.split("\n").slice(0, 8).map((line) => `    ${line}`).join("\n");
 }
 
-/** Leaks, where another test has failed before, and tests that an uncaught error left no time to begin. */
-const CONSEQUENCE = /^(Leaks detected|Cancelled|skipped)/;
+/**
+ * Leaks, where another test has failed before, tests that an uncaught error left no time to begin, and Node's failure of
+ * a file that cannot be loaded, which does not name the error.
+ */
+const CONSEQUENCE = /^(Leaks detected|Cancelled|skipped|\[Error: test failed\])/;
 
 /** Whether another failure, or an error outside of all tests, may be the cause of this one. */
 export function isConsequence({ failure }: Case): boolean {

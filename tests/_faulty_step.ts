@@ -7,7 +7,9 @@ const file = "./tests/_faulty.ts";
 const commands = {
   deno: (report: string) => ["test", "-A", "--no-check", "--parallel", `--junit-path=${report}`, file],
   node: (report: string) => [
-    ...["--import=./scripts/transpile.mjs", "--test", "--test-reporter=junit", `--test-reporter-destination=${report}`],
+    ...["--import=./scripts/transpile.mjs", "--test"],
+    ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+    ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
     file,
   ],
   bun: (report: string) => ["test", "--reporter=junit", `--reporter-outfile=${report}`, file],
