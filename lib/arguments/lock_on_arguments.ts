@@ -31,8 +31,8 @@ export interface LockOnArgumentsOptions {
  * functions and a standard decorator for methods.
  *
  * With a {@linkcode KeyedMutex}, two functions never share keys unless both are given the same
- * `name`. A mutex across machines requires a `name`: it identifies the calls in every process, even if a minifier has
- * renamed functions and classes.
+ * `name`. A RedisKeyedMutex requires a `name`: it identifies the calls in every process, even if a minifier has renamed
+ * functions and classes. Give one, too, when you pass a wrapper around a RedisKeyedMutex, which no check can recognize.
  *
  * Not for caching or for dropping repeated calls: every call runs. Not re-entrant: a function that calls itself with
  * the same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
@@ -45,7 +45,7 @@ export interface LockOnArgumentsOptions {
  * @param select Which arguments count: their positions from 0, or a function that makes the key from all of them.
  *   It distinguishes null, undefined, NaN, bigints, numbers, strings and booleans.
  * @param options The function's name and how long a call may wait.
- * @throws {TypeError} for arguments of a wrong type; without a `name` on a mutex across machines; for a KeyedMutex of
+ * @throws {TypeError} for arguments of a wrong type; without a `name` on a RedisKeyedMutex; for a KeyedMutex of
  *   another copy of this module; for a generator function; when applied as a legacy decorator; and, as the rejection of
  *   a call, when a selected argument is an object (pass a key function instead).
  * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or
@@ -73,7 +73,7 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
 ): LockedOnArguments<A> {
   checkMutex(mutex);
   const own = checkOnArguments(select, options);
-  const needsName = !(mutex instanceof KeyedMutex) && own.name === undefined;
+  const needsName = isNamed(mutex, "RedisKeyedMutex") && own.name === undefined;
   must(!needsName, "name", "be given for a mutex across machines, where it is the identity of the calls", own.name);
   return onArguments("lockOnArguments", select, own, (key, fn, limits) => mutex.run(key, fn, limits));
 }
